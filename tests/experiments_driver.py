@@ -13,7 +13,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
-from driver import pages, parts, plots, projection, records, search, statistics, tables, training, verdicts  # noqa: E402
+from driver import pages, parts, plots, projection, records, search, setups, statistics, tables, training, verdicts  # noqa: E402
 
 
 class Statistics(unittest.TestCase):
@@ -126,7 +126,7 @@ class Search(unittest.TestCase):
 class Driver(unittest.TestCase):
     def test_one_seed_of_every_row_before_the_next(self):
         with tempfile.TemporaryDirectory() as folder:
-            todo = training.missing(parts.m1(), pathlib.Path(folder))
+            todo = training.missing("M1", pathlib.Path(folder))
         self.assertEqual([run.seed for run in todo], sorted(run.seed for run in todo))
         self.assertEqual(len(todo), 5 * 11)
         self.assertEqual(len({run.name for run in todo}), len(todo))
@@ -148,23 +148,31 @@ class Driver(unittest.TestCase):
         self.assertIsNone(records.find(run, pathlib.Path("/nowhere")))
 
     def test_records_are_of_the_runs_that_they_are_shown_as(self):
-        """A record's name has its row's label, which for a mixture or a searched kernel does not say all."""
-        checked, multiplies_bfloat16 = 0, ("avx512_bf16", "amx")
-        for part in training.all_parts().values():
-            for run in part.jobs():
-                if not isinstance(run, parts.Run) or not records.path_of(run).exists():
-                    continue
-                checked += 1
-                config = records.Record(records.path_of(run)).of("config")[-1]
-                options = config["options"]
-                for flag, value in itertools.zip_longest(run.arguments, run.arguments[1:]):
-                    if flag.startswith("--"):
-                        found = options[flag[2:].replace("-", "_")]
-                        wanted = True if value is None or value.startswith("--") else float(value) if isinstance(found, (int, float)) else value
-                        self.assertEqual(found, wanted, f"{run.name}: {flag}")
-                if options["matmul_precision"] == "medium" and options["device"] == "cpu" and "NINE_BF16_TILES" not in config["machine"]:
-                    self.assertIn(options["resolved"]["instruction_set"], multiplies_bfloat16, run.name)  # else it is float32
-        self.assertGreater(checked, 80)
+        """A record's name has its row's label, which for a mixture or a searched kernel does not say all. Runs that searches chose are looked at too; what a run was not
+        asked for is the same in all of its program."""
+        multiplies_bfloat16, checked, others = ("avx512_bf16", "amx"), [], {}
+        elsewhere = {"run", "device", "save_every", "train", "valid", "test", "vocab", "src", "tgt", "valid_src", "valid_tgt", "test_src", "test_tgt", "resolved"}
+        chosen = [tuning.run(*found) for tuning in (parts.T1_TUNING, parts.M2_TUNING, *(t for some in search.TUNINGS.values() for t in some))
+                  for kernel in tuning.ladders if (found := search.state(kernel, None, tuning)[:2])[0]]
+        for run in [*(job for part in training.all_parts().values() for job in part.jobs() if isinstance(job, parts.Run)), *chosen]:
+            if not records.path_of(run).exists():
+                continue
+            checked.append(run.part)
+            config = records.Record(records.path_of(run)).of("config")[-1]
+            options, asked = config["options"], {}
+            for flag, value in itertools.zip_longest(run.arguments, run.arguments[1:]):
+                if flag.startswith("--"):
+                    asked[flag[2:].replace("-", "_")] = True if value is None or value.startswith("--") else value
+            for name, wanted in asked.items():
+                found = options[name]
+                self.assertEqual(found, float(wanted) if isinstance(found, (int, float)) and wanted is not True else wanted, f"{run.name}: {name}")
+            for name in options.keys() - asked.keys() - elsewhere:
+                program = setups.SETUPS[run.setup].program
+                self.assertEqual(options[name], others.setdefault((program, name), options[name]), f"{run.name}: {name}, which it was not asked for")
+            if options["matmul_precision"] == "medium" and options["device"] == "cpu" and "NINE_BF16_TILES" not in config["machine"]:
+                self.assertIn(options["resolved"]["instruction_set"], multiplies_bfloat16, run.name)  # else it is float32
+        self.assertGreater(len(checked), 1000)
+        self.assertGreater(len({part for part in checked if "search" in part}), 3)
 
     def test_components_are_counted(self):
         for options, count in (("--head lin --lr 1", 1), ("--head mos --pi-reg variance:1", 9), ("--head mix:3*lin,log:p=4 --lr 1", 4), ("mix:lin,log", 2), ("rbf:gamma=1", 1)):

@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -17,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
 import distances  # noqa: E402
-from driver import beyond, bleu, machine, measured, measures, older, pages, parts, plots, records, search, tables, training, zipf  # noqa: E402
+from driver import beyond, bleu, machine, measured, measures, older, pages, parts, plots, projection, records, search, tables, training, zipf  # noqa: E402
 from driver.views import VIEWS  # noqa: E402
 
 
@@ -122,6 +123,65 @@ class Verdicts(Records):
         self.assertEqual(verdict, "not reproduced")
         self.assertIn("not at ρ = 1", figure)
 
+    def test_levels_of_kernels(self):
+        """Table 1: every level's intervals below the next's; rows beside the ten kernels do not count."""
+        level = {"lin": 30, "pow": 30.1, "pol": 29.9, "mog": 30.2, "ssg": 33, "log": 60, "hpb": 65, "rbf": 120, "wav": 130}
+        for name in ("T1", "T1-L"):
+            part = self.parts[name]
+            with unittest.mock.patch.object(search, "unfinished", lambda folder: []):
+                for factor, expected in (({}, "reproduced"), ({"pow": 1.2}, "not reproduced"), ({"hpb": 2}, "not reproduced")):
+                    for run in part.jobs():
+                        self.train_one(run, level.get(run.row.group, 500) * factor.get(run.row.group, 1) * (1 + run.seed / 1000))
+                    self.assertEqual(self.verdict(name), expected, (name, factor))
+                records.path_of(part.run(part.row(part.rows[0].label), 2), self.folder).unlink()
+                self.assertEqual(self.verdict(name), "undecided", name)
+
+    def test_mixtures_as_good_as_lin(self):
+        """Table 3: tied mixtures within 2.5%, and more than half of the prior on inner products."""
+        def train(name, share, factor):
+            for run in self.parts[name].jobs():
+                pi = {}
+                if "--head mix:" in run.row.options:
+                    lin = measures.inner_products(run.row.options)
+                    pi = {"pi_mean": [share / sum(lin) if yes else (1 - share) / (len(lin) - sum(lin)) for yes in lin]}
+                ppl = 30 * (1 + run.seed / 1000) * factor.get(run.row.label, 1)
+                self.write(run, *({"event": "valid", "step": e, "ppl": ppl, **pi} for e in range(run.epochs)), {"event": "done", "test_ppl": ppl})
+        for name in ("T3", "T3-L"):
+            for share, factor, expected in ((0.6, {}, "reproduced"), (0.4, {}, "not reproduced"), (0.6, {"mix2": 0.97}, "not reproduced"), (0.6, {"mix2, untied": 0.9}, "reproduced")):
+                train(name, share, factor)
+                self.assertEqual(self.verdict(name), expected, (name, share, factor))
+
+    def test_margins_and_norms(self):
+        """Margin paper, Tables 1 to 3."""
+        def margins(name, least, rise, factor):
+            def ppl(label, seed):
+                m = label.partition(":")[2]
+                return (30 + seed / 100) * (factor.get(label, 1) if label in ("base", "lsm:2") else least * (1 + rise * float(m or 0)))
+            self.train(self.parts[name], ppl)
+        for least, rise, lsm, expected in ((1.2, 10, 3.5, "reproduced"), (1.2, -10, 3.5, "not reproduced"), (1.2, 10, 2.9, "not reproduced"), (1.09, 10, 3.5, "not reproduced")):
+            margins("M1", least, rise, {"lsm:2": lsm})
+            self.assertEqual(self.verdict("M1"), expected, (least, rise, lsm))
+        for least, rise, expected in ((1.02, 1, "reproduced"), (1.06, 1, "not reproduced"), (0.95, 1, "not reproduced"), (1.02, -1, "not reproduced")):
+            margins("M3", least, rise, {})
+            self.assertEqual(self.verdict("M3"), expected, (least, rise))
+        paper = {row.label: row.paper for row in self.parts["M2"].rows}
+        for sign, expected in ((1, "reproduced"), (-1, "not reproduced")):
+            self.train(self.parts["M2"], lambda label, seed: (60 + sign * (paper[label] - 55)) * (1 + seed / 1000))
+            self.assertEqual(self.verdict("M2"), expected)
+
+    def test_predicted_and_trained(self):
+        predicted = projection.predictions()
+        for factor, expected in ((1.05, "reproduced"), (1.12, "not reproduced")):
+            self.train(self.parts["R1"], lambda label, seed: predicted[label]["ppl"] * (1 + seed / 1000) * (factor if label == "rbf:scale=10" else 1))
+            self.assertEqual(self.verdict("R1"), expected)
+
+    def test_precisions_within_the_seeds_of_float32(self):
+        for more, expected in ((0.0001, "reproduced"), (5, "not reproduced")):
+            self.train(self.parts["Precision-mix"], lambda label, seed: 20 + seed / 10 + more * (label == "medium"))
+            self.assertEqual(self.verdict("Precision-mix"), expected)
+            self.translate(self.parts["Precision-MT"], lambda run: 20 + run.seed / 10 + more * (run.row.label == "medium"))
+            self.assertEqual(self.verdict("Precision-MT"), expected)
+
     def test_mixtures_better_than_lin_refute_that_only_lin_is_good(self):
         part = self.parts["T3b"]
         for factor, expected in ((0.9, "not reproduced"), (1.025, "undecided"), (1.1, "reproduced")):
@@ -174,7 +234,8 @@ class Verdicts(Records):
         self.assertAlmostEqual(difference, 1.0)
         self.assertTrue(low < 1 < high and 0.3 < high - low < 1.2, (low, high))  # 3.29 standard errors of 0.3
         self.assertEqual(self.verdict("M5"), "not reproduced")
-        self.assertIn("| `max` |", measured.m5_table(self.parts["M5"], self.folder))
+        self.measure(self.parts["M5"], lambda label, seed: event(0)(label, seed) | {"mapsswe": {"p": 0.01 if label == "arc:0.001" and seed == 2 else 0.5}})
+        self.assertIn("| 1.0000, .0600, 1.0000 |", measured.m5_table(self.parts["M5"], self.folder))  # Holm, of six
 
     def choose(self, m, right, **others):
         """A record of `m` with right(image) of three positions right on every kind of sets, but for `others`."""
@@ -285,6 +346,13 @@ class Verdicts(Records):
         self.measure(part, lambda label, seed: {"event": "translations", "bleu": 30.0 - 5 * (label == "log"), "resamples": [29.0 - 6 * (label == "log"), 31.0 - 4 * (label == "log")]})
         self.assertEqual(self.verdict("T1-MT"), "reproduced")
         self.assertIn("-5.0 [-6.0, -4.0]", measured.t1_mt_table(part, self.folder))
+        untuned, lin = part.row("hpb, untuned"), {m.seed: m for m in part.measures if m.label == "lin"}
+        for seed, ppl in ((1, 50.0), (2, 200.0), (3, 100.0)):
+            self.write(part.run(untuned, seed), {"event": "done", "test_ppl": ppl, "test_bleu": 0.5})
+        self.assertIn("| 100.00 [", measured.t1_mt_table(part, self.folder))  # of the logarithms
+        self.write(lin[3], {"event": "translations", "bleu": 60.0, "resamples": [59.0, 61.0]})
+        records.path_of(next(m for m in part.measures if (m.label, m.seed) == ("log", 3)), self.folder).unlink()
+        self.assertIn("-5.0 [-6.0, -4.0]", measured.t1_mt_table(part, self.folder))  # of the two seeds that both have
 
 
 class Pages(Records):
@@ -452,7 +520,23 @@ class Searches(Records):
 
     def test_searches_come_before_the_runs_that_take_their_choices(self):
         for name in ("T1", "T3", "R4", "R6", "R7", "T1-MT", "M2", "MoS", "R3", "R3-warmup", "SS"):
-            self.assertTrue(training.missing(self.parts[name], self.folder)[0].part.partition("-search")[1], name)
+            self.assertTrue(training.missing(name, self.folder)[0].part.partition("-search")[1], name)
+
+    def test_a_search_that_another_worker_ends_has_chosen(self):
+        last, ends = None, lambda run: self.write(run, *({"event": "valid", "ppl": 50 + abs(float(run.row.options.rpartition("--lr ")[2]) - 20)} for _ in range(5)))
+        while todo := search.waiting("MoS", self.folder):
+            last = todo[0]
+            ends(last)
+        records.path_of(last, self.folder).unlink()
+        waiting = search.waiting
+
+        def looked_at(name, folder):
+            ends(last)  # between two looks of this one
+            return waiting(name, folder)
+
+        with unittest.mock.patch.object(search, "waiting", looked_at):
+            todo = training.missing("MoS", self.folder)
+        self.assertEqual({run.row.options.rpartition("--lr ")[2] for run in todo if run.row.label == "mos, AR + TAR + ASGD"}, {"20"})
 
     def test_rates_on_whole_captions(self):
         with unittest.mock.patch.dict(parts.CHOICES, clear=True):  # T1's searches apart
@@ -496,7 +580,7 @@ class Jobs(Records):
             self.assertEqual(self.verdict("Precision"), verdict)
 
     def test_what_is_measured_needs_its_model_first(self):
-        todo = training.missing(self.parts["MF"], self.folder)
+        todo = training.missing("MF", self.folder)
         self.assertEqual([job.name for job in todo[:2]], ["M3/base-1", "MF/measured/base-1"])
         self.assertEqual(len(todo), 2 * 20)
         self.assertEqual(len({job.name for job in todo}), len(todo))
@@ -519,7 +603,7 @@ class Jobs(Records):
                                  ("lm_score", "--clusters", "20:cosine", *text[:2], "--output"), ("lm_score", "--clusters", "60:ppmi", *text)])
 
     def test_a_row_alone(self):
-        todo = training.missing(self.parts["R2"], self.folder, "cos:0.01")
+        todo = training.missing("R2", self.folder, "cos:0.01")
         self.assertEqual({job.part for job in todo}, {"M1", "R2"})
         self.assertEqual({job.row.label for job in todo}, {"cos:0.01"})
 
@@ -530,6 +614,7 @@ class Jobs(Records):
         self.assertEqual(training.twin(same, self.folder), base)
         for other in (self.parts["M3"].run(same.row, 2), self.parts["M3"].run(self.parts["M3"].row("arc:0.001"), 3)):
             self.assertIsNone(training.twin(other, self.folder), other.name)
+        self.assertIsNone(training.twin(same, self.folder, "cuda"))  # this one was a CPU's
         self.assertTrue(training.do(same, training.Context(self.folder, self.folder, self.folder, self.folder)))
         taken = records.find(same, self.folder)
         self.assertEqual((taken.test_ppl, taken.events[0]["same_run_as"]), (3.0, "M1/base-3"))
@@ -542,6 +627,34 @@ class Jobs(Records):
         (kept / "checkpoints" / "best").mkdir(parents=True)
         (kept / "log.jsonl").write_text('{"event":"done"}\n')
         self.assertEqual(context.model(run), kept)
+
+    def test_a_run_that_is_trained_again_is_its_records(self):
+        """What the record of a GPU or of other instructions has may not be measured of another model."""
+        run = self.parts["M3"].run(self.parts["M3"].row("base"), 2)
+        context = training.Context(self.folder, self.folder, self.folder, self.folder)
+
+        def train(run, context):
+            directory = context.runs / run.name
+            (directory / "checkpoints" / "best").mkdir(parents=True)
+            (directory / "log.jsonl").write_text('{"event":"valid","ppl":31.0}\n{"event":"valid","ppl":30.01}\n{"event":"done"}\n')
+            return True
+
+        for recorded, refusal in ((30.0, None), (30.1, "M3/base-2, trained again .* 30.010, its record 30.100")):
+            self.write(run, {"event": "valid", "ppl": recorded}, {"event": "done"})
+            with unittest.mock.patch.object(training, "train", train), contextlib.redirect_stdout(None):
+                with self.assertRaisesRegex(SystemExit, refusal) if refusal else contextlib.nullcontext():
+                    self.assertEqual(context.model(run), self.folder / run.name)
+            shutil.rmtree(self.folder / run.name)
+
+    def test_a_trainer_that_is_killed_is_no_end_of_time(self):
+        for name, end in (("signal", "os.kill(os.getpid(), 9)"), ("error", "sys.exit('out of paper')")):
+            programs = self.folder / name
+            programs.mkdir()
+            (programs / "lm_train").write_text(f"#!{sys.executable}\nimport os, sys\nprint('step 1', flush=True)\n{end}\n")
+            (programs / "lm_train").chmod(0o755)
+            context = training.Context(programs, self.folder / "runs", self.folder, self.folder)
+            with self.assertRaisesRegex(SystemExit, "lin--width-8-. was ended by signal 9: step 1" if name == "signal" else "lin--width-8-. failed: .*out of paper"):
+                training.train(self.parts["R3"].run(self.parts["R3"].row("lin, width 8"), 2), context)
 
     def test_seeds_that_a_search_has_not_seen(self):
         self.assertFalse({run.seed for name in ("T3-L", "D") for row in self.parts[name].rows for run in self.parts[name].runs_of(row)} & {parts.WHOLE_TUNING.seed})
@@ -566,7 +679,9 @@ class Jobs(Records):
         begun = (self.folder / "begun").read_text().split()
         self.assertEqual(len(begun), len(set(begun)))
         self.assertEqual({pathlib.Path(run).parent.name for run in begun}, {"M2", "M2-search"})
-        self.assertEqual(training.missing(training.known(self.folder / "records")["M2"], self.folder / "records"), [])  # with the choices of their own search
+        self.assertEqual(training.missing("M2", self.folder / "records"), [])  # with the choices of their own search
+        asked_for = {job.name for job in training.known(self.folder / "records")["M2"].jobs()}
+        self.assertEqual({name for run in begun if (name := "/".join(pathlib.Path(run).parts[-2:])).startswith("M2/")}, asked_for)
         for text in said:  # both had work
             self.assertIn("; next M2/", text)
 

@@ -224,9 +224,12 @@ def r5_table(part, folder=None):
 
 # ---- T1-MT ----
 def bleu_difference(ours, theirs):
-    """(difference in BLEU, its 95% interval) of two systems, each a list of seeds' events; BLEU is averaged over the seeds."""
-    average = lambda system: [statistics.mean(each) for each in zip(*(e["resamples"] for e in system))]
-    difference = statistics.mean([e["bleu"] for e in ours]) - statistics.mean([e["bleu"] for e in theirs])
+    """(difference in BLEU, its 95% interval) of two systems, {seed: event}, averaged over the seeds that both have; None where they have none."""
+    seeds = sorted(ours.keys() & theirs.keys())
+    if not seeds:
+        return None
+    average = lambda system: [statistics.mean(each) for each in zip(*(system[s]["resamples"] for s in seeds))]
+    difference = statistics.mean([ours[s]["bleu"] - theirs[s]["bleu"] for s in seeds])
     return difference, percentiles([a - b for a, b in zip(average(ours), average(theirs))], 0.95)
 
 
@@ -244,10 +247,10 @@ def t1_mt_table(part, folder=None):
     table, translated = tables.cells(part, folder), tables.measured(part, lambda r: r.of("translations")[0], folder)
     lines = []
     for c in table:
-        ours, theirs = (list(translated[label].values.values()) for label in (c.row.label, "lin"))
-        difference = bleu_difference(ours, theirs) if ours and theirs and c.row.label != "lin" else None
+        difference = bleu_difference(translated[c.row.label].values, translated["lin"].values) if c.row.label != "lin" else None
+        perplexity = tables.Cells(c.row, part.runs_of(c.row), lambda r: r.test_ppl, folder)
         lines.append([f"`{c.row.options.split()[1]}`", c.row.group, tables.whole(c.parameters), tables.whole(c.tokens and c.tokens * part.epochs), str(len(c.values)),
-                      shown(list(c.values.values()), 1), shown([r.test_ppl for r in c.records.values()]), f"{c.row.paper:g}" if c.row.paper is not None else tables.DASH,
+                      shown(list(c.values.values()), 1), tables.with_interval(perplexity.mean, perplexity.interval), f"{c.row.paper:g}" if c.row.paper is not None else tables.DASH,
                       tables.with_interval(*difference, 1) if difference else tables.DASH,
                       tables.with_interval(*statistics.average(by_seed), 1) if (by_seed := c.minus(table[0])) and c is not table[0] else tables.DASH])
     text = (f"{tables.head(part, table)} BLEU is greedy, of the tokenised text; the difference's interval is a paired bootstrap over the test set's sentences, "
@@ -283,20 +286,21 @@ def m5(part, folder=None):
 
 def m5_table(part, folder=None):
     cells, trained = rescored(part, folder), {c.row.label: c for c in tables.cells(part, folder)}
-    lines = []
+    pairs = {(label, seed): e["mapsswe"]["p"] for label, c in cells.items() if label != "max" for seed, e in c.values.items()}
+    corrected, lines = dict(zip(pairs, statistics.holm(list(pairs.values())))), []
     for label, c in cells.items():
         events, model = list(c.values.values()), trained[label]
         difference = error_difference(cells, label, 0.90) if label != "max" else None
         counts = [f"{statistics.mean([e[k] for e in events]):.0f}" if events else tables.DASH for k in ("substitutions", "deletions", "insertions")]
         lines.append([f"`{label}`", tables.whole(model.parameters), str(len(events)), tables.with_interval(model.mean, model.interval),
                       shown([e["rescored"]["wer"] for e in events]), *counts, tables.with_interval(*difference) if difference else tables.DASH,
-                      ", ".join(tables.p_value(e["mapsswe"]["p"]) for e in events) if difference else tables.DASH])
+                      ", ".join(tables.p_value(p) for (of, _), p in corrected.items() if of == label) if difference else tables.DASH])
     first = next((e for c in cells.values() for e in c.values.values()), None)
     text = heading(part, cells.values()) + tables.devices(trained.values())
     if first:
         text += f" First pass {first['first_pass']['wer']:.1f}%, oracle {first['oracle']['wer']:.1f}% of {first['first_pass']['words']:,} words."
     return text + "\n\n" + tables.markdown(["model", "parameters", "seeds", "test perplexity", "word error rate, %", "sub", "del", "ins",
-                                           "points − max's, 90% interval (bootstrap over utterances)", "MAPSSWE beside max of the same seed, p"], lines)
+                                           "points − max's, 90% interval (bootstrap over utterances)", "MAPSSWE beside max of the same seed, p, Holm"], lines)
 
 
 # ---- D, D-S and D-S-content ----
@@ -317,18 +321,20 @@ def nats(event):
 
 def accuracy_difference(ours, theirs):
     """(difference of restricted accuracy in points, 95% interval of a bootstrap over images with outcomes averaged over seeds, Student's of the seeds' differences);
-    of {seed: event}. The first takes the models as they are, the second the images."""
+    of {seed: event}, of the seeds that both have; None where they have none. The first takes the models as they are, the second the images."""
+    seeds = sorted(ours.keys() & theirs.keys())
+
     def outcomes(events):
         found = {}
-        for e in events.values():
-            for image, positions, right, _ in e["images"]:
-                found.setdefault(image, [positions, 0.0])[1] += right / len(events)
+        for seed in seeds:
+            for image, positions, right, _ in events[seed]["images"]:
+                found.setdefault(image, [positions, 0.0])[1] += right / len(seeds)
         return found
-    if not ours or not theirs:
+    if not seeds:
         return None
     a, b = outcomes(ours), outcomes(theirs)
     difference, drawn = ratio(tuple((a[image][1] - b[image][1], a[image][0]) for image in sorted(a)), 0.95)
-    return difference, drawn, statistics.interval([accuracy(ours[seed]) - accuracy(theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())])
+    return difference, drawn, statistics.interval([accuracy(ours[seed]) - accuracy(theirs[seed]) for seed in seeds])
 
 
 def both_intervals(difference, drawn, seeds):

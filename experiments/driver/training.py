@@ -26,14 +26,14 @@ def known(folder=None):
     return all_parts(folder) | older.all_parts()
 
 
-def missing(part, folder=None, only=None):
-    """Jobs without a record: the next steps of a search that comes before, or, when it is done, runs and what is measured of them, with the runs
+def missing(name, folder=None, only=None):
+    """A part's jobs without a record: the next steps of a search that comes before, or, when it is done, runs and what is measured of them, with the runs
     that these need; one seed of every row, then the next. `only` is a row's label; into a folder of one's own it is trained as the page has it."""
-    pending = [] if only and folder else search.waiting(part.name, folder)
+    pending = [] if only and folder else search.waiting(name, folder)
     if pending:
         return pending
     todo = []
-    for job in part.jobs():
+    for job in known(None if only else folder)[name].jobs():  # made when no search waits: other workers end searches too, and rows made before that have no choices
         if only in (None, job.row.label) and not records.find(job, folder):
             todo += [run for run in getattr(job, "needs", ()) if run not in todo and not records.find(run, folder)]
             todo += [job] if job not in todo else []
@@ -163,6 +163,8 @@ class Context:
             if mine and not finished(directory):
                 print(f"{time.strftime('%H:%M:%S')} {run.name} has no checkpoint here and is trained", flush=True)
                 mine = train(run, self)
+                if mine:
+                    same_model(run, directory, self.folder)
             if not mine:
                 raise TimeoutError
         return directory
@@ -171,6 +173,15 @@ class Context:
 def finished(directory):
     """Whether a run ended there and its best checkpoint is kept."""
     return (directory / "checkpoints" / "best").exists() and '"event":"done"' in (directory / "log.jsonl").read_text()
+
+
+def same_model(run, directory, folder=None):
+    """SystemExit where a run that was trained again is not the one of its record: on a GPU, or with other instructions, it is another model."""
+    found, recorded = (min(e["ppl"] for e in lines if e["event"] == "valid")
+                       for lines in (map(json.loads, (directory / "log.jsonl").read_text().splitlines()), records.find(run, folder).events))
+    if abs(found / recorded - 1) > 0.001:
+        raise SystemExit(f"{run.name}, trained again for what is measured of it, has validation perplexity {found:.3f}, its record {recorded:.3f}: measure it where "
+                         f"it was trained ({directory} is another model), or train all of the part into --records of your own")
 
 
 def turn(job, context):
@@ -209,22 +220,27 @@ def train(run, context):
             more = json.loads((context.runs / "zipf" / "anchors.json").read_text()) if run.setup == "zipf" else {}
             records.write(run, directory, machine.described(environment), cpu, context.folder, **more)
         return True
-    if code > 0 and not context.late():
+    if code and not context.late():
         tail = (directory / "out.txt").read_text().strip().splitlines()[-2:]
-        raise SystemExit(f"{run.name} failed: {' '.join(tail)}")
+        raise SystemExit(f"{run.name} {'failed' if code > 0 else f'was ended by signal {-code}'}: {' '.join(tail)}")
     return False
 
 
-def twin(run, folder=None):
-    """A run of another part that trains the same and has a record, or None: M1's, M2's and M3's base."""
+def device_of(record):
+    return (record.last("config", "options") or {}).get("device", "cpu")
+
+
+def twin(run, folder=None, device="cpu"):
+    """A run of another part that trains the same on the same kind of device and has a record, or None: M1's, M2's and M3's base."""
     others = [other for part in all_parts(folder).values() if part.name != run.part for row in part.rows for other in part.runs_of(row) if other.seed == run.seed]
-    return next((other for other in others if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists()), None)
+    same = (other for other in others if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists())
+    return next((other for other in same if device_of(records.find(other, folder)) == device), None)
 
 
 def do(job, context):
     """Trains or measures; False when the deadline came first."""
     if isinstance(job, Run):
-        other = twin(job, context.folder)
+        other = twin(job, context.folder, context.device)
         if other:
             print(f"{time.strftime('%H:%M:%S')} {job.name} is {other.name}", flush=True)
             records.take(job, other, context.folder)
@@ -240,7 +256,7 @@ def do(job, context):
 
 def step(name, context, only):
     """Trains or measures the first thing missing of a part that no other worker is at: True. False when time is up before it is finished, None when there is no such thing."""
-    todo = missing(known(None if only else context.folder)[name], context.folder, only)
+    todo = missing(name, context.folder, only)
     for job in sorted(todo, key=lambda job: turn(job, context)):
         with context.alone(job) as mine:
             if mine and not records.find(job, context.folder):  # the record may be younger than the list
@@ -260,7 +276,7 @@ def go(names, context, only=None):
             if worked is False or context.late():
                 print(f"{time.strftime('%H:%M:%S')} {name}: time is up; the same command goes on", flush=True)
                 return
-            if not missing(known(None if only else context.folder)[name], context.folder, only):
+            if not missing(name, context.folder, only):
                 print(f"{name}: nothing is missing", flush=True)
                 names.remove(name)
                 break
