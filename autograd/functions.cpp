@@ -319,7 +319,7 @@ namespace {
 // y's row j * first + i, or adds to it, = x's row i * second + j: as many copies of matrices with
 // rows that lie apart as the smaller of the two numbers says.
 void copy_transposed(const View& x, int64_t first, const OutputView& y) {
-  if (!y.view) return;
+  if (!y.view || x.elements() == 0) return;
   const int64_t second = x.rows() / first, d = x.cols();
   const auto part = [&](View whole, int64_t begin, int64_t count, int64_t apart) {
     whole = whole.row_range(begin, 1);
@@ -446,8 +446,10 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
   ops::layer_norm(x.value(), gamma.value(), beta.value(), eps, y.value(), mean.value(),
                   rstd.value());
   return tape.record(y, [x, gamma, beta, y, mean, rstd] {
+    // In the order in which they are written: two of them may be one Var, and the first overwrites.
+    const OutputView dx = x.grad_input(), dgamma = gamma.grad_input(), dbeta = beta.grad_input();
     ops::layer_norm_backward(x.value(), gamma.value(), mean.value(), rstd.value(), y.grad_output(),
-                             x.grad_input(), gamma.grad_input(), beta.grad_input());
+                             dx, dgamma, dbeta);
   });
 }
 

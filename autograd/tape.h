@@ -69,7 +69,8 @@ class Var {
   View grad_output() const;
   /// Where to write dL/dx of this input x, in x's shape. The first call of a backward pass returns
   /// memory to overwrite (`add` is false), later calls return it to be added to; so a function that
-  /// calls this must write the gradient. An empty view when x needs no gradient.
+  /// calls this must write the gradient, and of several inputs, which may be one Var, in the order
+  /// of the calls. An empty view when x needs no gradient.
   OutputView grad_input() const;
   /// The same for functions that change only some elements, which they always add to: the memory
   /// was set to zero before the first of them.

@@ -69,16 +69,30 @@ bool is_device_or_pipe(const fs::path& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
+fs::path linked_file(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // that Linux follows
+  std::error_code error;
+  fs::path file = path;
+  for (int i = 0; i <= kMostLinks; ++i) {
+    if (!fs::is_symlink(file, error)) return file;
+    const fs::path target = fs::read_symlink(file, error);
+    if (error) break;
+    file = file.parent_path() / target;
+  }
+  return path;
+}
+
 void atomic_write_text(const fs::path& path, std::string_view text) {
   std::error_code ignored;
-  // The target of a symbolic link is replaced, not the link.
-  const fs::path file = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : path;
-  if (is_device_or_pipe(file)) {
-    std::ofstream out(file, std::ios::binary);
+  if (is_device_or_pipe(path)) {
+    std::ofstream out(path, std::ios::binary);
     out.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
-    require(out.good(), "cannot write ", file.string(), ": ", std::strerror(errno));
+    require(out.good(), "cannot write ", path.string(), ": ", std::strerror(errno));
     return;
   }
+  const fs::path file = linked_file(path);
+  require(!fs::is_symlink(file, ignored), "cannot write ", path.string(), ": ",
+          std::strerror(ELOOP));
   const fs::path temporary = temporary_beside(file);
   try {
     write_text(temporary, text);

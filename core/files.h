@@ -21,9 +21,13 @@ FileDigest write_text(const std::filesystem::path& file, std::string_view text);
 /// replaced.
 bool is_device_or_pipe(const std::filesystem::path& path);
 
+/// The file that is written under the name `path`: what symbolic links lead to, whether it is there
+/// or not. A link that leads back to itself stays; no file can be opened there.
+std::filesystem::path linked_file(const std::filesystem::path& path);
+
 /// Writes the text to a temporary file beside `path` and renames it: readers see the old text or
-/// the new one, even if the program is killed. Of a symbolic link the target is replaced; a device
-/// or a pipe is written in place.
+/// the new one, even if the program is killed. Of a symbolic link the target is replaced or made; a
+/// device or a pipe is written in place.
 void atomic_write_text(const std::filesystem::path& path, std::string_view text);
 
 /// Size and CRC32C of a file on disk.

@@ -14,6 +14,7 @@ using namespace checks;
 using profile::Scope;
 
 void fill(const View& y, double value) {
+  is_given("fill", "y", y);
   Scope scope("fill", 0, bytes(y));
   op_table(y.device).fill(y, value);
 }
@@ -43,6 +44,7 @@ void copy(const View& x, const View& y) {
 }
 
 bool all_finite(const View& x) {
+  is_given("all_finite", "x", x);
   Scope scope("all_finite", count(x), bytes(x));
   return op_table(x.device).all_finite(x);
 }
@@ -230,6 +232,7 @@ void check_lstm(const char* op, const Lstm& io) {
   const int64_t b = io.batch(), h = io.size(), rows = io.x.rows();
   require(b > 0 && rows > 0 && rows % b == 0, "[", op, "] ", rows,
           " rows of input are not whole time steps of a batch of ", b);
+  require(h > 0, "[", op, "] a state of shape ", io.h0.shape, " has no numbers");
   same_kind(
       op, io.x,
       {&io.w_ih, &io.w_hh, &io.b_ih, &io.b_hh, &io.h0, &io.c0, &io.hidden, &io.cells, &io.gates});
@@ -256,10 +259,14 @@ void lstm(const Lstm& io, Arena& arena) {
 
 void lstm_through_time(const Lstm& io, const LstmGradients& g, const View& dh, const View& dc,
                        Arena& arena) {
-  check_lstm("lstm_through_time", io);
-  same_kind("lstm_through_time", io.x, {&dh, &dc});
-  is_matrix("lstm_through_time", "dh", dh, io.batch(), io.size());
-  is_matrix("lstm_through_time", "dc", dc, io.batch(), io.size());
+  const char* const op = "lstm_through_time";
+  const int64_t b = io.batch(), h = io.size();
+  check_lstm(op, io);
+  same_kind(op, io.x, {&g.dy, &g.dh_n, &dh, &dc});
+  if (g.dy) is_matrix(op, "dy", g.dy, io.x.rows(), h);
+  if (g.dh_n) is_matrix(op, "dh_n", g.dh_n, b, h);
+  is_matrix(op, "dh", dh, b, h);
+  is_matrix(op, "dc", dc, b, h);
   Scope scope("lstm_through_time", lstm_flops(io), bytes(io.w_hh, io.cells) + 3 * bytes(io.gates));
   op_table(io.x.device).lstm_through_time(io, g, dh, dc, arena);
 }
@@ -267,14 +274,12 @@ void lstm_through_time(const Lstm& io, const LstmGradients& g, const View& dh, c
 void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
   check_lstm("lstm_backward", io);
   same_kind("lstm_backward", io.x,
-            {&g.dy, &g.dh_n, &g.dc_n, &g.dx.view, &g.dw_ih.view, &g.dw_hh.view, &g.db_ih.view,
-             &g.db_hh.view, &g.dh0.view, &g.dc0.view});
+            {&g.dc_n, &g.dx.view, &g.dw_ih.view, &g.dw_hh.view, &g.db_ih.view, &g.db_hh.view,
+             &g.dh0.view, &g.dc0.view});
   const int64_t b = io.batch(), h = io.size();
   const auto matrix = [](const char* what, const View& v, int64_t rows, int64_t cols) {
     if (v) is_matrix("lstm_backward", what, v, rows, cols);
   };
-  matrix("dy", g.dy, io.x.rows(), h);
-  matrix("dh_n", g.dh_n, b, h);
   matrix("dc_n", g.dc_n, b, h);
   matrix("dh0", g.dh0.view, b, h);
   matrix("dc0", g.dc0.view, b, h);
@@ -295,9 +300,8 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
     table.fill(dc, 0);
   }
   lstm_through_time(io, g, dh, dc, arena);
+  // In the order of LstmGradients: where two of them are one tensor, the first may overwrite it.
   const View& dgates = io.gates;
-  if (g.dh0.view) table.scale(1, dh, g.dh0);
-  if (g.dc0.view) table.scale(1, dc, g.dc0);
   if (g.dx.view) table.matmul(dgates, false, io.w_ih, false, g.dx, 1.0);
   if (g.dw_ih.view) table.matmul(dgates, true, io.x, false, g.dw_ih, 1.0);
   if (g.dw_hh.view)
@@ -310,6 +314,8 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
   } else if (g.db_ih.view || g.db_hh.view) {
     table.column_sums(dgates, g.db_ih.view ? g.db_ih : g.db_hh);
   }
+  if (g.dh0.view) table.scale(1, dh, g.dh0);
+  if (g.dc0.view) table.scale(1, dc, g.dc0);
 }
 
 namespace {

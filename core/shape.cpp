@@ -1,5 +1,7 @@
 #include "core/shape.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace nine {
@@ -11,6 +13,11 @@ Shape::Shape(const int64_t* sizes, int rank) : rank_(rank) {
     require(sizes[i] >= 0, "dimension ", i, " of a shape is negative: ", sizes[i]);
     sizes_[static_cast<size_t>(i)] = sizes[i];
   }
+  // A dimension of 0 counts as 1, so that the product of no part of the shape overflows.
+  int64_t bytes = 8;  // of the widest type
+  for (int i = 0; i < rank; ++i)
+    require(!__builtin_mul_overflow(bytes, std::max<int64_t>(sizes[i], 1), &bytes), "a shape of ",
+            *this, " is too large to count");
 }
 
 int64_t Shape::elements() const { return rows() * cols(); }
@@ -23,9 +30,9 @@ int64_t Shape::rows() const {
 
 Shape Shape::with_cols(int64_t cols) const {
   require(rank_ > 0, "a scalar has no last dimension to replace: reshape it to (1)");
-  Shape s = *this;
-  s.sizes_[static_cast<size_t>(rank_ - 1)] = cols;
-  return s;
+  auto sizes = sizes_;
+  sizes[static_cast<size_t>(rank_ - 1)] = cols;
+  return {sizes.data(), rank_};
 }
 
 std::string to_text(const Shape& s) {

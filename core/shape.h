@@ -17,7 +17,8 @@ class Shape {
   Shape() = default;  ///< rank 0: a scalar, one element
   Shape(std::initializer_list<int64_t> sizes)
       : Shape(sizes.begin(), static_cast<int>(sizes.size())) {}
-  Shape(const int64_t* sizes, int rank);  ///< error: rank above 4, a negative size
+  /// Errors: rank above 4, a negative size, 2^63 bytes of 8-byte elements or more.
+  Shape(const int64_t* sizes, int rank);
 
   int rank() const { return rank_; }
   /// Size of dimension i in [-rank, rank), which is not checked; negative i counts from the end.
@@ -28,7 +29,7 @@ class Shape {
   int64_t cols() const { return rank_ == 0 ? 1 : sizes_[static_cast<size_t>(rank_ - 1)]; }
   /// Product of all dimensions but the last: the tensor seen as a matrix.
   int64_t rows() const;
-  /// This shape with its last dimension replaced. Error: rank 0.
+  /// This shape with its last dimension replaced. Errors: rank 0, and those of a shape.
   Shape with_cols(int64_t cols) const;
 
   friend bool operator==(const Shape&, const Shape&) = default;

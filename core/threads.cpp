@@ -27,7 +27,7 @@
 namespace nine {
 namespace {
 
-int g_threads = 0;
+std::atomic<int> g_threads = 0;  // 0: not asked for yet
 // True on helpers, and on a thread while it runs a loop: loops inside of tasks are serial.
 thread_local bool t_in_parallel = false;
 
@@ -243,7 +243,9 @@ void set_threads(int count) {
 }
 
 int threads() {
-  if (g_threads == 0) g_threads = default_threads();
+  const int count = g_threads.load(std::memory_order_relaxed);
+  if (count > 0) return count;
+  g_threads = default_threads();  // several threads may ask first: all of them find the same number
   return g_threads;
 }
 

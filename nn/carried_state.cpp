@@ -29,6 +29,8 @@ void CarriedState::on(Tape& tape, std::vector<LstmState>& state, int64_t first,
 }
 
 void CarriedState::store(const std::vector<LstmState>& state, int64_t first) {
+  require(state.size() == h_.size(), "states of ", state.size(), " layers cannot be carried by ",
+          h_.size());
   for (size_t l = 0; l < h_.size(); ++l) {
     const int64_t count = state[l].h.value().shape().rows();
     ops::copy(state[l].h.value(), h_[l].row_range(first, count));
@@ -37,6 +39,8 @@ void CarriedState::store(const std::vector<LstmState>& state, int64_t first) {
 }
 
 void CarriedState::copy_from(const CarriedState& other) {
+  require(other.h_.size() == h_.size(), "the state of ", other.h_.size(),
+          " layers cannot be carried by ", h_.size());
   for (size_t l = 0; l < h_.size(); ++l) {
     ops::copy(other.h_[l], h_[l]);
     ops::copy(other.c_[l], c_[l]);

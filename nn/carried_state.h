@@ -27,7 +27,7 @@ class CarriedState {
   /// The same of columns [first, first + count).
   void on(Tape& tape, std::vector<LstmState>& state, int64_t first, int64_t count) const;
   /// Copies the states after a step's last time step, one a layer, into columns `first` and
-  /// following.
+  /// following. Error: another number of layers, here and below, or another shape.
   void store(const std::vector<LstmState>& state, int64_t first = 0);
   void copy_from(const CarriedState& other);
 

@@ -164,6 +164,30 @@ TEST_CASE("tape: a value used twice gets the sum of its gradients") {
   }
 }
 
+TEST_CASE("tape: one Var as several inputs of a function gets the sum of their gradients") {
+  const Tensor state = random_tensor({2, 3}, 1), row = random_tensor({3}, 2),
+               w = random_tensor({12, 3}, 3), b = random_tensor({12}, 4);
+  const auto right = [](const std::function<Var(const Var& x, Tape& tape)>& f,
+                        const Tensor& input) {
+    const GradcheckReport r =
+        gradcheck([&](std::span<const Var> x) { return f(x[0], x[0].tape()); }, {input});
+    CHECK_MESSAGE(r.worst < 1e-8, r.where);
+  };
+  right(
+      [&](const Var& x, Tape& t) {  // the input is both states too
+        return lstm(x, {t.constant(w), t.constant(w), t.constant(b), t.constant(b)}, {x, x}).y;
+      },
+      state);
+  right(
+      [&](const Var& x, Tape& t) {
+        const Var s = t.constant(state);
+        return lstm(s, {x, x, t.constant(b), t.constant(b)}, {s, s}).y;
+      },
+      w);
+  right([&](const Var& x, Tape& t) { return layer_norm(t.constant(state), x, x); }, row);
+  right([&](const Var& x, Tape&) { return layer_norm(x, x, x); }, row);
+}
+
 TEST_CASE("tape: losses add up, and what the loss does not reach gets nothing") {
   Arena pool("step");
   Tape tape(pool);

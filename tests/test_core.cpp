@@ -65,6 +65,19 @@ TEST_CASE("shape: sizes, matrix view and text") {
                        Error);
 }
 
+TEST_CASE("shape: bytes that cannot be counted are an error") {
+  constexpr int64_t k59 = int64_t{1} << 59, k60 = int64_t{1} << 60, k31 = int64_t{1} << 31;
+  CHECK(Shape{k59}.elements() == k59);  // 2^62 bytes of float64
+  CHECK(Shape{2, k31, k31 / 16}.elements() == k59);
+  const char* const why = "is too large to count";
+  CHECK_THROWS_WITH_AS((Shape{k60}), doctest::Contains(why), Error);  // 2^63
+  CHECK_THROWS_WITH_AS((Shape{k60 * 2, 8}),
+                       "a shape of (2305843009213693952, 8) is too large to count",
+                       Error);                                                     // 2^64 elements
+  CHECK_THROWS_WITH_AS((Shape{k31, k31, k31, 0}), doctest::Contains(why), Error);  // rows() too
+  CHECK_THROWS_WITH_AS((Shape{k31, 1}.with_cols(k31)), doctest::Contains(why), Error);
+}
+
 TEST_CASE("tensor: owned memory is zero and aligned, copies share it, clones do not") {
   const Tensor t({3, 5}, DType::float32);
   CHECK(reinterpret_cast<uintptr_t>(t.view().data) % 64 == 0);

@@ -55,6 +55,19 @@ TEST_CASE("simple trainer: an error changes nothing and the next step goes on") 
   CHECK(line.parameters.values().to_vector() != before);
 }
 
+TEST_CASE("simple trainer: a loss of one element may have any shape") {
+  const Tensor x = Tensor::from<double>({1, 2}, {2, 1});
+  const auto after_a_step = [&](const auto& shaped) {
+    Line line(DType::float64);
+    SimpleTrainer trainer(line.parameters);
+    trainer.step(0.1, [&](Tape& tape) { return shaped(square(line.layer(tape.constant(x)))); });
+    return line.parameters.values().to_vector();
+  };
+  const std::vector<double> expected = after_a_step([](const Var& y) { return sum(y); });
+  for (const Shape& shape : {Shape{1}, Shape{1, 1}, Shape{1, 1, 1, 1}})
+    CHECK(after_a_step([&](const Var& y) { return reshape(sum(y), shape); }) == expected);
+}
+
 TEST_CASE("lstm: from zeros is from a state of zeros") {
   ParameterSet set({.dtype = DType::float64});
   const Lstm lstm(set, "lstm", 3, 5, 2);

@@ -2,6 +2,8 @@
 // gradients are summed, both against sums written out.
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include "core/ops.h"
 #include "core/random.h"
 #include "nn/training/gradient_tree.h"
@@ -130,6 +132,31 @@ TEST_CASE("gradient tree: sums of single precision in its order, empty slots lef
     }
 }
 
+TEST_CASE("gradient tree: after an error nothing of the sum that it ended is left") {
+  ParameterSet set;
+  Parameter& p = set.add("p", {4, 2}, Init::zeros());
+  p.touched.emplace();  // rows are added to, not overwritten
+  GradientTree tree(set);
+  Arena arena("tree");
+  const auto sum = [&](int failing) {
+    set.zero_grad();
+    tree.sum(0, 4, 4, arena, [&](int i) {
+      p.has_grad = true;
+      p.touched->touch(std::array<int32_t, 1>{i}, 4);
+      p.grad().data<float>()[2 * i] += 1;
+      if (i == failing) fail("micro-batch ", i);
+    });
+    return p.grad().to_vector();
+  };
+  const std::vector<double> expected = sum(-1);
+  CHECK(expected == std::vector<double>{1, 0, 1, 0, 1, 0, 1, 0});
+  for (const int failing : {0, 1, 2, 3}) {
+    CAPTURE(failing);
+    CHECK(tests::has(tests::error_of([&] { sum(failing); }), "micro-batch"));
+    CHECK(sum(-1) == expected);
+  }
+}
+
 TEST_CASE("micro-batches: shared out among 1, 2, 4 ... processes that divide them") {
   int next = 0;
   with_ranks(1, [&](Communicator& c) {
@@ -144,4 +171,7 @@ TEST_CASE("micro-batches: shared out among 1, 2, 4 ... processes that divide the
   CHECK(tests::has(tests::error_of([&] { MicroBatchSlots::of(6, &of_four); }),
                    "accumulation steps of 6 cannot be shared out among 4 processes"));
   CHECK(tests::has(tests::error_of([&] { MicroBatchSlots::of(6, &of_three); }), "power of two"));
+  for (const int wrong : {0, -2, (1 << 16) + 1})
+    CHECK(tests::has(tests::error_of([&] { MicroBatchSlots::of(wrong, nullptr); }),
+                     concat("accumulation steps of ", wrong, " are not from 1 to 65536")));
 }

@@ -75,6 +75,59 @@ TEST_CASE("wrong calls: nothing where a value is needed") {
   ParameterSet set({.gradients = false});
   const Linear layer(set, "a", 2, 2);
   set.zero_missing_grads();  // there are none
+  const Tensor nothing, number({}, DType::float32), total({}, DType::float64);
+  refused([&] { layer.weight().grad().clone(); }, "[copy] x is an empty");
+  refused([&] { nothing.to(kCpu); }, "[copy] x is an empty");
+  refused([&] { ops::copy(number, nothing); }, "[copy] y is an empty");
+  refused([&] { ops::fill(nothing, 0); }, "[fill] y is an empty");
+  refused([&] { ops::all_finite(nothing); }, "[all_finite] x is an empty");
+  refused([&] { ops::sum(number, {nothing}); }, "[sum] y is an empty");
+  refused([&] { ops::sum_squares(nothing, total); }, "[sum_squares] the first tensor is an empty");
+  refused([&] { ops::sum_squares(number, nothing); }, "[sum_squares] the result is an empty");
+}
+
+TEST_CASE("wrong calls: an LSTM without units, and gradients of other shapes") {
+  Arena pool("wrong calls");
+  const auto zeros = [](const Shape& shape) { return Tensor(shape, DType::float32); };
+  const auto of = [&](int64_t units, const auto& call) {
+    const Tensor x = zeros({4, 3}), w_ih = zeros({4 * units, 3}), w_hh = zeros({4 * units, units}),
+                 b = zeros({4 * units}), state = zeros({2, units}), all = zeros({6, units}),
+                 cells = zeros({6, units}), gates = zeros({4, 4 * units});
+    call(ops::Lstm{.x = x,
+                   .w_ih = w_ih,
+                   .w_hh = w_hh,
+                   .b_ih = b,
+                   .b_hh = b,
+                   .h0 = state,
+                   .c0 = state,
+                   .hidden = all,
+                   .cells = cells,
+                   .gates = gates},
+         zeros({2, units}), zeros({2, units}));
+  };
+  of(0, [&](const ops::Lstm& io, const Tensor&, const Tensor&) {
+    refused([&] { ops::lstm(io, pool); }, "[lstm] a state of shape (2, 0) has no numbers");
+  });
+  of(5, [&](const ops::Lstm& io, const Tensor& dh, const Tensor& dc) {
+    const Tensor small = zeros({3, 5}), other({4, 5}, DType::float64);
+    refused([&] { ops::lstm_through_time(io, {.dy = small}, dh, dc, pool); },
+            "[lstm_through_time] dy must be (4, 5), got (3, 5)");
+    refused([&] { ops::lstm_through_time(io, {.dy = other}, dh, dc, pool); },
+            "[lstm_through_time] mixes float32 and float64");
+    refused([&] { ops::lstm_through_time(io, {.dh_n = small}, dh, dc, pool); },
+            "[lstm_through_time] dh_n must be (2, 5), got (3, 5)");
+  });
+}
+
+TEST_CASE("wrong calls: states of other layers; rows of nothing are transposed to nothing") {
+  Step step;
+  CarriedState two(2, 1, 3, DType::float32);
+  const CarriedState one(1, 1, 3, DType::float32);
+  refused([&] { two.copy_from(one); }, "the state of 1 layers cannot be carried by 2");
+  refused([&] { two.store({}); }, "states of 0 layers cannot be carried by 2");
+  const Var x = step.tape.leaf(Tensor({0, 3}, DType::float32));
+  step.tape.backward(sum(transpose_rows(x, 2)));
+  CHECK(x.grad().elements() == 0);
 }
 
 TEST_CASE("wrong calls: targets that are no words, or not one for each row") {

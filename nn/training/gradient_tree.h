@@ -1,8 +1,10 @@
 // The sum of an update's gradients, in an order that does not depend on who computes them.
 #pragma once
 
+#include <utility>
 #include <vector>
 
+#include "core/ops.h"
 #include "nn/parameters.h"
 
 namespace nine {
@@ -19,8 +21,10 @@ class GradientTree {
   template <class Gradient>
   void sum(int first, int end, int count, Arena& arena, Gradient&& gradient) {
     if (first >= count) return;
+    if (std::exchange(begun_, true)) clear_own_slabs();
     const OwnSlab restore(*this);
     sum_level(0, first, end, count, arena, gradient);
+    begun_ = false;
   }
 
  private:
@@ -34,6 +38,11 @@ class GradientTree {
     OwnSlab& operator=(const OwnSlab&) = delete;
     GradientTree& tree;
   };
+
+  // After an error: their rows must be 0 where a gradient does not touch them.
+  void clear_own_slabs() {
+    for (size_t level = 1; level < levels_.size(); ++level) ops::fill(levels_[level], 0);
+  }
 
   void use(size_t level) {
     while (levels_.size() <= level) levels_.push_back(set_.new_slab());
@@ -60,6 +69,7 @@ class GradientTree {
   ParameterSet& set_;
   std::vector<Tensor> levels_;
   size_t level_ = 0;
+  bool begun_ = false;  // a sum that did not end
 };
 
 }  // namespace nine

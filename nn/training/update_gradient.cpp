@@ -95,7 +95,7 @@ void UpdateGradient::micro_batch(TrainingSource& data, int i, double row_weight)
   const auto [loss, nll] = data.forward(tape_, i, row_weight);
   const Tensor objective = tape_.arena().saved({}, DType::float64),
                nats = tape_.arena().saved({}, DType::float64);
-  ops::copy(loss.value(), objective);  // float32 losses become float64
+  ops::copy(loss.value().reshaped({}), objective);  // float32 losses become float64
   ops::sum(nll.value(), {nats});
   const auto total = [&](int64_t which) {
     return device_totals_.view().row_range(2 * (i - slots_.first) + which, 1).reshaped({});
