@@ -26,10 +26,12 @@ NINE_HD inline AngleScore margin_at(const Margin& margin, double c, double sine)
       const double cos_m = std::cos(m), sin_m = std::sin(m);
       if (c < -cos_m) return {c - m * sin_m, 1};  // theta > pi - m
       // The slope sin(theta + m) / sin theta grows without bound towards theta = 0, where what it
-      // multiplies vanishes as sin theta does.
+      // multiplies vanishes as sin theta does, but for its rounding: of parallel vectors the slope
+      // is small again.
       constexpr double kLeastSine = 1e-9;
       return {c * cos_m - sine * sin_m,
-              cos_m + c * sin_m / (sine > kLeastSine ? sine : kLeastSine)};
+              cos_m + (sine > kLeastSine ? c * sin_m / sine
+                                         : c * sin_m * (sine / (kLeastSine * kLeastSine)))};
     }
     case Margin::Kind::lsm: {
       const int n = static_cast<int>(m);

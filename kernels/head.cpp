@@ -147,6 +147,8 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
   constexpr std::string_view kSuffix = "@tuned";
   const bool tuned = name.ends_with(kSuffix);
   if (tuned) name.remove_suffix(kSuffix.size());
+  if (tuned && is_formula(name))
+    refuse("nothing is recorded for a formula: write expr:{...} without @tuned");
   const KernelInfo kernel = kernel_named(name);
   Score score;
   scores::for_each_kernel([&]<class K>() {

@@ -131,6 +131,22 @@ bool head_depends_on(const HeadSettings& settings, std::string HeadSettings::*me
     return true;  // not for every value: the head's own check says so
   }
 }
+// Throws what is wrong with a head whatever the settings beside it say: the ball may be the one
+// that has a `shift`, and the variance a number, from which `variance=learn` starts.
+void check_head_text(const std::string& text) {
+  HeadDefaults beside{.ball = "sigmoid"};
+  try {
+    parse_head(text, beside);
+  } catch (const UsageError&) {
+    beside.variance = "1";
+    try {
+      parse_head(text, beside);
+      return;
+    } catch (const UsageError&) {  // the first one says what is wrong
+    }
+    throw;
+  }
+}
 bool is_mixture(const HeadSettings& s) { return s.head_spec().mixture; }
 constexpr const char* kNeedsMixture = "a mixture, such as mix:2*lin";
 
@@ -147,8 +163,7 @@ std::span<const HeadSetting> head_settings() {
        .member = &S::head,
        .help = head_help(),
        .words = "head",
-       // With the ball that has a `shift`, since the setting `ball` may select it.
-       .check = [](const std::string& text) { parse_head(text, {.ball = "sigmoid"}); }},
+       .check = check_head_text},
       {.name = "untied",
        .member = &S::untied,
        .help = "mixtures: word vectors of its own for each component",

@@ -53,8 +53,12 @@ std::vector<HeadField> head_fields(std::string_view component, size_t first) {
       field.learned = true;
       field.plus = field.value == kLearnPositive;
       field.value = {};
-      if (f + 1 < texts.size() && texts[f + 1].find('=') == std::string_view::npos)
+      if (f + 1 < texts.size() && texts[f + 1].find('=') == std::string_view::npos) {
         field.value = texts[++f];
+        if (field.value.empty())
+          refuse("'", component, "' has an empty field: write ", texts[f - 1], ":START, or ",
+                 texts[f - 1], " alone to start at the default");
+      }
     }
     fields.push_back(field);
   }

@@ -180,6 +180,38 @@ TEST_CASE("expression: simplified and printed as a person would") {
   CHECK(slope("where(z < 1, z^2, q)", Variable::z) == "where(z < 1, 2*z, 0)");
 }
 
+TEST_CASE("expression: powers in logarithms are kept where asked, but those of q") {
+  const auto kept = [](const std::string& text) {
+    const Parsed p = parse(text);
+    Graph g(Graph::Simplify::keep_powers);
+    return to_text(g, rebuild(p.graph, p.score, g, {}), p.parameters);
+  };
+  CHECK(simplified("log(1+softplus(z)^2)") == "softplus(2*log(softplus(z)))");
+  CHECK(kept("log(1+softplus(z)^2)") == "log1p(softplus(z)^2)");
+  CHECK(kept("log(1+abs(z)^p)") == "log1p(abs(z)^p)");
+  for (const char* text :
+       {"log(1+q^p)", "log(1+(q/2)^3)", "log(1+(3*q)^1.5)", "log(1+(q/d)^p)", "log(1+exp(z))"})
+    CHECK(kept(text) == simplified(text));
+}
+
+TEST_CASE("expression: a formula's slopes are its derivatives wherever these are numbers") {
+  for (const char* text :
+       {"-log(1+q^1.5)", "-log(1+(q/(1+ww))^2)", "0.3*log(1+softplus(z)^2)-q", "log(1+abs(c)^3)*z",
+        "-sqrt(q/(1+ww))", "-acosh(1+2*q/((1+ww)*(1+hh)))", "-sqrt((1-c)*(1+ww))-q*hh"}) {
+    CAPTURE(text);
+    const Formula formula(text, {});
+    const Parsed p = parse(text);
+    Graph g;
+    const Id score = rebuild(p.graph, p.score, g, {});
+    size_t root = 1;
+    for (const Variable v : {Variable::z, Variable::q, Variable::ww, Variable::hh, Variable::c}) {
+      const double slope = value_of(formula.graph(), formula.roots()[root++], kPoint);
+      CHECK(slope == value_of(g, derivative(g, score, g.variable(v)), kPoint));
+      CHECK(std::isfinite(slope));
+    }
+  }
+}
+
 TEST_CASE("expression: one-sided slopes at kinks") {
   const auto at = [](const std::string& text, double z) {
     const Parsed p = parse(text);

@@ -2,6 +2,7 @@
 // against finite differences, and their errors.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 #include <string>
@@ -13,6 +14,7 @@
 #include "kernels/head_decoder.h"
 #include "kernels/head_formula.h"
 #include "kernels/kernel_softmax.h"
+#include "kernels/learned_numbers.h"
 #include "tests/programs.h"
 
 using namespace nine;
@@ -109,6 +111,87 @@ constexpr Twin kTwins[] = {
     {"expr:{z+log(sigmoid(z))}", "sig"},
 };
 
+// A formula in plain C++, of two vectors of two numbers, with its slopes by central differences.
+using Vector = std::array<double, 2>;
+struct PairScore {
+  const char* head;
+  double (*of)(double z, double q, double ww, double hh, double c);
+
+  double at(const Vector& w, const Vector& h) const {
+    const auto dot = [](const Vector& a, const Vector& b) { return a[0] * b[0] + a[1] * b[1]; };
+    const Vector e{w[0] - h[0], w[1] - h[1]};
+    const double z = dot(w, h), ww = dot(w, w), hh = dot(h, h);
+    return of(z, dot(e, e), ww, hh, ww > 0 && hh > 0 ? z / std::sqrt(ww * hh) : 0);
+  }
+  Vector by_word(const Vector& w, const Vector& h) const {
+    return slopes([&](const Vector& x) { return at(x, h); }, w);
+  }
+  Vector by_context(const Vector& w, const Vector& h) const {
+    return slopes([&](const Vector& x) { return at(w, x); }, h);
+  }
+
+ private:
+  template <class F>
+  static Vector slopes(F&& f, const Vector& x) {
+    constexpr double kStep = 1e-5;
+    Vector out{};
+    for (size_t k = 0; k < 2; ++k) {
+      Vector up = x, down = x;
+      up[k] += kStep;
+      down[k] -= kStep;
+      out[k] = (f(up) - f(down)) / (2 * kStep);
+    }
+    return out;
+  }
+};
+
+// The head's gradients of the context h and of two words, w and another one. `flat`: the score has
+// no slope at w and h.
+void check_pair(const PairScore& s, const Vector& h, const Vector& w, bool flat, int32_t target,
+                DType type) {
+  CAPTURE(s.head);
+  CAPTURE(target);
+  CAPTURE(type == DType::float64);
+  const Vector other{0.3, -0.8};
+  Arena arena("test");
+  Tape tape(arena);
+  const Var context = tape.leaf(as_type(Tensor::from<double>({h[0], h[1]}, {1, 2}), type)),
+            words = tape.leaf(
+                as_type(Tensor::from<double>({w[0], w[1], other[0], other[1]}, {2, 2}), type));
+  const Var loss = kernel_softmax(parse_head(s.head), context, {.w = {words}},
+                                  Tensor::from<int32_t>({target}, {1}), 1.0)
+                       .loss;
+  tape.backward(loss);
+  const double p = 1 / (1 + std::exp(s.at(other, h) - s.at(w, h))),
+               up = target == 0 ? p - 1 : p;  // dL/dS of w; that of the other is its opposite
+  const Vector dw = flat ? Vector{} : s.by_word(w, h), dh = flat ? Vector{} : s.by_context(w, h),
+               dw_other = s.by_word(other, h), dh_other = s.by_context(other, h);
+  const double limit = type == DType::float64 ? 1e-8 : 1e-5;
+  CHECK(relative(words.grad().to_vector(),
+                 {up * dw[0], up * dw[1], -up * dw_other[0], -up * dw_other[1]}) < limit);
+  CHECK(relative(context.grad().to_vector(),
+                 {up * (dh[0] - dh_other[0]), up * (dh[1] - dh_other[1])}) < limit);
+}
+
+// What kernel_softmax says of these contexts and words; nothing: "".
+std::string complaint(const std::string& head, const Tensor& h, const Tensor& w,
+                      const std::vector<int32_t>& targets, DType type) {
+  Arena arena("test");
+  Tape tape(arena);
+  const HeadSpec spec = parse_head(head);
+  HeadWeights weights{.w = {tape.leaf(as_type(w, type))}};
+  for (const LearnedNumber& n : learned_numbers(spec))
+    weights.numbers.push_back(
+        tape.leaf(as_type(Tensor::from<double>({n.stored(n.start)}, {1}), type)));
+  try {
+    kernel_softmax(spec, tape.leaf(as_type(h, type)), weights,
+                   Tensor::from(targets, {std::ssize(targets)}), 1.0);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("formula heads: nothing between braces is grammar") {
@@ -202,6 +285,114 @@ TEST_CASE("formula heads: pairs at distance 0 and vectors of norm 0") {
     tape.backward(loss);
     for (const Var& x : {h, w})
       for (const double g : x.grad().to_vector()) CHECK(std::isfinite(g));
+  }
+}
+
+TEST_CASE("formula heads: q and c have no slope at their extremes, whatever is mixed with them") {
+  const PairScore of_distance[] = {
+      {"expr:{-acosh(1+2*q/((1+ww)*(1+hh)))}",
+       [](double, double q, double ww, double hh, double) {
+         return -std::acosh(1 + 2 * q / ((1 + ww) * (1 + hh)));
+       }},
+      {"expr:{-sqrt(q/(1+ww))}",
+       [](double, double q, double ww, double, double) { return -std::sqrt(q / (1 + ww)); }},
+      {"expr:{-(q/hh)^0.75}",
+       [](double, double q, double, double hh, double) { return -std::pow(q / hh, 0.75); }},
+      {"expr:{-log(1+(q/(1+ww))^2)}", [](double, double q, double ww, double, double) {
+         return -std::log1p(std::pow(q / (1 + ww), 2));
+       }}};
+  for (const PairScore& s : of_distance) {
+    for (const DType type : {DType::float64, DType::float32})
+      for (const int32_t target : {0, 1}) check_pair(s, {1, 0.5}, {1, 0.5}, true, target, type);
+    // Two vectors whose q is 0 in float32.
+    check_pair(s, {1, 1e-5}, {1, 1.0001e-5}, true, 1, DType::float32);
+  }
+  const PairScore of_cosine[] = {
+      {"expr:{-sqrt((1-c)*(1+ww))}",
+       [](double, double, double ww, double, double c) { return -std::sqrt((1 - c) * (1 + ww)); }},
+      {"expr:{-sqrt(q*(1-c))}",
+       [](double, double q, double, double, double c) { return -std::sqrt(q * (1 - c)); }}};
+  for (const PairScore& s : of_cosine)
+    for (const DType type : {DType::float64, DType::float32})
+      for (const int32_t target : {0, 1}) check_pair(s, {1, 0}, {4, 0}, true, target, type);
+}
+
+TEST_CASE("formula heads: log(1 + x^k) has a slope where x is 0") {
+  struct Case {
+    PairScore score;
+    Vector h, w;
+  };
+  const Case cases[] = {
+      {{"expr:{log(1+softplus(z)^2)}",
+        [](double z, double, double, double, double) {
+          return std::log1p(std::pow(std::log1p(std::exp(z)), 2));
+        }},
+       {1, 0},
+       {-100, 0}},  // softplus(z) is no float
+      {{"expr:{log(1+ww^2)+z}",
+        [](double z, double, double ww, double, double) { return std::log1p(ww * ww) + z; }},
+       {1, 0.5},
+       {0, 0}},
+      {{"expr:{z+log(1+abs(z)^3)}",
+        [](double z, double, double, double, double) {
+          return z + std::log1p(std::pow(std::abs(z), 3));
+        }},
+       {0, 0},
+       {1, 2}},
+      {{"expr:{-log(1+abs(c)^3)}", [](double, double, double, double,
+                                      double c) { return -std::log1p(std::pow(std::abs(c), 3)); }},
+       {1, 0},
+       {0, 2}}};
+  for (const Case& c : cases)
+    for (const DType type : {DType::float64, DType::float32})
+      for (const int32_t target : {0, 1}) check_pair(c.score, c.h, c.w, false, target, type);
+  // Of a context of 0 the slope by a learned exponent is 0, too.
+  for (const DType type : {DType::float64, DType::float32}) {
+    Arena arena("test");
+    Tape tape(arena);
+    const Var h = tape.leaf(Tensor({1, 2}, type)),
+              p = tape.leaf(as_type(Tensor::from<double>({3}, {1}), type)),
+              w = tape.leaf(random_tensor({3, 2}, 1, 7, type));
+    const Var loss =
+        kernel_softmax(parse_head("expr:{z+log(1+abs(z)^p)}:p=learn:3"), h,
+                       {.w = {w}, .numbers = {p}}, Tensor::from<int32_t>({0}, {1}), 1.0)
+            .loss;
+    tape.backward(loss);
+    CHECK(p.grad().to_vector() == std::vector<double>{0});
+  }
+}
+
+TEST_CASE("formula heads: slopes by norms and learned numbers that are not finite are explained") {
+  const Tensor h = Tensor::from<double>({1, 0.5}, {1, 2}),
+               w = Tensor::from<double>({1, 1, 0, 0}, {2, 2}),
+               crossed = Tensor::from<double>({1, -2, 1, 1}, {2, 2}),
+               nothing = Tensor::from<double>({0, 0}, {1, 2});
+  Tensor many = random_tensor({70, 4}, 1, 8, DType::float64);
+  std::fill_n(many.data<double>() + 66 * 4, 4, 0.0);
+  std::vector<int32_t> targets(35);
+  const char* learned = "expr:{z+sqrt(p*detach(ww))}:p=learn:2";
+  for (const DType type : {DType::float64, DType::float32}) {
+    CAPTURE(type == DType::float64);
+    // Of a word that is no target, and of the target.
+    for (const int32_t target : {0, 1})
+      CHECK(complaint("expr:{z+sqrt(ww)}", h, w, {target}, type) ==
+            "[kernel_softmax] expr:{z+sqrt(ww)}: the slope of the score of word 1 and row 0 is not "
+            "finite: 1/(2*sqrt(ww)) is inf where 2*sqrt(ww) = 0");
+    CHECK(complaint("expr:{sqrt(z)}", h, crossed, {0}, type) ==
+          "[kernel_softmax] expr:{sqrt(z)}: the slope of the score of word 0 and row 0 is not "
+          "finite: 1/(2*sqrt(z)) is inf where 2*sqrt(z) = 0");
+    CHECK(has(complaint("expr:{z+sqrt(hh)}", nothing, w, {0}, type),
+              "and row 0 is not finite: 1/(2*sqrt(hh)) is inf"));
+    for (const int32_t target : {0, 1}) {
+      const std::string text = complaint(learned, h, w, {target}, type);
+      CHECK_MESSAGE(has(text, "word 1 and row 0 is not finite: "), text);
+      CHECK_MESSAGE(has(text, "sqrt(p*detach(ww)) = 0"), text);
+    }
+    for (const char* head : {"expr:{z+sqrt(ww)}", learned}) {
+      const std::string text =
+          complaint(head, random_tensor({35, 4}, 1, 9, DType::float64), many, targets, type);
+      CHECK_MESSAGE(has(text, "word 66 and row 0 is not finite: "), text);
+    }
   }
 }
 

@@ -135,6 +135,12 @@ TEST_CASE("head names: errors name the part and what is near") {
       {"ssg:variance=0", "must be split or a number > 0"},
       {"hpb:ball=lorenz", "did you mean lorentz?"},
       {"hpb:shift=1", "shift is for ball=sigmoid"},
+      {"mog:components=100000", "components must be an integer from 1 to 65536"},
+      {"rbf:gamma=learn:", "'rbf:gamma=learn:' has an empty field: write gamma=learn:START, or "},
+      {"rbf:gamma=learn+::scale=2", "has an empty field: write gamma=learn+:START"},
+      {"expr:{s*z}:s=learn:", "has an empty field"},
+      {"expr@tuned:{z}", "nothing is recorded for a formula: write expr:{...} without @tuned"},
+      {"mix:lin,expr@tuned", "nothing is recorded for a formula"},
       {"mos@tuned", "nothing is recorded for mos@tuned"}};
   for (const auto& w : wrong) {
     CAPTURE(w[0]);
@@ -153,6 +159,25 @@ TEST_CASE("head names: what does not fit the vectors' size names the component")
             "mog:components=3:form=sum:variance=split, with vectors of 8 numbers"));
   CHECK(has(parse_head("mix:lin,ssg").check(1), "component 2, ssg:variance=split"));
   CHECK(parse_head("lin").check(1).empty());
+}
+
+TEST_CASE("head settings: a head may leave to the variance beside it where its variance starts") {
+  HeadSettings s;
+  const auto set = [&s](const std::string& name, const std::string& text) {
+    for (const HeadSetting& setting : head_settings())
+      if (setting.name == name) setting.set(s, text);
+  };
+  set("head", "mix:ssg:variance=learn,mog:variance=learn+");
+  CHECK(has(error_of([&] { s.head_spec(); }), "from which number on?"));
+  set("variance", "0.5");
+  CHECK(s.head_spec().to_text() ==
+        "mix:ssg:variance=learn:0.5,mog:components=2:form=sum:variance=learn:0.5");
+  for (const char* head : {"ssg:pace=0.05", "hpb:shift=1", "mix:hpb:shift=1,ssg:variance=learn"})
+    CHECK_NOTHROW(set("head", head));
+  // Not for any variance, or any ball.
+  for (const char* head : {"mix:ssg:variance=learn,ssg:variance=split:pace=x", "hpb:shift=x",
+                           "ssg:variance=learn:-1", "rfb"})
+    CHECK_THROWS_AS(set("head", head), UsageError);
 }
 
 TEST_CASE("head config: settings as text, the configuration, and what JSON says of it") {

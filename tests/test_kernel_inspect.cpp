@@ -558,6 +558,30 @@ TEST_CASE("kernel_inspect: a slope that is infinite times a gradient of 0") {
   }
 }
 
+TEST_CASE("kernel_inspect: gradients by small learned numbers are checked by small steps") {
+  for (const char* head : {"rbf:gamma=learn:1e-4", "ssg:variance=learn:1e-4",
+                           "lin:scale=learn:0.0001", "wav:b=learn:1e-4"}) {
+    CAPTURE(head);
+    Json in = small_input();
+    in["head"] = head;
+    const Json out = Json::parse(app::inspect(app::read_inspect_input(in)).dump());
+    CHECK(out["check"]["max_relative_error"].get<double>() < 1e-6);
+    CHECK(!out["check"].contains("left_out"));
+  }
+}
+
+TEST_CASE("kernel_inspect: what the head refuses beside a number is left out of the check") {
+  Json in = small_input();
+  in.merge_patch(Json::parse(
+      R"({"head": "expr:{c^p}:p=learn:2", "H": [[1, 2]], "W": [[-1, -3], [1, 0]], "targets": [0]})"));
+  const Json out = Json::parse(app::inspect(app::read_inspect_input(in)).dump());
+  // c = -7 / sqrt(50) and 1 / sqrt(5).
+  CHECK(out["scores"][0][0].get<double>() == doctest::Approx(0.98).epsilon(1e-12));
+  CHECK(out["scores"][0][1].get<double>() == doctest::Approx(0.2).epsilon(1e-12));
+  CHECK(out["check"]["left_out"] == 1);  // p = 2.0001: a power of a negative number
+  CHECK(out["check"]["max_relative_error"].get<double>() < 1e-6);
+}
+
 TEST_CASE("kernel_inspect: a vector whose square is no double is given a norm, too") {
   Json in = small_input();
   in.merge_patch(Json::parse(R"({"H": [[1e-170, 0]], "W": [[1, 0], [0, 1]], "targets": [0],

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <numbers>
@@ -219,6 +220,29 @@ TEST_CASE("margins: arc has finite differences on either side of pi - m") {
       CAPTURE(beyond);
       CHECK(finite_difference_error(p, p.norms(), inputs) < 1e-6);
     }
+}
+
+TEST_CASE("margins: arc of parallel vectors has the gradient along them, to the last digits") {
+  for (const double m : {0.3, 1.0, 2.0})
+    for (const auto& w : {std::array{1.0, 0.5}, {3.0, 1.5}, {0.7, 0.35}, {1e-3, 5e-4}}) {
+      const double h[] = {1.0, 0.5};
+      CAPTURE(m);
+      CAPTURE(w[0]);
+      const scores::AnglePair<double> pair(w.data(), h, 2, nullptr, nullptr);
+      const scores::AngleScore psi =
+          scores::margin_at({Margin::Kind::arc, m}, pair.cosine, pair.sine);
+      double dw[2] = {}, dh[2] = {};
+      pair.add_gradients(psi, 1, dw, dh);
+      // S = |w| |h| cos(m) where both have one direction, and no slope across it.
+      for (size_t i = 0; i < 2; ++i) {
+        CHECK(dw[i] == doctest::Approx(std::cos(m) * h[i]).epsilon(1e-12));
+        CHECK(dh[i] == doctest::Approx(std::cos(m) * w[i]).epsilon(1e-12));
+      }
+    }
+  // A little beside: sin(theta + m) / sin(theta).
+  for (const double theta : {1e-8, 1e-4, 0.5})
+    CHECK(scores::margin_at({Margin::Kind::arc, 1}, std::cos(theta), std::sin(theta)).slope ==
+          doctest::Approx(std::sin(theta + 1) / std::sin(theta)).epsilon(1e-12));
 }
 
 TEST_CASE("margins: float32 is float64 to 1e-5, tiles are blocks, threads change no bit") {

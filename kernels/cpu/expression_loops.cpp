@@ -115,7 +115,18 @@ NINE_OWN_LOOP void put_products(const T* g, const T* slope, T* z) {
   for (int64_t r = 0; r < kLanes; ++r) z[r] = g[r] == T(0) ? T(0) : g[r] * slope[r];
 }
 
-// z becomes scale * up * dS/dz, and what goes through the squared norms is added to the sums.
+// z becomes NaN where g is not 0 and the slope is not finite; one word.
+template <class T>
+NINE_OWN_LOOP void mark_not_finite(const T* g, const T* slope, T* z) {
+#pragma GCC ivdep
+  for (int64_t r = 0; r < kLanes; ++r) {
+    const T zero = slope[r] * T(0);
+    z[r] = g[r] == T(0) || zero == T(0) ? z[r] : zero;
+  }
+}
+
+// z becomes scale * up * dS/dz, and what goes through the squared norms is added to the sums. Where
+// one of those slopes is not finite z is NaN, so that who reads it finds the pair.
 template <class T>
 void strip_slopes(const Expr& k, T scale, const HeadTile<T>& t, int64_t first, int64_t words,
                   const T* up, Strip<T>& s, const HeadSums<T>& sums) {
@@ -134,10 +145,13 @@ void strip_slopes(const Expr& k, T scale, const HeadTile<T>& t, int64_t first, i
   };
   const bool by_word = !is_zero(1), by_row = !is_zero(2);
   for (int64_t i = 0; i < words; ++i) {
+    T* z = t.z + (first + i) * t.ld;
     for (int64_t r = 0; r < kLanes; ++r) g[r] = scale * up[i * kLanes + r];
-    put_products(g, output(0, i), t.z + (first + i) * t.ld);
+    put_products(g, output(0, i), z);
     if (by_word) add_products(g, output(1, i), sums.word_stats + (first + i) * kLanes);
     if (by_row) add_products(g, output(2, i), sums.row_stats);
+    if (by_word) mark_not_finite(g, output(1, i), z);
+    if (by_row) mark_not_finite(g, output(2, i), z);
   }
 }
 
@@ -296,6 +310,11 @@ double exact_slope(const KernelArgs& args, const T* w, const T* h, double up, T*
 }
 
 template <class T>
+bool finite_slopes(const KernelArgs& args, const T* w, const T* h) {
+  return Expr(args.score, args.dims).finite_slopes(w, h, args.dims);
+}
+
+template <class T>
 void exact_number_slopes(const KernelArgs& args, const T* w, const T* h, double* out) {
   const Expr k(args.score, args.dims);
   T* const none = nullptr;
@@ -317,7 +336,8 @@ constexpr HeadLoops<T> kLoops{.values = values<T>,
                               .stats = stats<T>,
                               .stats_backward = stats_backward<T>,
                               .exact = exact<T>,
-                              .exact_slope = exact_slope<T>};
+                              .exact_slope = exact_slope<T>,
+                              .finite_slopes = finite_slopes<T>};
 
 #undef NINE_OWN_LOOP
 

@@ -233,17 +233,31 @@ class Backward {
     const HeadKernel<T>& kernel = at.component.kernel;
     T sums[kMaxScoreNumbers * kHeadPanel] = {};
     kernel.loops->number_gradients(kernel.args, t, up, sums);
+    refuse_number_slopes(stack_, at, t, up, sums);
     for (int i = 0; i < kernel.args.score.learned_count(); ++i)
       out[i] += static_cast<double>(sum_lanes(sums + i * kHeadPanel));
   }
   // The same from one pair, whose score is computed from its vectors.
-  void add_exact_numbers(int64_t k, const T* w, const T* h, double up, double* out) const {
+  void add_exact_numbers(int64_t k, int64_t word, int64_t row, double up, double* out) const {
     const int learned = learned_by(k);
     if (learned == 0 || up == 0) return;
     double slopes[kMaxScoreNumbers];
     const HeadKernel<T>& kernel = stack_[k].kernel;
-    kernel.loops->exact_number_slopes(kernel.args, w, h, slopes);
+    kernel.loops->exact_number_slopes(kernel.args, row_ptr<T>(stack_[k].w, word),
+                                      stack_.context(k, row), slopes);
+    if (is_expr(kernel) && !all_finite(slopes, learned)) refuse_pair(stack_, k, word, row, true);
     for (int i = 0; i < learned; ++i) out[i] += up * slopes[i];
+  }
+  // Adds up dS/dw and up dS/dh of such a pair.
+  void add_exact_slope(int64_t chunk, int64_t k, int64_t word, int64_t row, double up) const {
+    const HeadKernel<T>& kernel = stack_[k].kernel;
+    const T *w = row_ptr<T>(stack_[k].w, word), *h = stack_.context(k, row);
+    const View& dw = g_.dw[static_cast<size_t>(k)].view;
+    if (kernel.loops->finite_slopes != nullptr && up != 0 &&
+        !kernel.loops->finite_slopes(kernel.args, w, h))
+      refuse_pair(stack_, k, word, row, true);
+    kernel.loops->exact_slope(kernel.args, w, h, up, dw ? row_ptr<T>(dw, word) : nullptr,
+                              g_.dh ? dh_row(chunk, stack_.stacked(k, row)) : nullptr);
   }
 
   // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), with
@@ -300,20 +314,14 @@ class Backward {
   void add_exact_pairs(int64_t chunk, int64_t word, int64_t words, const T* exact) const {
     double* of_numbers = chunk_numbers(chunk);
     for (int64_t k = 0; k < stack_.size(); of_numbers += learned_by(k), ++k) {
-      const StackedComponent<T>& c = stack_[k];
-      const View& dw = g_.dw[static_cast<size_t>(k)].view;
       for (int64_t p = 0; p < stack_.panels(); ++p, exact += kTileElements)
         for (int64_t v = 0; v < words; ++v)
           for (int64_t lane = 0; lane < stack_.rows_of(p); ++lane) {
-            const T up = exact[v * kHeadPanel + lane];
+            const auto up = static_cast<double>(exact[v * kHeadPanel + lane]);
             const int64_t r = p * kHeadPanel + lane;
-            if (up == T(0)) continue;
-            c.kernel.loops->exact_slope(c.kernel.args, row_ptr<T>(c.w, word + v),
-                                        stack_.context(k, r), static_cast<double>(up),
-                                        dw ? row_ptr<T>(dw, word + v) : nullptr,
-                                        g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
-            add_exact_numbers(k, row_ptr<T>(c.w, word + v), stack_.context(k, r),
-                              static_cast<double>(up), of_numbers);
+            if (up == 0) continue;
+            add_exact_slope(chunk, k, word + v, r, up);
+            add_exact_numbers(k, word + v, r, up, of_numbers);
           }
     }
   }
@@ -354,17 +362,12 @@ class Backward {
       if (block_.by_angle()) add_angle_targets(chunk, k, word, words);
       for (int64_t p = 0; p < stack_.panels() && learned_by(k) > 0; ++p)
         for_targets({c, k, p, word, words}, [&](int64_t r, int64_t v) {
-          add_exact_numbers(k, row_ptr<T>(c.w, word + v), stack_.context(k, r), target_slope(k, r),
-                            of_numbers);
+          add_exact_numbers(k, word + v, r, target_slope(k, r), of_numbers);
         });
       if (!c.kernel.exact) continue;
-      const View& dw = g_.dw[static_cast<size_t>(k)].view;
       for (int64_t p = 0; p < stack_.panels(); ++p)
         for_targets({c, k, p, word, words}, [&](int64_t r, int64_t v) {
-          c.kernel.loops->exact_slope(c.kernel.args, row_ptr<T>(c.w, word + v),
-                                      stack_.context(k, r), target_slope(k, r),
-                                      dw ? row_ptr<T>(dw, word + v) : nullptr,
-                                      g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
+          add_exact_slope(chunk, k, word + v, r, target_slope(k, r));
         });
     }
   }

@@ -524,7 +524,8 @@ constexpr HeadLoops<T> kLoops{.values = values<K, T>,
                               .stats = stats<K, T>,
                               .stats_backward = stats_backward<K, T>,
                               .exact = exact<K, T>,
-                              .exact_slope = exact_slope<K, T>};
+                              .exact_slope = exact_slope<K, T>,
+                              .finite_slopes = nullptr};
 
 template <class T>
 const HeadLoops<T>* loops_of(ScoreKind kind) {

@@ -101,6 +101,8 @@ struct HeadLoops {
   /// For kernels with kExactTarget: dw += up dS/dw, dh += up dS/dh; either may be null. For the
   /// others: returns dS/dz.
   double (*exact_slope)(const KernelArgs&, const T* w, const T* h, double up, T* dw, T* dh);
+  /// Whether the slopes that exact_slope takes are finite; null but for formulas.
+  bool (*finite_slopes)(const KernelArgs&, const T* w, const T* h);
 };
 
 /// Where the loops of a kernel are found that were compiled for one instruction set

@@ -111,12 +111,15 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
 #pragma unroll
         for (int j = 0; j < kWarpWords; ++j) bias_sum[j] += up[j];  // 0 of a target
         if (!kIsProgram<K> && lanes.scores != nullptr) {  // a program is no part of another
-          // The pair's share in a mixture of parts, whose S has scale and bias.
+          // The pair's share in a mixture of parts, whose S has scale and bias. At most 1, as on
+          // the CPU: where a word is left out (kLeftOut) its S has lost its digits.
           const T* __restrict__ all = lanes.scores + first * p.padded + r;
           for (int j = 0; j < kWarpWords; ++j)
-            if (j < count)
-              up[j] *= vexp(value_in(space, k, z[j], w + j * kCount, h.s) -
-                            (all[j * p.padded] / p.scale - (bias[j] / p.scale - log_pairs)));
+            if (j < count) {
+              const T below = value_in(space, k, z[j], w + j * kCount, h.s) -
+                              (all[j * p.padded] / p.scale - (bias[j] / p.scale - log_pairs));
+              up[j] *= vexp(below < T(0) ? below : T(0));
+            }
         }
       } else {
         const T lse = lanes.lse[r], lse_rest = lanes.lse_rest[r], weight = lanes.weight[r],

@@ -14,6 +14,13 @@ using expression::Variables;
 
 std::string shown(double x) { return std::isnan(x) ? "nan" : concat(x); }
 
+// Whether root k of a formula, its score or a slope, is used at a pair: where q = 0 and where |c| =
+// 1 the slopes by them are not.
+bool is_used(size_t k, const double* pair) {
+  const auto is_by = [k](Variable v) { return k == 1 + static_cast<size_t>(v); };
+  return !(is_by(Variable::q) && pair[1] <= 0) && !(is_by(Variable::c) && std::abs(pair[4]) >= 1);
+}
+
 }  // namespace
 
 Expr::Expr(const Score& s, int64_t d)
@@ -29,6 +36,16 @@ Expr::Expr(const Score& s, int64_t d)
 }
 
 template <class T>
+bool Expr::finite_slopes(const T* w, const T* h, int64_t d) const {
+  const auto [pair] = of_vectors(w, h, d);
+  const expression::PairRun<double> run(exact_slopes, constants, pair);
+  bool finite = true;
+  for (size_t k = 1; k < formula->roots().size(); ++k)
+    finite = finite && (!is_used(k, pair) || std::isfinite(run.output(static_cast<int>(k))));
+  return finite;
+}
+
+template <class T>
 void Expr::refuse(const T* w, const T* h, int64_t d, const std::string& pair, bool slope) const {
   const auto [of_pair] = of_vectors(w, h, d);
   Variables at{};
@@ -38,7 +55,8 @@ void Expr::refuse(const T* w, const T* h, int64_t d, const std::string& pair, bo
     if (!std::isfinite(x)) return;
 
   const expression::Graph& g = formula->graph();
-  const auto roots = formula->roots();
+  std::vector<expression::Id> roots(formula->roots().begin(), formula->roots().end());
+  roots.insert(roots.end(), formula->parameter_roots().begin(), formula->parameter_roots().end());
   const auto values =
       expression::evaluate_all(g, *std::max_element(roots.begin(), roots.end()), at, parameters);
   const auto text = [&](expression::Id id) { return to_text(g, id, formula->names()); };
@@ -46,12 +64,10 @@ void Expr::refuse(const T* w, const T* h, int64_t d, const std::string& pair, bo
       concat("[kernel_softmax] expr:{", formula->text(), "}: the ",
              slope ? "slope of the score" : "score", " of ", pair, " is not finite");
   for (size_t k = 0; k < roots.size(); ++k) {
-    const bool counts =
-        slope ? k != 0 && !(k == 2 && of_pair[1] <= 0) && !(k == 5 && std::abs(of_pair[4]) >= 1)
-              : k == 0;
-    if (!counts || std::isfinite(values[roots[k]])) continue;
+    if (slope != (k > 0) || !is_used(k, of_pair) || std::isfinite(values[roots[k]])) continue;
     for (const expression::Id id : expression::needed(g, {&roots[k], 1})) {
       const expression::Node& n = g[id];
+      if (expression::arguments_of(n.op) == 0) continue;  // what a slope is compared with
       std::string arguments;
       bool finite = true;
       for (int a = 0; a < expression::arguments_of(n.op); ++a) {
@@ -74,7 +90,8 @@ void Expr::refuse(const T* w, const T* h, int64_t d, const std::string& pair, bo
        variables.empty() ? "" : ")");
 }
 
-#define NINE_EXPR(T) \
+#define NINE_EXPR(T)                                                       \
+  template bool Expr::finite_slopes<T>(const T*, const T*, int64_t) const; \
   template void Expr::refuse<T>(const T*, const T*, int64_t, const std::string&, bool) const;
 NINE_EXPR(float)
 NINE_EXPR(double)

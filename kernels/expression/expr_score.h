@@ -16,9 +16,13 @@ struct Expr : ExprPair {
   Expr(const Expr&) = delete;  // `constants` are its own
   Expr& operator=(const Expr&) = delete;
 
+  /// Whether the slopes that exact() uses are finite.
+  template <class T>
+  bool finite_slopes(const T* w, const T* h, int64_t d) const;
+
   /// Throws an Error that names the subexpression that is not finite, with its arguments' values,
-  /// and calls the pair `pair`. `slope`: the score is finite, and a slope is not. Does nothing
-  /// where the vectors themselves are not finite.
+  /// and calls the pair `pair`. `slope`: the score is finite, and a slope is not, by the vectors or
+  /// by a learned number. Does nothing where the vectors themselves are not finite.
   template <class T>
   void refuse(const T* w, const T* h, int64_t d, const std::string& pair, bool slope) const;
 

@@ -75,10 +75,14 @@ struct Node {
 
 class Graph {
  public:
-  enum class Simplify : bool { no, yes };
+  enum class Simplify : uint8_t { no, yes, keep_powers };
   /// One that simplifies replaces what is built by a form that is shorter, or more exact, or does
   /// not overflow: log(1 + x) by log1p(x), for instance. kernels/expression/simplify.cpp.
   explicit Graph(Simplify simplify = Simplify::yes) : simplify_(simplify) {}
+  /// What is built from now on. With keep_powers log(1 + x^k) stays a function of x^k: its slope
+  /// k x^(k-1) / (1 + x^k) is a number where x is 0, that of softplus(k log(x)) is none.
+  void set_simplify(Simplify simplify) { simplify_ = simplify; }
+  Simplify simplify() const { return simplify_; }
 
   Id number(double value);
   Id variable(Variable v);

@@ -17,7 +17,7 @@ constexpr size_t kMaxNodes = 20000;  // of a formula with its derivatives
 constexpr Variable kByVariables[] = {Variable::z, Variable::q, Variable::ww, Variable::hh,
                                      Variable::c};
 
-// dS/dz, dS/dww, dS/dhh of the pair, from the derivatives by z, q, ww, hh and c (roots 1 to 5):
+// dS/dz, dS/dww, dS/dhh of the pair, from the slopes by z, q, ww, hh and c (roots 1 to 5):
 // with q = ww + hh - 2z and c = z / sqrt(ww hh),
 //   A = S_z - 2 S_q + S_c / (|w| |h|), B = S_ww + S_q - S_c c / (2 ww), C likewise.
 std::array<Id, 3> chain(Graph& g, std::span<const Id> roots) {
@@ -42,15 +42,45 @@ std::array<Id, 3> chain(Graph& g, std::span<const Id> roots) {
           by_square(roots[3], ww), by_square(roots[4], hh)};
 }
 
-// dS/d(parameter k). Of a pair with q = 0 it is 0 where it would be no number: q^p has the slope
-// q^p log(q) by p, with the limit 0.
-Id by_parameter_of(Graph& g, Id score, int k, bool uses_q) {
-  const Id slope = derivative(g, score, g.parameter(k));
-  if (!uses_q) return slope;
-  const Id zero = g.number(0), infinity = g.number(std::numeric_limits<double>::infinity()),
-           finite = g.make(Op::less, {g.make(Op::abs, {slope}), infinity, slope, zero});
-  return g.make(Op::less, {zero, g.variable(Variable::q), slope, finite});
-}
+// A formula's slopes, with values where the rules of calculus give 0 times infinity.
+class PairSlopes {
+ public:
+  // `powers`: the score with its logarithms of 1 + x^k as they are, see Graph::set_simplify.
+  PairSlopes(Graph& g, Id score, Id powers, bool uses_q, bool uses_c)
+      : g_(g), score_(score), powers_(powers), uses_q_(uses_q), uses_c_(uses_c) {}
+
+  // dS/d(variable v), as if it did not depend on the others.
+  Id by(Variable v) {
+    return settled(g_.variable(v), uses_q_ && v != Variable::q, uses_c_ && v != Variable::c);
+  }
+  Id by_parameter(int k) { return settled(g_.parameter(k), uses_q_, uses_c_); }
+
+ private:
+  // What is no number where q = 0, or where |c| = 1, is 0: there q and c have no slope, and through
+  // them S has none. sqrt(q / (1 + ww)) has 0 times infinity by ww, and q^p has q^p log(q) by p. A
+  // slope that is infinite stays so.
+  Id settled(Id by, bool through_q, bool through_c) {
+    const Id slope = plain(by), zero = g_.number(0);
+    if (!through_q && !through_c) return slope;
+    const Id number = g_.make(Op::less_equal, {size(slope), infinity(), slope, zero});
+    Id out = slope;
+    if (through_q) out = g_.make(Op::less, {zero, g_.variable(Variable::q), out, number});
+    if (through_c)
+      out = g_.make(Op::less, {size(g_.variable(Variable::c)), g_.number(1), out, number});
+    return out;
+  }
+  // The derivative; of softplus(k log(x)) where x is 0 or nearly so, that of log(1 + x^k).
+  Id plain(Id by) {
+    const Id slope = derivative(g_, score_, by), other = derivative(g_, powers_, by);
+    return slope == other ? slope : g_.make(Op::less, {size(slope), infinity(), slope, other});
+  }
+  Id size(Id x) { return g_.make(Op::abs, {x}); }
+  Id infinity() { return g_.number(std::numeric_limits<double>::infinity()); }
+
+  Graph& g_;
+  Id score_, powers_;
+  bool uses_q_, uses_c_;
+};
 
 std::string key_of(std::string_view text, std::span<const double> fixed) {
   std::string key(text);
@@ -98,14 +128,14 @@ void Formula::describe(const Graph& typed, Id score) {
 
 void Formula::compile(const Graph& typed, Id score, std::span<const double> fixed) {
   roots_.push_back(rebuild(typed, score, graph_, fixed));
-  for (const Variable v : kByVariables)
-    roots_.push_back(derivative(graph_, roots_.front(), graph_.variable(v)));
+  graph_.set_simplify(Graph::Simplify::keep_powers);
+  const Id powers = rebuild(typed, score, graph_, fixed);
+  graph_.set_simplify(Graph::Simplify::yes);
+  PairSlopes of(graph_, roots_.front(), powers, uses(Variable::q), uses(Variable::c));
+  for (const Variable v : kByVariables) roots_.push_back(of.by(v));
   const std::array<Id, 3> slopes = chain(graph_, roots_);
-  std::vector<Id> by_parameter;
   for (size_t k = 0; k < fixed.size(); ++k)
-    if (std::isnan(fixed[k]))
-      by_parameter.push_back(
-          by_parameter_of(graph_, roots_.front(), static_cast<int>(k), uses(Variable::q)));
+    if (std::isnan(fixed[k])) by_parameters_.push_back(of.by_parameter(static_cast<int>(k)));
   if (graph_.size() > kMaxNodes)
     throw UsageError(concat("a formula with its derivatives has ", graph_.size(),
                             " parts, more than ", kMaxNodes, ": make it shorter"));
@@ -113,7 +143,7 @@ void Formula::compile(const Graph& typed, Id score, std::span<const double> fixe
   score_ = compiler.compile(std::span(roots_).first(1));
   slopes_ = compiler.compile(slopes);
   exact_ = compiler.compile(roots_);
-  parameter_slopes_ = compiler.compile(by_parameter);
+  parameter_slopes_ = compiler.compile(by_parameters_);
   constants_ = compiler.constants();
 }
 

@@ -15,9 +15,10 @@
 
 namespace nine::expression {
 
-/// S as a function of z, q, ww, hh and c, and its derivatives by them, these five as if they did
-/// not depend on each other; of a pair with q = 0 the derivative by q is 0, and where |c| = 1 that
-/// by c: there q and c, as functions of the vectors, have their extreme values, and no slope.
+/// S as a function of z, q, ww, hh and c, and its slopes by them, these five as if they did not
+/// depend on each other. Where q = 0 and where |c| = 1, these have their extreme values as
+/// functions of the vectors, and no slope: there the slopes by q and by c are not used, and 0 times
+/// infinity in the others, and in those by the parameters, is 0.
 ///
 /// A formula lives as long as the program: a Score, plain data that is copied freely, points to it.
 class Formula {
@@ -42,16 +43,17 @@ class Formula {
   // Programs. Outputs:
   const Program& score() const { return score_; }    ///< S
   const Program& slopes() const { return slopes_; }  ///< dS/dz, dS/dww, dS/dhh through q and c too
-  const Program& exact() const { return exact_; }    ///< S; its derivatives by z, q, ww, hh, c
+  const Program& exact() const { return exact_; }    ///< S; its slopes by z, q, ww, hh, c
   /// dS/d(parameter) of those that are not fixed, in their order.
   const Program& parameter_slopes() const { return parameter_slopes_; }
   const Constants& constants() const { return constants_; }
 
-  /// The formula and its derivatives by z, q, ww, hh, c in a graph, with fixed parameters' values
-  /// in place of their names.
+  /// The formula and its slopes in a graph, with fixed parameters' values in place of their names.
   const Graph& graph() const { return graph_; }
   Id score_id() const { return roots_.front(); }
-  std::span<const Id> roots() const { return roots_; }  ///< S and the five derivatives
+  std::span<const Id> roots() const { return roots_; }  ///< S and the five slopes
+  /// dS/d(parameter) of those that are not fixed, in their order.
+  std::span<const Id> parameter_roots() const { return by_parameters_; }
 
  private:
   void describe(const Graph& typed, Id score);
@@ -62,7 +64,7 @@ class Formula {
   std::vector<ParameterInfo> infos_;
   std::array<bool, kVariables> uses_{};
   Graph graph_;
-  std::vector<Id> roots_;
+  std::vector<Id> roots_, by_parameters_;
   Program score_, slopes_, exact_, parameter_slopes_;
   Constants constants_;
 };

@@ -55,7 +55,7 @@ Id Graph::add(const Node& node) {
   const auto found = known_.find(key_of(node));
   if (found != known_.end()) return found->second;
   // As typed, a*b and b*a stay two: a formula is printed in the order in which it was written.
-  if (simplify_ == Simplify::yes && (node.op == Op::add || node.op == Op::multiply)) {
+  if (simplify_ != Simplify::no && (node.op == Op::add || node.op == Op::multiply)) {
     Node swapped = node;
     std::swap(swapped.args[0], swapped.args[1]);
     const auto other = known_.find(key_of(swapped));
@@ -85,7 +85,7 @@ Id Graph::make(Op op, std::initializer_list<Id> args) {
 Id Graph::make(Op op, std::span<const Id> args) {
   require(static_cast<int>(args.size()) == arguments_of(op), "[expression] ", args.size(),
           " arguments");
-  if (simplify_ == Simplify::yes) return Simplifier(*this).build(op, args);
+  if (simplify_ != Simplify::no) return Simplifier(*this).build(op, args);
   Node node{.op = op};
   std::copy(args.begin(), args.end(), node.args.begin());
   return add(node);

@@ -92,6 +92,17 @@ bool Simplifier::never_negative(Id id) const {
   }
 }
 
+// Whether it is q, or a fixed multiple of it: it is 0 where q is, and there slopes by q count as 0.
+bool Simplifier::is_distance(Id id) const {
+  const auto is_variable = [this](Id x, Variable v) {
+    return is(x, Op::variable) && graph_[x].index == static_cast<int>(v);
+  };
+  const auto is_fixed = [&](Id x) { return is_number(x) || is_variable(x, Variable::d); };
+  if (is(id, Op::multiply)) return is_fixed(arg(id, 0)) && is_distance(arg(id, 1));
+  if (is(id, Op::divide)) return is_fixed(arg(id, 1)) && is_distance(arg(id, 0));
+  return is_variable(id, Variable::q);
+}
+
 Simplifier::Found Simplifier::without_minus(Id id) {
   if (is(id, Op::negate)) return arg(id, 0);
   if (is_number(id) && value(id) < 0) return number(-value(id));
@@ -310,7 +321,8 @@ Simplifier::Found Simplifier::logarithm(Op op, Id a) {
   if (is(a, Op::negate) && is(arg(a, 0), Op::sigmoid))
     return make(Op::negate, {make(Op::softplus, {arg(arg(a, 0), 0)})});
   // x^k may overflow where log(1 + x^k) = softplus(k log x) does not.
-  if (is(a, Op::power) && never_negative(arg(a, 0)))
+  if (is(a, Op::power) && never_negative(arg(a, 0)) &&
+      (graph_.simplify() != Graph::Simplify::keep_powers || is_distance(arg(a, 0))))
     return make(Op::softplus, {make(Op::multiply, {arg(a, 1), make(Op::log, {arg(a, 0)})})});
   return {};
 }

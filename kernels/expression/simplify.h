@@ -35,6 +35,7 @@ class Simplifier {
   Id arg(Id id, size_t k) const { return graph_[id].args[k]; }
 
   bool never_negative(Id id) const;
+  bool is_distance(Id id) const;
   Found without_minus(Id id);  // x where id is -x
   Term term_of(Id id);
   Power power_of(Id id);

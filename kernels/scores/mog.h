@@ -37,7 +37,7 @@ struct Mog {
   static std::string check(const Score& s, int64_t d) {
     const double count = s.parameters[0];
     if (!(count >= 1 && count <= 65536 && count == std::floor(count)))
-      return "components must be an integer >= 1";
+      return "components must be an integer from 1 to 65536";
     const auto c = static_cast<int64_t>(count);
     if (d >= 0 && d % c != 0) return "vectors' numbers must be a multiple of components";
     if (d >= 0 && d / c < 2) return "each of the components needs 2 numbers or more";
