@@ -15,17 +15,23 @@ namespace {
 
 int run(const RescoreOptions& o, Device device) {
   require_output_directory("--output", o.output);
+  // All files are read before anything is scored: a wrong one is an error now.
+  RescoredLists tuning, lists = read_lists(o, o.nbest, o.reference);
+  if (o.tunes()) tuning = read_lists(o, o.tune_nbest, o.tune_reference);
+  const Comparison comparison = read_comparison(o, lists);
   RescoringWeights weights{o.lambda, o.mu};
-  if (o.tunes())
-    weights = tuned_weights(o, read_and_score(o, o.tune_nbest, o.tune_reference, device));
-  const RescoredLists lists = read_and_score(o, o.nbest, o.reference, device);
+  if (o.tunes()) {
+    score_lists(o, tuning, device);
+    weights = tuned_weights(o, tuning);
+  }
+  score_lists(o, lists, device);
   const auto tokens =
       static_cast<double>(lists.model.tokens * static_cast<int64_t>(o.checkpoint.size()));
   std::fprintf(
       stderr, "%lld hypotheses, %lld of them different, %lld tokens: %s tokens/s\n",
       static_cast<long long>(lists.hypotheses()), static_cast<long long>(lists.model.distinct),
       static_cast<long long>(lists.model.tokens), short_rate(tokens / lists.seconds).c_str());
-  report_rescoring(o, lists, weights);
+  report_rescoring(o, lists, comparison, weights);
   return kExitDone;
 }
 

@@ -1,5 +1,7 @@
 #include "data/n_best.h"
 
+#include <algorithm>
+#include <charconv>
 #include <set>
 #include <span>
 #include <string_view>
@@ -82,10 +84,34 @@ Line parse_kaldi(std::string_view line, const std::string& place) {
           {score_of(words[1], place), joined(std::span(words).subspan(2))}};
 }
 
+// Whether a text may stand between words and score: features, which are numbers and names such as
+// "lm=", "lm:" or "lm=-3", or an alignment such as "0-0 1-2".
+bool are_features(std::string_view text) {
+  Words words;
+  split_words(text, words);
+  return std::all_of(words.begin(), words.end(), [](std::string_view word) {
+    double number = 0;  // of any kind: a feature may be -inf
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    const size_t dash = word.find('-');
+    int64_t place = 0;
+    return word.find('=') != std::string_view::npos || word.ends_with(':') ||
+           (error == std::errc{} && end == word.data() + word.size()) ||
+           (dash != std::string_view::npos && parse_count(word.substr(0, dash), place) &&
+            parse_count(word.substr(dash + 1), place));
+  });
+}
+
 Line parse_moses(std::string_view line, const std::string& place) {
   const Words parts = parts_of(line, "|||");
   require(parts.size() >= 3, place, ": a line is 'utterance ||| words ||| score', but this has ",
           parts.size() - 1, " |||");
+  // Else what stands there would be left out unseen: the rest of a hypothesis that has ||| as a
+  // word.
+  for (const std::string_view between : std::span(parts).subspan(2, parts.size() - 3))
+    require(are_features(between), place,
+            ": between words and score a line may have features such as 'lm= -3' and an alignment "
+            "such as 0-0, but this has '",
+            joined_words(between), "'; write a word ||| as &#124;&#124;&#124;");
   const std::string utterance = joined_words(parts.front());
   require(!utterance.empty() && utterance.find(' ') == std::string::npos, place, ": '", utterance,
           "' before the first ||| is no name of an utterance");

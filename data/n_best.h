@@ -17,7 +17,7 @@ enum class NBestFormat : uint8_t {
   srilm,  ///< utterance acoustic-score lm-score number-of-words words: SRILM's lines with the name
           ///< in front; the score is the sum of both, <s> and </s> are left out
   kaldi,  ///< utterance-N score words, of one utterance N = 1, 2, ...
-  moses   ///< utterance ||| words ||| ... ||| score
+  moses   ///< utterance ||| words ||| score, with features or an alignment before it or without
 };
 template <>
 inline constexpr EnumNames<NBestFormat, 4> kEnumNames<NBestFormat>{

@@ -55,6 +55,10 @@ std::unordered_map<uint64_t, int64_t> count_pairs(const std::vector<std::string>
   return pairs;
 }
 
+bool has_neighbour(const SparseMatrix& ppmi, int32_t id) {
+  return !ppmi.rows[static_cast<size_t>(id)].empty();
+}
+
 SparseMatrix ppmi_matrix(const std::unordered_map<uint64_t, int64_t>& pairs, int32_t words) {
   std::vector<int64_t> sums(static_cast<size_t>(words));
   int64_t total = 0;
@@ -99,20 +103,17 @@ Matrix largest_singular_vectors(const SparseMatrix& m, Eigen::Index k, uint64_t 
   return q * axes.eigenvectors().rightCols(k);
 }
 
-}  // namespace
-
-std::vector<double> ppmi_vectors(const std::vector<std::string>& files,
-                                 const Vocabulary& vocabulary, std::span<const int32_t> ids,
-                                 const PpmiOptions& options) {
+SparseMatrix read_ppmi(const std::vector<std::string>& files, const Vocabulary& vocabulary,
+                       const PpmiOptions& options) {
   require(options.window >= 1 && options.dimensions >= 1, "[ppmi_vectors] a window of ",
           options.window, " and ", options.dimensions, " dimensions: both must be at least 1");
   const auto pairs = count_pairs(files, vocabulary, options.window);
   require(!pairs.empty(), files.front(), " has no two neighbouring words of the vocabulary");
-  const SparseMatrix m = ppmi_matrix(pairs, vocabulary.size());
-  for (const int32_t id : ids)
-    require(!m.rows[static_cast<size_t>(id)].empty(), files.front(), " does not have '",
-            vocabulary.word(id),
-            "' beside another word of the vocabulary: give the text that the model was trained on");
+  return ppmi_matrix(pairs, vocabulary.size());
+}
+
+std::vector<double> reduced(const SparseMatrix& m, std::span<const int32_t> ids,
+                            const PpmiOptions& options) {
   const auto with_neighbours = static_cast<Eigen::Index>(
       std::count_if(m.rows.begin(), m.rows.end(), [](const auto& row) { return !row.empty(); }));
   const Matrix axes = largest_singular_vectors(
@@ -125,6 +126,27 @@ std::vector<double> ppmi_vectors(const std::vector<std::string>& files,
     vectors.insert(vectors.end(), row.begin(), row.end());
   }
   return vectors;
+}
+
+}  // namespace
+
+std::vector<double> ppmi_vectors(const std::vector<std::string>& files,
+                                 const Vocabulary& vocabulary, std::span<const int32_t> ids,
+                                 const PpmiOptions& options) {
+  const SparseMatrix m = read_ppmi(files, vocabulary, options);
+  for (const int32_t id : ids)
+    require(has_neighbour(m, id), files.front(), " does not have '", vocabulary.word(id),
+            "' beside another word of the vocabulary: give the text that the model was trained on");
+  return reduced(m, ids, options);
+}
+
+std::vector<double> ppmi_vectors_of_neighbours(const std::vector<std::string>& files,
+                                               const Vocabulary& vocabulary,
+                                               std::vector<int32_t>& ids,
+                                               const PpmiOptions& options) {
+  const SparseMatrix m = read_ppmi(files, vocabulary, options);
+  std::erase_if(ids, [&](int32_t id) { return !has_neighbour(m, id); });
+  return reduced(m, ids, options);
 }
 
 }  // namespace nine

@@ -28,5 +28,10 @@ struct PpmiOptions {
 std::vector<double> ppmi_vectors(const std::vector<std::string>& files,
                                  const Vocabulary& vocabulary, std::span<const int32_t> ids,
                                  const PpmiOptions& options);
+/// The same of those words that have a neighbour; the others are taken out of `ids`.
+std::vector<double> ppmi_vectors_of_neighbours(const std::vector<std::string>& files,
+                                               const Vocabulary& vocabulary,
+                                               std::vector<int32_t>& ids,
+                                               const PpmiOptions& options);
 
 }  // namespace nine

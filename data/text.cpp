@@ -142,8 +142,8 @@ bool TextReader::next_line(std::string_view& line) {
   begin_ += static_cast<std::ptrdiff_t>(std::min(size + (crlf ? 2 : 1), text.size()));
   line = text.substr(0, size);
   if (!rules_.cr_ends_line && line.ends_with('\r')) line.remove_suffix(1);
-  drop_byte_order_mark(line);
   check(line);
+  drop_byte_order_mark(line);
   ++lines_;
   if (filter_) line = filtered_ = filter_(line);
   return true;
@@ -166,8 +166,8 @@ bool TextReader::next_block(std::string_view& block) {
   }
   block = unread().substr(0, size);
   begin_ += static_cast<std::ptrdiff_t>(size);
-  drop_byte_order_mark(block);
   check(block);
+  drop_byte_order_mark(block);
   const bool ended = !block.empty() && line_ends(block.substr(block.size() - 1)) > 0;
   lines_ += line_ends(block) + (ended ? 0 : 1);
   if (filter_) {
@@ -194,7 +194,8 @@ int64_t TextReader::line_ends(std::string_view text) const {
   return ends;
 }
 
-/// Refuses NUL and invalid UTF-8 in the next lines.
+/// Refuses NUL and invalid UTF-8 in the next lines, a byte-order mark included, so that bytes count
+/// as in the file.
 void TextReader::check(std::string_view text) const {
   const auto place_of = [&](size_t bad) {
     const std::string_view before = text.substr(0, bad);

@@ -102,8 +102,12 @@ void Vocabulary::add_dict_line(std::string_view line, const std::string& place,
   add(entry.word, entry.count);
 }
 
-std::string Vocabulary::dict_text() const {
-  return nine::dict_text(words_, counts_, specials_.size);
+std::string Vocabulary::dict_text() const { return dict_text(counts_); }
+
+std::string Vocabulary::dict_text(std::span<const int64_t> counts) const {
+  require(counts.size() == words_.size(), "[Vocabulary] ", counts.size(), " counts for ",
+          words_.size(), " words");
+  return nine::dict_text(words_, counts, specials_.size);
 }
 
 void Vocabulary::write(const std::string& path) const {

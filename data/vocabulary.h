@@ -70,6 +70,8 @@ class Vocabulary {
   /// readers of such files number the words by line; their counts are restored by
   /// set_special_counts().
   std::string dict_text() const;
+  /// The same with other counts, those of another text by id. Error: not one for each id.
+  std::string dict_text(std::span<const int64_t> counts) const;
   /// Writes dict_text(). Errors: the file cannot be written.
   void write(const std::string& path) const;
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "core/random.h"
@@ -75,6 +76,13 @@ const std::string& transformer_model() {
   static const std::string run = models().train(
       "t", {"--arch", "transformer", "--hidden", "16", "--heads", "2", "--after", "160u"});
   return run;
+}
+
+std::string broken_model(const TemporaryDirectory& dir) {
+  std::filesystem::create_directory(dir / "broken");
+  for (const char* file : {"model.safetensors", "dict.txt"})
+    dir.write(std::string("broken/") + file, "x 1\n");
+  return dir / "broken";
 }
 
 std::string longer_text() {

@@ -19,6 +19,10 @@ const std::string& model_b();
 const std::string& model_c();
 const std::string& transformer_model();
 
+/// A new directory in `dir` that is found to have a model, which is none when it is opened: its
+/// name in an error says that the programs came so far.
+std::string broken_model(const TemporaryDirectory& dir);
+
 /// A text for them: an empty line, a word that they do not have, <unk> itself.
 inline const std::string kLmText =
     "the cat saw a dog\n\na zebra heard the <unk> today\nthe old man fed him\nshe liked a bird "

@@ -507,6 +507,21 @@ TEST_CASE("files: atomic_write_text replaces whole files and leaves nothing besi
   atomic_write_text(scratch / "link", "three");
   CHECK(fs::is_symlink(scratch / "link"));
   CHECK(read_text(scratch / "a") == "three");
+  // Links to links, the last of them to nothing yet, one by its whole path.
+  fs::create_directory(scratch / "d");
+  fs::create_symlink("../new", scratch / "d/second");
+  fs::create_symlink(scratch / "d/second", scratch / "first");
+  atomic_write_text(scratch / "first", "made");
+  CHECK(fs::is_symlink(scratch / "first"));
+  CHECK(fs::is_symlink(scratch / "d/second"));
+  CHECK(slurp(scratch / "new") == "made");
+  fs::create_symlink("no/where", scratch / "lost");
+  check_says(error_of([&] { atomic_write_text(scratch / "lost", "x"); }),
+             "No such file or directory");
+  fs::create_symlink("loop", scratch / "loop");
+  check_says(error_of([&] { atomic_write_text(scratch / "loop", "x"); }),
+             "loop: Too many levels of symbolic links");
+  CHECK(fs::read_symlink(scratch / "loop") == "loop");
   REQUIRE(::mkfifo((scratch / "pipe").c_str(), 0600) == 0);
   std::string heard;
   std::thread reader([&] { std::getline(std::ifstream(scratch / "pipe"), heard); });
@@ -514,11 +529,11 @@ TEST_CASE("files: atomic_write_text replaces whole files and leaves nothing besi
   reader.join();
   CHECK(heard == "four");
   CHECK(fs::is_fifo(scratch / "pipe"));
-  fs::create_directory(scratch / "d");
   check_says(error_of([&] { atomic_write_text(scratch / "d", "x"); }), "cannot write");
   check_says(error_of([&] { atomic_write_text(scratch / "no/a", "x"); }),
              "No such file or directory");
-  CHECK(names_in(scratch.path()) == std::set<std::string>{"a", "d", "link", "pipe"});
+  CHECK(names_in(scratch.path()) ==
+        std::set<std::string>{"a", "d", "first", "link", "loop", "lost", "new", "pipe"});
 }
 
 TEST_CASE("files: reading") {

@@ -154,6 +154,23 @@ TEST_CASE("lm_score --compare: with other vocabularies, the words that both know
         doctest::Approx(std::exp(nats / static_cast<double>(both))).epsilon(1e-5));
 }
 
+// A cannot be opened, so that what is said of B was found before.
+TEST_CASE("lm_score --compare: a wrong name of B is an error before A is scored") {
+  const TemporaryDirectory dir;
+  const std::string broken = broken_model(dir);
+  const auto says = [&](const Strings& more) {
+    Strings arguments{"--compare", broken, dir / "none"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome r = run_program("lm_score", arguments, "the cat\n");
+    CHECK(r.code == 1);
+    return r.err;
+  };
+  for (const std::string& err : {says({}), says({"--top", "2"})}) {
+    CHECK_MESSAGE(err.find(dir / "none") != std::string::npos, err);
+    CHECK_MESSAGE(err.find(broken) == std::string::npos, err);
+  }
+}
+
 TEST_CASE(
     "bootstrap_ratio: the normal approximation's interval, the same for a seed, exact where "
     "nothing varies") {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "apps/cli/text_io.h"
 #include "core/safetensors.h"
 #include "data/vocabulary.h"
 #include "tests/lm_score_runs.h"
@@ -212,6 +213,44 @@ TEST_CASE("lm_score: what fails leaves the output file as it was") {
                         "the cat\n")
                 .err,
             "is also a file of the model"));
+}
+
+TEST_CASE("lm_score: an output that is a link to a missing file makes that file") {
+  const TemporaryDirectory dir;
+  namespace fs = std::filesystem;
+  const auto output = [&](const std::string& model) {
+    return run_program("lm_score", {"--checkpoint", model, "--output", dir / "link"}, "the cat\n");
+  };
+  fs::create_directory(dir / "sub");
+  fs::create_symlink("sub/scores", dir / "link");
+  CHECK(output(dir / "nowhere").code == 1);
+  CHECK(fs::is_symlink(dir / "link"));
+  CHECK(fs::is_empty(dir / "sub"));
+  CHECK(output(model_a()).code == 0);
+  CHECK(fs::is_symlink(dir / "link"));
+  CHECK(slurp(dir / "sub/scores") == lm_score({"--checkpoint", model_a()}, "the cat\n"));
+  fs::remove(dir / "link");
+  fs::create_symlink("link", dir / "link");
+  const Outcome loop = output(model_a());
+  CHECK(loop.code == 1);
+  CHECK_MESSAGE(has(loop.err, "link: Too many levels of symbolic links"), loop.err);
+  CHECK(fs::read_symlink(dir / "link") == "link");
+}
+
+TEST_CASE("check_outputs: one file under two names, there or not") {
+  const TemporaryDirectory dir;
+  std::filesystem::create_symlink("target", dir / "link");
+  const auto refused = [&] {
+    return error_of([&] {
+      app::check_outputs({{"--output", dir / "link"}, {"--attention", dir / "target"}}, {});
+    });
+  };
+  CHECK(has(refused(), "one of the two would be lost"));
+  dir.write("target", "");
+  CHECK(has(refused(), "one of the two would be lost"));
+  CHECK(error_of([&] {
+          app::check_outputs({{"--output", dir / "link"}}, {{"--input", dir / "other"}});
+        }).empty());
 }
 
 TEST_CASE("lm_score: what does not go together is a usage error that says what to do") {

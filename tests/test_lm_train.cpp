@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/crc32c.h"
 #include "core/json.h"
 #include "core/safetensors.h"
 #include "tests/programs.h"
@@ -89,6 +90,27 @@ TEST_CASE(
   CHECK(first < 1.5 * unigram);  // by dict.txt's it is 29 times that
 }
 
+TEST_CASE(
+    "lm_train --vocab: the model's dict.txt has the training text's counts, and the run goes on") {
+  const TemporaryDirectory dir;
+  const std::string dict = "a 1\nb 1\nd 99\nc 1\n";
+  const auto train = [&](const char* after) {
+    const Outcome r = run_program(
+        "lm_train", {"--train", dir.write("train.txt", "a a a b\na e c\na a a a\na a a\n"),
+                     "--vocab", dir.write("dict.txt", dict), "--batch", "1", "--bptt", "2",
+                     "--hidden", "2", "--embed", "2", "--after", after, "--run", dir / "run"});
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    CHECK(slurp(dir / "run/checkpoints/latest/dict.txt") == "a 11\nb 1\nd 0\nc 1\n");
+    return Json::parse(slurp(dir / "run/config.json"))["resolved"]["train_crc32c"];
+  };
+  // The checksum is of the ids, </s> 0, <unk> 1 and a 2, and of the file as it was given.
+  const std::vector<int32_t> ids{2, 2, 2, 3, 0, 2, 1, 5, 0, 2, 2, 2, 2, 0, 2, 2, 2, 0};
+  const uint32_t checksum =
+      crc32c(crc32c(0, ids.data(), ids.size() * sizeof(int32_t)), dict.data(), dict.size());
+  CHECK(train("1u") == checksum);
+  CHECK(train("2u") == checksum);
+}
+
 TEST_CASE("a model that stays at the word frequencies gets a hint") {
   const TemporaryDirectory dir;
   const Outcome r = run_program(
@@ -154,13 +176,21 @@ TEST_CASE("a run on the sample learns, validates, tests and says what it reached
   CHECK(model.at("head.weight").shape() == Shape{model.at("embedding.weight").shape()[0], 24});
 
   SUBCASE("the finished run started again changes nothing and exits 0") {
-    const std::string before = slurp(dir / "run/log.jsonl");
+    const std::string before = slurp(dir / "run/log.jsonl"),
+                      config = slurp(dir / "run/config.json");
     const Outcome again = run_program("lm_train", small(dir / "run", {"--after", "2e"}));
     CHECK(again.code == 0);
     CHECK(slurp(dir / "run/log.jsonl") == before);
+    // Nor does what may differ: a run that goes on has it, this one does nothing.
+    CHECK(run_program("lm_train", small(dir / "run", {"--after", "2e", "--keep", "1"})).code == 0);
+    CHECK(slurp(dir / "run/log.jsonl") == before);
+    CHECK(slurp(dir / "run/config.json") == config);
+    CHECK(run_program("lm_train", small(dir / "run", {"--after", "10u", "--keep", "1"})).code == 0);
+    CHECK(slurp(dir / "run/config.json") == config);
   }
   SUBCASE("a larger --after goes on, to the bits of one long run") {
     CHECK(run_program("lm_train", small(dir / "run", {"--after", "3e"})).code == 0);
+    CHECK(Json::parse(slurp(dir / "run/config.json"))["after"] == "3e");
     CHECK(run_program("lm_train", small(dir / "long", {"--after", "3e"})).code == 0);
     CHECK(weights_of(dir / "run") == weights_of(dir / "long"));
     CHECK(results_of(dir / "run") == results_of(dir / "long"));

@@ -307,6 +307,10 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "40u", "--save-every", "10u",
                                                    "--keep", "3", "--valid-every", "1000u"})))
               .code == 0);
+  // Started again, the finished run does nothing, and still has its three checkpoints.
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "40u", "--save-every", "10u",
+                                                   "--keep", "1", "--valid-every", "1000u"})))
+              .code == 0);
   const Outcome r = train({"--run", text.dir / "run", "--average", "3"});
   REQUIRE_MESSAGE(r.code == 0, r.err);
   const Checkpoint mean = open_checkpoint(text.dir / "run/average");

@@ -9,11 +9,13 @@
 #include <thread>
 #include <type_traits>
 
+#include "apps/mt_translate/translate_text.h"
 #include "checks/op_cases.h"
 #include "core/json.h"
 #include "core/safetensors.h"
 #include "data/measures/bleu.h"
 #include "data/measures/chrf.h"
+#include "data/n_best.h"
 #include "nn/models/language_model.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/translation_config.h"
@@ -144,6 +146,27 @@ TEST_CASE(
   }
   CHECK(shares == found[0][0].attention);
   CHECK(Json::parse(rows[1])["attention"].empty());
+}
+
+TEST_CASE("mt_translate: ||| in a word is written so that the n-best list reads back") {
+  const Checkpoint c;
+  std::string dict = slurp(c.dir / kTargetDict);
+  dict.replace(dict.find("cat "), 3, "|||");
+  dict.replace(dict.find("sleeps "), 6, "a||||b");
+  c.dir.write(kTargetDict, dict);
+  const Translator translator = Translator::load(c.path);
+  const std::vector<Translation> found{
+      {{.words = translator.target().encode("a ||| dog a||||b"), .score = -1.5}}};
+  const auto written = [&](bool n_best) {
+    std::ostringstream out;
+    app::write_translations(found, translator, {.n_best = n_best, .first = 3}, out);
+    return out.str();
+  };
+  CHECK(written(false) == "a ||| dog a||||b\n");
+  CHECK(written(true) == "3 ||| a &#124;&#124;&#124; dog a&#124;&#124;&#124;|b ||| -1.5\n");
+  const auto lists =
+      read_n_best(c.dir.write("list", written(true)), {.format = NBestFormat::moses});
+  CHECK(lists.at(0).hypotheses.at(0).words == "a &#124;&#124;&#124; dog a&#124;&#124;&#124;|b");
 }
 
 // The random model hardly ever ends a sentence, so that only a wide beam has some that are ended.

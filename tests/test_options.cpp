@@ -231,6 +231,7 @@ TEST_SUITE("options") {
               "--seed 18446744073709551616: is too large, must be a whole number from 0 to "
               "18446744073709551615"));
     CHECK(has(usage_error({"--hidden", "9223372036854775808"}), "to 9223372036854775807"));
+    CHECK(!has(usage_error({"--hidden", "-9223372036854775809"}), "large"));
     for (const char* text : {"0.9", "0.9,", ",0.9", "0.9,0.99,0.999", "0.9;0.99", "0.9,1", "a,b"})
       CHECK(has(usage_error({"--betas", text}),
                 concat("--betas ", text,
@@ -416,6 +417,8 @@ TEST_SUITE("options") {
     CHECK(has(config_error(R"({"layers": 65})"), "must be a whole number from 1 to 64"));
     CHECK(has(config_error(R"({"layers": 4294967298})"), "must be a whole number from 1 to 64"));
     CHECK(has(config_error(R"({"seed": -1})"), "\"seed\": -1"));
+    CHECK(has(config_error(R"({"seed": -1})"), "must be a whole number, not negative"));
+    CHECK(!has(config_error(R"({"seed": -1})"), "too large"));
     CHECK(has(config_error(R"({"hidden": 18446744073709551615})"), "is too large"));
     CHECK(has(config_error(R"({"untied": 1})"), "must be true or false"));
     CHECK(has(config_error(R"({"train": "x"})"), "must be a list of texts"));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/cli/output_directory.h"
+#include "apps/training/parity_export.h"
 #include "core/error.h"
 #include "tests/permissions.h"
 #include "tests/programs.h"
@@ -124,6 +125,48 @@ TEST_CASE("output directory: --export-parity names what is in its way") {
         {"--src", dir / "s", "--tgt", dir / "s", "--layers", "1", "--hidden", "16", "--ffn", "16",
          "--heads", "2", "--batch-tokens", "90", "--export-steps", "1", "--run", dir / "run"});
   CHECK(slurp(dir / "file") == "kept");
+}
+
+TEST_CASE("output directory: --export-parity keeps what a run or a model has") {
+  const TemporaryDirectory dir;
+  const auto says = [&](const std::string& name) {
+    return error_of([&] { make_export_directory(dir / name); });
+  };
+  for (const char* held : {"log.jsonl", "state.json", "model.safetensors", "config.json"}) {
+    const std::string name = std::string("of-") + held;
+    fs::create_directory(dir / name);
+    put(dir / name + "/" + held, "kept");
+    CHECK(says(name) == concat("--export-parity ", dir / name,
+                               " holds a run or a model, whose config.json would be lost; give "
+                               "another --export-parity"));
+    CHECK(slurp(dir / name + "/" + held) == "kept");
+  }
+  fs::create_directories(dir / "run/checkpoints");
+  CHECK(has(says("run"), "holds a run or a model"));
+  CHECK(says("new/one").empty());
+  CHECK(fs::is_directory(dir / "new/one"));
+  // An earlier export is written over.
+  put(dir / "new/one/losses.json", "{}");
+  put(dir / "new/one/config.json", "{}");
+  CHECK(says("new/one").empty());
+  // Both programs ask before they take a step.
+  put(dir / "s", "a b\nb a\n");
+  for (const auto& [program, arguments] :
+       {std::pair<std::string, std::vector<std::string>>{
+            "lm_train",
+            {"--train", dir / "s", "--batch", "1", "--bptt", "2", "--hidden", "4", "--embed", "4"}},
+        {"mt_train",
+         {"--src", dir / "s", "--tgt", dir / "s", "--layers", "1", "--hidden", "16", "--ffn", "16",
+          "--heads", "2", "--batch-tokens", "90"}}}) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), {"--dropout", "0", "--export-steps", "1", "--export-parity",
+                           dir / "of-config.json", "--run", dir / "none"});
+    const Outcome r = run_program(program, all);
+    CHECK(r.code == 1);
+    CHECK_MESSAGE(has(r.err, "holds a run or a model"), r.err);
+    CHECK(slurp(dir / "of-config.json/config.json") == "kept");
+    CHECK_FALSE(fs::exists(dir / "of-config.json/init.safetensors"));
+  }
 }
 
 }  // namespace

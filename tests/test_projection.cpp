@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <numeric>
 
 #include "apps/report/pca.h"
@@ -215,6 +216,35 @@ TEST_CASE("words: vectors of a checkpoint, in polar coordinates") {
   CHECK(word_group("zebra") == kNoGroup);
   CHECK(has(error_of([&] { write_word_page(dir / "model", "small", {}, dir / "page.html"); }),
             "too few for a picture"));
+}
+
+TEST_CASE(
+    "words: of an untied mixture the first component's vectors, tied to the embedding or not") {
+  const TemporaryDirectory dir;
+  std::ofstream(dir / "dict.txt") << "a 9\nb 5\n";
+  // The number of its tensor, component, word and column.
+  const auto numbered = [](const Shape& shape, float tensor) {
+    Tensor t(shape, DType::float32);
+    for (int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = tensor + static_cast<float>(i);
+    return t;
+  };
+  const Tensor embedding = numbered({4, 3}, 100), other = numbered({1, 4, 3}, 200),
+               both = numbered({2, 4, 3}, 300);
+  const auto vectors = [&](const Tensor& head, const std::map<std::string, std::string>& metadata) {
+    write_safetensors(dir / "model.safetensors",
+                      {{"embedding.weight", embedding}, {"head.weight", head}}, metadata);
+    return read_word_vectors(dir.path(), 2);
+  };
+  const std::vector<double> tied{106, 107, 108, 109, 110, 111}, own{306, 307, 308, 309, 310, 311};
+  const std::map<std::string, std::string> mixture{{"head", "mix:2*lin"}, {"untied", "true"}};
+  CHECK(vectors(other, mixture).vectors.to_vector() == tied);
+  CHECK(vectors(other, mixture).tensor == "embedding.weight");
+  CHECK(vectors(both, mixture).vectors.to_vector() == own);
+  CHECK(vectors(both, mixture).tensor == "head.weight");
+  // A configuration says it too, and wins.
+  std::ofstream(dir / "config.json") << R"({"head": "mix:2*lin", "untied": true})";
+  CHECK(vectors(other, {}).vectors.to_vector() == tied);
+  CHECK(vectors(both, {}).vectors.to_vector() == own);
 }
 
 TEST_CASE("words: labels cover neither each other nor labelled points") {

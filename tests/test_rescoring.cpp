@@ -11,10 +11,12 @@
 
 #include "core/number_format.h"
 #include "core/random.h"
+#include "core/safetensors.h"
 #include "data/measures/compare_errors.h"
 #include "data/measures/rescoring.h"
 #include "data/n_best.h"
 #include "data/text.h"
+#include "data/vocabulary.h"
 #include "nn/models/sentence_scores.h"
 #include "tests/lm_score_runs.h"
 #include "tests/support.h"
@@ -101,6 +103,21 @@ Strings with(Strings arguments, const Strings& more) {
   return arguments;
 }
 
+// model_a with another bias of a word; its directory, which is `name` in `dir`.
+std::string biased_model(const TemporaryDirectory& dir, const std::string& name,
+                         const std::string& word, float bias) {
+  fs::create_directory(dir / name);
+  const fs::path from = model_a() + "/checkpoints/best", to = dir / name;
+  for (const char* file : {"config.json", "dict.txt"}) fs::copy_file(from / file, to / file);
+  const Vocabulary words = Vocabulary::read((to / "dict.txt").string(), Specials::kLanguageModel);
+  const Safetensors weights = read_safetensors(from / "model.safetensors");
+  weights.at("head.bias").data<float>()[words.id(word)] = bias;
+  std::vector<NamedView> views;
+  for (const auto& [tensor, value] : weights.tensors) views.push_back({tensor, value});
+  write_safetensors(to / "model.safetensors", views, weights.metadata);
+  return to.string();
+}
+
 bool has_sctk() {
   if (std::system("command -v sctk > /dev/null 2>&1") == 0) return true;
   MESSAGE("skipped: sctk is not installed (cmake/install_deps.sh test)");
@@ -139,6 +156,15 @@ TEST_CASE("read_n_best: the four formats") {
   REQUIRE(moses.size() == 2);
   CHECK(moses[0].hypotheses[0].words == "ein hund");
   CHECK(moses[0].hypotheses[0].score == -7.25);
+  const auto features = read(
+      "0 ||| a b ||| d: 0 -0.5 lm: -inf w: -5 ||| -1\n0 ||| b |||  ||| -2\n"
+      "0|||c|||lm=-3 tm_0=1|||-3\n0 ||| d e ||| 0-0 12-1 ||| F0= -4 ||| -4\n",
+      {.format = NBestFormat::moses});
+  REQUIRE(features[0].hypotheses.size() == 4);
+  CHECK(features[0].hypotheses[0].words == "a b");
+  CHECK(features[0].hypotheses[1].words == "b");
+  CHECK(features[0].hypotheses[2].score == -3);
+  CHECK(features[0].hypotheses[3].words == "d e");
 }
 
 TEST_CASE("read_n_best: what is malformed") {
@@ -154,6 +180,15 @@ TEST_CASE("read_n_best: what is malformed") {
   CHECK(has(refusal("u1 3 4\n", {.format = NBestFormat::srilm}), "has 3 fields"));
   CHECK(has(refusal("u1 ||| a\n", {.format = NBestFormat::moses}), "has 1 |||"));
   CHECK(has(refusal("u 1 ||| a ||| 2\n", {.format = NBestFormat::moses}), "no name"));
+  // What stands behind a ||| that is a word would be left out of the hypothesis.
+  CHECK(has(refusal("0 ||| a ||| -1\n0 ||| a ||| b ||| -1\n", {.format = NBestFormat::moses}),
+            "line 2: between words and score a line may have features such as 'lm= -3' and an "
+            "alignment such as 0-0, but this has 'b'; write a word ||| as &#124;"));
+  CHECK(has(refusal("0 ||| a ||| lm= -3 b ||| -1\n", {.format = NBestFormat::moses}),
+            "this has 'lm= -3 b'"));
+  CHECK(has(refusal("0 ||| a ||| b ||| lm= -3 ||| -1\n", {.format = NBestFormat::moses}),
+            "line 1: between words and score a line may have features such as 'lm= -3' and an "
+            "alignment such as 0-0, but this has 'b'"));
 }
 
 TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with them") {
@@ -250,6 +285,35 @@ TEST_CASE("score_sentences_once: lm_score's sums, each sentence once, and mixtur
               score_sentences_once({model_a(), model_b()}, text, {.weights = {0.5, 0.7}});
             }),
             "must add up to 1"));
+}
+
+// exp() of these is 0 in double.
+TEST_CASE("score_sentences_once: linear, of words that no model finds likely") {
+  const TemporaryDirectory dir;
+  const std::string x = biased_model(dir, "x", "cat", -2000),
+                    y = biased_model(dir, "y", "cat", -1000);
+  const auto sum_of = [](const std::string& model) {
+    return std::stod(lm_score({"--checkpoint", model}, "cat\n"));
+  };
+  const double at_x = sum_of(x), at_y = sum_of(y);
+  CHECK(at_x < -1900);
+  CHECK(std::fabs(at_x - at_y + 1000) < 1);
+  const auto mixed = [](const Strings& models, const std::vector<double>& weights) {
+    return score_sentences_once(models, Strings{"cat"}, {.weights = weights}).log_p.at(0);
+  };
+  CHECK(mixed({x, x}, {}) == Approx(at_x).epsilon(1e-6));
+  // x adds nothing to y's share of "cat" and has y's probability of </s>.
+  CHECK(mixed({x, y}, {}) == Approx(at_y + std::log(0.5)).epsilon(1e-6));
+  CHECK(mixed({y, x}, {0.25, 0.75}) == Approx(at_y + std::log(0.25)).epsilon(1e-6));
+  CHECK(mixed({x, y}, {1, 0}) == Approx(at_x).epsilon(1e-6));
+  // Where the language model has no weight, what it finds impossible can be chosen or not.
+  const Outcome r = run_program(
+      "lm_rescore",
+      {"--checkpoint", x, x, "--lambda", "0", "--nbest",
+       dir.write("nbest", "u1\t-2\tcat\nu1\t-1\tdog\nu2\t-1\tcat\nu2\t-2\tdog\n"), "--reference",
+       dir.write("reference", "u1\tdog\nu2\tcat\n"), "--output", dir / "out"});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  CHECK(slurp(dir / "out/hyp.trn") == "dog (u1)\ncat (u2)\n");
 }
 
 // Two systems on 400 utterances of ten words, of which a share has an error of one system alone.
@@ -431,6 +495,8 @@ TEST_CASE("lm_rescore --measure bleu: a translation's n-best lists") {
     reference += all[i] + "\n";
   }
   const std::string lists = dir.write("n", nbest), references = dir.write("r", reference);
+  fs::create_directory(dir / "out");
+  dir.write("out/utterances.tsv", "of another rescoring\n");
   const Outcome r = run_program(
       "lm_rescore", {"--nbest", lists, "--reference", references, "--tune-nbest", lists,
                      "--tune-reference", references, "--nbest-format", "moses", "--measure", "bleu",
@@ -439,6 +505,7 @@ TEST_CASE("lm_rescore --measure bleu: a translation's n-best lists") {
   const Json j = Json::parse(slurp(dir / "out/results.json"));
   CHECK(j["bleu"]["rescored"].get<double>() == Approx(100));
   CHECK(j["bleu"]["first_pass"].get<double>() < 90);
+  CHECK_FALSE(fs::exists(dir / "out/utterances.tsv"));
 }
 
 TEST_CASE("lm_rescore: what is refused") {
@@ -495,6 +562,46 @@ TEST_CASE("lm_rescore: what is refused") {
   CHECK(groups.code == 2);
   CHECK_MESSAGE(has(groups.err, "is also --group-by"), groups.err);
   CHECK(slurp(f.dir / "out/utterances.tsv") == "kept");
+}
+
+// The first model cannot be opened, so that whatever is said instead was found before.
+TEST_CASE("lm_rescore: a wrong file is an error before anything is scored") {
+  const Files f;
+  const std::string broken = broken_model(f.dir), none = f.dir / "none";
+  const Strings model{"--checkpoint", broken}, given = with(model, {"--lambda", "1"});
+  const auto says = [&](const Strings& arguments) {
+    const Outcome r = f.run(arguments);
+    CHECK(r.code == 1);
+    CHECK(!fs::exists(f.dir / "out"));
+    return r.err;
+  };
+  CHECK(has(says(given), broken));
+  const auto before = [&](const Strings& arguments, const std::string& why) {
+    const std::string err = says(arguments);
+    CHECK_MESSAGE(has(err, why), err);
+    CHECK_MESSAGE(!has(err, broken), err);
+  };
+  before(with(given, {"--baseline", none}), none);
+  before(with(given, {"--baseline", f.dir / "test.ref"}), ".trn");
+  before(with(given, {"--group-by", none}), none);
+  before(with(given, {"--group-by", "before:#"}), "--group-by");
+  before(with(given, {"--group-by", f.dir / "tune.ref"}), "no text for");
+  before({"--checkpoint", broken, none, "--lambda", "1"}, none);
+  std::string one_group;
+  for (const std::string& line : split(f.test.reference, '\n'))
+    one_group += split(line, '\t')[0] + "\tg\n";
+  before(with(given, {"--group-by", f.dir.write("one", one_group)}),
+         "all utterances are one group");
+  std::string silence;
+  for (const std::string& line : split(f.test.reference, '\n'))
+    silence += split(line, '\t')[0] + "\t\n";
+  f.dir.write("test.ref", silence);
+  before(given, "test.ref has no words");
+  // The lists that are reported, before those that are tuned on are scored.
+  f.dir.write("test.nbest", "no tabs\n");
+  before(
+      with(model, {"--tune-nbest", f.dir / "tune.nbest", "--tune-reference", f.dir / "tune.ref"}),
+      "test.nbest, line 1");
 }
 
 TEST_CASE("lm_rescore: every segment is better by the same number of errors") {

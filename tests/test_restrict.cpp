@@ -161,6 +161,15 @@ TEST_CASE("lm_score --restrict --compare: discordant pairs, McNemar, Holm") {
   CHECK(has(table, "\ndog cat bird "));
 }
 
+TEST_CASE("parse_word_sets: before a word that begins with # stands a space") {
+  const Strings lines{"#1 #2", " #1 #2\t5 6", "dog #3"};
+  const std::vector<WordSet> sets = parse_word_sets(lines, "sets");
+  REQUIRE(sets.size() == 2);
+  CHECK(sets[0].words == Strings{"#1", "#2"});
+  CHECK(sets[0].counts == std::vector<int64_t>{5, 6});
+  CHECK(sets[1].words == Strings{"dog", "#3"});
+}
+
 TEST_CASE("lm_score --restrict --json: what a set without a position does not have is null") {
   const TemporaryDirectory dir;
   const std::string text = "the cat saw a dog\nthe dog heard a cat\n",

@@ -157,6 +157,18 @@ TEST_CASE("text: errors name file, line and byte") {
                               "\xFF\xFE"
                               "a")),
             "utf16, line 1, byte 1: 0xff"));
+  // A byte-order mark is dropped, and counts.
+  const std::string mark(kByteOrderMark);
+  CHECK(has(message(dir.write("bom", mark + "ab\xFF\nc")), "bom, line 1, byte 6: 0xff"));
+  CHECK(has(message(dir.write("bom", mark + "ab\nc\xFF")), "bom, line 2, byte 2: 0xff"));
+  CHECK(has(message(dir.write("bom", mark + std::string("a\0b", 3))),
+            "bom, line 1, byte 5: a NUL byte"));
+  std::istringstream marked(mark + "ab\xFF\n");
+  TextReader in_blocks(marked, "in");
+  CHECK(has(error_of([&] {
+              for (std::string_view block; in_blocks.next_block(block);) continue;
+            }),
+            "in, line 1, byte 6: 0xff"));
   CHECK(has(error_of([] { TextReader reader(Strings{}); }), "no text file"));
   // Where CR ends lines, blocks count as lines do.
   std::istringstream in("a b\rc d\r\nbad \xff\re f\r");

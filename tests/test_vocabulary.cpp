@@ -77,6 +77,12 @@ TEST_CASE("vocabulary: dict.txt is fairseq's and reads back") {
                            v.count(Specials::kLanguageModel.unknown));
   CHECK(again.counts() == v.counts());
   CHECK(again.dict_text() == v.dict_text());
+  CHECK(again.dict_text(std::vector<int64_t>{9, 8, 7, 0, 5}) == "b 7\na 0\n\xC3\xA9 5\n");
+  CHECK(again.counts() == v.counts());
+  CHECK(has(error_of([&] {
+              static_cast<void>(again.dict_text(std::vector<int64_t>{1, 2, 3}));
+            }),
+            "3 counts for 5 words"));
 }
 
 TEST_CASE("vocabulary: a dictionary by others") {

@@ -115,6 +115,17 @@ TEST_CASE("ppmi_vectors: with all dimensions, the cosines of the matrix's rows")
   CHECK(has(error_of([&] { ppmi_vectors({lone}, vocabulary, ids, {}); }), "no two neighbouring"));
   const std::string few = dir.write("few.txt", "a b\nc zz zz d\n");
   CHECK(has(error_of([&] { ppmi_vectors({few}, vocabulary, ids, {}); }), "does not have 'c'"));
+  // Those that have a neighbour, and their vectors as they are without the others.
+  std::vector<int32_t> with_neighbours = ids;
+  const std::vector<double> of_neighbours =
+      ppmi_vectors_of_neighbours({few}, vocabulary, with_neighbours, {});
+  CHECK(with_neighbours == std::vector<int32_t>{vocabulary.id("a"), vocabulary.id("b")});
+  CHECK(of_neighbours == ppmi_vectors({few}, vocabulary, with_neighbours, {}));
+  std::vector<int32_t> all = ids;
+  CHECK(ppmi_vectors_of_neighbours({text}, vocabulary, all, {}) == vectors);
+  CHECK(all == ids);
+  CHECK(has(error_of([&] { ppmi_vectors_of_neighbours({lone}, vocabulary, all, {}); }),
+            "no two neighbouring"));
 }
 
 TEST_CASE("lm_score --clusters: the frequent words of a dictionary in another order") {
@@ -145,6 +156,60 @@ TEST_CASE("lm_score --clusters: the frequent words of a dictionary in another or
       CHECK(has("\n" + reversed, "\n" + words[k] + " " + counts[k] + "\n"));
     }
   }
+}
+
+TEST_CASE("lm_score --clusters: words that begin with # make sets that --restrict reads") {
+  const TemporaryDirectory dir;
+  const std::string best = model_a() + "/checkpoints/best/";
+  for (const char* file : {"model.safetensors", "config.json"}) dir.write(file, slurp(best + file));
+  std::string dict;
+  for (const std::string& line : split(slurp(best + "dict.txt"), '\n')) dict += "#" + line + "\n";
+  dir.write("dict.txt", dict);
+  const std::string model = dir.path().string();
+  const std::string sets = lm_score({"--checkpoint", model, "--clusters", "2:inner",
+                                     "--cluster-size", "3", "--cluster-min-count", "20"},
+                                    "");
+  Strings words;
+  for (const std::string& line : split(sets, '\n'))
+    if (!line.starts_with("# ")) words.push_back(split(line, '\t').at(0));
+  REQUIRE(words.size() == 2);
+  const std::string table =
+      lm_score({"--checkpoint", model, "--restrict", dir.write("sets", sets)}, words[0] + "\n");
+  for (const std::string& set : words) {
+    REQUIRE(set.starts_with(" #"));
+    CHECK_MESSAGE(has(table, "\n" + set.substr(1) + " "), table);
+  }
+}
+
+TEST_CASE("lm_score --clusters N:ppmi: a word that stands beside no other is no candidate") {
+  const TemporaryDirectory dir;
+  const auto clusters = [&](const std::string& text) {
+    return run_program("lm_score",
+                       {"--checkpoint", model_a(), "--clusters", "2:ppmi", "--cluster-size", "3",
+                        "--cluster-min-count", "20", "--cluster-text", dir.write("text", text)});
+  };
+  // The frequent words in a row, "today" alone.
+  std::string without;
+  for (const std::string& line : split(slurp(model_a() + "/checkpoints/best/dict.txt"), '\n'))
+    if (const Strings entry = split(line, ' '); entry[0] != "today" && std::stoi(entry[1]) >= 20)
+      without += entry[0] + " ";
+  without += "\ntoday\n";
+  const Outcome r = clusters(without), whole = clusters(without + "the cat today\n");
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  CHECK_MESSAGE(has(r.err, "stand beside no other in " + dir / "text" + ": 1\n"), r.err);
+  CHECK(!has(r.out, "today"));
+  CHECK(!has(whole.err, "beside no other"));
+  const auto candidates = [](const Outcome& o) {
+    const size_t at = o.out.find("among the ");
+    REQUIRE(at != std::string::npos);
+    return std::stoi(o.out.substr(at + 10));
+  };
+  CHECK(candidates(r) == candidates(whole) - 1);
+  const Outcome few = clusters("the cat\ntoday\n");
+  CHECK(few.code == 1);
+  CHECK_MESSAGE(has(few.err, concat("of the ", candidates(whole),
+                                    " words with 20 occurrences or more only 2 stand beside")),
+                few.err);
 }
 
 TEST_CASE("lm_score --clusters: sets that --restrict reads") {

@@ -29,15 +29,17 @@ constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
   refuse(where, "must be " + valid_text(option));
 }
 
-// An integer that is too large: "must be a whole number" would not help, since it is one.
+// An integer that is too large or too small: "must be a whole number" would not help, since it is
+// one; but "not negative" does.
 template <class T>
-[[noreturn]] void refuse_size(const OptionData& option, const std::string& where) {
+[[noreturn]] void refuse_size(const OptionData& option, const std::string& where, bool negative) {
   if constexpr (std::is_integral_v<T>) {
-    const bool bounded = std::isfinite(option.bounds.high);
+    const bool said = std::isfinite(negative ? option.bounds.low : option.bounds.high) ||
+                      (negative && std::is_unsigned_v<T>);
     refuse(where,
-           bounded ? "must be " + valid_text(option)
-                   : concat("is too large, must be a whole number from ",
-                            std::numeric_limits<T>::min(), " to ", std::numeric_limits<T>::max()));
+           said ? "must be " + valid_text(option)
+                : concat("is too ", negative ? "small" : "large", ", must be a whole number from ",
+                         std::numeric_limits<T>::min(), " to ", std::numeric_limits<T>::max()));
   }
   refuse(where, "is beyond the numbers of a computer, must be " + valid_text(option));
 }
@@ -47,7 +49,8 @@ T number_from_text(const OptionData& option, const std::string& where, std::stri
   T value{};
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc::result_out_of_range && stop == end) refuse_size<T>(option, where);
+  if (error == std::errc::result_out_of_range && stop == end)
+    refuse_size<T>(option, where, text.starts_with('-'));
   if (error != std::errc{} || stop != end) refuse(option, where);
   if constexpr (std::is_floating_point_v<T>) {
     if (!std::isfinite(value)) refuse(option, where);
@@ -85,7 +88,7 @@ T number_from_json(const OptionData& option, const std::string& where, const Jso
     const bool large =
         value.is_number_unsigned();  // nlohmann keeps what is not negative as uint64_t
     if (large ? !std::in_range<T>(value.get<uint64_t>()) : !std::in_range<T>(value.get<int64_t>()))
-      refuse_size<T>(option, where);
+      refuse_size<T>(option, where, !large);
     return value.get<T>();
   }
 }

@@ -19,8 +19,10 @@ bool same_file(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == "-" || b == "-") return false;
   std::error_code ignored;
   if (fs::exists(a, ignored) && !fs::is_regular_file(a, ignored)) return false;
-  return fs::equivalent(a, b, ignored) ||
-         fs::absolute(a, ignored).lexically_normal() == fs::absolute(b, ignored).lexically_normal();
+  const auto place = [&](const std::string& path) {
+    return fs::absolute(linked_file(path), ignored).lexically_normal();
+  };
+  return fs::equivalent(a, b, ignored) || place(a) == place(b);
 }
 
 }  // namespace
@@ -94,7 +96,7 @@ TextOutput::TextOutput(const std::string& path) : path_(path), file_(path), stre
   // In a statement of its own: arguments may be evaluated from the last to the first.
   const bool writable = std::ofstream(path, std::ios::app).good();
   require(writable, "cannot write ", path, ": ", std::strerror(errno));
-  if (!was_there) fs::remove(path, ignored);
+  if (!was_there) fs::remove(linked_file(path), ignored);  // a link to it stays
 }
 
 std::ostream& TextOutput::stream() { return path_ == "-" ? std::cout : stream_; }

@@ -55,13 +55,17 @@ std::vector<std::string> RescoredLists::texts(std::span<const size_t> chosen) co
   return all;
 }
 
-RescoredLists read_and_score(const RescoreOptions& o, const std::string& nbest,
-                             const std::string& reference, Device device) {
+RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
+                         const std::string& reference) {
   RescoredLists r{.file = nbest, .lists = read_n_best(nbest, o.lists())};
   r.references = texts_of(
       r.lists, read_transcripts(reference, o.nbest_format == NBestFormat::moses), reference);
+  return r;
+}
+
+void score_lists(const RescoreOptions& o, RescoredLists& r, Device device) {
   const auto start = std::chrono::steady_clock::now();
-  Progress progress("score " + nbest, "tokens");
+  Progress progress("score " + r.file, "tokens");
   const auto models = static_cast<int64_t>(o.checkpoint.size());
   r.model = score_sentences_once(o.checkpoint, all_texts(r.lists), o.scoring(device),
                                  [&](size_t model, int64_t done, int64_t all) {
@@ -80,7 +84,6 @@ RescoredLists read_and_score(const RescoreOptions& o, const std::string& nbest,
     }
   }
   explain_unknown(o, r);
-  return r;
 }
 
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {

@@ -21,11 +21,17 @@ struct RescoredLists {
   int64_t hypotheses() const { return std::ssize(model.log_p); }
   /// The chosen hypotheses' words.
   std::vector<std::string> texts(std::span<const size_t> chosen) const;
+  /// The words of the first pass's choice, the first of each list.
+  std::vector<std::string> first_pass() const {
+    return texts(std::vector<size_t>(lists.size(), 0));
+  }
 };
 
-/// Reads and scores the lists, with progress, and says how many words were unknown.
-RescoredLists read_and_score(const RescoreOptions& options, const std::string& nbest,
-                             const std::string& reference, Device device);
+/// Reads lists and their references; nothing is scored.
+RescoredLists read_lists(const RescoreOptions& options, const std::string& nbest,
+                         const std::string& reference);
+/// Scores them, with progress, and says how many words were unknown.
+void score_lists(const RescoreOptions& options, RescoredLists& lists, Device device);
 
 /// The weights that make the errors on `lists` smallest, or BLEU largest.
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists);

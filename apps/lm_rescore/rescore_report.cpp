@@ -1,6 +1,8 @@
 #include "apps/lm_rescore/rescore_report.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -69,9 +71,8 @@ std::string trn(const RescoredLists& r, const Texts& texts) {
 
 // Everything that is reported.
 struct Results {
-  Texts first, rescored, compared;  // words of each utterance; compared: the first pass's, or those
-                                    // of --baseline
-  std::string compared_name;
+  Texts first, rescored;      // words of each utterance
+  std::string compared_name;  // Comparison::name
   RescoringWeights weights;
   // WER:
   std::vector<UtteranceErrors> utterances;  // a: compared, b: rescored
@@ -81,9 +82,10 @@ struct Results {
   BleuScore first_bleu, rescored_bleu;
 };
 
-Results results_of(const RescoreOptions& o, const RescoredLists& r, const RescoringWeights& w) {
-  Results x{.weights = w};
-  x.first = r.texts(std::vector<size_t>(r.lists.size(), 0));
+Results results_of(const RescoreOptions& o, const RescoredLists& r, const Comparison& compared,
+                   const RescoringWeights& w) {
+  Results x{.compared_name = compared.name, .weights = w};
+  x.first = r.first_pass();
   x.rescored = r.texts(choose_hypotheses(r.scores, w));
   if (o.measure == RescoringMeasure::bleu) {
     const BleuOptions how{.tokenizer = BleuTokenizer::none};
@@ -91,16 +93,14 @@ Results results_of(const RescoreOptions& o, const RescoredLists& r, const Rescor
     x.rescored_bleu = corpus_bleu(x.rescored, r.references, how);
     return x;
   }
-  x.compared_name = o.baseline.empty() ? "first pass" : o.baseline;
-  x.compared = o.baseline.empty() ? x.first : texts_of(r.lists, read_trn(o.baseline), o.baseline);
   for (size_t i = 0; i < r.lists.size(); ++i) {
     x.utterances.push_back(
-        {aligned(r.references[i], x.compared[i]), aligned(r.references[i], x.rescored[i])});
+        {aligned(r.references[i], compared.words[i]), aligned(r.references[i], x.rescored[i])});
     x.first_errors += count_errors(aligned(r.references[i], x.first[i]));
   }
   x.oracle = oracle_errors(r);
   x.comparison =
-      compare_errors(x.utterances, groups_of(o, r), {.resamples = o.resamples, .seed = o.seed});
+      compare_errors(x.utterances, compared.groups, {.resamples = o.resamples, .seed = o.seed});
   return x;
 }
 
@@ -233,17 +233,39 @@ std::string as_text(const RescoreOptions& o, const RescoredLists& r, const Resul
                 "\n");
 }
 
+// Writes the table, or takes away that of an earlier rescoring: it would pass for this one's.
+void write_utterances(const RescoreOptions& o, const RescoredLists& r, const Results& x) {
+  const std::string file = o.file("utterances.tsv");
+  if (o.measure == RescoringMeasure::wer) return atomic_write_text(file, utterance_table(r, x));
+  std::error_code error;
+  std::filesystem::remove(file, error);
+  require(!error, "cannot remove ", file, ": ", error.message());
+}
+
 }  // namespace
 
+Comparison read_comparison(const RescoreOptions& o, const RescoredLists& r) {
+  if (o.measure == RescoringMeasure::bleu) return {};
+  Comparison c{.name = "first pass", .words = r.first_pass(), .groups = groups_of(o, r)};
+  if (!o.baseline.empty()) {
+    c.name = o.baseline;
+    c.words = texts_of(r.lists, read_trn(o.baseline), o.baseline);
+  }
+  require(std::ranges::any_of(r.references, [](const auto& words) { return !words.empty(); }),
+          o.reference, " has no words: give what was said");
+  require(std::ranges::max(c.groups) > 0,
+          "all utterances are one group: two or more are needed to draw from");
+  return c;
+}
+
 void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,
-                      const RescoringWeights& weights) {
-  const Results x = results_of(options, lists, weights);
+                      const Comparison& comparison, const RescoringWeights& weights) {
+  const Results x = results_of(options, lists, comparison, weights);
   make_output_directory("--output", options.output);
   atomic_write_text(options.file("hyp.trn"), trn(lists, x.rescored));
   atomic_write_text(options.file("first.trn"), trn(lists, x.first));
   atomic_write_text(options.file("ref.trn"), trn(lists, lists.references));
-  if (options.measure == RescoringMeasure::wer)
-    atomic_write_text(options.file("utterances.tsv"), utterance_table(lists, x));
+  write_utterances(options, lists, x);
   const std::string json = json_text(as_json(options, lists, x), 2) + '\n';
   atomic_write_text(options.file("results.json"), json);
   std::fputs(options.json ? json.c_str() : as_text(options, lists, x).c_str(), stdout);

@@ -5,9 +5,19 @@
 
 namespace nine::app {
 
+/// With what the rescored words' errors are compared, utterance by utterance.
+struct Comparison {
+  std::string name;
+  std::vector<std::string> words;  ///< of the first pass, or of --baseline
+  std::vector<size_t> groups;      ///< what is drawn together, numbered from 0 (--group-by)
+};
+/// Reads it; for --measure bleu there is none. Errors: --baseline's or --group-by's file is wrong
+/// or lacks an utterance; all utterances are one group; the references have no words.
+Comparison read_comparison(const RescoreOptions& options, const RescoredLists& lists);
+
 /// Writes the files of --output and prints the table or the JSON, as docs/rescoring.md describes.
-/// Errors: --baseline or --group-by's file lack an utterance; a file cannot be written.
+/// Error: a file cannot be written.
 void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,
-                      const RescoringWeights& weights);
+                      const Comparison& comparison, const RescoringWeights& weights);
 
 }  // namespace nine::app

@@ -14,13 +14,39 @@
 namespace nine::app {
 namespace {
 
-// The vectors of the words `ids`.
+// The vectors of the words `ids`. For ppmi a word that stands beside no other in the text is no
+// candidate and is taken out.
 std::vector<double> vectors_of(const std::filesystem::path& model, const Vocabulary& vocabulary,
-                               const std::vector<int32_t>& ids, const ClusterOptions& o) {
+                               std::vector<int32_t>& ids, const ClusterOptions& o) {
   if (o.spec.distance != WordDistance::ppmi)
     return read_word_vectors(model, vocabulary, ids).vectors.to_vector();
   std::fprintf(stderr, "lm_score: counting neighbours in %s\n", o.text.c_str());
-  return ppmi_vectors({o.text}, vocabulary, ids, {.seed = o.seed});
+  const auto frequent = std::ssize(ids);
+  std::vector<double> vectors =
+      ppmi_vectors_of_neighbours({o.text}, vocabulary, ids, {.seed = o.seed});
+  const int64_t alone = frequent - std::ssize(ids);
+  require(std::ssize(ids) >= o.size, "of the ", frequent, " words with ", o.min_count,
+          " occurrences or more only ", ids.size(),
+          " stand beside another word of the vocabulary in ", o.text, ", but a set needs ", o.size,
+          ": give the text that the model was trained on, or lower --cluster-min-count");
+  if (alone > 0)
+    std::fprintf(stderr,
+                 "lm_score: frequent words that are left out, since they stand beside no other in "
+                 "%s: %lld\n",
+                 o.text.c_str(), static_cast<long long>(alone));
+  return vectors;
+}
+
+// The words, a tab, their counts.
+void write_set(const WordCluster& cluster, const std::vector<int32_t>& ids,
+               const Vocabulary& vocabulary, std::ostream& out) {
+  // Behind a space, a set that begins with a word such as #1 is no comment.
+  if (vocabulary.word(ids[cluster.words[0]]).starts_with('#')) out << ' ';
+  for (size_t i = 0; i < cluster.words.size(); ++i)
+    out << (i > 0 ? " " : "") << vocabulary.word(ids[cluster.words[i]]);
+  for (size_t i = 0; i < cluster.words.size(); ++i)
+    out << (i > 0 ? " " : "\t") << vocabulary.count(ids[cluster.words[i]]);
+  out << '\n';
 }
 
 }  // namespace
@@ -42,11 +68,11 @@ void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std:
       Vocabulary::read((model / kDictionaryFile).string(), Specials::kLanguageModel);
   std::vector<int32_t> ids = ids_by_count(vocabulary);
   std::erase_if(ids, [&](int32_t id) { return vocabulary.count(id) < o.min_count; });
-  const int64_t frequent = std::ssize(ids);
-  require(frequent >= o.size, "only ", frequent, " words of the vocabulary have ", o.min_count,
-          " occurrences or more, but a set needs ", o.size, "; lower --cluster-min-count");
+  require(std::ssize(ids) >= o.size, "only ", ids.size(), " words of the vocabulary have ",
+          o.min_count, " occurrences or more, but a set needs ", o.size,
+          "; lower --cluster-min-count");
   const std::vector<double> vectors = vectors_of(model, vocabulary, ids, o);
-  const size_t width = vectors.size() / static_cast<size_t>(std::max<int64_t>(frequent, 1));
+  const size_t width = vectors.size() / std::max<size_t>(ids.size(), 1);
   const std::vector<WordCluster> clusters =
       closest_clusters(word_distances(vectors, width, o.spec.distance), static_cast<size_t>(o.size),
                        static_cast<size_t>(o.spec.count));
@@ -54,19 +80,13 @@ void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std:
     std::fprintf(stderr, "lm_score: %lld sets of %lld words without a common word, not %lld\n",
                  static_cast<long long>(clusters.size()), static_cast<long long>(o.size),
                  static_cast<long long>(o.spec.count));
-  out << "# " << clusters.size() << " sets of " << o.size << " among the " << frequent
+  out << "# " << clusters.size() << " sets of " << o.size << " among the " << ids.size()
       << " words with " << o.min_count
       << " occurrences or more; distance: " << to_text(o.spec.distance)
       << (o.spec.distance == WordDistance::ppmi ? " in " + o.text
                                                 : " of the vectors of " + checkpoint)
       << "\n# words, a tab, their counts in the training text\n";
-  for (const WordCluster& cluster : clusters) {
-    for (size_t i = 0; i < cluster.words.size(); ++i)
-      out << (i > 0 ? " " : "") << vocabulary.word(ids[cluster.words[i]]);
-    for (size_t i = 0; i < cluster.words.size(); ++i)
-      out << (i > 0 ? " " : "\t") << vocabulary.count(ids[cluster.words[i]]);
-    out << '\n';
-  }
+  for (const WordCluster& cluster : clusters) write_set(cluster, ids, vocabulary, out);
 }
 
 }  // namespace nine::app

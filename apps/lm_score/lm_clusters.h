@@ -28,8 +28,9 @@ struct ClusterOptions {
 };
 
 /// Writes a set a line, the closest first: words, the centre first, a tab and their counts in the
-/// training text; the first lines, which begin with #, say how they were made. Errors: fewer words
-/// than a set has are frequent enough; ppmi_vectors'.
+/// training text; the first lines, which begin with #, say how they were made. A set whose first
+/// word begins with # has a space before it. For ppmi a word that stands beside no other in the
+/// text is no candidate. Errors: fewer candidates than a set has words; ppmi_vectors'.
 void write_clusters(const std::string& checkpoint, const ClusterOptions& options,
                     std::ostream& out);
 

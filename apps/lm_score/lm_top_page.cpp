@@ -11,6 +11,7 @@
 #include "core/number_format.h"
 #include "data/text.h"
 #include "nn/models/language_model.h"
+#include "nn/models/model_directory.h"
 
 namespace nine::app {
 namespace {
@@ -127,6 +128,7 @@ TextPlace TextPlace::parse(const std::string& text) {
 void write_top_page(const std::string& a, const std::string& b, std::span<const std::string> lines,
                     const TopPageOptions& o, std::ostream& out) {
   const std::vector<TextPlace> places = places_of(lines, o);
+  model_directory(b, kDictionaryFile);  // a wrong name is an error now, not after the work of A
   const std::array<Expected, 2> models{expected_of(a, lines, places, o),
                                        expected_of(b, lines, places, o)};
   std::string body = concat(

@@ -17,8 +17,9 @@ struct LmData {
   /// token in general.
   std::optional<double> valid_floor, test_floor, language_floor;
 
-  /// CRC-32C over the training ids and the vocabulary, and over the validation ids. A run is
-  /// resumed only with the data it was started with.
+  /// CRC-32C over the training ids and the vocabulary (with the counts of --vocab's file, where
+  /// that was given), and over the validation ids. A run is resumed only with the data it was
+  /// started with.
   uint32_t train_checksum() const;
   uint32_t valid_checksum() const;
 };

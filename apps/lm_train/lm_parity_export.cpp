@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/output_directory.h"
 #include "apps/training/parity_export.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -67,7 +66,7 @@ void export_lm_parity(const LmOptions& o, const LanguageNetwork& model, Paramete
                       LanguageModelTask& task) {
   check_replayable(o, task);
   const std::filesystem::path dir = o.export_parity;
-  make_output_directory("--export-parity", dir);
+  make_export_directory(dir);
   write_safetensors(dir / "init.safetensors", parameters.state(), model.metadata());
 
   const Shape all{o.export_steps, o.bptt, o.batch};

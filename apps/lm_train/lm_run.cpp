@@ -69,7 +69,8 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
           .metadata = model.metadata(),
           .resolved = resolved,
           .model_config = Json::object(),
-          .files = {{"dict.txt", data.vocabulary.dict_text()}},
+          // Its counts are the training text's, also where --vocab has those of another text.
+          .files = {{"dict.txt", data.vocabulary.dict_text(counts)}},
           .start = start,
           .unigram_ppl = unigram_ppl,
           .messages = messages,

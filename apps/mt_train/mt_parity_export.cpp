@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/output_directory.h"
 #include "apps/training/parity_export.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -58,7 +57,7 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
                       TranslationSource& data) {
   check_replayable(o, model.config());
   const std::filesystem::path dir = o.directory;
-  make_output_directory("--export-parity", dir);
+  make_export_directory(dir);
   write_weights(dir / "init.safetensors", model, parameters);
 
   std::vector<Tensor> kept;

@@ -3,11 +3,23 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <string_view>
 
 #include "core/json.h"
 #include "core/number_format.h"
 
 namespace nine::app {
+namespace {
+
+// Words in an n-best list, where ||| separates: | is written as Moses writes it in its texts.
+std::string without_separator(std::string words) {
+  constexpr std::string_view separator = "|||", written = "&#124;&#124;&#124;";
+  for (size_t at = 0; (at = words.find(separator, at)) != std::string::npos; at += written.size())
+    words.replace(at, separator.size(), written);
+  return words;
+}
+
+}  // namespace
 
 void write_translations(std::span<const Translation> found, const Translator& translator,
                         const TranslationFormat& format, std::ostream& out) {
@@ -18,8 +30,8 @@ void write_translations(std::span<const Translation> found, const Translator& tr
         out << words << '\n';
         break;
       }
-      out << format.first + static_cast<int64_t>(i) << " ||| " << words << " ||| "
-          << shortest(h.score) << '\n';
+      out << format.first + static_cast<int64_t>(i) << " ||| " << without_separator(words)
+          << " ||| " << shortest(h.score) << '\n';
     }
 }
 

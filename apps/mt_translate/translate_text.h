@@ -15,7 +15,8 @@ struct TranslationFormat {
   int64_t first = 0;    ///< number of the first line
 };
 /// Writes the best hypothesis of each translation as a line of words, or with `n_best` each
-/// hypothesis as a line `i ||| words ||| score`, where i counts from `first`.
+/// hypothesis as a line `i ||| words ||| score`, where i counts from `first`; ||| within a word is
+/// &#124;&#124;&#124; there.
 void write_translations(std::span<const Translation> found, const Translator& translator,
                         const TranslationFormat& format, std::ostream& out);
 /// Writes a JSON object a line, of each best hypothesis: `line` (counted from `first`), `source`

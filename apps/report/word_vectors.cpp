@@ -8,8 +8,23 @@
 #include "apps/report/pca.h"
 #include "core/ops.h"
 #include "core/safetensors.h"
+#include "nn/models/language_network.h"
+#include "nn/models/model_directory.h"
 
 namespace nine::app {
+namespace {
+
+// The tensor that begins with the vectors of the output layer, of an untied mixture with the first
+// component's: where these are tied to the embedding, head.weight begins with the second's.
+std::string output_tensor(const std::filesystem::path& directory, const Safetensors& weights) {
+  const char *const own = "head.weight", *const embedding = "embedding.weight";
+  if (!weights.tensors.contains(own)) return embedding;
+  if (weights.at(own).shape().rank() < 3) return own;
+  const HeadSpec head = head_of(model_config(directory, weights.metadata));
+  return has_tied_embeddings(weights, head) ? embedding : own;
+}
+
+}  // namespace
 
 std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary) {
   const int32_t first = vocabulary.specials().size;
@@ -24,7 +39,7 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, const Voca
                               std::span<const int32_t> ids) {
   const Safetensors weights = read_safetensors(directory / "model.safetensors");
   WordVectors out;
-  out.tensor = weights.tensors.contains("head.weight") ? "head.weight" : "embedding.weight";
+  out.tensor = output_tensor(directory, weights);
   const Tensor& all = weights.at(out.tensor);
   require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor,
           " ", all.shape(), " has fewer rows than dict.txt words, ", vocabulary.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/output_directory.h"
 #include "core/json.h"
 #include "kernels/head_json.h"
 
@@ -35,6 +36,20 @@ void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch)
   require_replay(options.accumulate == 1, "the replay does not accumulate; set --accumulate 1");
   require_replay(options.export_steps <= steps_an_epoch, "an epoch has ", steps_an_epoch,
                  " steps; lower --export-steps ", options.export_steps);
+}
+
+void make_export_directory(const std::filesystem::path& directory) {
+  make_output_directory("--export-parity", directory);
+  const auto has = [&](const char* name) {
+    std::error_code ignored;
+    return std::filesystem::exists(directory / name, ignored);
+  };
+  // An export writes losses.json before config.json; a run that was killed may have the latter
+  // alone.
+  require(!has("log.jsonl") && !has("checkpoints") && !has("state.json") &&
+              !has("model.safetensors") && (!has("config.json") || has("losses.json")),
+          "--export-parity ", directory.string(),
+          " holds a run or a model, whose config.json would be lost; give another --export-parity");
 }
 
 Json replayed_norms(const HeadConfig& head) {

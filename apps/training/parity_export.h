@@ -2,6 +2,7 @@
 // replay in PyTorch (docs/formats.md).
 #pragma once
 
+#include <filesystem>
 #include <functional>
 
 #include "apps/training/train_options.h"
@@ -28,6 +29,10 @@ void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* 
 /// Throws a UsageError for options of either trainer that the replay does not support, and for more
 /// steps than the `steps_an_epoch` of an epoch.
 void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch);
+
+/// Makes the directory of --export-parity. Error, as make_output_directory's, and where a run or a
+/// model is in it: its config.json would be lost. An earlier export may be there.
+void make_export_directory(const std::filesystem::path& directory);
 
 /// The replay's name for such a head: "lin" or "mos".
 inline const char* replay_name(const HeadSpec& head) { return head.mixture ? "mos" : "lin"; }

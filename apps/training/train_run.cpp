@@ -124,22 +124,25 @@ constexpr const char* kFinishedBefore =
 
 // The state of the run directory at the start.
 struct Start {
+  bool resumed = false;            // the run that was there goes on
   IntactCheckpoint found;          // where the run is resumed, if there is a checkpoint
   std::filesystem::path moved_to;  // where a run without an intact checkpoint was put, else empty
   std::vector<std::string> other_gpu;  // what of the GPU is not as it was
 };
 
-// Writes the configuration before anything else: a run killed from here on can be resumed.
+// Writes the configuration of a new run before anything else: killed from here on, it can be
+// resumed. That of a run that goes on stays until it is known that there is something left to do.
 Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
   Start start;
-  const bool resume = resumes(t, config, run, start.other_gpu);
-  if (run.writable()) run.write_config(config);
-  if (resume) start.found = CheckpointStore(run.checkpoints(), t.options.keep).find_latest_intact();
+  start.resumed = resumes(t, config, run, start.other_gpu);
+  if (start.resumed)
+    start.found = CheckpointStore(run.checkpoints(), t.options.keep).find_latest_intact();
   if (!start.found.skipped.empty() && !start.found.checkpoint) {
     run.require_writable();
     start.moved_to = run.restart({"average"});
-    run.write_config(config);
+    start.resumed = false;
   }
+  if (!start.resumed) run.write_config(config);
   return start;
 }
 
@@ -235,6 +238,7 @@ int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
     return kExitDone;
   }
   run.require_writable();
+  if (start.resumed) run.write_config(config);
   run.cut_log(start.found.checkpoint ? start.found.checkpoint->step() : -1);
   if (!t.options.tensorboard.empty())
     callbacks.mirror_to_tensorboard(t.options.tensorboard, config);

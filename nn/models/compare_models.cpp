@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "data/corpus.h"
+#include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
 
 namespace nine {
@@ -27,6 +28,19 @@ Scored score_with(const std::string& checkpoint, Device device, std::span<const 
       [&](std::span<const double> nats) { s.nats.insert(s.nats.end(), nats.begin(), nats.end()); },
       communicator);
   return s;
+}
+
+// Two models' scores of the same text.
+struct ScoredByBoth {
+  Scored a, b;
+};
+
+ScoredByBoth score_with_both(const std::string& a, const std::string& b, Device device,
+                             std::span<const std::string> lines, const ScoringOptions& options,
+                             Communicator& communicator) {
+  model_directory(b, kDictionaryFile);  // a wrong name is an error now, not after the work of A
+  Scored first = score_with(a, device, lines, options, communicator);
+  return {std::move(first), score_with(b, device, lines, options, communicator)};
 }
 
 bool same_words(const Vocabulary& a, const Vocabulary& b) {
@@ -78,8 +92,8 @@ ModelComparison compare_models(const std::string& a, const std::string& b,
 ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device, Communicator& communicator) {
-  const Scored first = score_with(a, device, lines, scoring, communicator);
-  return differences(first, score_with(b, device, lines, scoring, communicator));
+  const ScoredByBoth scored = score_with_both(a, b, device, lines, scoring, communicator);
+  return differences(scored.a, scored.b);
 }
 
 Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t> tokens,
@@ -97,20 +111,19 @@ Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t>
 WordDifferences word_differences(const std::string& a, const std::string& b,
                                  std::span<const std::string> lines, const ScoringOptions& scoring,
                                  Device device) {
-  const Scored first = score_with(a, device, lines, scoring, one_process());
-  const ModelComparison d =
-      differences(first, score_with(b, device, lines, scoring, one_process()));
+  const ScoredByBoth scored = score_with_both(a, b, device, lines, scoring, one_process());
+  const ModelComparison d = differences(scored.a, scored.b);
   std::map<int32_t, WordDifference> by_id;
   for (size_t i = 0; i < d.gains.size(); ++i) {
     if (std::isnan(d.gains[i])) continue;
-    WordDifference& word = by_id[first.text.flat()[i]];
+    WordDifference& word = by_id[scored.a.text.flat()[i]];
     ++word.count;
     word.gain += d.gains[i];
   }
   WordDifferences out{
       .words = {}, .tokens = d.tokens, .left_out = d.left_out(), .gain = d.total_gain()};
   for (auto& [id, word] : by_id) {
-    word.word = first.vocabulary.word(id);
+    word.word = scored.a.vocabulary.word(id);
     out.words.push_back(std::move(word));
   }
   std::sort(out.words.begin(), out.words.end(),

@@ -28,6 +28,7 @@ struct ModelComparison {
 };
 
 /// Scores `lines` with the model at path a, then with that at b; one model is in memory at a time.
+/// Where there is no model at b, that is an error before anything is scored.
 /// Where the vocabularies hold different words, the tokens that both hold are compared and the rest
 /// is counted: the probability of <unk> is that of all words outside of a vocabulary, another event
 /// for each model.

@@ -21,7 +21,8 @@ struct WordSet {
 };
 
 /// Reads sets, one a line: words separated by spaces, and after a tab, where the line has one, as
-/// many counts. Empty lines and lines that begin with # are left out. `name` is the file in
+/// many counts. Empty lines and lines that begin with # are left out; before a set whose first word
+/// begins with # stands a space. `name` is the file in
 /// errors, which also name the line: a word twice, counts that are none or too few, fewer than two
 /// words, no set at all.
 std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const std::string& name);

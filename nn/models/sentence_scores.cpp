@@ -7,6 +7,7 @@
 
 #include "data/corpus.h"
 #include "data/text.h"
+#include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
 
 namespace nine {
@@ -56,18 +57,24 @@ struct Distinct {
   }
 };
 
+// log(exp(a) + exp(b)), also where both exponentials are 0 in double.
+double log_add(double a, double b) {
+  if (a == -INFINITY) return b;
+  if (b == -INFINITY) return a;
+  return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
+}
+
 // Interpolates the models' log-probabilities of all tokens.
 class Interpolated {
  public:
   Interpolated(Interpolation how, std::vector<double> weights)
       : how_(how), weights_(std::move(weights)) {}
-  void add(size_t model, std::vector<double>& sum, size_t at, double log_p) const {
-    if (how_ == Interpolation::linear)
-      sum[at] += weights_[model] * std::exp(log_p);
-    else
-      sum[at] += weights_[model] * log_p;
+  // A token's score before the first model.
+  double none() const { return how_ == Interpolation::linear ? -INFINITY : 0; }
+  double add(size_t model, double score, double log_p) const {
+    return how_ == Interpolation::linear ? log_add(score, std::log(weights_[model]) + log_p)
+                                         : score + weights_[model] * log_p;
   }
-  double log_p(double sum) const { return how_ == Interpolation::linear ? std::log(sum) : sum; }
 
  private:
   Interpolation how_;
@@ -85,29 +92,28 @@ SentenceScores score_sentences_once(const std::vector<std::string>& checkpoints,
   SentenceScores scores{.distinct = std::ssize(distinct.sentences)};
   std::vector<double> tokens, own;
   std::vector<size_t> ends;
-  // One model: the log-probabilities themselves, without exp and log.
-  const bool one = checkpoints.size() == 1 && options.weights.empty();
+  // A wrong name is an error now, not after the work of the models before it.
+  for (size_t m = 1; m < checkpoints.size(); ++m) model_directory(checkpoints[m], kDictionaryFile);
   for (size_t m = 0; m < checkpoints.size(); ++m) {
     const LanguageModel model = LanguageModel::load(checkpoints[m], options.device);
     const Corpus text = Corpus::of_lines(distinct.sentences, model.vocabulary());
     scores.tokens = text.tokens();
     scores.unknown.push_back(text.unknown());
-    tokens.resize(static_cast<size_t>(text.tokens()));
+    tokens.resize(static_cast<size_t>(text.tokens()), interpolated.none());
     size_t at = 0;
     score_text(model, text, {.batch_tokens = options.batch_tokens},
                [&](std::span<const double> nats) {
-                 for (const double n : nats)
-                   if (one)
-                     tokens[at++] = -n;
-                   else
-                     interpolated.add(m, tokens, at++, -n);
+                 for (const double n : nats) {
+                   tokens[at] = interpolated.add(m, tokens[at], -n);
+                   ++at;
+                 }
                  if (m == 0) ends.push_back(at);
                  if (progress) progress(m, static_cast<int64_t>(at), text.tokens());
                });
   }
   for (size_t s = 0, at = 0; s < ends.size(); ++s) {
     own.push_back(0);
-    for (; at < ends[s]; ++at) own.back() += one ? tokens[at] : interpolated.log_p(tokens[at]);
+    for (; at < ends[s]; ++at) own.back() += tokens[at];
   }
   for (const size_t place : distinct.of) scores.log_p.push_back(own[place]);
   return scores;

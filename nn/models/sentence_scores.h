@@ -41,7 +41,8 @@ struct SentenceScores {
 /// Scores sentences with the models at `checkpoints`, which are in memory one at a time. Each
 /// different sentence is scored once, in batches of similar length, from a state of zeros.
 /// `progress(model, done, all)`, where given, is called with numbers of tokens. Errors: no model;
-/// not one weight a model, a negative weight, all 0, or linear weights that do not add up to 1.
+/// a path without one, before anything is scored; not one weight a model, a negative weight, all 0,
+/// or linear weights that do not add up to 1.
 SentenceScores score_sentences_once(
     const std::vector<std::string>& checkpoints, std::span<const std::string> sentences,
     const SentenceScoring& options,
