@@ -244,14 +244,14 @@ void write_utterances(const RescoreOptions& o, const RescoredLists& r, const Res
 
 }  // namespace
 
-Comparison read_comparison(const RescoreOptions& o, const RescoredLists& r) {
+Comparison read_comparison(const RescoreOptions& o, const RescoredLists& lists) {
   if (o.measure == RescoringMeasure::bleu) return {};
-  Comparison c{.name = "first pass", .words = r.first_pass(), .groups = groups_of(o, r)};
+  Comparison c{.name = "first pass", .words = lists.first_pass(), .groups = groups_of(o, lists)};
   if (!o.baseline.empty()) {
     c.name = o.baseline;
-    c.words = texts_of(r.lists, read_trn(o.baseline), o.baseline);
+    c.words = texts_of(lists.lists, read_trn(o.baseline), o.baseline);
   }
-  require(std::ranges::any_of(r.references, [](const auto& words) { return !words.empty(); }),
+  require(std::ranges::any_of(lists.references, [](const auto& words) { return !words.empty(); }),
           o.reference, " has no words: give what was said");
   require(std::ranges::max(c.groups) > 0,
           "all utterances are one group: two or more are needed to draw from");
