@@ -63,27 +63,27 @@ RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
   return r;
 }
 
-void score_lists(const RescoreOptions& o, RescoredLists& r, Device device) {
+void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
   const auto start = std::chrono::steady_clock::now();
-  Progress progress("score " + r.file, "tokens");
+  Progress progress("score " + lists.file, "tokens");
   const auto models = static_cast<int64_t>(o.checkpoint.size());
-  r.model = score_sentences_once(o.checkpoint, all_texts(r.lists), o.scoring(device),
-                                 [&](size_t model, int64_t done, int64_t all) {
-                                   progress.update(static_cast<int64_t>(model) * all + done,
-                                                   models * all);
-                                 });
+  lists.model = score_sentences_once(o.checkpoint, all_texts(lists.lists), o.scoring(device),
+                                     [&](size_t model, int64_t done, int64_t all) {
+                                       progress.update(static_cast<int64_t>(model) * all + done,
+                                                       models * all);
+                                     });
   progress.finish();
-  r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  lists.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   size_t at = 0;
   std::vector<std::string_view> words;
-  for (const NBestList& list : r.lists) {
-    ScoredList& scores = r.scores.emplace_back();
+  for (const NBestList& list : lists.lists) {
+    ScoredList& scores = lists.scores.emplace_back();
     for (const NBestHypothesis& h : list.hypotheses) {
       split_words(h.words, words);
-      scores.push_back({h.score, r.model.log_p[at++], std::ssize(words)});
+      scores.push_back({h.score, lists.model.log_p[at++], std::ssize(words)});
     }
   }
-  explain_unknown(o, r);
+  explain_unknown(o, lists);
 }
 
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {
