@@ -94,7 +94,7 @@ RULED = ("cos:0.01", "cos:0.03")  # the margins that the rule asks for a share; 
 def effects(cells, label):
     """(a margin's loss beside m = 0, what its correction gains), in nats, a list over seeds each."""
     none, with_margin = cells["m=0"].values, cells[label].values
-    seeds = sorted(none.keys() & with_margin.keys())
+    seeds = tables.common_seeds(none, with_margin)
     return ([math.log(with_margin[s]["plain"] / none[s]["plain"]) for s in seeds], [math.log(with_margin[s]["plain"] / with_margin[s]["corrected"]) for s in seeds])
 
 
@@ -225,7 +225,7 @@ def r5_table(part, folder=None):
 # ---- T1-MT ----
 def bleu_difference(ours, theirs):
     """(difference in BLEU, its 95% interval) of two systems, {seed: event}, averaged over the seeds that both have; None where they have none."""
-    seeds = sorted(ours.keys() & theirs.keys())
+    seeds = tables.common_seeds(ours, theirs)
     if not seeds:
         return None
     average = lambda system: [statistics.mean(each) for each in zip(*(system[s]["resamples"] for s in seeds))]
@@ -267,7 +267,7 @@ def rescored(part, folder=None):
 def error_difference(cells, label, level):
     """(difference in WER from max in points, bootstrap interval): utterances' errors averaged over the seeds that both have."""
     base, mine = cells["max"].values, cells[label].values
-    seeds = sorted(base.keys() & mine.keys())
+    seeds = tables.common_seeds(base, mine)
     if not seeds:
         return None
     words = base[seeds[0]]["words"]
@@ -322,7 +322,7 @@ def nats(event):
 def accuracy_difference(ours, theirs):
     """(difference of restricted accuracy in points, 95% interval of a bootstrap over images with outcomes averaged over seeds, Student's of the seeds' differences);
     of {seed: event}, of the seeds that both have; None where they have none. The first takes the models as they are, the second the images."""
-    seeds = sorted(ours.keys() & theirs.keys())
+    seeds = tables.common_seeds(ours, theirs)
 
     def outcomes(events):
         found = {}

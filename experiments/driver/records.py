@@ -31,6 +31,11 @@ class Record:
         return min(e["ppl"] for e in self.of("valid")[:epochs])
 
     @property
+    def options(self):
+        """What the run was started with; of an older record nothing."""
+        return self.last("config", "options") or {}
+
+    @property
     def test_ppl(self):
         return self.last("done", "test_ppl")
 

@@ -12,9 +12,13 @@ def safe(label):
     return name_of("", label, 0)[1:-2]
 
 
+def common_seeds(mine, theirs):
+    return sorted(mine.keys() & theirs.keys())
+
+
 def paired_differences(mine, theirs):
     """Differences of {seed: number}, of the seeds that both have."""
-    return [mine[s] - theirs[s] for s in sorted(mine.keys() & theirs.keys())]
+    return [mine[s] - theirs[s] for s in common_seeds(mine, theirs)]
 
 
 class Cells:
@@ -113,7 +117,7 @@ def markdown(header, lines):
 def devices(table):
     """How many runs were trained on which GPU, in a sentence; empty where none was."""
     records_of = [r for c in table for r in c.records.values()]
-    gpus = collections.Counter((r.last("config", "options") or {}).get("resolved", {}).get("gpu", "").partition(",")[0] for r in records_of)
+    gpus = collections.Counter(r.options.get("resolved", {}).get("gpu", "").partition(",")[0] for r in records_of)
     return "".join(f" {'All' if n == len(records_of) else f'{n} of {len(records_of)}'} were trained on one {gpu} ([device](rules.md#common-to-all-parts))."
                    for gpu, n in sorted(gpus.items()) if gpu)
 

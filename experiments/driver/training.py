@@ -177,8 +177,7 @@ def finished(directory):
 
 def same_model(run, directory, folder=None):
     """SystemExit where a run that was trained again is not the one of its record: on a GPU, or with other instructions, it is another model."""
-    found, recorded = (min(e["ppl"] for e in lines if e["event"] == "valid")
-                       for lines in (map(json.loads, (directory / "log.jsonl").read_text().splitlines()), records.find(run, folder).events))
+    found, recorded = (record.valid_ppl() for record in (records.Record(directory / "log.jsonl"), records.find(run, folder)))
     if abs(found / recorded - 1) > 0.001:
         raise SystemExit(f"{run.name}, trained again for what is measured of it, has validation perplexity {found:.3f}, its record {recorded:.3f}: measure it where "
                          f"it was trained ({directory} is another model), or train all of the part into --records of your own")
@@ -226,15 +225,11 @@ def train(run, context):
     return False
 
 
-def device_of(record):
-    return (record.last("config", "options") or {}).get("device", "cpu")
-
-
 def twin(run, folder=None, device="cpu"):
     """A run of another part that trains the same on the same kind of device and has a record, or None: M1's, M2's and M3's base."""
     others = [other for part in all_parts(folder).values() if part.name != run.part for row in part.rows for other in part.runs_of(row) if other.seed == run.seed]
     same = (other for other in others if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists())
-    return next((other for other in same if device_of(records.find(other, folder)) == device), None)
+    return next((other for other in same if records.find(other, folder).options.get("device", "cpu") == device), None)
 
 
 def do(job, context):
