@@ -107,11 +107,11 @@ class Search(unittest.TestCase):
         """What climbing trains, and the best at its end."""
         known, trained = {}, []
         while True:
-            best, step = search.climb(values, factor, known.get)
-            if step is None:
+            best, steps = search.climb(values, factor, known.get)
+            if not steps:
                 return best, trained
-            trained.append(step)
-            known[step] = f(step)
+            trained += steps
+            known |= {step: f(step) for step in steps}
             self.assertLess(len(trained), 30)
 
     def test_goes_past_the_edge_to_an_inner_optimum(self):

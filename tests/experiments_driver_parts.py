@@ -497,12 +497,13 @@ class Searches(Records):
     def test_the_norm_is_searched_by_b_then_by_a(self):
         trained = []
         while True:
-            norm, run = search.unigram_norm(self.folder)
-            if run is None:
+            norm, todo = search.unigram_norm(self.folder)
+            if not todo:
                 break
-            a, b = map(float, run.row.label.partition(":")[2].split(","))
-            trained.append((a, b))
-            self.write(run, *({"event": "valid", "ppl": 50 + abs(math.log2(b) - 3) + abs(math.log10(a) - 1)} for _ in range(2)))
+            for run in todo:
+                a, b = map(float, run.row.label.partition(":")[2].split(","))
+                trained.append((a, b))
+                self.write(run, *({"event": "valid", "ppl": 50 + abs(math.log2(b) - 3) + abs(math.log10(a) - 1)} for _ in range(2)))
             self.assertLess(len(trained), 20)
         self.assertEqual(norm, "unigram:10,8")
         self.assertEqual(trained, [(1, 1), (1, 2), (1, 4), (1, 8), (1, 16), (10, 8), (100, 8)])
@@ -511,12 +512,20 @@ class Searches(Records):
         state = lambda: search.state("mos", self.folder, parts.MOS_TUNING)
         trained = []
         while state()[2]:
-            run = state()[2]
+            run = state()[2][0]
             rate = float(run.row.options.rpartition("--lr ")[2])
             trained.append(rate)
             self.write(run, *({"event": "valid", "ppl": 50 + abs(rate - 20)} for _ in range(5)))
         self.assertEqual(state()[:2], ("mos", 20))
         self.assertEqual(trained, [10, 5, 20, 40])
+
+    def test_workers_share_a_search(self):
+        rates = lambda: sorted((run.row.options.partition("--head ")[2].partition(" --lr")[0], float(run.row.options.partition("--lr ")[2].split()[0])) for run in search.waiting("SS", self.folder))
+        sampled = "lin --sampled-softmax 2048"
+        self.assertEqual(rates(), [(head, rate) for head in ("lin", sampled) for rate in (0.0005, 0.001, 0.002)])
+        for run in search.waiting("SS", self.folder)[:5]:
+            self.write(run, *({"event": "valid", "ppl": 300 + float(run.row.options.partition("--lr ")[2].split()[0])} for _ in range(2)))
+        self.assertEqual(len(rates()), 1 + 1)  # what the sixth leaves to do, and the next step of the ladder that is whole
 
     def test_searches_come_before_the_runs_that_take_their_choices(self):
         for name in ("T1", "T3", "R4", "R6", "R7", "T1-MT", "M2", "MoS", "R3", "R3-warmup", "SS"):

@@ -11,12 +11,11 @@ def figure(run, folder=None):
 
 
 def climb(values, factor, figure_of):
-    """(best value, None), or (best value so far or None, value to train next) of one ladder, low to high; figure_of(value) is None if untrained."""
+    """(best value, []), or (best value so far or None, values to train next, in any order) of one ladder, low to high; figure_of(value) is None if untrained."""
     values = list(values)
-    for v in values:
-        if figure_of(v) is None:
-            known = [x for x in values if figure_of(x) is not None]
-            return (min(known, key=figure_of) if known else None), v
+    if untrained := [v for v in values if figure_of(v) is None]:
+        known = [v for v in values if v not in untrained]
+        return (min(known, key=figure_of) if known else None), untrained
     while factor:
         best = min(values, key=figure_of)
         if best not in (values[0], values[-1]):
@@ -27,34 +26,35 @@ def climb(values, factor, figure_of):
             break
         step = float(f"{(best * factor if up else best / factor):.4g}")
         if figure_of(step) is None:
-            return best, step
+            return best, [step]
         values = values + [step] if up else [step] + values
-    return min(values, key=figure_of), None
+    return min(values, key=figure_of), []
 
 
 def state(kernel, folder=None, tuning=parts.T1_TUNING):
-    """(head, rate, run to train next or None) of a kernel; the head is None until anything of it is known."""
+    """(head, rate, runs to train next) of a kernel; the head is None until anything of it is known."""
     def of(head, rate=tuning.rate):
         return figure(tuning.run(head, rate), folder)
 
-    heads, waiting = [], None
-    for template, values, factor in tuning.ladders[kernel] or ((kernel, (), 0),):
+    heads, waiting = ([] if tuning.ladders[kernel] else [kernel]), []
+    for template, values, factor in tuning.ladders[kernel]:
         if factor:
-            best, step = climb(values, factor, lambda v: of(template.format(f"{v:g}")))
+            best, steps = climb(values, factor, lambda v: of(template.format(f"{v:g}")))
             head = None if best is None else template.format(f"{best:g}")
-            pending = None if step is None else template.format(f"{step:g}")
+            pending = [template.format(f"{v:g}") for v in steps]
         else:
             head = template if of(template) is not None else None
-            pending = None if head else template
+            pending = [] if head else [template]
         heads += [head] if head else []
-        waiting = waiting or (pending and tuning.run(pending, tuning.rate))
+        waiting += [tuning.run(each, tuning.rate) for each in pending]
     if not heads:
         return None, tuning.rate, waiting
-    head = min(heads, key=of)
-    if waiting or not tuning.rates:
+    head = heads[0] if len(heads) == 1 else min(heads, key=of)
+    if waiting:
         return head, tuning.rate, waiting
-    rate, step = climb(tuning.rates, 2, lambda r: of(head, r))
-    return head, rate, step and tuning.run(head, step)
+    rate, steps = climb(tuning.rates or (tuning.rate,), 2 if tuning.rates else 0, lambda r: of(head, r))
+    steps.sort(key=lambda r: r != tuning.rate)
+    return (head if rate else None), rate or tuning.rate, [tuning.run(head, r) for r in steps]
 
 
 def where(folder, tuning=parts.T1_TUNING):
@@ -80,7 +80,7 @@ def best_of(tuning, kernel, folder=None):
 
 
 def unigram_norm(folder=None):
-    """M2: (A and B of `unigram:A,B`, run to train next or None): B with A = 1, then A with that B."""
+    """M2: (A and B of `unigram:A,B`, runs to train next): B with A = 1, then A with that B."""
     norm, _, pending = state("unigram", folder, unigram_tunings(folder)[-1])
     return ("unigram:1,2" if pending else norm), pending
 
@@ -100,11 +100,11 @@ TUNINGS = {"MoS": [parts.MOS_TUNING], **{part: [tuning] for part, tuning in part
 def waiting(part, folder=None):
     """Runs of searches that come before a part's own."""
     if part == "M2":
-        return [run for run in [unigram_norm(folder)[1]] if run]
+        return unigram_norm(folder)[1]
     needed = [(kernel, parts.T1_TUNING) for kernel in parts.CHOICES.get(part, ())]
     needed += [*parts.OTHER_CHOICES.get(part, ()), *((name, tuning) for tuning in TUNINGS.get(part, ()) for name in tuning.ladders)]
-    found = [state(kernel, folder, tuning)[2] for kernel, tuning in needed]
-    return sorted(filter(None, found), key=lambda run: " lr=" in run.row.label)  # a ladder of a kernel before anybody's learning rate
+    found = [run for kernel, tuning in needed for run in state(kernel, folder, tuning)[2]]
+    return sorted(found, key=lambda run: " lr=" in run.row.label)  # a ladder of a kernel before anybody's learning rate
 
 
 def unfinished(folder=None):

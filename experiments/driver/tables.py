@@ -205,7 +205,7 @@ def searches(tuning=parts.T1_TUNING, folder=None):
         chosen, rate, pending = search.state(kernel, folder, tuning)
         label = chosen and tuning.run(chosen, rate).row.label
         tried = [f"**{told(name)}: {f:.2f}**" if name == label else f"{told(name)}: {f:.2f}" for name, f in search.searched(kernel, folder, tuning)]
-        lines.append([kernel, "; ".join(tried) or DASH, "done" if not pending else f"next: {told(pending.row.label)}"])
+        lines.append([kernel, "; ".join(tried) or DASH, "done" if not pending else f"next: {', '.join(told(run.row.label) for run in pending)}"])
     return markdown(["kernel", f"best validation perplexity of {'two' if tuning.epochs == 2 else tuning.epochs} epochs, seed 1", "search"], lines)
 
 
