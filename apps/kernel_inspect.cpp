@@ -82,6 +82,7 @@ struct InspectOptions {
     only_with(given, plots || check, "--plot and --check", {"kernels"});
     only_with(given, plots && !draws_margins(figure.kernels),
               "--plot of kernels, not of margins, whose figure is over the angle", {"from", "to"});
+    only_with(given, !plots, "a table, an example, checks or the text of --show", {"output"});
     only_with(given, !exercise.empty(), "--exercise NAME", {"solution"});
     if (!page.empty() && explain.empty())
       throw UsageError("--page shows the example of --explain: name one, such as --explain rbf");

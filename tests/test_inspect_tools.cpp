@@ -516,6 +516,11 @@ TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
   CHECK(run_program("kernel_inspect", {"--check", "--shape", "2,3,8", "--seed", "5"}).code == 0);
   CHECK(run_program("kernel_inspect", {"--check", "--eps", "0.3"}).code == 1);
   CHECK(run_program("kernel_inspect", {"--check", "--explain", "lin"}).code == 2);
+  const Outcome both = run_program(
+      "kernel_inspect", {"--plot", directory / "c.svg", "--output", directory / "c.txt"});
+  CHECK(both.code == 2);
+  CHECK(has(both.err, "--output is for a table, an example, checks or the text of --show"));
+  CHECK_FALSE(std::filesystem::exists(directory / "c.svg"));
   const Outcome seed = run_program("kernel_inspect", {"--seed", "3"});
   CHECK(seed.code == 2);
   CHECK(has(seed.err, "--seed is for --check and --exercise"));

@@ -4,9 +4,9 @@
 #include <numbers>
 
 #include "core/error.h"
-#include "kernels/expression/derivative.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/javascript.h"
+#include "kernels/expression/pair_slopes.h"
 #include "kernels/expression/parse.h"
 #include "kernels/head.h"
 #include "kernels/scores/all.h"
@@ -171,14 +171,14 @@ JavascriptFunction javascript_of(const std::string& formula) {
   const expression::Parsed typed = expression::parse(formula);
   JavascriptFunction out{.names = typed.parameters};
   expression::Graph graph;
-  const expression::Id root = expression::rebuild(typed.graph, typed.score, graph, {});
-  std::vector<expression::Id> roots{root};
+  expression::PairSlopes slopes(graph, typed.graph, typed.score, {});
+  std::vector<expression::Id> roots{slopes.score()};
   for (const Variable v : {Variable::z, Variable::q, Variable::ww, Variable::hh, Variable::c})
-    roots.push_back(derivative(graph, root, graph.variable(v)));
+    roots.push_back(slopes.by(v));
   for (const char* by : {"lw", "lh", "F", "G", "s"})
     for (size_t k = 0; k < out.names.size(); ++k)
       if (out.names[k] == by) {
-        roots.push_back(derivative(graph, root, graph.parameter(static_cast<int>(k))));
+        roots.push_back(slopes.by_parameter(static_cast<int>(k)));
         out.slopes_by.emplace_back(by);
       }
   expression::Compiler compiler(graph);

@@ -112,6 +112,9 @@ class Graph {
 /// The nodes that `roots` need, arguments first.
 std::vector<Id> needed(const Graph& graph, std::span<const Id> roots);
 
+/// By Variable, whether `root` has it.
+std::array<bool, kVariables> variables_of(const Graph& graph, Id root);
+
 /// Node `id` of `from`, built anew in `to`. Parameter k is replaced by the number values[k], unless
 /// that is NaN.
 Id rebuild(const Graph& from, Id id, Graph& to, std::span<const double> values);

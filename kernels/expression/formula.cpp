@@ -2,11 +2,11 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <mutex>
 
 #include "core/error.h"
+#include "kernels/expression/pair_slopes.h"
 #include "kernels/expression/parse.h"
 
 namespace nine::expression {
@@ -42,46 +42,6 @@ std::array<Id, 3> chain(Graph& g, std::span<const Id> roots) {
           by_square(roots[3], ww), by_square(roots[4], hh)};
 }
 
-// A formula's slopes, with values where the rules of calculus give 0 times infinity.
-class PairSlopes {
- public:
-  // `powers`: the score with its logarithms of 1 + x^k as they are, see Graph::set_simplify.
-  PairSlopes(Graph& g, Id score, Id powers, bool uses_q, bool uses_c)
-      : g_(g), score_(score), powers_(powers), uses_q_(uses_q), uses_c_(uses_c) {}
-
-  // dS/d(variable v), as if it did not depend on the others.
-  Id by(Variable v) {
-    return settled(g_.variable(v), uses_q_ && v != Variable::q, uses_c_ && v != Variable::c);
-  }
-  Id by_parameter(int k) { return settled(g_.parameter(k), uses_q_, uses_c_); }
-
- private:
-  // What is no number where q = 0, or where |c| = 1, is 0: there q and c have no slope, and through
-  // them S has none. sqrt(q / (1 + ww)) has 0 times infinity by ww, and q^p has q^p log(q) by p. A
-  // slope that is infinite stays so.
-  Id settled(Id by, bool through_q, bool through_c) {
-    const Id slope = plain(by), zero = g_.number(0);
-    if (!through_q && !through_c) return slope;
-    const Id number = g_.make(Op::less_equal, {size(slope), infinity(), slope, zero});
-    Id out = slope;
-    if (through_q) out = g_.make(Op::less, {zero, g_.variable(Variable::q), out, number});
-    if (through_c)
-      out = g_.make(Op::less, {size(g_.variable(Variable::c)), g_.number(1), out, number});
-    return out;
-  }
-  // The derivative; of softplus(k log(x)) where x is 0 or nearly so, that of log(1 + x^k).
-  Id plain(Id by) {
-    const Id slope = derivative(g_, score_, by), other = derivative(g_, powers_, by);
-    return slope == other ? slope : g_.make(Op::less, {size(slope), infinity(), slope, other});
-  }
-  Id size(Id x) { return g_.make(Op::abs, {x}); }
-  Id infinity() { return g_.number(std::numeric_limits<double>::infinity()); }
-
-  Graph& g_;
-  Id score_, powers_;
-  bool uses_q_, uses_c_;
-};
-
 std::string key_of(std::string_view text, std::span<const double> fixed) {
   std::string key(text);
   for (const double x : fixed) key += concat(':', std::bit_cast<uint64_t>(x));
@@ -115,8 +75,7 @@ void Formula::describe(const Graph& typed, Id score) {
   Graph g;
   const Id simple = rebuild(typed, score, g, {});
   score_text_ = to_text(g, simple, names_);
-  for (const Id id : needed(typed, {&score, 1}))
-    if (typed[id].op == Op::variable) uses_[typed[id].index] = true;
+  uses_ = variables_of(typed, score);
   for (const Variable v : kByVariables) {
     if (!uses(v)) continue;
     const Id slope = derivative(g, simple, g.variable(v));
@@ -127,11 +86,8 @@ void Formula::describe(const Graph& typed, Id score) {
 }
 
 void Formula::compile(const Graph& typed, Id score, std::span<const double> fixed) {
-  roots_.push_back(rebuild(typed, score, graph_, fixed));
-  graph_.set_simplify(Graph::Simplify::keep_powers);
-  const Id powers = rebuild(typed, score, graph_, fixed);
-  graph_.set_simplify(Graph::Simplify::yes);
-  PairSlopes of(graph_, roots_.front(), powers, uses(Variable::q), uses(Variable::c));
+  PairSlopes of(graph_, typed, score, fixed);
+  roots_.push_back(of.score());
   for (const Variable v : kByVariables) roots_.push_back(of.by(v));
   const std::array<Id, 3> slopes = chain(graph_, roots_);
   for (size_t k = 0; k < fixed.size(); ++k)

@@ -103,6 +103,13 @@ std::vector<Id> needed(const Graph& graph, std::span<const Id> roots) {
   return all;
 }
 
+std::array<bool, kVariables> variables_of(const Graph& graph, Id root) {
+  std::array<bool, kVariables> has{};
+  for (const Id id : needed(graph, {&root, 1}))
+    if (graph[id].op == Op::variable) has[graph[id].index] = true;
+  return has;
+}
+
 Id rebuild(const Graph& from, Id id, Graph& to, std::span<const double> values) {
   std::vector<Id> made(from.size());
   for (const Id n : needed(from, {&id, 1})) {
