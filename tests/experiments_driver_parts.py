@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
 import distances  # noqa: E402
-from driver import beyond, bleu, machine, measured, measures, older, pages, parts, plots, projection, records, search, tables, training, zipf  # noqa: E402
+from driver import beyond, bleu, figures, machine, measured, measures, older, pages, parts, plots, projection, records, search, tables, training, zipf  # noqa: E402
 from driver.views import VIEWS  # noqa: E402
 
 
@@ -297,6 +297,10 @@ class Verdicts(Records):
         for last, floor, verdict in ((1.01, 80, "reproduced"), (1.05, 80, "not reproduced"), (1.01, 10, "undecided")):  # little of what can be learnt has been
             self.train(self.parts["SS"], ends_at(last), floor=floor, unigram=200)
             self.assertEqual(self.verdict("SS"), verdict)
+        with unittest.mock.patch.object(records, "RECORDS", self.folder):
+            svg = figures.sampled(self.parts["SS"])
+        self.assertEqual(svg.count("<polyline"), 2)
+        self.assertEqual(svg.count('<line class="line"'), 6)  # an interval for each number of samples
 
     def test_value_and_slope(self):
         own = {"lin": 28, "rbf": 110, "wav": 100}
@@ -721,6 +725,11 @@ class Jobs(Records):
 
     def test_every_part_has_a_claim_in_the_summary(self):
         self.assertEqual(set(VIEWS), {*self.parts, "Dec"})
+
+    def test_ticks(self):
+        self.assertEqual(plots.ticks(0.9, 12), [1, 1.5, 2, 3, 5, 7, 10])
+        self.assertEqual(plots.ticks(0.97, 1.13), [1, 1.05, 1.1])
+        self.assertEqual(plots.ticks(26.1, 29.4), [27, 28, 29])
 
     def test_lines_of_a_plot(self):
         svg = plots.lines("t", "width", "nats", [("a<b", [(8, 0.5, (0.4, 0.6)), (16, 0.2, None)]), ("none", [])])

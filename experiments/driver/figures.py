@@ -1,4 +1,6 @@
 """The plots of the parts' pages, from the records: each function gives a part's SVG, or None where nothing of it is known."""
+import math
+
 from . import measured, parts, plots, projection, statistics, tables, verdicts
 
 
@@ -37,6 +39,17 @@ def over_rates(part):
     for c in tables.cells(part):
         by.setdefault(c.row.group, []).append((float(c.row.label.partition("lr=")[2]), c.mean, c.interval))
     return plots.lines(part.title, "learning rate", "test perplexity", [(group, [p for p in points if p[1]]) for group, points in by.items()])
+
+
+def sampled(part):
+    """SS: over the number of samples."""
+    series = []
+    for full, cells in verdicts.beside_full(tables.cells(part)):
+        number = lambda c: int(c.row.options.partition("--sampled-softmax ")[2].split()[0])
+        ratios = [(number(c), c.against(full)) for c in cells]
+        series.append((full.row.label.removeprefix("full, "), [(k, math.exp(statistics.mean(logs)), bounds and tuple(map(math.exp, bounds)))
+                                                             for k, logs in ratios if logs for bounds in [statistics.interval(logs)]]))
+    return plots.lines(part.title, "samples", "test perplexity over the full softmax's", series)
 
 
 def angles(part):

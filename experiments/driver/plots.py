@@ -8,9 +8,14 @@ STYLE = ("<style>text{font:12px sans-serif;fill:#222}.grid{stroke:#ccc}.ours{fil
 
 
 def ticks(low, high):
-    """1, 1.5, 2, 3, 5 and 7 of each power of ten between."""
+    """1, 1.5, 2, 3, 5 and 7 of each power of ten between; where fewer than three are, multiples of a round step."""
     found = [m * 10 ** e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 1.5, 2, 3, 5, 7)]
-    return [t for t in found if low <= t <= high]
+    found = [t for t in found if low <= t <= high]
+    if len(found) > 2:
+        return found
+    power = 10 ** math.floor(math.log10((high - low) / 3))
+    step = max(m * power for m in (1, 2, 5) if m * power <= (high - low) / 3)
+    return [float(f"{k * step:.12g}") for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def escape(text):

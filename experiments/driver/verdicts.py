@@ -248,6 +248,11 @@ def closed(c):
     return math.log(config["unigram"] / c.mean) / math.log(config["unigram"] / config["floor"]) if "unigram" in config else None
 
 
+def beside_full(table):
+    """SS: (the full softmax, the sampled ones) of the generated language and of captions."""
+    return (table[0], table[1:4]), (table[4], table[5:])
+
+
 def ss(part, folder=None):
     table = tables.cells(part, folder)
     if not started(table):
@@ -255,7 +260,7 @@ def ss(part, folder=None):
     learnt, means, figure = closed(table[0]), [], []
     if learnt is not None:
         figure.append(f"the full softmax closes {100 * learnt:.0f}% of what can be learnt")
-    for full, sampled in ((table[0], table[1:4]), (table[4], table[5:])):
+    for full, sampled in beside_full(table):
         for c in sampled:
             if paired := c.against(full):
                 figure.append(f"{c.row.label} {tables.ratio(paired)} × full")
