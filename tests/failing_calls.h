@@ -19,13 +19,15 @@ struct ShortRun {
 
 /// A text, codes for it, and a model of each kind.
 struct ShortRuns : TemporaryDirectory {
-  std::string text = write("text", "a b c\nb a\nc c a b\na a\n"), codes = *this / "codes";
+  std::string text = write("text", "a b c\nb a\nc c a b\na a\n"), codes = *this / "codes",
+              lists = write("lists", "u1\t-1\ta b c\nu1\t-2\ta b a\nu2\t-1\tb a\n"),
+              said = write("said", "u1\ta b a\nu2\tb a\n");
 
   ShortRuns();
   ShortRun lm_train(const std::string& run = "run") const;
   ShortRun mt_train(const std::string& run = "run") const;
   ShortRun learn(const std::string& to) const;
-  /// Programs that use models and text, each with the file `result`.
+  /// Programs that use models and text, with what they write.
   std::vector<ShortRun> users() const;
 };
 

@@ -48,7 +48,7 @@ void RescoreOptions::declare(Options& o) {
   o.add("lambda", lambda, "weight of the natural log p, in place of tuning; -1: tuned")
       .at_least(-1);
   o.add("mu", mu, "score of each word, in place of tuning").range(-1e9, 1e9);
-  o.add("measure", measure, "wer: word errors; bleu: of translations, with --nbest-format moses");
+  o.add("measure", measure, "wer: word errors; bleu: of translations (Moses lists: --nbest-format moses)");
   o.add("interpolate", interpolate,
         "several models: linear adds probabilities word by word, log-linear adds their logarithms");
   o.add("weights", weights, "of the models, in their order; otherwise equal ones")

@@ -31,7 +31,8 @@ void LmOptions::declare_data(Options& o) {
 
 void LmOptions::declare_model(Options& o) {
   o.group("Model");
-  o.add("arch", arch, "network: an LSTM, or a Transformer of GPT-2's shape").called("architecture");
+  o.add("arch", arch, "network: an LSTM, or a Transformer of GPT-2's shape, which has other defaults: --bptt 128, "
+        "--schedule inverse-sqrt, --warmup 500").called("architecture");
   o.add("layers", layers, "layers").range(1, 64).called("number of layers");
   o.add("hidden", hidden, "width of the network")
       .range(1, 65536)
