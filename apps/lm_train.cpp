@@ -14,6 +14,15 @@ namespace {
 // Sentences of the validation text whose attention the log and the report show.
 constexpr int64_t kAttentionSamples = 4;
 
+// Throws for a text that is too small: better now than after the training.
+void check_evaluated(const LmData& data) {
+  for (const auto& [flag, text] : {std::pair("--valid", &data.valid), {"--test", &data.test}}) try {
+      if (*text) EvalSegments check(**text);
+    } catch (const Error& e) {
+      throw Error(concat(flag, ": ", e.what()));
+    }
+}
+
 int train(const Options& options, const LmOptions& o, Device device, Communicator& communicator) {
   o.check_processes(communicator);
   const LmData data = load_lm_data(o);
@@ -22,19 +31,24 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   const LanguageNetwork& model = *network;
   const std::vector<int64_t> counts = data.train.counts(data.vocabulary.size());
   o.initialise_head(model, counts);
-  if (!o.init.empty()) load_initial_weights(o.init, data.vocabulary, parameters);
+  const std::string init_error = init_error_of([&] {
+    if (!o.init.empty())
+      load_initial_weights(o.init, data.vocabulary, parameters, model.metadata());
+  });
   model.set_counts(counts);
+  check_evaluated(data);
   LmBatching batching = o.batching();
   batching.communicator = &communicator;
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, batching);
   task.show_attention(data.vocabulary, kAttentionSamples);
   if (!o.export_parity.empty()) {
+    if (!init_error.empty()) throw Error(init_error);
     export_lm_parity(o, model, parameters, task);
     return kExitDone;
   }
-  // Throws for a test text that is too small: better now than after the training.
-  if (data.test) EvalSegments check(*data.test);
-  return run_training(lm_training(options, o, data, model, parameters, task), communicator);
+  TrainingRun run = lm_training(options, o, data, model, parameters, task);
+  run.init_error = init_error;
+  return run_training(run, communicator);
 }
 
 }  // namespace

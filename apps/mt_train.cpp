@@ -19,7 +19,11 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
   o.initialise_head(model.head(), data.train.target_counts(data.target.size()));
-  if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, parameters);
+  const std::string init_error = init_error_of([&] {
+    if (!o.init.empty())
+      load_initial_weights(o.init, data.source, data.target, parameters,
+                           {{"heads", std::to_string(o.heads)}});
+  });
   model.head().set_counts(data.train.target_counts(data.target.size()));
   const TranslationValidationConfig validation{.text = data.valid ? &*data.valid : nullptr,
                                                .source = &data.source,
@@ -30,10 +34,13 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
   TranslationTask task(model, data.train, validation, o.batching(), o.seed,
                        MicroBatchSlots::of(o.accumulate, &communicator));
   if (!o.export_parity.empty()) {
+    if (!init_error.empty()) throw Error(init_error);
     export_mt_parity(o, model, parameters, task);
     return kExitDone;
   }
-  return run_training(mt_training(options, o, data, model, parameters, task), communicator);
+  TrainingRun run = mt_training(options, o, data, model, parameters, task);
+  run.init_error = init_error;
+  return run_training(run, communicator);
 }
 
 }  // namespace
@@ -56,7 +63,7 @@ int main(int argc, char** argv) {
                       ": leave it out");
       return write_average(o.run, o.average);
     }
-    o.resolve();
+    o.resolve(options);
     o.check(options);
     return on_machines(o.machine(), [&](nine::Device device, nine::Communicator& communicator) {
       return train(options, o, device, communicator);

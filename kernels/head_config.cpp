@@ -265,8 +265,8 @@ std::span<const HeadSetting> head_settings() {
        .words = "prior regulariser",
        .regularises = true,
        .check = [](const std::string& text) { prior_regulariser_from_text(text); },
-       .has_effect = is_mixture,
-       .needs = kNeedsMixture},
+       .has_effect = [](const HeadSettings& s) { return s.head_spec().components.size() > 1; },
+       .needs = "a mixture of two components or more, such as mix:2*lin"},
       {.name = "weight_norm_reg",
        .member = &S::weight_norm_reg,
        .help = "penalty on how far the head's word vectors are from norm NU: squared:RHO,NU or "

@@ -69,6 +69,13 @@ class Program {
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
                     const std::string& input = {}, int kill_after_ms = 0, int signal = 9);
 
+/// Command lines, one after the other.
+inline std::vector<std::string> joined(std::vector<std::string> arguments,
+                                       const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
 /// Waits until `condition()` holds; false when it does not within a minute.
 template <class Condition>
 bool soon(Condition&& condition) {

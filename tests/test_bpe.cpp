@@ -471,6 +471,8 @@ TEST_CASE("bpe: what cannot be read is said") {
   CHECK(has(
       failure({"learn", "--input", text, "--output", other, "--write-vocabulary", other}, "", 2),
       "one of the two would be lost"));
+  CHECK(has(failure({"learn", "--input", text, "--output", "-", "--write-vocabulary", "-"}, "", 2),
+            "would mix on standard output"));
   CHECK(has(failure({"apply", "--codes", text, "--seed", "5"}, "", 2), "--seed is for --dropout"));
   CHECK(slurp(text) == "a a\n");
   // Counts that no number of 64 bits holds.

@@ -225,6 +225,28 @@ TEST_CASE_TEMPLATE(
   }
 }
 
+TEST_CASE_TEMPLATE("faults: closed standard streams", Trainer, LanguageModel, Translation) {
+  const Trainer tiny;
+  REQUIRE(tiny.train(tiny.dir / "run", {"--after", "2u"}).code == 0);
+  const auto without = [&](int stream, const Strings& arguments) {
+    return Program(tiny.reader, joined({"--checkpoint", tiny.dir / "run"}, arguments), "the cat\n",
+                   [stream] { close(stream); })
+        .wait();
+  };
+  REQUIRE(without(-1, {"--output", tiny.dir / "whole"}).code == 0);
+  CHECK(without(STDERR_FILENO, {"--output", tiny.dir / "out"}).code == 0);  // without its messages
+  CHECK(slurp(tiny.dir / "out") == slurp(tiny.dir / "whole"));
+  const Outcome lost = without(STDOUT_FILENO, {"--output", "-"});
+  CHECK(lost.code == 1);
+  CHECK_MESSAGE(has(lost.err, "standard output"), lost.err);
+  Program mute(tiny.program, tiny.training(tiny.dir / "mute", {"--after", "2u"}), {}, [] {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(stream);
+  });
+  mute.wait();
+  CHECK(weights_of(tiny.dir / "mute") == weights_of(tiny.dir / "run"));
+  CHECK(log_of(tiny.dir / "mute").size() == log_of(tiny.dir / "run").size());
+}
+
 TEST_CASE_TEMPLATE("faults: directories that may not be written", Trainer, LanguageModel,
                    Translation) {
   const Trainer tiny;

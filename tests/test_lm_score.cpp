@@ -213,6 +213,18 @@ TEST_CASE("lm_score: what fails leaves the output file as it was") {
                         "the cat\n")
                 .err,
             "is also a file of the model"));
+  REQUIRE(
+      run_program("lm_train", {"--sample", "--sample-sentences", "100", "--batch", "2", "--hidden",
+                               "4", "--embed", "4", "--after", "1u", "--run", dir / "run"})
+          .code == 0);
+  const std::string words = slurp(dir / "run/checkpoints/best/dict.txt");
+  const Outcome through = run_program(
+      "lm_score",
+      {"--checkpoint", dir / "run/checkpoints", "--output", dir / "run/checkpoints/best/dict.txt"},
+      "the cat\n");
+  CHECK(through.code == 2);
+  CHECK(has(through.err, "is also a file of the model"));
+  CHECK(slurp(dir / "run/checkpoints/best/dict.txt") == words);
 }
 
 TEST_CASE("lm_score: an output that is a link to a missing file makes that file") {

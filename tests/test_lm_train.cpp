@@ -571,6 +571,58 @@ TEST_CASE("--init starts from another run's weights") {
     return 0.0;
   };
   CHECK(first_ppl(dir / "b") < 0.7 * first_ppl(dir / "a"));
+
+  // Once begun, a run does not need them.
+  std::filesystem::rename(dir / "a", dir / "moved");
+  const auto go_on = [&](const Strings& more) {
+    return run_program("lm_train",
+                       small(dir / "b", joined({"--seed", "1", "--init", dir / "a"}, more)));
+  };
+  CHECK(go_on({"--after", "25u"}).code == 0);
+  CHECK(go_on({"--after", "27u"}).code == 0);
+  const std::string log = slurp(dir / "b/log.jsonl");
+  const Outcome anew = go_on({"--after", "27u", "--restart"});
+  CHECK(anew.code == 1);
+  CHECK(has(anew.err, "there is no checkpoint at"));
+  CHECK(slurp(dir / "b/log.jsonl") == log);
+  CHECK(run_program("lm_train", small(dir / "c", {"--init", dir / "a"})).code == 1);
+  CHECK_FALSE(std::filesystem::exists(dir / "c"));
+  const Outcome other =
+      run_program("lm_train", small(dir / "c", {"--init", dir / "moved", "--head", "mix:lin,log"}));
+  CHECK(other.code == 1);
+  CHECK_MESSAGE(has(other.err, concat("initial weights of ", dir / "moved", ": ")), other.err);
+  CHECK(has(other.err, "must be as there"));
+}
+
+TEST_CASE("--init refuses a Transformer that shapes alone do not tell from another") {
+  const TemporaryDirectory dir;
+  const auto train = [&](const char* run, const Strings& more) {
+    return run_program("lm_train",
+                       joined({"--sample", "--sample-sentences", "200", "--arch", "transformer",
+                               "--layers", "1", "--hidden", "8", "--batch", "4", "--bptt", "16",
+                               "--after", "1u", "--run", dir / run},
+                              more));
+  };
+  REQUIRE(train("a", {"--heads", "2"}).code == 0);
+  CHECK(train("b", {"--heads", "2", "--init", dir / "a"}).code == 0);
+  const Outcome heads = train("c", {"--heads", "4", "--init", dir / "a"});
+  CHECK(heads.code == 1);
+  CHECK_MESSAGE(has(heads.err, "with heads 2, this one has 4"), heads.err);
+  const Outcome other = train("c", {"--heads", "2", "--activation", "relu", "--init", dir / "a"});
+  CHECK(other.code == 1);
+  CHECK_MESSAGE(has(other.err, "with activation gelu"), other.err);
+}
+
+TEST_CASE("a log stays as it is where --tensorboard cannot be written") {
+  const TemporaryDirectory dir;
+  REQUIRE(run_program("lm_train", small(dir / "r", {"--after", "20u"})).code == 0);
+  const std::string log = slurp(dir / "r/log.jsonl"), config = slurp(dir / "r/config.json");
+  const Outcome r = run_program(
+      "lm_train", small(dir / "r", {"--after", "30u", "--tensorboard", dir.write("file", "")}));
+  CHECK(r.code == 1);
+  CHECK(has(r.err, "is a file, not a directory"));
+  CHECK(slurp(dir / "r/log.jsonl") == log);
+  CHECK(slurp(dir / "r/config.json") == config);
 }
 
 TEST_CASE(

@@ -23,11 +23,6 @@ using namespace nine::tests;
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;
 
-Strings joined(Strings a, const Strings& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 // A model so small that an update takes a millisecond.
 Strings tiny(const std::string& run, const Strings& more = {}) {
   return joined({"--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--warmup", "20",
@@ -208,6 +203,14 @@ TEST_CASE(
         train(tiny(dir / "other", joined(Reversed().files(), {"--init", dir / "run"})));
     CHECK(other.code == 1);
     CHECK(has(other.err, "in its src.dict.txt the word 4 is"));
+  }
+  {  // --layers comes before the numbers of layers in a run's file
+    const Outcome deeper = train({"--config", dir / "run/config.json", "--run", dir / "deep",
+                                  "--layers", "2", "--decoder-layers", "1", "--after", "1u"});
+    REQUIRE_MESSAGE(deeper.code == 0, deeper.err);
+    const Json used = Json::parse(slurp(dir / "deep/config.json"));
+    CHECK(used["encoder_layers"] == 2);
+    CHECK(used["decoder_layers"] == 1);
   }
 }
 

@@ -435,11 +435,6 @@ Strings command(const std::string& run, const Strings& more) {
   return a;
 }
 
-Strings joined(Strings a, const Strings& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 }  // namespace
 
 TEST_CASE("recipes: each trains, resumes to the same bits, and is in config.json") {
@@ -547,6 +542,8 @@ TEST_CASE("recipes: wrong options, and what the parity export refuses") {
       {{"--ar", "-1"}, "--ar"},
       {{"--asgd-trigger", "5"}, "--optimizer asgd"},
       {{"--asgd-trigger", "5", "--optimizer", "asgd", "--asgd-start", "3"}, "exclude each other"},
+      {{"--pi-reg", "cv2:1", "--head", "mix:1*lin"}, "a mixture of two components or more"},
+      {{"--schedule", "plateau", "--lr", "1e-7"}, "would never fall"},
       {{"--init-norm", "frequency"}, "log-frequency"},
       {{"--init-norm", "log-frequency", "--init", dir / "x"}, "--init brings its own"},
       {{"--export-parity", dir / "p", "--dropout", "0", "--label-smoothing", "0.1"},

@@ -98,11 +98,6 @@ struct Files {
   Json results() const { return Json::parse(slurp(dir / "out/results.json")); }
 };
 
-Strings with(Strings arguments, const Strings& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
 // model_a with another bias of a word; its directory, which is `name` in `dir`.
 std::string biased_model(const TemporaryDirectory& dir, const std::string& name,
                          const std::string& word, float bias) {
@@ -397,7 +392,7 @@ TEST_CASE("lm_rescore: fewer errors than the first pass, the files say so, nothi
   }
   CHECK(listed == sum.errors());
   const std::string before = slurp(f.dir / "out/results.json");
-  const Outcome again = f.run(with(f.tuning(), {"--threads", "1", "--json"}));
+  const Outcome again = f.run(joined(f.tuning(), {"--threads", "1", "--json"}));
   CHECK(slurp(f.dir / "out/results.json") == before);
   CHECK(again.out == before);
   // The weights that were found, given by hand, choose the same.
@@ -421,7 +416,7 @@ TEST_CASE("lm_rescore --nbest-cost: lists with costs give what lists with scores
     for (size_t at = 0; (at = lists.find("\t-", at)) != std::string::npos;) lists.erase(at + 1, 1);
     f.dir.write(name, lists);
   }
-  REQUIRE(f.run(with(f.tuning(), {"--nbest-cost"})).code == 0);
+  REQUIRE(f.run(joined(f.tuning(), {"--nbest-cost"})).code == 0);
   CHECK(f.results()["rescored"] == scores["rescored"]);
   CHECK(f.results()["first_pass"] == scores["first_pass"]);
   CHECK(slurp(f.dir / "out/hyp.trn") == chosen);
@@ -431,10 +426,10 @@ TEST_CASE("lm_rescore --nbest-cost: lists with costs give what lists with scores
 
 TEST_CASE("lm_rescore: two models, a baseline, groups, equivalence") {
   const Files f;
-  REQUIRE(f.run(with(f.tuning(), {})).code == 0);
+  REQUIRE(f.run(joined(f.tuning(), {})).code == 0);
   fs::copy_file(f.dir / "out/hyp.trn", f.dir / "a.trn");
   const Json alone = f.results();
-  const Outcome r = f.run(with(
+  const Outcome r = f.run(joined(
       f.tuning(), {"--checkpoint", model_b(), "--interpolate", "log-linear", "--weights", "1", "2",
                    "--baseline", f.dir / "a.trn", "--group-by", "before:_", "--margin-wer", "50"}));
   REQUIRE_MESSAGE(r.code == 0, r.err);
@@ -448,7 +443,7 @@ TEST_CASE("lm_rescore: two models, a baseline, groups, equivalence") {
   std::string groups;
   for (const auto& [name, words] : read_trn(f.dir / "a.trn"))
     groups += name + "\t" + (name.size() % 2 == 0 ? "even" : "odd") + "\n";
-  const Outcome by_file = f.run(with(f.tuning(), {"--group-by", f.dir.write("groups", groups)}));
+  const Outcome by_file = f.run(joined(f.tuning(), {"--group-by", f.dir.write("groups", groups)}));
   REQUIRE_MESSAGE(by_file.code == 0, by_file.err);
   CHECK(f.results()["difference"]["units"] == 2);
 }
@@ -480,7 +475,7 @@ TEST_CASE("lm_rescore: a Transformer chooses what lm_score's sums say, and goes 
     CHECK(words == expected);
   }
   CHECK(f.results()["rescored"]["errors"] < f.results()["first_pass"]["errors"]);
-  const Outcome both = f.run(with(f.tuning(), {"--checkpoint", transformer_model()}));
+  const Outcome both = f.run(joined(f.tuning(), {"--checkpoint", transformer_model()}));
   REQUIRE_MESSAGE(both.code == 0, both.err);
   CHECK(f.results()["models"].size() == 2);
 }
@@ -519,12 +514,23 @@ TEST_CASE("lm_rescore: what is refused") {
   const Strings model{"--checkpoint", model_a()};
   refused(model, 2, "give --tune-nbest and --tune-reference");
   refused({"--lambda", "1"}, 2, "checkpoint");
-  refused(with(model, {"--tune-nbest", f.dir / "tune.nbest"}), 2, "belong together");
-  refused(with(f.tuning(), {"--lambda", "1"}), 2, "leave one of them out");
-  refused(with(f.tuning(), {"--mu", "1"}), 2, "--mu goes with --lambda");
-  refused(with(f.tuning(), {"--weights", "1"}), 2, "there is one");
-  refused(with(f.tuning(), {"--measure", "bleu", "--margin-wer", "1"}), 2, "--measure wer");
-  refused(with(model, {"--lambda", "1", "--tune-nbest", f.dir / "none", "--tune-reference", "x"}),
+  refused(joined(model, {"--tune-nbest", f.dir / "tune.nbest"}), 2, "belong together");
+  refused(joined(f.tuning(), {"--lambda", "1"}), 2, "leave one of them out");
+  refused(joined(f.tuning(), {"--mu", "1"}), 2, "--mu goes with --lambda");
+  refused(joined(f.tuning(), {"--weights", "1"}), 2, "there is one");
+  const auto weighed = [&](const Strings& weights) {
+    return joined(joined(f.tuning(), {"--checkpoint", model_b(), "--weights"}), weights);
+  };
+  refused(weighed({"1", "1", "1"}), 2, "--weights gives 3 numbers for 2 models");
+  refused(weighed({"2", "-1"}), 2, "--weights -1: a weight is 0 or more");
+  refused(weighed({"1", "1"}), 2, "must add up to 1");
+  refused(joined(weighed({"0", "0"}), {"--interpolate", "log-linear"}), 2, "no model has a say");
+  refused(joined(f.tuning(), {"--measure", "bleu", "--seed", "3"}), 2, "--measure wer");
+  refused(
+      joined(model, {"--tune-nbest", f.dir / "test.nbest", "--tune-reference", f.dir / "test.ref"}),
+      2, "is also --nbest");
+  refused(joined(f.tuning(), {"--measure", "bleu", "--margin-wer", "1"}), 2, "--measure wer");
+  refused(joined(model, {"--lambda", "1", "--tune-nbest", f.dir / "none", "--tune-reference", "x"}),
           2, "--lambda");
   refused({"--checkpoint", model_a(), "--tune-nbest", f.dir / "none", "--tune-reference",
            f.dir / "tune.ref"},
@@ -532,9 +538,9 @@ TEST_CASE("lm_rescore: what is refused") {
   refused({"--checkpoint", model_a(), "--tune-nbest", f.dir / "tune.nbest", "--tune-reference",
            f.dir / "test.ref"},
           1, "no text for the utterance");
-  refused(with(model, {"--lambda", "1", "--baseline", f.dir / "test.ref"}), 1, ".trn");
-  refused(with(model, {"--lambda", "1", "--group-by", "before:#"}), 1, "--group-by");
-  refused(with(model, {"--lambda", "1", "--group-by", f.dir / "tune.ref"}), 1, "no text for");
+  refused(joined(model, {"--lambda", "1", "--baseline", f.dir / "test.ref"}), 1, ".trn");
+  refused(joined(model, {"--lambda", "1", "--group-by", "before:#"}), 1, "--group-by");
+  refused(joined(model, {"--lambda", "1", "--group-by", f.dir / "tune.ref"}), 1, "no text for");
   refused({"--checkpoint", f.dir / "nowhere", "--lambda", "1"}, 1, "nowhere");
   // An output that cannot be made is said before any list is read and scored.
   const auto written_to = [&](const std::string& output) {
@@ -554,11 +560,11 @@ TEST_CASE("lm_rescore: what is refused") {
   // A baseline or a file of groups that the output would write over.
   fs::create_directory(f.dir / "out");
   put(f.dir / "out/hyp.trn", "kept");
-  CHECK(f.run(with(model, {"--lambda", "1", "--baseline", f.dir / "out/hyp.trn"})).code == 2);
+  CHECK(f.run(joined(model, {"--lambda", "1", "--baseline", f.dir / "out/hyp.trn"})).code == 2);
   CHECK(slurp(f.dir / "out/hyp.trn") == "kept");
   put(f.dir / "out/utterances.tsv", "kept");
   const Outcome groups =
-      f.run(with(model, {"--lambda", "1", "--group-by", f.dir / "out/utterances.tsv"}));
+      f.run(joined(model, {"--lambda", "1", "--group-by", f.dir / "out/utterances.tsv"}));
   CHECK(groups.code == 2);
   CHECK_MESSAGE(has(groups.err, "is also --group-by"), groups.err);
   CHECK(slurp(f.dir / "out/utterances.tsv") == "kept");
@@ -568,7 +574,7 @@ TEST_CASE("lm_rescore: what is refused") {
 TEST_CASE("lm_rescore: a wrong file is an error before anything is scored") {
   const Files f;
   const std::string broken = broken_model(f.dir), none = f.dir / "none";
-  const Strings model{"--checkpoint", broken}, given = with(model, {"--lambda", "1"});
+  const Strings model{"--checkpoint", broken}, given = joined(model, {"--lambda", "1"});
   const auto says = [&](const Strings& arguments) {
     const Outcome r = f.run(arguments);
     CHECK(r.code == 1);
@@ -581,16 +587,16 @@ TEST_CASE("lm_rescore: a wrong file is an error before anything is scored") {
     CHECK_MESSAGE(has(err, why), err);
     CHECK_MESSAGE(!has(err, broken), err);
   };
-  before(with(given, {"--baseline", none}), none);
-  before(with(given, {"--baseline", f.dir / "test.ref"}), ".trn");
-  before(with(given, {"--group-by", none}), none);
-  before(with(given, {"--group-by", "before:#"}), "--group-by");
-  before(with(given, {"--group-by", f.dir / "tune.ref"}), "no text for");
+  before(joined(given, {"--baseline", none}), none);
+  before(joined(given, {"--baseline", f.dir / "test.ref"}), ".trn");
+  before(joined(given, {"--group-by", none}), none);
+  before(joined(given, {"--group-by", "before:#"}), "--group-by");
+  before(joined(given, {"--group-by", f.dir / "tune.ref"}), "no text for");
   before({"--checkpoint", broken, none, "--lambda", "1"}, none);
   std::string one_group;
   for (const std::string& line : split(f.test.reference, '\n'))
     one_group += split(line, '\t')[0] + "\tg\n";
-  before(with(given, {"--group-by", f.dir.write("one", one_group)}),
+  before(joined(given, {"--group-by", f.dir.write("one", one_group)}),
          "all utterances are one group");
   std::string silence;
   for (const std::string& line : split(f.test.reference, '\n'))
@@ -600,7 +606,7 @@ TEST_CASE("lm_rescore: a wrong file is an error before anything is scored") {
   // The lists that are reported, before those that are tuned on are scored.
   f.dir.write("test.nbest", "no tabs\n");
   before(
-      with(model, {"--tune-nbest", f.dir / "tune.nbest", "--tune-reference", f.dir / "tune.ref"}),
+      joined(model, {"--tune-nbest", f.dir / "tune.nbest", "--tune-reference", f.dir / "tune.ref"}),
       "test.nbest, line 1");
 }
 

@@ -598,4 +598,12 @@ TEST_CASE("transformer LM: options of the other network are refused; defaults ar
   const TemporaryDirectory dir;
   dir.write("given.json", given.dump());
   CHECK(dumped({"--config", dir / "given.json", "--dump-config"}) == given);
+  // What follows another flag follows one that the command line gives beside a file.
+  const Strings file{"--config", dir.write("run.json", transformer.dump()), "--dump-config"};
+  const Json wider = dumped(joined(file, {"--hidden", "64", "--dropout", "0.2"}));
+  CHECK(wider["ffn"] == 256);
+  CHECK(wider["attention_dropout"] == 0.2);
+  const Json own = dumped(joined(file, {"--hidden", "64", "--ffn", "100"}));
+  CHECK(own["ffn"] == 100);
+  CHECK(own["attention_dropout"] == transformer["attention_dropout"]);
 }

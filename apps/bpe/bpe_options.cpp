@@ -70,6 +70,12 @@ void BpeFlags::check_write_vocabulary() const {
                 "bpe apply and bpe vocab");
   require_usage(write_vocabulary.size() == input.size(), "--write-vocabulary names ",
                 write_vocabulary.size(), " files for ", input.size(), " of --input");
+  const auto prints = [](const std::vector<std::string>& files) {
+    return std::find(files.begin(), files.end(), "-") != files.end();
+  };
+  require_usage(!prints(output) || !prints(write_vocabulary),
+                "--output - and --write-vocabulary - would mix on standard output: give one of "
+                "them a file");
   for (const std::string& path : input)
     require_usage(!is_read_once(path), "--write-vocabulary reads the input twice, which ",
                   input_name(path), " does not allow: give a file");

@@ -9,7 +9,8 @@
 namespace nine::app {
 
 /// Adds to `inputs`, which check_outputs() protects, the files of the run or checkpoint in the
-/// directory `path`, and those of a run's best checkpoint. `flag` names them in errors.
+/// directory `path`, and those of the checkpoint that is opened by that name. `flag` names them in
+/// errors.
 void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std::string& path);
 
 }  // namespace nine::app

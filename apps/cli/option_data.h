@@ -42,7 +42,8 @@ struct OptionData {
   bool required = false;
   bool may_be_empty = false;  // a text that is empty when it is not given
   bool set = false;
-  bool named = false;  // given, even as what it is by default
+  bool named = false;       // given, even as what it is by default
+  bool typed_here = false;  // on the command line
 
   bool is_switch() const { return std::holds_alternative<bool*>(field); }
   bool takes_many() const { return std::holds_alternative<std::vector<std::string>*>(field); }

@@ -232,7 +232,7 @@ void Options::apply_command_line(const std::vector<std::vector<std::string>>& te
     OptionData& option = state_->options[i];
     if (option.built_in != built_in || texts[i].empty()) continue;
     set_from_texts(option, texts[i]);
-    option.named = true;
+    option.named = option.typed_here = true;
   }
 }
 
@@ -317,6 +317,12 @@ bool Options::was_named(std::string_view name) const {
   const OptionData* option = state_->find(name);
   require(option != nullptr, "no option --", name, " is declared in ", state_->program);
   return option->named;
+}
+
+bool Options::was_typed(std::string_view name) const {
+  const OptionData* option = state_->find(name);
+  require(option != nullptr, "no option --", name, " is declared in ", state_->program);
+  return option->typed_here;
 }
 
 void Options::on_filled(std::function<void()> resolve) { state_->filled = std::move(resolve); }

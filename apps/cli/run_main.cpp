@@ -1,5 +1,8 @@
 #include "apps/cli/run_main.h"
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -22,6 +25,16 @@ int report_failure(const char* program, const char* message, int code = kExitFai
   if (code == kExitUsage) std::fprintf(stderr, "try '%s --help'\n", program);
   after_report_of_failure(code);
   return code;
+}
+
+// A stream that is closed when the program starts would be the number of the next file that is
+// opened, and messages would be written into that file. Such a stream is /dev/null, opened so that
+// reading input and writing output fail. Before all other constructors: libxsmm's opens a file.
+__attribute__((constructor(101))) void hold_standard_streams() {
+  constexpr int kMode[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+  for (int stream = 0; stream < 3; ++stream)
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+      static_cast<void>(!open("/dev/null", kMode[stream]));
 }
 
 // Before main(): options are made before run_main() is called.

@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+}  // namespace
+
 bool same_file(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == "-" || b == "-") return false;
   std::error_code ignored;
@@ -24,8 +26,6 @@ bool same_file(const std::string& a, const std::string& b) {
   };
   return fs::equivalent(a, b, ignored) || place(a) == place(b);
 }
-
-}  // namespace
 
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {

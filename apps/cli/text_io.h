@@ -23,6 +23,9 @@ struct NamedFile {
   const char* flag;
   std::string path;
 };
+/// Whether both paths are one regular file, there or to be made. Standard streams ("-"), pipes and
+/// devices, and empty paths, are not.
+bool same_file(const std::string& a, const std::string& b);
 /// Empty paths are none. UsageError: one of `outputs` is also an input or another output, which
 /// would be lost. Standard streams, pipes and devices may be named more than once.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);

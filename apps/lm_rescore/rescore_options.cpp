@@ -1,5 +1,6 @@
 #include "apps/lm_rescore/rescore_options.h"
 
+#include <cmath>
 #include <filesystem>
 
 #include "apps/cli/machine.h"
@@ -48,7 +49,8 @@ void RescoreOptions::declare(Options& o) {
   o.add("lambda", lambda, "weight of the natural log p, in place of tuning; -1: tuned")
       .at_least(-1);
   o.add("mu", mu, "score of each word, in place of tuning").range(-1e9, 1e9);
-  o.add("measure", measure, "wer: word errors; bleu: of translations (Moses lists: --nbest-format moses)");
+  o.add("measure", measure,
+        "wer: word errors; bleu: of translations (Moses lists: --nbest-format moses)");
   o.add("interpolate", interpolate,
         "several models: linear adds probabilities word by word, log-linear adds their logarithms");
   o.add("weights", weights, "of the models, in their order; otherwise equal ones")
@@ -93,8 +95,12 @@ void RescoreOptions::check(const Options& options) const {
   require_usage(given || mu == 0, "--mu goes with --lambda");
   require_usage(checkpoint.size() > 1 || weights.empty(),
                 "--weights are for several models, but there is one");
+  check_weights();
+  require_usage(tune_nbest.empty() || !same_file(tune_nbest, nbest), "--tune-nbest ", tune_nbest,
+                " is also --nbest: figures of the lists on which lambda was found show nothing");
   const bool wer = measure == RescoringMeasure::wer;
-  only_with(options, wer, "--measure wer", {"baseline", "group_by", "margin_wer", "resamples"});
+  only_with(options, wer, "--measure wer",
+            {"baseline", "group_by", "margin_wer", "resamples", "seed"});
   only_with(options, checkpoint.size() > 1, "several models", {"interpolate"});
   std::vector<NamedFile> read{{"--nbest", nbest},
                               {"--reference", reference},
@@ -107,6 +113,22 @@ void RescoreOptions::check(const Options& options) const {
   for (const char* name : {"hyp.trn", "first.trn", "ref.trn", "utterances.tsv", "results.json"})
     written.push_back({"--output's file", file(name)});
   check_outputs(written, read);
+}
+
+void RescoreOptions::check_weights() const {
+  if (weights.empty()) return;
+  require_usage(weights.size() == checkpoint.size(), "--weights gives ", weights.size(),
+                " numbers for ", checkpoint.size(), " models: give one for each");
+  double sum = 0;
+  for (const std::string& text : weights) {
+    const double w = weight_from_text(text);
+    require_usage(w >= 0, "--weights ", text, ": a weight is 0 or more");
+    sum += w;
+  }
+  const bool linear = interpolate == Interpolation::linear;
+  require_usage(
+      linear ? std::fabs(sum - 1) < 1e-6 : sum > 0, "--weights add up to ", sum,
+      linear ? "; those of probabilities must add up to 1" : ", so that no model has a say");
 }
 
 NBestOptions RescoreOptions::lists() const {

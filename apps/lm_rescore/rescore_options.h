@@ -49,6 +49,7 @@ struct RescoreOptions {
   bool groups_by_file() const {
     return group_by != "utterance" && !group_by.starts_with("before:");
   }
+  void check_weights() const;
   NBestOptions lists() const;
   SentenceScoring scoring(Device where) const;
   /// A file in --output.

@@ -31,8 +31,11 @@ void LmOptions::declare_data(Options& o) {
 
 void LmOptions::declare_model(Options& o) {
   o.group("Model");
-  o.add("arch", arch, "network: an LSTM, or a Transformer of GPT-2's shape, which has other defaults: --bptt 128, "
-        "--schedule inverse-sqrt, --warmup 500").called("architecture");
+  o.add(
+       "arch", arch,
+       "network: an LSTM, or a Transformer of GPT-2's shape, which has other defaults: --bptt 128, "
+       "--schedule inverse-sqrt, --warmup 500")
+      .called("architecture");
   o.add("layers", layers, "layers").range(1, 64).called("number of layers");
   o.add("hidden", hidden, "width of the network")
       .range(1, 65536)
@@ -144,8 +147,13 @@ void LmOptions::resolve(const Options& given) {
   otherwise("bptt", bptt, int64_t{128});
   otherwise("schedule", schedule, ScheduleKind::inverse_sqrt);
   if (schedule == ScheduleKind::inverse_sqrt) otherwise("warmup", warmup, int64_t{500});
-  if (ffn == 0) ffn = 4 * hidden;
-  otherwise("attention-dropout", attention_dropout, dropout);
+  // A run's config.json has these two: there what they follow, on the command line, comes before.
+  const auto follows = [&](const char* name, const char* other) {
+    return given.was_typed(other) && !given.was_typed(name);
+  };
+  if (ffn == 0 || follows("ffn", "hidden")) ffn = 4 * hidden;
+  if (!given.was_named("attention-dropout") || follows("attention-dropout", "dropout"))
+    attention_dropout = dropout;
 }
 
 void LmOptions::check_arch(const Options& given) const {

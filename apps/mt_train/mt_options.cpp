@@ -121,9 +121,13 @@ void MtOptions::declare_validation(Options& o) {
       .range(0, 1000);
 }
 
-void MtOptions::resolve() {
-  if (encoder_layers == 0) encoder_layers = layers;
-  if (decoder_layers == 0) decoder_layers = layers;
+// A run's config.json has both numbers: there a --layers on the command line comes before them.
+void MtOptions::resolve(const Options& given) {
+  const auto follow = [&](const char* name, int64_t& side) {
+    if (side == 0 || (given.was_typed("layers") && !given.was_typed(name))) side = layers;
+  };
+  follow("encoder-layers", encoder_layers);
+  follow("decoder-layers", decoder_layers);
 }
 
 void MtOptions::check(const Options& given) const {

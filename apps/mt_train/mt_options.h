@@ -42,7 +42,7 @@ struct MtOptions : TrainOptions {
   void declare(Options& options);
   /// After parsing: layers of encoder and decoder become those of --layers where they were not
   /// given.
-  void resolve();
+  void resolve(const Options& given);
   /// Checks flags against each other, and that none is without effect. Throws UsageError.
   void check(const Options& given) const;
 

@@ -91,7 +91,7 @@ void TranslateOptions::check(const Options& options) const {
   only_with(options, translates(), "translating: a --checkpoint without --score-given",
             {"beam", "length_penalty", "count_end", "max_length", "n_best", "attention", "join"});
   only_with(options, !checkpoint.empty(), "work with a --checkpoint",
-            {"codes", "tokenize_input", "batch", "threads", "mpi_timeout"});
+            {"codes", "tokenize_input", "batch", "threads", "matmul_precision", "mpi_timeout"});
   only_with(options, translates() || !score_given.empty(), "translating and --score-given",
             {"output"});
   only_with(options, !score_given.empty(), "--score-given", {"tokens"});

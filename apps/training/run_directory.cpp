@@ -114,8 +114,10 @@ void RunDirectory::lock() {
   if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, me.data(), me.size(), 0) < 0) return;
 }
 
-bool RunDirectory::has_run() const {
-  return is_there(config_file()) || is_there(log_file()) || is_there(checkpoints());
+bool RunDirectory::holds_run(const fs::path& directory) {
+  for (const char* name : {"config.json", "log.jsonl", "checkpoints"})
+    if (is_there(directory / name)) return true;
+  return false;
 }
 
 bool RunDirectory::finished() const { return is_event(last_event(), "done"); }

@@ -37,7 +37,9 @@ class RunDirectory {
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 
   /// Whether anything of a run is here: a configuration, a log or checkpoints.
-  bool has_run() const;
+  bool has_run() const { return holds_run(path_); }
+  /// The same of a directory that is not opened, which need not exist.
+  static bool holds_run(const std::filesystem::path& directory);
   /// Whether the log's last line is "done".
   bool finished() const;
 

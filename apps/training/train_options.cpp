@@ -238,6 +238,8 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
               {"schedule", !plateau || has_valid, "validation text for plateau: " + valid},
               {"early-stop", early_stop == 0 || has_valid, "validation text: " + valid},
               {"export-steps", !export_parity.empty(), "--export-parity"}});
+  require_usage(!plateau || min_lr < lr, "--min-lr ", min_lr, " is not below --lr ", lr,
+                ", so that the rate of --schedule plateau would never fall");
   require_usage(precision == MatmulPrecision::highest || dtype == DType::float32,
                 "--matmul-precision ", to_text(precision), " is of float32; this is --dtype ",
                 dtype);

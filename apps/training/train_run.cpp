@@ -130,6 +130,11 @@ struct Start {
   std::vector<std::string> other_gpu;  // what of the GPU is not as it was
 };
 
+// Throws why the weights of --init, which a run without a checkpoint needs, could not be loaded.
+void require_initial_weights(const TrainingRun& t) {
+  if (!t.init_error.empty()) throw Error(t.init_error);
+}
+
 // Writes the configuration of a new run before anything else: killed from here on, it can be
 // resumed. That of a run that goes on stays until it is known that there is something left to do.
 Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
@@ -215,8 +220,10 @@ TrainerConfig trainer_config(const TrainingRun& t, Communicator& communicator) {
 // Rank 0's part, and all there is with one process. Of several, what the others wait for is written
 // beside (assist() below).
 int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
+  if (t.options.restart || !RunDirectory::holds_run(t.options.run)) require_initial_weights(t);
   RunDirectory run(t.options.run);
   const Start start = open_run(t, config, run);
+  if (!start.found.checkpoint) require_initial_weights(t);
   CheckpointStore store(run.checkpoints(), t.options.keep);
   std::optional<RunCallbacks::Unigram> unigram;
   if (t.unigram_ppl) unigram = {*t.unigram_ppl, t.options.help_to_start()};
@@ -238,10 +245,10 @@ int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
     return kExitDone;
   }
   run.require_writable();
+  if (!t.options.tensorboard.empty())  // may fail: before anything of the run changes
+    callbacks.mirror_to_tensorboard(t.options.tensorboard, config);
   if (start.resumed) run.write_config(config);
   run.cut_log(start.found.checkpoint ? start.found.checkpoint->step() : -1);
-  if (!t.options.tensorboard.empty())
-    callbacks.mirror_to_tensorboard(t.options.tensorboard, config);
   announce(t, trainer, start.found, callbacks);
   return train(t, trainer, callbacks, run);
 }
@@ -262,13 +269,28 @@ int assist(const TrainingRun& t, Communicator& communicator) {
   Arena arena("step", t.parameters.device());
   Trainer trainer(t.parameters, t.task, arena, trainer_config(t, communicator), nullptr, callbacks,
                   {});
-  if (communicator.broadcast(false)) trainer.restore(nullptr);
+  if (communicator.broadcast(false)) {
+    trainer.restore(nullptr);
+  } else {
+    require_initial_weights(t);
+  }
   if (communicator.broadcast(false)) return kExitDone;
   catch_interrupts();
   return trainer.run() == Trainer::Outcome::interrupted ? kExitInterrupted : kExitDone;
 }
 
 }  // namespace
+
+std::string init_error_of(const std::function<void()>& load) {
+  try {
+    load();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return {};
+}
 
 int run_training(const TrainingRun& t, Communicator& communicator) {
   if (!t.options.freeze.empty()) t.parameters.freeze(split_list(t.options.freeze));

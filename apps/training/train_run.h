@@ -21,6 +21,9 @@ struct TrainingRun {
   const TrainOptions& options;  ///< the values that they are bound to
   ParameterSet& parameters;
   TrainingTask& task;
+  /// Why the weights of --init could not be loaded, or empty. A run that goes on from a checkpoint
+  /// does not need them.
+  std::string init_error;
   /// Metadata of model.safetensors.
   std::map<std::string, std::string> metadata;
   /// What the options resolve to on this machine with this data: a run is resumed only where it is
@@ -41,6 +44,9 @@ struct TrainingRun {
   /// and puts it into the log's last line.
   std::function<void(const Checkpoint& best, Trainer&, RunCallbacks&, Json& done)> conclude;
 };
+
+/// Calls `load`, which loads the weights of --init; returns why it could not, or nothing.
+std::string init_error_of(const std::function<void()>& load);
 
 /// Starts or resumes the run, until it is finished or interrupted. Returns the program's exit code.
 /// All processes call it; rank 0 has the directory.

@@ -61,7 +61,7 @@ def plan():
         jobs = part.jobs()
         left[part.name] = len(search.waiting(part.name))
         lines.append([f"`experiments/run {part.name}`", f"{sum(not records.find(job) for job in jobs)} of {len(jobs)}", f"{hours(part):.1f}",
-                      f"{left[part.name]} searches to go" if left[part.name] else ""])
+                      f"{left[part.name]} runs of its search" if left[part.name] else ""])
     return (tables.markdown(["part", "runs and measurements missing", "core-hours to go", "before it"], lines) +
             "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds and is not in these hours. Hours of set-ups that nothing has been measured of are "
             "in proportion to products and tokens.")

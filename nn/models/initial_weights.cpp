@@ -1,7 +1,9 @@
 #include "nn/models/initial_weights.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/safetensors.h"
 #include "nn/models/model_directory.h"
 
@@ -17,14 +19,35 @@ void check_same_words(const std::string& path, const char* name, const Vocabular
             "only)");
 }
 
-void load_weights(const std::filesystem::path& directory, const ParameterSet& parameters) {
-  parameters.load(read_safetensors(directory / "model.safetensors"));
+void load_weights(const std::string& path, const std::filesystem::path& directory,
+                  const ParameterSet& parameters,
+                  const std::map<std::string, std::string>& network) {
+  const Safetensors file = read_safetensors(directory / "model.safetensors");
+  const Json config = model_config(directory, file.metadata);
+  for (const char* name : {"heads", "activation", "positions"}) {
+    const auto stored = config.find(name);
+    const auto given = network.find(name);
+    if (stored == config.end() || given == network.end()) continue;
+    const std::string text = stored->is_string() ? stored->get<std::string>() : json_text(*stored);
+    require(text == given->second, "initial weights of ", path, ": they are of a network with ",
+            name, ' ', text, ", this one has ", given->second,
+            ", and its values would be others; give it theirs");
+  }
+  try {
+    parameters.load(file);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& e) {
+    fail("initial weights of ", path, ": ", e.what(),
+         "; the network and its head must be as there (its config.json)");
+  }
 }
 
 }  // namespace
 
 void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
-                          const ParameterSet& parameters) {
+                          const ParameterSet& parameters,
+                          const std::map<std::string, std::string>& network) {
   const std::filesystem::path directory = model_directory(path, kDictionaryFile);
   const Vocabulary stored =
       Vocabulary::read_saved((directory / kDictionaryFile).string(), Specials::kLanguageModel);
@@ -32,11 +55,12 @@ void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
     require(stored.word(id) == vocabulary.word(id), "initial weights of ", path, ": the word ", id,
             " of their vocabulary is '", stored.word(id), "', here it is '", vocabulary.word(id),
             "'; train with the vocabulary ", (directory / kDictionaryFile).string());
-  load_weights(directory, parameters);
+  load_weights(path, directory, parameters, network);
 }
 
 void load_initial_weights(const std::string& path, const Vocabulary& source,
-                          const Vocabulary& target, const ParameterSet& parameters) {
+                          const Vocabulary& target, const ParameterSet& parameters,
+                          const std::map<std::string, std::string>& network) {
   const std::filesystem::path directory = model_directory(path, kSourceDict);
   check_same_words(
       path, kSourceDict,
@@ -44,7 +68,7 @@ void load_initial_weights(const std::string& path, const Vocabulary& source,
   check_same_words(
       path, kTargetDict,
       Vocabulary::read_saved((directory / kTargetDict).string(), Specials::kTranslation), target);
-  load_weights(directory, parameters);
+  load_weights(path, directory, parameters, network);
 }
 
 }  // namespace nine
