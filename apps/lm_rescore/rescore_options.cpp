@@ -1,6 +1,7 @@
 #include "apps/lm_rescore/rescore_options.h"
 
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 
 #include "apps/cli/machine.h"
@@ -96,8 +97,10 @@ void RescoreOptions::check(const Options& options) const {
   require_usage(checkpoint.size() > 1 || weights.empty(),
                 "--weights are for several models, but there is one");
   check_weights();
-  require_usage(tune_nbest.empty() || !same_file(tune_nbest, nbest), "--tune-nbest ", tune_nbest,
-                " is also --nbest: figures of the lists on which lambda was found show nothing");
+  if (same_file(tune_nbest, nbest))
+    std::fprintf(stderr,
+                 "warning: lambda is found on the very lists of --nbest, so that their figures are "
+                 "better than those of other lists would be\n");
   const bool wer = measure == RescoringMeasure::wer;
   only_with(options, wer, "--measure wer",
             {"baseline", "group_by", "margin_wer", "resamples", "seed"});
