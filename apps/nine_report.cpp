@@ -58,8 +58,10 @@ struct ReportOptions {
   }
 
   void check(const Options& given) const {
-    if (words.empty() == runs.empty())
+    if (words.empty() && runs.empty())
       throw UsageError("give run directories, or a model with --words CHECKPOINT");
+    if (!words.empty() && !runs.empty())
+      throw UsageError("--words shows a model's words, not runs: leave out " + runs.front());
     if (differences && runs.size() != 2)
       throw UsageError("--differences compares two runs; give two");
     if (words.size() > 1 && !angles)
