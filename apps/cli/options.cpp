@@ -79,6 +79,11 @@ struct Options::State {
       if (option.name == name) return &option;
     return nullptr;
   }
+  const OptionData& declared(std::string_view name) {
+    const OptionData* option = find(name);
+    require(option != nullptr, "no option --", name, " is declared in ", program);
+    return *option;
+  }
 };
 
 Option& Option::range(double low, double high) {
@@ -307,23 +312,11 @@ void Options::require_given() const {
 
 bool Options::parsed() const { return state_->parsed; }
 
-bool Options::was_set(std::string_view name) const {
-  const OptionData* option = state_->find(name);
-  require(option != nullptr, "no option --", name, " is declared in ", state_->program);
-  return option->set;
-}
+bool Options::was_set(std::string_view name) const { return state_->declared(name).set; }
 
-bool Options::was_named(std::string_view name) const {
-  const OptionData* option = state_->find(name);
-  require(option != nullptr, "no option --", name, " is declared in ", state_->program);
-  return option->named;
-}
+bool Options::was_named(std::string_view name) const { return state_->declared(name).named; }
 
-bool Options::was_typed(std::string_view name) const {
-  const OptionData* option = state_->find(name);
-  require(option != nullptr, "no option --", name, " is declared in ", state_->program);
-  return option->typed_here;
-}
+bool Options::was_typed(std::string_view name) const { return state_->declared(name).typed_here; }
 
 void Options::on_filled(std::function<void()> resolve) { state_->filled = std::move(resolve); }
 

@@ -41,7 +41,7 @@ struct MtOptions : TrainOptions {
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
   /// After parsing: layers of encoder and decoder become those of --layers where they were not
-  /// given.
+  /// given, or only by a file beside a --layers on the command line.
   void resolve(const Options& given);
   /// Checks flags against each other, and that none is without effect. Throws UsageError.
   void check(const Options& given) const;
