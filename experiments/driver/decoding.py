@@ -133,10 +133,7 @@ def table(_, folder=None):
             if not xs:
                 line += ["not run", tables.DASH]
                 continue
-            logs = ratios(found[task], head)
-            bounds = statistics.interval(logs)
-            line += [f"{1e6 * statistics.mean(xs):.0f}", "1" if head == "lin" else tables.with_interval(
-                math.exp(statistics.mean(logs)), bounds and tuple(math.exp(b) for b in bounds))]
+            line += [f"{1e6 * statistics.mean(xs):.0f}", "1" if head == "lin" else tables.with_interval(*statistics.ratio(ratios(found[task], head)))]
         lines.append(line)
     for task, name in TASKS.items():
         if rounds:

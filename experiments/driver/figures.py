@@ -1,6 +1,4 @@
 """The plots of the parts' pages, from the records: each function gives a part's SVG, or None where nothing of it is known."""
-import math
-
 from . import measured, parts, plots, projection, statistics, tables, verdicts
 
 
@@ -46,9 +44,7 @@ def sampled(part):
     series = []
     for full, cells in verdicts.beside_full(tables.cells(part)):
         number = lambda c: int(c.row.options.partition("--sampled-softmax ")[2].split()[0])
-        ratios = [(number(c), c.against(full)) for c in cells]
-        series.append((full.row.label.removeprefix("full, "), [(k, math.exp(statistics.mean(logs)), bounds and tuple(map(math.exp, bounds)))
-                                                             for k, logs in ratios if logs for bounds in [statistics.interval(logs)]]))
+        series.append((full.row.label.removeprefix("full, "), [(number(c), *statistics.ratio(logs)) for c in cells if (logs := c.against(full))]))
     return plots.lines(part.title, "samples", "test perplexity over the full softmax's", series)
 
 

@@ -28,7 +28,7 @@ SETUPS = {
                                f"--lr 0.004 --warmup 100 {NETWORK}", 0.6),
     "spoken": Setup("lm_train", "rescoring", f"{CAPTIONS} --hidden 512 --embed 512 {MEDIUM}", 27),
     "grammar": Setup("lm_train", "sample", "--sample", 0.15),  # the mean over widths from 8 to 128
-    "zipf": Setup("lm_train", "zipf", f"--hidden 128 --embed 128 --init-bias log-frequency", 12),
+    "zipf": Setup("lm_train", "zipf", "--hidden 128 --embed 128 --init-bias log-frequency", 12),
     "pairs": Setup("mt_train", "multi30k", PAIRS, 5),
 }
 SETUPS |= {f"{name}, medium": dataclasses.replace(SETUPS[name], options=f"{SETUPS[name].options} {MEDIUM}", cost=cost) for name, cost in (("S", 0.65), ("L", 29), ("pairs", 3.5))}

@@ -69,6 +69,12 @@ def average(xs):
     return (mean(xs), interval(xs)) if xs else (None, None)
 
 
+def ratio(logs, level=0.95):
+    """Geometric mean and interval of ratios, from their logarithms."""
+    bounds = interval(logs, level)
+    return math.exp(mean(logs)), bounds and tuple(map(math.exp, bounds))
+
+
 def one_sample_p(xs):
     """Two-sided p of Student's test that the mean is 0 (paired differences), or None of fewer than two numbers."""
     if len(xs) < 2:

@@ -95,8 +95,7 @@ def with_interval(value, bounds, digits=2):
 
 def ratio(paired, level=0.95):
     """Of two rows, with its interval, from differences of logarithms."""
-    bounds = statistics.interval(paired, level)
-    return with_interval(math.exp(statistics.mean(paired)), bounds and tuple(map(math.exp, bounds)), 3)
+    return with_interval(*statistics.ratio(paired, level), 3)
 
 
 def verdict(decision, figure):
