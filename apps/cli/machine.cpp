@@ -27,9 +27,9 @@ void add_device(Options& options, std::string& device) {
 void add_matmul_precision(Options& options, MatmulPrecision& precision) {
   options
       .add("matmul-precision", precision,
-           "of float32 products: highest is float32; high (3 products of 16 bits) and medium (1 of 8 "
-           "bits) are faster where the CPU has bfloat16 tiles, medium where it has AVX512-BF16, both "
-           "on CUDA (TF32; bfloat16)")
+           "of float32 products: highest is float32; high (3 products of 16 bits) and medium (1 "
+           "of 8 bits) are faster where the CPU has bfloat16 tiles, medium where it has "
+           "AVX512-BF16, both on CUDA (TF32; bfloat16)")
       .called("matmul precision")
       .older_name("precision", {{"fp32", "highest"}, {"tf32", "high"}, {"bf16", "medium"}});
 }
