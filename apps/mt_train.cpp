@@ -63,7 +63,6 @@ int main(int argc, char** argv) {
                       ": leave it out");
       return write_average(o.run, o.average);
     }
-    o.resolve(options);
     o.check(options);
     return on_machines(o.machine(), [&](nine::Device device, nine::Communicator& communicator) {
       return train(options, o, device, communicator);

@@ -3,9 +3,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <istream>
+#include <iostream>
 #include <utility>
 
 #include "core/error.h"
@@ -108,8 +109,9 @@ bool TextReader::read_more() {
   const auto needed = static_cast<size_t>(end_) + kReadBytes;
   if (buffer_.size() < needed) buffer_.resize(needed);
   in_->read(buffer_.data() + end_, static_cast<std::streamsize>(kReadBytes));
-  require(!in_->bad(), name_, " cannot be read after line ", lines_,
-          ": the system reported a read error");
+  // std::cin, which reads through stdin, takes an error there for the end.
+  require(!in_->bad() && (in_ != &std::cin || std::ferror(stdin) == 0), name_,
+          " cannot be read after line ", lines_, ": the system reported a read error");
   end_ += in_->gcount();
   return true;
 }

@@ -236,13 +236,16 @@ TEST_CASE_TEMPLATE("faults: closed standard streams", Trainer, LanguageModel, Tr
   REQUIRE(without(-1, {"--output", tiny.dir / "whole"}).code == 0);
   CHECK(without(STDERR_FILENO, {"--output", tiny.dir / "out"}).code == 0);  // without its messages
   CHECK(slurp(tiny.dir / "out") == slurp(tiny.dir / "whole"));
+  const Outcome unread = without(STDIN_FILENO, {"--output", tiny.dir / "none"});
+  CHECK(unread.code == 1);
+  CHECK_MESSAGE(has(unread.err, "standard input cannot be read"), unread.err);
   const Outcome lost = without(STDOUT_FILENO, {"--output", "-"});
   CHECK(lost.code == 1);
   CHECK_MESSAGE(has(lost.err, "standard output"), lost.err);
   Program mute(tiny.program, tiny.training(tiny.dir / "mute", {"--after", "2u"}), {}, [] {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(stream);
   });
-  mute.wait();
+  CHECK(mute.wait().code == 1);
   CHECK(weights_of(tiny.dir / "mute") == weights_of(tiny.dir / "run"));
   CHECK(log_of(tiny.dir / "mute").size() == log_of(tiny.dir / "run").size());
 }

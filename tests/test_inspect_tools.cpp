@@ -500,6 +500,8 @@ TEST_CASE("page: one file without a request; every operator is in JavaScript") {
   for (const char* part : {"Math.exp(", "Math.log1p(", "Math.expm1(", "Math.pow(", "erf(",
                            "softplus(", "P[0]", "P[1]", " ? ", "Math.atan("})
     CHECK_MESSAGE(has(code, part), part);
+  // Where q = 0 the slope by ww is 0 times infinity: the page has a rule for it, as the head has.
+  CHECK(has(javascript_of("sqrt(q/(1+ww))").code, " ? "));
 }
 
 TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {

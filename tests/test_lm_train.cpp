@@ -583,7 +583,7 @@ TEST_CASE("--init starts from another run's weights") {
   const std::string log = slurp(dir / "b/log.jsonl");
   const Outcome anew = go_on({"--after", "27u", "--restart"});
   CHECK(anew.code == 1);
-  CHECK(has(anew.err, "there is no checkpoint at"));
+  CHECK(has(anew.err, concat("--init: there is no checkpoint at ", dir / "a")));
   CHECK(slurp(dir / "b/log.jsonl") == log);
   CHECK(run_program("lm_train", small(dir / "c", {"--init", dir / "a"})).code == 1);
   CHECK_FALSE(std::filesystem::exists(dir / "c"));
@@ -592,6 +592,18 @@ TEST_CASE("--init starts from another run's weights") {
   CHECK(other.code == 1);
   CHECK_MESSAGE(has(other.err, concat("initial weights of ", dir / "moved", ": ")), other.err);
   CHECK(has(other.err, "must be as there"));
+
+  // Without a checkpoint that is intact it does, and is left as it is.
+  for (const auto& checkpoint : std::filesystem::directory_iterator(dir / "b/checkpoints"))
+    if (!checkpoint.is_symlink()) put(checkpoint.path() / "state.json", "{");
+  const Outcome damaged = go_on({"--after", "29u"});
+  CHECK(damaged.code == 1);
+  CHECK_MESSAGE(has(damaged.err, "--init: there is no checkpoint at"), damaged.err);
+  CHECK(slurp(dir / "b/log.jsonl") == log);
+  std::filesystem::rename(dir / "moved", dir / "a");
+  const Outcome over = go_on({"--after", "29u"});
+  REQUIRE_MESSAGE(over.code == 0, over.err);
+  CHECK(has(over.out + over.err, "the run starts over from the beginning"));
 }
 
 TEST_CASE("--init refuses a Transformer that shapes alone do not tell from another") {
@@ -611,6 +623,13 @@ TEST_CASE("--init refuses a Transformer that shapes alone do not tell from anoth
   const Outcome other = train("c", {"--heads", "2", "--activation", "relu", "--init", dir / "a"});
   CHECK(other.code == 1);
   CHECK_MESSAGE(has(other.err, "with activation gelu"), other.err);
+  REQUIRE(run_program("lm_train",
+                      {"--sample", "--sample-sentences", "200", "--layers", "1", "--hidden", "8",
+                       "--embed", "8", "--batch", "4", "--after", "1u", "--run", dir / "lstm"})
+              .code == 0);
+  const Outcome lstm = train("c", {"--heads", "2", "--init", dir / "lstm"});
+  CHECK(lstm.code == 1);
+  CHECK_MESSAGE(has(lstm.err, "with arch lstm, this one has transformer"), lstm.err);
 }
 
 TEST_CASE("a log stays as it is where --tensorboard cannot be written") {

@@ -211,6 +211,11 @@ TEST_CASE(
     const Json used = Json::parse(slurp(dir / "deep/config.json"));
     CHECK(used["encoder_layers"] == 2);
     CHECK(used["decoder_layers"] == 1);
+    // but not before a number of its own that the file has
+    const Outcome mixed = run_program(
+        "mt_train", {"--config", dir / "deep/config.json", "--layers", "3", "--dump-config"});
+    CHECK(Json::parse(mixed.out)["encoder_layers"] == 3);
+    CHECK(Json::parse(mixed.out)["decoder_layers"] == 1);
   }
 }
 

@@ -404,6 +404,32 @@ TEST_SUITE("options") {
     CHECK(has(error_of([&] { (void)s.options.was_named("nope"); }), "no option --nope"));
   }
 
+  TEST_CASE("an option follows another, also where a file has both and they fit") {
+    const TemporaryDirectory dir;
+    const auto followed = [&](const Json& file, Strings arguments) {
+      Sample s;
+      int64_t ffn = 0;
+      s.options.add("ffn", ffn, "0: 4 times --hidden");
+      s.options.on_filled([&] {
+        if (ffn == 0 || s.options.follows("ffn", "hidden", 4)) ffn = 4 * s.hidden;
+      });
+      if (!file.is_null())
+        arguments.insert(arguments.end(), {"--config", dir.write("c.json", file.dump())});
+      CHECK(s.parse(arguments));
+      return ffn;
+    };
+    CHECK(followed(nullptr, {}) == 2048);
+    CHECK(followed(nullptr, {"--hidden", "8"}) == 32);
+    CHECK(followed(nullptr, {"--hidden", "8", "--ffn", "9"}) == 9);
+    const Json both{{"hidden", 16}, {"ffn", 64}};
+    CHECK(followed(both, {}) == 64);
+    CHECK(followed(both, {"--hidden", "8"}) == 32);
+    CHECK(followed(both, {"--hidden", "8", "--ffn", "64"}) == 64);
+    CHECK(followed({{"hidden", 16}, {"ffn", 60}}, {"--hidden", "8"}) == 60);
+    CHECK(followed({{"ffn", 64}}, {"--hidden", "8"}) == 64);
+    CHECK(followed({{"hidden", 16}}, {"--hidden", "8"}) == 32);
+  }
+
   TEST_CASE("a bad configuration file says where") {
     CHECK(has(config_error(R"({"hiden": 1})"), "unknown key \"hiden\" in "));
     CHECK(has(config_error(R"({"hiden": 1})"), "did you mean \"hidden\"?"));

@@ -138,8 +138,7 @@ TEST_CASE("tensorboard: messages are byte for byte those of TensorBoard's own cl
 TEST_CASE("tensorboard: a log's numbers, lists and configuration") {
   const TemporaryDirectory dir;
   TensorBoard board(dir / "tb",
-                    {{"head", "mix:lin,rbf"}, {"odd", "a|b"}, {"model", {{"layers", 2}}}},
-                    dir / "log.jsonl");
+                    {{"head", "mix:lin,rbf"}, {"odd", "a|b"}, {"model", {{"layers", 2}}}});
   board.event({{"event", "start"}, {"step", 0}, {"vocab", 5}});
   board.event(
       {{"event", "train"}, {"step", 10}, {"time_s", 3.0}, {"loss", 2.5}, {"text", "no number"}});
@@ -174,12 +173,14 @@ TEST_CASE(
   };
   const fs::path log = dir / "log.jsonl";
   {
-    TensorBoard board(dir / "tb", Json::object(), log);
+    TensorBoard board(dir / "tb", Json::object());
+    board.catch_up(log);
     board.event({{"event", "start"}, {"step", 0}});
     for (const int step : {10, 20, 30}) board.event(train(step));
   }
   {  // killed after step 30, its checkpoint was of step 20
-    TensorBoard board(dir / "tb", Json::object(), log);
+    TensorBoard board(dir / "tb", Json::object());
+    board.catch_up(log);
     board.event({{"event", "resume"}, {"step", 20}, {"time_s", 20.0}});
     for (const int step : {30, 40}) board.event(train(step));
   }
@@ -192,38 +193,39 @@ TEST_CASE(
   std::ofstream(log) << Json{{"event", "start"}, {"step", 0}} << "\n"
                      << train(10) << "\n"
                      << train(20) << "\n";
-  TensorBoard late(dir / "late", Json::object(), log);
+  TensorBoard late(dir / "late", Json::object());
+  late.catch_up(log);
   late.event({{"event", "resume"}, {"step", 20}, {"time_s", 20.0}});
   late.event(train(30));
   CHECK(scalars(dir / "late").at("train/loss").size() == 3);
 
-  TensorBoard again(dir / "tb", Json::object(), log);  // --restart
+  TensorBoard again(dir / "tb", Json::object());  // --restart
+  again.catch_up(log);
   again.event({{"event", "start"}, {"step", 0}});
   CHECK(scalars(dir / "tb").at("train/loss").empty());
-  CHECK(has(error_of([&] { TensorBoard(log / "tb", Json::object(), log); }),
+  CHECK(has(error_of([&] { TensorBoard(log / "tb", Json::object()); }),
             concat("--tensorboard ", (log / "tb").string(), ": ", log.string(),
                    " is a file, not a directory; give another --tensorboard")));
 }
 
 TEST_CASE("tensorboard: lm_train mirrors its log, also when it goes on") {
   const TemporaryDirectory dir;
-  const auto run = [&](const std::string& after) {
-    const Outcome r = run_program("lm_train", {"--sample",  "--sample-sentences",
-                                               "600",       "--layers",
-                                               "1",         "--hidden",
-                                               "16",        "--embed",
-                                               "16",        "--batch",
-                                               "8",         "--bptt",
-                                               "10",        "--log-every",
-                                               "10",        "--after",
-                                               after,       "--run",
-                                               dir / "run", "--tensorboard",
-                                               dir / "tb"});
+  const auto run = [&](const std::string& after, const std::vector<std::string>& more) {
+    const Outcome r = run_program(
+        "lm_train", joined({"--sample", "--sample-sentences", "600", "--layers", "1", "--hidden",
+                            "16", "--embed", "16", "--batch", "8", "--bptt", "10", "--log-every",
+                            "10", "--after", after, "--run", dir / "run"},
+                           more));
     REQUIRE_MESSAGE(r.code == 0, r.err);
   };
-  run("40u");
-  run("70u");
-  const Scalars got = scalars(dir / "tb");
+  std::string board = "tb";
+  SUBCASE("from its beginning") { run("40u", {"--tensorboard", dir / board}); }
+  SUBCASE("late: of the log's test line, which goes when the run goes on, nothing stays") {
+    run("40u", {});
+    board = "late";
+  }
+  run("70u", {"--tensorboard", dir / board});
+  const Scalars got = scalars(dir / board);
   int trains = 0;
   for (const auto& line : log_of(dir / "run")) {
     if (line["event"] != "train") continue;
@@ -232,6 +234,7 @@ TEST_CASE("tensorboard: lm_train mirrors its log, also when it goes on") {
   }
   CHECK(trains == 7);
   CHECK(static_cast<int>(got.at("train/loss").size()) == trains);
+  if (board == "late") CHECK(got.at("test/ppl").size() == 1);
   for (const auto& steps : got)
     for (const auto& step : steps.second)
       CHECK_MESSAGE(step.second.size() == 1, steps.first, " at ", step.first);

@@ -62,7 +62,7 @@ struct Options::State {
   std::string group_title = "Options";
   std::deque<OptionData> options;  // a deque: Option points into it
   std::vector<std::unique_ptr<TextField>> text_fields;
-  Json defaults = Json::object();
+  Json defaults = Json::object(), config = Json::object();  // config: of --config's file
   Strings ignored;
   std::string config_file, completion;
   std::function<void()> filled;
@@ -242,8 +242,8 @@ void Options::apply_command_line(const std::vector<std::vector<std::string>>& te
 }
 
 void Options::read_config(const std::string& file) {
-  const Json config = in_present_names(parse_config(file, config_text(file)));
-  for (const auto& [key, value] : config.items()) read_config_key(key, value, file);
+  state_->config = in_present_names(parse_config(file, config_text(file)));
+  for (const auto& [key, value] : state_->config.items()) read_config_key(key, value, file);
 }
 
 Json Options::in_present_names(Json config) const {
@@ -316,7 +316,14 @@ bool Options::was_set(std::string_view name) const { return state_->declared(nam
 
 bool Options::was_named(std::string_view name) const { return state_->declared(name).named; }
 
-bool Options::was_typed(std::string_view name) const { return state_->declared(name).typed_here; }
+bool Options::follows(std::string_view name, std::string_view other, double times) const {
+  const OptionData &follower = state_->declared(name), &followed = state_->declared(other);
+  if (!follower.named || follower.typed_here) return !follower.named;
+  const Json& file = state_->config;
+  const auto own = file.find(follower.key()), base = file.find(followed.key());
+  return base != file.end() && base->is_number() && own->is_number() &&
+         own->get<double>() == times * base->get<double>();
+}
 
 void Options::on_filled(std::function<void()> resolve) { state_->filled = std::move(resolve); }
 

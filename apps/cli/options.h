@@ -113,8 +113,10 @@ class Options {
   /// The same, and true too where the value given is the default.
   bool was_named(std::string_view name) const;
 
-  /// Whether the command line gave it, which comes before what a configuration file says.
-  bool was_typed(std::string_view name) const;
+  /// Whether --name is to follow --other: it was not given, or only by a configuration file in
+  /// which it follows, being `times` the number that --other has there.
+  bool follows(std::string_view name, std::string_view other, double times = 1) const;
+
   /// Called when parse() has filled the fields, before --dump-config prints them: for defaults that
   /// depend on other options.
   void on_filled(std::function<void()> resolve);

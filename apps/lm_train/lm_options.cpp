@@ -147,13 +147,8 @@ void LmOptions::resolve(const Options& given) {
   otherwise("bptt", bptt, int64_t{128});
   otherwise("schedule", schedule, ScheduleKind::inverse_sqrt);
   if (schedule == ScheduleKind::inverse_sqrt) otherwise("warmup", warmup, int64_t{500});
-  // A run's config.json has these two: there what they follow, on the command line, comes before.
-  const auto follows = [&](const char* name, const char* other) {
-    return given.was_typed(other) && !given.was_typed(name);
-  };
-  if (ffn == 0 || follows("ffn", "hidden")) ffn = 4 * hidden;
-  if (!given.was_named("attention-dropout") || follows("attention-dropout", "dropout"))
-    attention_dropout = dropout;
+  if (ffn == 0 || given.follows("ffn", "hidden", 4)) ffn = 4 * hidden;
+  if (given.follows("attention-dropout", "dropout")) attention_dropout = dropout;
 }
 
 void LmOptions::check_arch(const Options& given) const {

@@ -34,6 +34,7 @@ void MtOptions::declare(Options& o) {
         "train")
       .range(0, 1000)
       .unit("checkpoints");
+  o.on_filled([this, &o] { resolve(o); });
 }
 
 void MtOptions::declare_data(Options& o) {
@@ -121,13 +122,9 @@ void MtOptions::declare_validation(Options& o) {
       .range(0, 1000);
 }
 
-// A run's config.json has both numbers: there a --layers on the command line comes before them.
 void MtOptions::resolve(const Options& given) {
-  const auto follow = [&](const char* name, int64_t& side) {
-    if (side == 0 || (given.was_typed("layers") && !given.was_typed(name))) side = layers;
-  };
-  follow("encoder-layers", encoder_layers);
-  follow("decoder-layers", decoder_layers);
+  if (encoder_layers == 0 || given.follows("encoder-layers", "layers")) encoder_layers = layers;
+  if (decoder_layers == 0 || given.follows("decoder-layers", "layers")) decoder_layers = layers;
 }
 
 void MtOptions::check(const Options& given) const {

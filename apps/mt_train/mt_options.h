@@ -40,9 +40,6 @@ struct MtOptions : TrainOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// After parsing: layers of encoder and decoder become those of --layers where they were not
-  /// given, or only by a file beside a --layers on the command line.
-  void resolve(const Options& given);
   /// Checks flags against each other, and that none is without effect. Throws UsageError.
   void check(const Options& given) const;
 
@@ -54,6 +51,8 @@ struct MtOptions : TrainOptions {
   TrainerConfig trainer() const override;
 
  private:
+  // After parsing: encoder and decoder have --layers where they were not given layers of their own.
+  void resolve(const Options& given);
   // Declare the flags of a group.
   void declare_data(Options& options);
   void declare_model(Options& options);

@@ -167,7 +167,7 @@ std::string tensorboard_text(double wall_time, int64_t step, std::string_view ta
   return summary(wall_time, step, Message().bytes(1, tag).message(8, tensor).message(9, metadata));
 }
 
-TensorBoard::TensorBoard(const fs::path& directory, const Json& config, const fs::path& log)
+TensorBoard::TensorBoard(const fs::path& directory, const Json& config)
     : text_("| setting | value |\n|---|---|\n") {
   append_rows(config, "", text_);
   make_output_directory("--tensorboard", directory);
@@ -179,10 +179,11 @@ TensorBoard::TensorBoard(const fs::path& directory, const Json& config, const fs
   out_.open(file_, std::ios::binary);
   started_ = now();
   write(tensorboard_version(started_));
-  if (before == 0) replay(log);
+  first_ = before == 0;
 }
 
-void TensorBoard::replay(const fs::path& log) {
+void TensorBoard::catch_up(const fs::path& log) {
+  if (!first_) return;
   std::ifstream in(log, std::ios::binary);
   std::vector<Json> lines;
   for (std::string line; std::getline(in, line);)

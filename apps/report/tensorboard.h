@@ -31,11 +31,13 @@ std::string tensorboard_text(double wall_time, int64_t step, std::string_view ta
 class TensorBoard {
  public:
   /// Makes `directory` and a new event file in it, whose name sorts after those that are there.
-  /// When there is none, the lines of `log` (a log.jsonl; it may be absent) are written first, so
-  /// that a run that starts to write event files late appears from its beginning. Throws Error
-  /// when the file cannot be written.
-  TensorBoard(const std::filesystem::path& directory, const Json& config,
-              const std::filesystem::path& log);
+  /// Throws Error when the file cannot be written.
+  TensorBoard(const std::filesystem::path& directory, const Json& config);
+
+  /// Where `directory` had no event file, writes the lines of `log` (a log.jsonl; it may be
+  /// absent), so that a run that starts to write event files late appears from its beginning. To be
+  /// called before event(). Throws Error when they cannot be written.
+  void catch_up(const std::filesystem::path& log);
 
   /// Writes a line of log.jsonl. After `start` and `resume` TensorBoard drops what earlier files
   /// hold beyond that step, so that it shows nothing twice. Throws Error when the line cannot be
@@ -43,13 +45,13 @@ class TensorBoard {
   void event(const Json& line);
 
  private:
-  void replay(const std::filesystem::path& log);
   void numbers(const std::string& kind, const Json& line);
   void write(std::string_view message);
 
   std::filesystem::path file_;
   std::ofstream out_;
   std::string text_;  // the configuration as Markdown
+  bool first_;        // of the directory's event files
   int64_t last_step_ = 0;
   double started_ = 0;  // when the run began, in seconds since 1970
 };

@@ -10,19 +10,27 @@
 namespace nine::app {
 
 void RunCallbacks::mirror_to_tensorboard(const std::string& directory, const Json& config) {
-  tensorboard_ = std::make_unique<TensorBoard>(directory, config, run_.log_file());
+  tensorboard_ = std::make_unique<TensorBoard>(directory, config);
 }
 
-// A run needs its log, so an error there ends it; an error in TensorBoard's copy does not.
+void RunCallbacks::copy_log_to_tensorboard() {
+  to_tensorboard([&](TensorBoard& board) { board.catch_up(run_.log_file()); });
+}
+
 void RunCallbacks::event(const Json& line) {
   run_.log(line);
   // A model that waits at its start is a few per cent better than frequencies, by where in a
   // sentence a word stands, or worse (docs/results/R3.md).
   if (unigram_ && line["event"] == "valid")
     at_unigram_ = line["epoch"] >= 1 && line["ppl"] >= 0.95 * unigram_->ppl;
+  to_tensorboard([&](TensorBoard& board) { board.event(line); });
+}
+
+// A run needs its log, so an error there ends it; an error in TensorBoard's copy does not.
+void RunCallbacks::to_tensorboard(const std::function<void(TensorBoard&)>& write) {
   if (!tensorboard_) return;
   try {
-    tensorboard_->event(line);
+    write(*tensorboard_);
   } catch (const Error& error) {
     message(concat(error.what(), "; the run goes on without TensorBoard"));
     tensorboard_.reset();

@@ -31,8 +31,10 @@ class RunCallbacks : public TrainerCallbacks {
         progress_("train", "updates") {}
 
   /// From now on events go to TensorBoard's files in `directory` too. Throws Error when they cannot
-  /// be written.
+  /// be written. An error later does not end the run: a message says so, and it goes on without.
   void mirror_to_tensorboard(const std::string& directory, const Json& config);
+  /// Gives TensorBoard what the log has by now, if it has nothing of this run. Before any event().
+  void copy_log_to_tensorboard();
 
   void event(const Json& line) override;
   void message(const std::string& line) override { progress_.message(line); }
@@ -46,6 +48,8 @@ class RunCallbacks : public TrainerCallbacks {
   void finish() { progress_.finish(); }
 
  private:
+  void to_tensorboard(const std::function<void(TensorBoard&)>& write);
+
   RunDirectory& run_;
   ExtraFiles files_;
   std::optional<Unigram> unigram_;

@@ -143,6 +143,7 @@ Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
   if (start.resumed)
     start.found = CheckpointStore(run.checkpoints(), t.options.keep).find_latest_intact();
   if (!start.found.skipped.empty() && !start.found.checkpoint) {
+    require_initial_weights(t);
     run.require_writable();
     start.moved_to = run.restart({"average"});
     start.resumed = false;
@@ -249,6 +250,7 @@ int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
     callbacks.mirror_to_tensorboard(t.options.tensorboard, config);
   if (start.resumed) run.write_config(config);
   run.cut_log(start.found.checkpoint ? start.found.checkpoint->step() : -1);
+  callbacks.copy_log_to_tensorboard();
   announce(t, trainer, start.found, callbacks);
   return train(t, trainer, callbacks, run);
 }
@@ -287,7 +289,9 @@ std::string init_error_of(const std::function<void()>& load) {
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& e) {
-    return e.what();
+    return concat("--init: ", e.what());
+  } catch (const std::filesystem::filesystem_error& e) {  // no permission to look there
+    return concat("--init: ", e.what());
   }
   return {};
 }

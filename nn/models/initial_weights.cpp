@@ -24,7 +24,8 @@ void load_weights(const std::string& path, const std::filesystem::path& director
                   const std::map<std::string, std::string>& network) {
   const Safetensors file = read_safetensors(directory / "model.safetensors");
   const Json config = model_config(directory, file.metadata);
-  for (const char* name : {"heads", "activation", "positions"}) {
+  // An LSTM's config.json has a Transformer's settings too: the kind of network comes first.
+  for (const char* name : {"arch", "heads", "activation", "positions"}) {
     const auto stored = config.find(name);
     const auto given = network.find(name);
     if (stored == config.end() || given == network.end()) continue;
