@@ -13,13 +13,13 @@ import pathlib
 import struct
 
 
-def tensors(path):
-    """{name: rows} of a safetensors file of float32; a vector is one row."""
+def tensors(path, only=None):
+    """{name: rows} of a safetensors file of float32, or of the names in `only`; a vector is one row."""
     whole = path.read_bytes()
     size = struct.unpack("<Q", whole[:8])[0]
     found = {}
     for name, entry in json.loads(whole[8:8 + size]).items():
-        if name != "__metadata__":
+        if name != "__metadata__" and (only is None or name in only):
             begin, end = entry["data_offsets"]
             flat = array.array("f", whole[8 + size + begin:8 + size + end]).tolist()
             width = entry["shape"][-1]

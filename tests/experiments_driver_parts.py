@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests of the parts that measure trained models, with made-up records: what decides a verdict, and what is computed for it."""
 import contextlib
+import io
+import itertools
 import json
 import math
 import os
@@ -17,6 +19,7 @@ import unittest.mock
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
+import by_count  # noqa: E402
 import distances  # noqa: E402
 from driver import beyond, bleu, figures, machine, measured, measures, older, pages, parts, plots, projection, records, search, tables, training, zipf  # noqa: E402
 from driver.views import VIEWS  # noqa: E402
@@ -448,18 +451,23 @@ class Measures(unittest.TestCase):
         self.assertAlmostEqual(high - low, 2 * 1.96 * math.sqrt((100 ** 2 - 1) / 12 / 100), delta=2)
 
 
+def write_tensors(path, tensors):
+    """A safetensors file of float32: {name: a vector, or rows}."""
+    header, flat = {"__metadata__": {}}, []
+    for name, rows in tensors.items():
+        is_matrix, begin = isinstance(rows[0], list), 4 * len(flat)
+        flat += itertools.chain(*rows) if is_matrix else rows
+        header[name] = {"dtype": "F32", "shape": [len(rows), len(rows[0])] if is_matrix else [len(rows)], "data_offsets": [begin, 4 * len(flat)]}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + struct.pack(f"<{len(flat)}f", *flat))
+
+
 class Distances(Records):
     def test_contexts_of_an_lstm_without_inputs(self):
         """One cell of width 1 with biases alone: gates of sigmoid(0), new values of tanh(1)."""
-        shapes = {"embedding.weight": [2, 1], "lstm.weight_ih_l0": [4, 1], "lstm.weight_hh_l0": [4, 1], "lstm.bias_ih_l0": [4], "lstm.bias_hh_l0": [4], "head.weight": [2, 1]}
-        values, header, flat = {"lstm.bias_ih_l0": [0, 0, 1, 0], "head.weight": [0, 3]}, {"__metadata__": {}}, []
-        for name, shape in shapes.items():
-            begin = 4 * len(flat)
-            flat += values.get(name, [0] * math.prod(shape))
-            header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, 4 * len(flat)]}
-        text = json.dumps(header).encode()
         path = self.folder / "model.safetensors"
-        path.write_bytes(struct.pack("<Q", len(text)) + text + struct.pack(f"<{len(flat)}f", *flat))
+        write_tensors(path, {"embedding.weight": [[0], [0]], "lstm.weight_ih_l0": [[0]] * 4, "lstm.weight_hh_l0": [[0]] * 4, "lstm.bias_ih_l0": [0, 0, 1, 0], "lstm.bias_hh_l0": [0] * 4,
+                             "head.weight": [[0], [3]]})
         model = distances.tensors(path)
         h, c = [x for x, in distances.contexts(model, [1, 0])], math.tanh(1) / 2
         self.assertAlmostEqual(h[0], math.tanh(c) / 2)
@@ -468,6 +476,25 @@ class Distances(Records):
         self.assertAlmostEqual(found["q, least"], h[0] ** 2)
         self.assertAlmostEqual(found["q, mean"], sum(x ** 2 + (3 - x) ** 2 for x in h) / 4)
         self.assertAlmostEqual(found["variance of the contexts"], ((h[0] - h[1]) / 2) ** 2)
+
+
+class ByCount(Records):
+    def test_words_and_what_a_model_keeps_for_them(self):
+        """Of five words w0.0 is seen twice, w1.0 once, the others never."""
+        for name, text in {"train.txt": "w0.0 w1.0\nw0.0\n", "text.txt": "w0.0 w3.0\nw1.0\n", "dict.txt": "".join(f"w{c}.0 1\n" for c in range(5))}.items():
+            (self.folder / name).write_text(text, encoding="utf-8")
+        write_tensors(self.folder / "model.safetensors", {"head.bias": [-1, 9, -2, -3, -4, -5, -6.5], "head.weight": [[0, 2], [9, 9], [3, 4], [0, 1], [0, 6], [0, 7], [8, 6]]})
+        scores = [-1, -7, -0.5, -2, -0.25]
+        language = zipf.Language(classes=5, a_class=1)
+        with unittest.mock.patch.object(by_count, "scored", return_value=scores), unittest.mock.patch.object(zipf, "Language", return_value=language), contextlib.redirect_stdout(io.StringIO()) as out:
+            by_count.main([str(self.folder / name) for name in ("train.txt", "text.txt", "")] + ["--language"])
+        cells = {name: rest for _, name, *rest, _ in ([cell.strip() for cell in line.split("|")] for line in out.getvalue().splitlines())}
+        exact = [p for s in ([(0, 0), (3, 0)], [(1, 0)]) for p in language.log_ps(s)]
+        self.assertEqual(cells["0"], ["3", "1", f"{exact[1]:.3f}", "-7.000", f"{-(4 + 5 + 6.5) / 3:.3f}", f"{(6 + 7 + 10) / 3:.3f}"])
+        self.assertEqual(cells["1"], ["1", "1", f"{exact[3]:.3f}", "-2.000", "-3.000", "1.000"])
+        self.assertEqual(cells["2 to 4"], ["1", "1", f"{exact[0]:.3f}", "-1.000", "-2.000", "5.000"])
+        self.assertEqual(cells["</s>"], ["1", "2", f"{exact[2]:.3f}", "-0.375", "-1.000", "2.000"])
+        self.assertEqual(cells["5 to 16"], ["0", "0", "nan", "nan", "nan", "nan"])
 
 
 class Zipf(unittest.TestCase):

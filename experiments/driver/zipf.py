@@ -31,6 +31,10 @@ class Language:
     def word(self, c, r):
         return f"w{c}.{r}"
 
+    def read(self, word):
+        """(class, rank) of a word."""
+        return tuple(map(int, word[1:].split(".")))
+
     def words(self):
         return [self.word(c, r) for c in range(self.classes) for r in range(len(self.within))]
 
@@ -46,11 +50,17 @@ class Language:
                 words.append((c, draw.choices(ranks, cum_weights=within)[0]))
             yield words
 
+    def log_ps(self, sentence):
+        """Natural, of each word of a sentence and of its end."""
+        found, before = [], self.classes
+        for c, r in sentence:
+            found.append(math.log(self.next[before][c]) + math.log(self.within[r]) + (math.log1p(-END) if found else 0.0))
+            before = c
+        return [*found, math.log(END)]
+
     def log_p(self, sentence):
         """Natural, of a sentence with its end."""
-        before = [self.classes, *(c for c, _ in sentence)]
-        goes_on = math.fsum(math.log(self.next[b][c]) + math.log(self.within[r]) for b, (c, r) in zip(before, sentence))
-        return goes_on + (len(sentence) - 1) * math.log1p(-END) + math.log(END)
+        return math.fsum(self.log_ps(sentence))
 
     def entropy(self):
         """Nats a sentence: of the classes at each place, of the words within them, of the ends."""
