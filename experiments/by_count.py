@@ -3,10 +3,11 @@
 
   by_count.py TRAIN TEXT RUN [RUN ...] [--language]
 
-RUN is a checkpoint, or a run's directory (its best), of a model with the head lin. A line for each class of counts, and for the ends of
-sentences: words of the vocabulary and of TEXT in it, and of each run the mean log-probability (natural) of those in TEXT, the mean bias and
-length of the vector of those in the vocabulary. Each line of TEXT is scored from a fresh state; where it has words that are not in the
-vocabulary, their scores are those of <unk>. --language adds the exact log-probabilities of SS' language, of which TEXT must be.
+RUN is a checkpoint, or a run's directory (its best), of a model with the head lin. A line for each class of counts, for the ends of
+sentences, for all that TRAIN has and for all: words of the vocabulary and of TEXT in it, and of each run the mean log-probability (natural)
+of those in TEXT, the mean bias and length of the vector of those in the vocabulary. Each line of TEXT is scored from a fresh state; where it
+has words that are not in the vocabulary, their scores are those of <unk>. --language adds the exact log-probabilities of SS' language, of
+which TEXT must be.
 """
 import argparse
 import collections
@@ -33,11 +34,12 @@ def lines(path):
 
 
 def by_class(words, counts, values):
-    """{class: the values of its words}."""
+    """{class: the values of its words}, and last those of all that the training text has and of all words."""
     found = {name: [] for name in CLASSES}
     for word, value in zip(words, values, strict=True):
         found[class_of(word, counts)].append(value)
-    return found
+    seen = [value for name, some in found.items() if name != "0" for value in some]
+    return {**found, "all in training": seen, "all": [*found["0"], *seen]}
 
 
 def scored(run, text, programs):
@@ -76,7 +78,7 @@ def main(arguments=None):
     print("| occurrences in training | words | in the text |", *(f"{title} |" for title, _ in columns))
     print("|---|---|---|" + "---|" * len(columns))
     of_text = by_class(words, counts, words)
-    for name in CLASSES:
+    for name in vocabulary:
         means = (statistics.fmean(values[name]) if values[name] else math.nan for _, values in columns)
         print(f"| {name} | {len(vocabulary[name]):,} | {len(of_text[name]):,} |", *(f"{x:.3f} |" for x in means))
 

@@ -495,6 +495,8 @@ class ByCount(Records):
         self.assertEqual(cells["2 to 4"], ["1", "1", f"{exact[0]:.3f}", "-1.000", "-2.000", "5.000"])
         self.assertEqual(cells["</s>"], ["1", "2", f"{exact[2]:.3f}", "-0.375", "-1.000", "2.000"])
         self.assertEqual(cells["5 to 16"], ["0", "0", "nan", "nan", "nan", "nan"])
+        self.assertEqual(cells["all in training"][:2] + cells["all in training"][3:], ["3", "4", f"{-(1 + 0.5 + 2 + 0.25) / 4:.3f}", "-2.000", f"{(2 + 5 + 1) / 3:.3f}"])
+        self.assertEqual(cells["all"][:4], ["6", "5", f"{math.fsum(exact) / 5:.3f}", f"{math.fsum(scores) / 5:.3f}"])
 
 
 class Zipf(unittest.TestCase):
