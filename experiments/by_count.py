@@ -4,10 +4,10 @@
   by_count.py TRAIN TEXT RUN [RUN ...] [--language]
 
 RUN is a checkpoint, or a run's directory (its best), of a model with the head lin. A line for each class of counts, for the ends of
-sentences, for all that TRAIN has and for all: words of the vocabulary and of TEXT in it, and of each run the mean log-probability (natural)
-of those in TEXT, the mean bias and length of the vector of those in the vocabulary. Each line of TEXT is scored from a fresh state; where it
-has words that are not in the vocabulary, their scores are those of <unk>. --language adds the exact log-probabilities of SS' language, of
-which TEXT must be.
+sentences, for all but the words without a count, and for all: words of the vocabulary and of TEXT in it, and of each run the mean
+log-probability (natural) of those in TEXT, the mean bias and length of the vector of those in the vocabulary. Each line of TEXT is scored
+from a fresh state; where it has words that are not in the vocabulary, their scores are those of <unk>. --language adds the exact
+log-probabilities of SS' language, of which TEXT must be.
 """
 import argparse
 import collections
@@ -30,16 +30,16 @@ def class_of(word, counts):
 
 
 def lines(path):
-    return [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    return [[word.decode() for word in line.split()] for line in path.read_bytes().splitlines()]  # ASCII's spaces alone are between words
 
 
 def by_class(words, counts, values):
-    """{class: the values of its words}, and last those of all that the training text has and of all words."""
+    """{class: the values of its words}, and last those of all but class 0 and of all."""
     found = {name: [] for name in CLASSES}
     for word, value in zip(words, values, strict=True):
         found[class_of(word, counts)].append(value)
     seen = [value for name, some in found.items() if name != "0" for value in some]
-    return {**found, "all in training": seen, "all": [*found["0"], *seen]}
+    return {**found, "1 or more, and </s>": seen, "all": [*found["0"], *seen]}
 
 
 def scored(run, text, programs):
@@ -73,14 +73,16 @@ def main(arguments=None):
     for run in o.runs:
         directory = run / "checkpoints" / "best" if (run / "checkpoints").exists() else run
         own, biases, lengths = zip(*kept(directory))
-        vocabulary = vocabulary or by_class(own, counts, own)
+        if vocabulary not in (None, by_class(own, counts, own)):
+            p.error(f"{directory} has another vocabulary than {o.runs[0]}")
+        vocabulary = by_class(own, counts, own)
         columns += [(f"ln p, {run.name}", by_class(words, counts, scored(run, o.text, o.programs))), ("bias", by_class(own, counts, biases)), ("length", by_class(own, counts, lengths))]
     print("| occurrences in training | words | in the text |", *(f"{title} |" for title, _ in columns))
     print("|---|---|---|" + "---|" * len(columns))
     of_text = by_class(words, counts, words)
     for name in vocabulary:
         means = (statistics.fmean(values[name]) if values[name] else math.nan for _, values in columns)
-        print(f"| {name} | {len(vocabulary[name]):,} | {len(of_text[name]):,} |", *(f"{x:.3f} |" for x in means))
+        print(f"| {name} | {len(vocabulary[name]):,} | {len(of_text[name]):,} |", *(f"{x:.4f} |" for x in means))
 
 
 if __name__ == "__main__":

@@ -486,17 +486,25 @@ class ByCount(Records):
         write_tensors(self.folder / "model.safetensors", {"head.bias": [-1, 9, -2, -3, -4, -5, -6.5], "head.weight": [[0, 2], [9, 9], [3, 4], [0, 1], [0, 6], [0, 7], [8, 6]]})
         scores = [-1, -7, -0.5, -2, -0.25]
         language = zipf.Language(classes=5, a_class=1)
+        runs = [str(self.folder / name) for name in ("train.txt", "text.txt", "")]
         with unittest.mock.patch.object(by_count, "scored", return_value=scores), unittest.mock.patch.object(zipf, "Language", return_value=language), contextlib.redirect_stdout(io.StringIO()) as out:
-            by_count.main([str(self.folder / name) for name in ("train.txt", "text.txt", "")] + ["--language"])
+            by_count.main([*runs, "--language"])
         cells = {name: rest for _, name, *rest, _ in ([cell.strip() for cell in line.split("|")] for line in out.getvalue().splitlines())}
         exact = [p for s in ([(0, 0), (3, 0)], [(1, 0)]) for p in language.log_ps(s)]
-        self.assertEqual(cells["0"], ["3", "1", f"{exact[1]:.3f}", "-7.000", f"{-(4 + 5 + 6.5) / 3:.3f}", f"{(6 + 7 + 10) / 3:.3f}"])
-        self.assertEqual(cells["1"], ["1", "1", f"{exact[3]:.3f}", "-2.000", "-3.000", "1.000"])
-        self.assertEqual(cells["2 to 4"], ["1", "1", f"{exact[0]:.3f}", "-1.000", "-2.000", "5.000"])
-        self.assertEqual(cells["</s>"], ["1", "2", f"{exact[2]:.3f}", "-0.375", "-1.000", "2.000"])
+        self.assertEqual(cells["0"], ["3", "1", f"{exact[1]:.4f}", "-7.0000", f"{-(4 + 5 + 6.5) / 3:.4f}", f"{(6 + 7 + 10) / 3:.4f}"])
+        self.assertEqual(cells["1"], ["1", "1", f"{exact[3]:.4f}", "-2.0000", "-3.0000", "1.0000"])
+        self.assertEqual(cells["2 to 4"], ["1", "1", f"{exact[0]:.4f}", "-1.0000", "-2.0000", "5.0000"])
+        self.assertEqual(cells["</s>"], ["1", "2", f"{exact[2]:.4f}", "-0.3750", "-1.0000", "2.0000"])
         self.assertEqual(cells["5 to 16"], ["0", "0", "nan", "nan", "nan", "nan"])
-        self.assertEqual(cells["all in training"][:2] + cells["all in training"][3:], ["3", "4", f"{-(1 + 0.5 + 2 + 0.25) / 4:.3f}", "-2.000", f"{(2 + 5 + 1) / 3:.3f}"])
-        self.assertEqual(cells["all"][:4], ["6", "5", f"{math.fsum(exact) / 5:.3f}", f"{math.fsum(scores) / 5:.3f}"])
+        self.assertEqual(cells["1 or more, and </s>"][:2] + cells["1 or more, and </s>"][3:], ["3", "4", f"{-(1 + 0.5 + 2 + 0.25) / 4:.4f}", "-2.0000", f"{(2 + 5 + 1) / 3:.4f}"])
+        self.assertEqual(cells["all"][:4], ["6", "5", f"{math.fsum(exact) / 5:.4f}", f"{math.fsum(scores) / 5:.4f}"])
+        other = self.folder / "other"
+        other.mkdir()
+        (other / "dict.txt").write_text("w0.0 1\n", encoding="utf-8")
+        write_tensors(other / "model.safetensors", {"head.bias": [0, 0, 0], "head.weight": [[0], [0], [0]]})
+        with unittest.mock.patch.object(by_count, "scored", return_value=scores), contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit):
+            by_count.main([*runs, str(other)])
+        self.assertIn("another vocabulary", err.getvalue())
 
 
 class Zipf(unittest.TestCase):
