@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from distances import tensors  # noqa: E402
+from distances import checkpoint, dictionary, tensors  # noqa: E402
 from driver import zipf  # noqa: E402
 
 END, UNKNOWN = "</s>", "<unk>"
@@ -49,7 +49,7 @@ def scored(run, text, programs):
 
 def kept(directory):
     """[(word, bias, length of its vector)] of the vocabulary."""
-    words = [END, UNKNOWN, *(line.rpartition(" ")[0] for line in (directory / "dict.txt").read_text(encoding="utf-8").splitlines())]
+    words = [END, UNKNOWN, *dictionary(directory)]
     model = tensors(directory / "model.safetensors", {"head.weight", "head.bias"})
     return [(word, bias, math.hypot(*w)) for word, bias, w in zip(words, model["head.bias"][0], model["head.weight"], strict=True) if word != UNKNOWN]
 
@@ -71,18 +71,17 @@ def main(arguments=None):
         columns.append(("ln p, language", by_class(words, counts, [x for line in text for x in language.log_ps(list(map(language.read, line)))])))
     vocabulary = None
     for run in o.runs:
-        directory = run / "checkpoints" / "best" if (run / "checkpoints").exists() else run
-        own, biases, lengths = zip(*kept(directory))
-        if vocabulary not in (None, by_class(own, counts, own)):
-            p.error(f"{directory} has another vocabulary than {o.runs[0]}")
-        vocabulary = by_class(own, counts, own)
+        own, biases, lengths = zip(*kept(checkpoint(run)))
+        vocabulary = vocabulary or own
+        if own != vocabulary:
+            p.error(f"{run} has another vocabulary than {o.runs[0]}")
         columns += [(f"ln p, {run.name}", by_class(words, counts, scored(run, o.text, o.programs))), ("bias", by_class(own, counts, biases)), ("length", by_class(own, counts, lengths))]
     print("| occurrences in training | words | in the text |", *(f"{title} |" for title, _ in columns))
     print("|---|---|---|" + "---|" * len(columns))
-    of_text = by_class(words, counts, words)
-    for name in vocabulary:
+    of_text, known = by_class(words, counts, words), by_class(vocabulary, counts, vocabulary)
+    for name in known:
         means = (statistics.fmean(values[name]) if values[name] else math.nan for _, values in columns)
-        print(f"| {name} | {len(vocabulary[name]):,} | {len(of_text[name]):,} |", *(f"{x:.4f} |" for x in means))
+        print(f"| {name} | {len(known[name]):,} | {len(of_text[name]):,} |", *(f"{x:.4f} |" for x in means))
 
 
 if __name__ == "__main__":

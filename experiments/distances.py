@@ -27,6 +27,16 @@ def tensors(path, only=None):
     return found
 
 
+def checkpoint(run):
+    """Of a run's directory its best; a checkpoint itself as it is."""
+    return run / "checkpoints" / "best" if (run / "checkpoints").exists() else run
+
+
+def dictionary(directory):
+    """The words of a checkpoint, in order of their numbers, from 2 on; 0 is </s>, 1 <unk>."""
+    return [line.rpartition(" ")[0] for line in (directory / "dict.txt").read_text(encoding="utf-8").splitlines()]
+
+
 def dot(a, b):
     return sum(map(float.__mul__, a, b))
 
@@ -66,11 +76,11 @@ def main():
     p.add_argument("text", type=pathlib.Path)
     p.add_argument("--lines", type=int, default=20, help="of the text (20); a line takes some two seconds at width 256")
     o = p.parse_args()
-    directory = o.run / "checkpoints" / "best" if (o.run / "checkpoints").exists() else o.run
+    directory = checkpoint(o.run)
     model = tensors(directory / "model.safetensors")
     if "lstm.weight_hh_l0" not in model:
         p.error(f"{directory} has no LSTM")
-    ids = {line.rpartition(" ")[0]: i for i, line in enumerate((directory / "dict.txt").read_text(encoding="utf-8").splitlines(), 2)}
+    ids = {word: i for i, word in enumerate(dictionary(directory), 2)}
     words = [i for line in o.text.read_text(encoding="utf-8").splitlines()[:o.lines] for i in [*(ids.get(word, 1) for word in line.split()), 0]]
     for name, value in summary(list(contexts(model, words)), model["head.weight"]).items():
         print(f"{name}: {value:.4g}")
