@@ -20,6 +20,7 @@ import sys
 sys.dont_write_bytecode = True
 from distances import checkpoint, dictionary, tensors  # noqa: E402
 from driver import zipf  # noqa: E402
+from driver.text import sentences  # noqa: E402
 
 END, UNKNOWN = "</s>", "<unk>"
 CLASSES = {"0": 0, "1": 1, "2 to 4": 4, "5 to 16": 16, "17 to 64": 64, "65 to 256": 256, "257 or more": math.inf, END: -1}  # and the most of each
@@ -27,10 +28,6 @@ CLASSES = {"0": 0, "1": 1, "2 to 4": 4, "5 to 16": 16, "17 to 64": 64, "65 to 25
 
 def class_of(word, counts):
     return END if word == END else next(name for name, most in CLASSES.items() if counts[word] <= most)
-
-
-def lines(path):
-    return [[word.decode() for word in line.split()] for line in path.read_bytes().splitlines()]  # ASCII's spaces alone are between words
 
 
 def by_class(words, counts, values):
@@ -62,8 +59,8 @@ def main(arguments=None):
     p.add_argument("--language", action="store_true", help="SS' (driver/zipf.py)")
     p.add_argument("--programs", type=pathlib.Path, default=pathlib.Path("build/bin"), metavar="DIR")
     o = p.parse_args(arguments)
-    counts = collections.Counter(word for line in lines(o.train) for word in line)
-    text = lines(o.text)
+    counts = collections.Counter(word for line in sentences(o.train) for word in line)
+    text = sentences(o.text)
     words = [word for line in text for word in (*line, END)]
     columns = []  # (title, by_class())
     if o.language:

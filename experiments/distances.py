@@ -11,6 +11,10 @@ import json
 import math
 import pathlib
 import struct
+import sys
+
+sys.dont_write_bytecode = True
+from driver.text import sentences  # noqa: E402
 
 
 def tensors(path, only=None):
@@ -81,7 +85,7 @@ def main():
     if "lstm.weight_hh_l0" not in model:
         p.error(f"{directory} has no LSTM")
     ids = {word: i for i, word in enumerate(dictionary(directory), 2)}
-    words = [i for line in o.text.read_text(encoding="utf-8").splitlines()[:o.lines] for i in [*(ids.get(word, 1) for word in line.split()), 0]]
+    words = [i for line in sentences(o.text)[:o.lines] for i in [*(ids.get(word, 1) for word in line), 0]]
     for name, value in summary(list(contexts(model, words)), model["head.weight"]).items():
         print(f"{name}: {value:.4g}")
 

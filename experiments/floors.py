@@ -14,11 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from driver.projection import wav_least  # noqa: E402
-
-
-def sentences(path):
-    with open(path, encoding="utf-8") as lines:
-        return [line.split() for line in lines]
+from driver.text import sentences  # noqa: E402
 
 
 def perplexity(counts, shares):

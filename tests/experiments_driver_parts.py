@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
 import by_count  # noqa: E402
 import distances  # noqa: E402
-from driver import beyond, bleu, figures, machine, measured, measures, older, pages, parts, plots, projection, records, search, tables, training, zipf  # noqa: E402
+from driver import beyond, bleu, figures, machine, measured, measures, older, pages, parts, plots, projection, records, search, tables, text, training, zipf  # noqa: E402
 from driver.views import VIEWS  # noqa: E402
 
 
@@ -476,6 +476,13 @@ class Distances(Records):
         self.assertAlmostEqual(found["q, least"], h[0] ** 2)
         self.assertAlmostEqual(found["q, mean"], sum(x ** 2 + (3 - x) ** 2 for x in h) / 4)
         self.assertAlmostEqual(found["variance of the contexts"], ((h[0] - h[1]) / 2) ** 2)
+
+
+class Text(Records):
+    def test_words_end_where_the_engine_ends_them(self):
+        """A no-break space, a line separator and NEL are parts of words; lines end at line feeds."""
+        (self.folder / "text").write_bytes("a\u00a0b\tc\r\n\nd\u2028e \u0085 f".encode())
+        self.assertEqual(text.sentences(self.folder / "text"), [["a\u00a0b", "c"], [], ["d\u2028e", "\u0085", "f"]])
 
 
 class ByCount(Records):
