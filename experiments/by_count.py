@@ -66,12 +66,12 @@ def main(arguments=None):
     if o.language:
         language = zipf.Language()
         columns.append(("ln p, language", by_class(words, counts, [x for line in text for x in language.log_ps(list(map(language.read, line)))])))
-    vocabulary = None
-    for run in o.runs:
-        own, biases, lengths = zip(*kept(checkpoint(run)))
-        vocabulary = vocabulary or own
+    models = [tuple(zip(*kept(checkpoint(run)))) for run in o.runs]
+    vocabulary = models[0][0]
+    for run, (own, _, _) in zip(o.runs, models):  # before minutes of scoring
         if own != vocabulary:
             p.error(f"{run} has another vocabulary than {o.runs[0]}")
+    for run, (own, biases, lengths) in zip(o.runs, models):
         columns += [(f"ln p, {run.name}", by_class(words, counts, scored(run, o.text, o.programs))), ("bias", by_class(own, counts, biases)), ("length", by_class(own, counts, lengths))]
     print("| occurrences in training | words | in the text |", *(f"{title} |" for title, _ in columns))
     print("|---|---|---|" + "---|" * len(columns))

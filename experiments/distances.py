@@ -38,7 +38,8 @@ def checkpoint(run):
 
 def dictionary(directory):
     """The words of a checkpoint, in order of their numbers, from 2 on; 0 is </s>, 1 <unk>."""
-    return [line.rpartition(" ")[0] for line in (directory / "dict.txt").read_text(encoding="utf-8").splitlines()]
+    with open(directory / "dict.txt", encoding="utf-8", newline="\n") as lines:
+        return [line.rpartition(" ")[0] for line in lines]
 
 
 def dot(a, b):

@@ -21,7 +21,8 @@ sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
 import by_count  # noqa: E402
 import distances  # noqa: E402
-from driver import beyond, bleu, figures, machine, measured, measures, older, pages, parts, plots, projection, records, search, tables, text, training, zipf  # noqa: E402
+from driver import beyond, bleu, figures, machine, measured, measures, older, pages, parts, plots, projection, records, search, tables, training, zipf  # noqa: E402
+from driver.text import sentences  # noqa: E402
 from driver.views import VIEWS  # noqa: E402
 
 
@@ -480,9 +481,11 @@ class Distances(Records):
 
 class Text(Records):
     def test_words_end_where_the_engine_ends_them(self):
-        """A no-break space, a line separator and NEL are parts of words; lines end at line feeds."""
+        """A no-break space, a line separator and NEL are parts of words, lines end at line feeds; a dictionary is read so too."""
         (self.folder / "text").write_bytes("a\u00a0b\tc\r\n\nd\u2028e \u0085 f".encode())
-        self.assertEqual(text.sentences(self.folder / "text"), [["a\u00a0b", "c"], [], ["d\u2028e", "\u0085", "f"]])
+        self.assertEqual(sentences(self.folder / "text"), [["a\u00a0b", "c"], [], ["d\u2028e", "\u0085", "f"]])
+        (self.folder / "dict.txt").write_bytes("a\u00a0b 2\nd\u2028e 1\n".encode())
+        self.assertEqual(distances.dictionary(self.folder), ["a\u00a0b", "d\u2028e"])
 
 
 class ByCount(Records):

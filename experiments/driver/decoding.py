@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 
 from . import locks, machine, records, statistics, tables, training
+from .text import sentences
 
 HEADS = ("lin", "mos", "mixbig", "mix1", "mix2", "mix3", "mix4", "mix5")
 ROUNDS, LINES, SENTENCES, STEPS = 5, 500, 40, 20
@@ -69,7 +70,7 @@ def cpu_of(command, stdin=None):
 def measure(programs, base, task, head):
     if task == "lm":
         seconds, printed = cpu_of([programs / "lm_score", "--checkpoint", base / f"lm-{head}", "--input", base / "score.en", "--threads", "1"])
-        return seconds, sum(len(line.split()) + 1 for line in (base / "score.en").read_text(encoding="utf-8").splitlines())
+        return seconds, sum(len(line) + 1 for line in sentences(base / "score.en"))
     seconds, printed = cpu_of([programs / "mt_translate", "--checkpoint", base / f"mt-{head}", "--input", base / "test2016.de", "--beam", "5",
                                "--max-length", str(STEPS), "--threads", "1"])
     return seconds, sum(len(line.split()) for line in printed.splitlines())

@@ -5,6 +5,7 @@ import math
 import subprocess
 
 from . import bleu, locks, machine, records, statistics
+from .text import sentences
 
 
 def run_program(context, program, *arguments, stdin=None):
@@ -113,7 +114,7 @@ def shares(context, measure):
     cells = [line.split("\t") for line in run_program(context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text).splitlines()[1:]]
     words = [line[2] for line in cells]
     entropies = [-math.fsum(p * math.log(p) for p in map(float, line[6::2]) if p > 0) for line in cells]
-    counts = collections.Counter(word for line in lines_of(context.text("S")) for word in [*line.split(), "</s>"])
+    counts = collections.Counter(word for line in sentences(context.text("S")) for word in [*line, "</s>"])
     quarters = sorted(entropies)[::max(1, len(entropies) // 4)][1:4]
     speech = {word: name for name, of_class in SPEECH.items() for word in of_class.split()}
     return [{"event": "shares", "frequency": by_class(share, [next(name for least, name in FREQUENCIES if counts[w] >= least) for w in words]),
@@ -126,12 +127,12 @@ def translations(context, measure):
     """BLEU of greedy translations of the test set, and of resamples of its sentences: the same draws for every system, so that differences are paired.
     The translations are mt_train's, whose precision and longest translation (docs/mt.md, Validation) mt_translate is told."""
     pairs = context.pairs()
-    longest = 1 + max(len(line.split()) for side in ("de", "en") for line in lines_of(pairs / f"test2016.{side}"))  # </s> counted
+    longest = 1 + max(len(line) for side in ("de", "en") for line in sentences(pairs / f"test2016.{side}"))  # </s> counted
     printed = run_program(context, "mt_translate", "--checkpoint", context.model(measure.needs[0]), "--input", pairs / "test2016.de", "--beam", 1, "--join",
                           "--max-length", 2 * longest, "--matmul-precision", "medium")
     references = lines_of(context.data / "multi30k" / "test2016.en")
-    sentences = [bleu.counts(line.split(), right.split()) for line, right in zip(printed.splitlines(), references)]
-    return [{"event": "translations", "bleu": bleu.of(sentences), "resamples": bleu.resamples(sentences)}]
+    counted = [bleu.counts(line.split(), right.split()) for line, right in zip(printed.splitlines(), references)]
+    return [{"event": "translations", "bleu": bleu.of(counted), "resamples": bleu.resamples(counted)}]
 
 
 # ---- M5 ----

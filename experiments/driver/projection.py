@@ -9,7 +9,8 @@ import json
 import math
 import subprocess
 
-from . import machine, parts, records, statistics, tables, text
+from . import machine, parts, records, statistics, tables
+from .text import sentences
 
 FILE = "R1/prediction.jsonl"
 EVERY = 100  # lines of the validation text: each hundredth
@@ -66,7 +67,7 @@ class Posterior:
 
 def unigram(train, min_count=3):
     """{word: share} of a training text, </s> counted, rarer words as <unk>."""
-    lines = text.sentences(train)
+    lines = sentences(train)
     seen = collections.Counter(word for line in lines for word in line)
     counts = collections.Counter({"</s>": len(lines), "<unk>": 1})
     for word, n in seen.items():
@@ -90,7 +91,7 @@ def predict(programs, checkpoint, train, valid, work, name):
     """Predicted validation perplexities: the unigram's on the whole text, less the gain over it on the sample, which varies far less than
     perplexity itself."""
     q = unigram(train)
-    lines = text.sentences(valid)
+    lines = sentences(valid)
     sample = work / "sample.en"
     sample.write_text("".join(" ".join(line) + "\n" for line in lines[::EVERY]), encoding="utf-8")
     whole = [word if word in q else "<unk>" for line in lines for word in [*line, "</s>"]]
