@@ -1,4 +1,5 @@
-// The fuzzers' sources with the ordinary compiler: that they link is the test, an empty input the proof that they run.
+// The fuzzers' sources with the ordinary compiler: that they link is the test, an empty input the
+// proof that they run.
 #include "tests/fuzz/targets.h"
 
 int main() {
