@@ -19,9 +19,8 @@ import unittest.mock
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
-import by_count  # noqa: E402
 import distances  # noqa: E402
-from driver import beyond, bleu, figures, machine, measured, measures, older, pages, parts, plots, projection, records, search, tables, training, zipf  # noqa: E402
+from driver import beyond, bleu, figures, machine, measured, measures, models, occurrences, older, pages, parts, plots, projection, records, search, tables, training, zipf  # noqa: E402
 from driver.text import sentences  # noqa: E402
 from driver.views import VIEWS  # noqa: E402
 
@@ -220,11 +219,12 @@ class Verdicts(Records):
         self.assertEqual(text, {"R3-warmup/lin--width-128-3"})  # one text for all ranks of a seed
 
     def test_what_the_prior_chooses(self):
-        event = lambda spread: lambda label, seed: {"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.9 - spread]}, "entropy": {"q": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}
+        event = lambda spread: lambda label, seed: {"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.9 - spread]}, "entropy": {"quarter 2": [30, 0.9 - spread], "quarter 1": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}
         self.measure(self.parts["R5"], event(0.05))
         self.assertEqual(self.verdict("R5"), "reproduced")
         self.measure(self.parts["R5"], event(0.2))
         self.assertEqual(self.verdict("R5"), "not reproduced")
+        self.assertIn("| `mix2` | 0.200 [0.200, 0.200] | 0.750 [0.750, 0.750] |", measured.r5_table(self.parts["R5"], self.folder))  # between quarters; over 40 positions
 
     def test_rescoring_inside_and_outside_of_the_margin(self):
         def event(more):
@@ -369,6 +369,7 @@ class Pages(Records):
               "R5": [{"event": "shares", "frequency": {"a": [5, 0.9], "b": [5, 0.8]}, "entropy": {"q": [10, 0.9]}, "part of speech": {"x": [10, 0.9]}}],
               "M5": [{"event": "rescoring", **{k: {"words": 50, "errors": 1, "wer": 2.0} for k in ("first_pass", "rescored", "oracle")}, "substitutions": 1, "deletions": 0,
                       "insertions": 0, "mapsswe": {"p": 0.5}, "words": [10] * 5, "errors": [0, 0, 1, 0, 0]}],
+              "SS": [{"event": "occurrences", **{k: {"0": [3, -5.0]} for k in ("language", "model", "bias", "length")}, "among themselves": {"language": [4, -4.5], "model": [4, -5.0]}}],
               "D": [{"event": "restricted", "sets": s, "images": [[n, 3, 2, 1.5] for n in range(5)], "strata": {"100 to 999": [15, 10, 7.5]}} for s in measures.SETS["D"]]}
     EVENTS["D-S"] = EVENTS["D-S-content"] = EVENTS["D"]
 
@@ -469,7 +470,7 @@ class Distances(Records):
         path = self.folder / "model.safetensors"
         write_tensors(path, {"embedding.weight": [[0], [0]], "lstm.weight_ih_l0": [[0]] * 4, "lstm.weight_hh_l0": [[0]] * 4, "lstm.bias_ih_l0": [0, 0, 1, 0], "lstm.bias_hh_l0": [0] * 4,
                              "head.weight": [[0], [3]]})
-        model = distances.tensors(path)
+        model = models.tensors(path)
         h, c = [x for x, in distances.contexts(model, [1, 0])], math.tanh(1) / 2
         self.assertAlmostEqual(h[0], math.tanh(c) / 2)
         self.assertAlmostEqual(h[1], math.tanh(c / 2 + c) / 2)
@@ -485,36 +486,47 @@ class Text(Records):
         (self.folder / "text").write_bytes("a\u00a0b\tc\r\n\nd\u2028e \u0085 f".encode())
         self.assertEqual(sentences(self.folder / "text"), [["a\u00a0b", "c"], [], ["d\u2028e", "\u0085", "f"]])
         (self.folder / "dict.txt").write_bytes("a\u00a0b 2\nd\u2028e 1\n".encode())
-        self.assertEqual(distances.dictionary(self.folder), ["a\u00a0b", "d\u2028e"])
+        self.assertEqual(models.dictionary(self.folder), ["a\u00a0b", "d\u2028e"])
 
 
-class ByCount(Records):
+class Occurrences(Records):
     def test_words_and_what_a_model_keeps_for_them(self):
         """Of five words w0.0 is seen twice, w1.0 once, the others never."""
-        for name, text in {"train.txt": "w0.0 w1.0\nw0.0\n", "text.txt": "w0.0 w3.0\nw1.0\n", "dict.txt": "".join(f"w{c}.0 1\n" for c in range(5))}.items():
+        for name, text in {"train.txt": "w0.0 w1.0\nw0.0\n", "test.txt": "w0.0 w3.0\nw1.0\n", "dict.txt": "".join(f"w{c}.0 1\n" for c in range(5))}.items():
             (self.folder / name).write_text(text, encoding="utf-8")
         write_tensors(self.folder / "model.safetensors", {"head.bias": [-1, 9, -2, -3, -4, -5, -6.5], "head.weight": [[0, 2], [9, 9], [3, 4], [0, 1], [0, 6], [0, 7], [8, 6]]})
-        scores = [-1, -7, -0.5, -2, -0.25]
         language = zipf.Language(classes=5, a_class=1)
-        runs = [str(self.folder / name) for name in ("train.txt", "text.txt", "")]
-        with unittest.mock.patch.object(by_count, "scored", return_value=scores), unittest.mock.patch.object(zipf, "Language", return_value=language), contextlib.redirect_stdout(io.StringIO()) as out:
-            by_count.main([*runs, "--language"])
-        cells = {name: rest for _, name, *rest, _ in ([cell.strip() for cell in line.split("|")] for line in out.getvalue().splitlines())}
+        printed = {"--tokens": "-1 -7 -0.5\n-2 -0.25\n", "--choices": "line\tnats\tmargin\n1\t0.25\t1\n2\t0.75\t2\n"}
+        context = unittest.mock.Mock(**{"model.return_value": self.folder, "generated.return_value": self.folder})
+        answer = lambda _, program, *arguments: next(printed[a] for a in arguments if a in printed)
+        with unittest.mock.patch.object(occurrences, "run_program", side_effect=answer) as run, unittest.mock.patch.object(zipf, "Language", return_value=language):
+            event, = occurrences.occurrences(context, unittest.mock.Mock(needs=("a run",)))
+        self.assertEqual((self.folder / "occurring.txt").read_text(), "w0.0 w1.0\n")
+        self.assertIn(self.folder / "occurring.txt", run.call_args.args)
         exact = [p for s in ([(0, 0), (3, 0)], [(1, 0)]) for p in language.log_ps(s)]
-        self.assertEqual(cells["0"], ["3", "1", f"{exact[1]:.4f}", "-7.0000", f"{-(4 + 5 + 6.5) / 3:.4f}", f"{(6 + 7 + 10) / 3:.4f}"])
-        self.assertEqual(cells["1"], ["1", "1", f"{exact[3]:.4f}", "-2.0000", "-3.0000", "1.0000"])
-        self.assertEqual(cells["2 to 4"], ["1", "1", f"{exact[0]:.4f}", "-1.0000", "-2.0000", "5.0000"])
-        self.assertEqual(cells["</s>"], ["1", "2", f"{exact[2]:.4f}", "-0.3750", "-1.0000", "2.0000"])
-        self.assertEqual(cells["5 to 16"], ["0", "0", "nan", "nan", "nan", "nan"])
-        self.assertEqual(cells["1 or more, and </s>"][:2] + cells["1 or more, and </s>"][3:], ["3", "4", f"{-(1 + 0.5 + 2 + 0.25) / 4:.4f}", "-2.0000", f"{(2 + 5 + 1) / 3:.4f}"])
-        self.assertEqual(cells["all"][:4], ["6", "5", f"{math.fsum(exact) / 5:.4f}", f"{math.fsum(scores) / 5:.4f}"])
-        other = self.folder / "other"
-        other.mkdir()
-        (other / "dict.txt").write_text("w0.0 1\n", encoding="utf-8")
-        write_tensors(other / "model.safetensors", {"head.bias": [0, 0, 0], "head.weight": [[0], [0], [0]]})
-        with unittest.mock.patch.object(by_count, "scored", return_value=scores), contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit):
-            by_count.main([*runs, str(other)])
-        self.assertIn("another vocabulary", err.getvalue())
+        self.assertEqual(event["language"], {"0": [1, round(exact[1], 6)], "1": [1, round(exact[3], 6)], "2 to 4": [1, round(exact[0], 6)], "</s>": [2, round(exact[2], 6)],
+                                             "all": [5, round(math.fsum(exact) / 5, 6)]})
+        self.assertEqual(event["model"], {"0": [1, -7], "1": [1, -2], "2 to 4": [1, -1], "</s>": [2, -0.375], "all": [5, -2.15]})
+        self.assertEqual(event["bias"], {"0": [3, round(-15.5 / 3, 6)], "1": [1, -3], "2 to 4": [1, -2], "</s>": [1, -1], "all": [6, round(-21.5 / 6, 6)]})
+        self.assertEqual(event["length"]["0"], [3, round(23 / 3, 6)])
+        self.assertEqual(event["length"]["2 to 4"], [1, 5])
+        self.assertEqual(event["among themselves"]["model"], [2, -0.5])
+        first = language.next[5]  # at the start of a sentence, of classes of one word each
+        self.assertEqual(event["among themselves"]["language"], [2, round(math.log(first[0] * first[1] / (first[0] + first[1]) ** 2) / 2, 6)])
+
+    def test_means_over_seeds_and_a_ratio_paired_by_seed(self):
+        part = self.parts["SS"]
+        self.assertIn("0 of 12 models", measured.occurrences_table(part, self.folder))
+        for m in part.measures:
+            nats = 5 + m.seed / 10 + (0.1 + m.seed / 1000 if m.label.startswith("512") else 0)
+            self.write(m, {"event": "occurrences", "language": {"0": [7, -12]}, "model": {"0": [7, -15 - m.seed]}, "bias": {"0": [3, -m.seed]}, "length": {"0": [3, 0.5]},
+                           "among themselves": {"language": [4, -4.5], "model": [4, -nats]}})
+        text = measured.occurrences_table(part, self.folder)
+        self.assertIn("12 of 12 models", text)
+        self.assertIn("| 0 | 7 | -12.000 | -18.000 | -18.000 |", text)  # seeds 2 to 4
+        self.assertIn("| 0 | 3 | -3.00, 0.50 |", text)
+        self.assertIn("| 4 | -4.500 | -5.300 | -5.403 |", text)
+        self.assertIn(f"| 1 | {math.exp(0.103):.3f} [1.106, 1.111] | 1.000 [1.000, 1.000] |", text)  # Student's of .102, .103, .104: ± .00248
 
 
 class Zipf(unittest.TestCase):
@@ -526,6 +538,14 @@ class Zipf(unittest.TestCase):
         ends_then = math.fsum(math.exp(self.language.log_p([v, w])) for v in words for w in words)
         self.assertAlmostEqual(ends_at_once, zipf.END)
         self.assertAlmostEqual(ends_then, zipf.END * (1 - zipf.END))
+
+    def test_probabilities_among_some_words(self):
+        """Of every word that may follow, the shares of the known are in proportion to their probabilities."""
+        known = {(0, 1), (2, 0), (2, 5)}
+        found = self.language.log_ps_among([[(1, 0), w] for w in sorted(known)], known)
+        exact = [math.exp(self.language.log_ps([(1, 0), w])[1]) for w in sorted(known)]
+        for p, q in zip(found, exact, strict=True):
+            self.assertAlmostEqual(math.exp(p), q / math.fsum(exact))
 
     def test_anchors(self):
         a, b = (0, 0), (1, 2)

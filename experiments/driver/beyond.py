@@ -1,7 +1,7 @@
 """Parts beyond the papers: what is trained and measured for R1-slopes, R2 to R5, and for MF, D-S and D-S-content, which measure models of M3 and T3."""
 import functools
 
-from . import measures, parts
+from . import measures, occurrences, parts
 from .setups import Measure, Part, Row
 
 VALUES = {"lin": "z", "rbf": "exp(-q)", "wav": "cos(q)*exp(-q)"}
@@ -142,7 +142,7 @@ def all_parts(search, folder=None):
         parts.t1(best), parts.t2(), parts.m1(), parts.m2(norm), rates(), parts.t3(best), projection.part(), slopes(), warmed(best), corrected(),
         *(bottleneck(name, chosen) for name in parts.BOTTLENECKS),
         learned_scale(best), learned_scale_mt(), ahead(chosen), maps(best, chosen), choices(best), parts.m3(), angles(), parts.t3b(best), parts.mos(chosen),
-        parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(chosen), parts.m_l(), parts.t1_l(best), parts.t3_l(best, chosen),
+        parts.t1_mt(chosen, measures.translations), parts.m5(measures.rescoring), parts.ss(chosen, occurrences.occurrences), parts.m_l(), parts.t1_l(best), parts.t3_l(best, chosen),
         parts.d(best, chosen, measures.restricted), close_words("D-S", "Which word of a set of close ones, on S?", best),
         close_words("D-S-content", "Which content word of a set of close ones, on S?", best), precision(), precision_mix(), precision_kernels(best), precision_mt()]
     return {p.name: p for p in made}

@@ -3,7 +3,7 @@ import functools
 import math
 import random
 
-from . import bleu, measures, parts, statistics, tables
+from . import bleu, measures, occurrences, parts, statistics, tables
 
 RESAMPLES = 1000
 ALIKE = math.log(1.025)  # within ±2.5%: the rule of several parts, of logarithms
@@ -219,7 +219,13 @@ def r5_table(part, folder=None):
         for name in sorted({name for label in labels for v in cells[label].values.values() for name in v[kind]}):
             each = [[v[kind][name][1] for v in cells[label].values.values() if name in v[kind]] for label in labels]
             lines.append([kind, name, *(shown(xs, 3) for xs in each)])
-    return heading(part, cells.values()) + "\n\n" + tables.markdown(["by", "class", *(f"`{label}`" for label in labels)], lines)
+    whole = []
+    for label in labels:
+        quarters = [[mean for _, (_, mean) in sorted(v["entropy"].items())] for v in cells[label].values.values()]
+        everywhere = [math.fsum(n * mean for n, mean in v["entropy"].values()) / sum(n for n, _ in v["entropy"].values()) for v in cells[label].values.values()]
+        whole.append([f"`{label}`", shown([by[0] - by[-1] for by in quarters], 3), shown(everywhere, 3)])
+    return "\n\n".join([heading(part, cells.values()), tables.markdown(["by", "class", *(f"`{label}`" for label in labels)], lines),
+                        tables.markdown(["model", "quarter 1 − quarter 4 of the entropy", "over all positions"], whole)])
 
 
 # ---- T1-MT ----
@@ -301,6 +307,30 @@ def m5_table(part, folder=None):
         text += f" First pass {first['first_pass']['wer']:.1f}%, oracle {first['oracle']['wer']:.1f}% of {first['first_pass']['words']:,} words."
     return text + "\n\n" + tables.markdown(["model", "parameters", "seeds", "test perplexity", "word error rate, %", "sub", "del", "ins",
                                            "points − max's, 90% interval (bootstrap over utterances)", "MAPSSWE beside max of the same seed, p, Holm"], lines)
+
+
+# ---- SS ----
+def occurrences_table(part, folder=None):
+    """By how often the training text has a word: ln p in the test text, and what the models keep for the dictionary's words."""
+    cells = tables.measured(part, lambda r: r.of("occurrences")[0], folder)
+    text = (f"Looked at afterwards, by no rule: words by how often the training text has them. **{lacking(part, list(cells.values())).replace('runs', 'models')} are measured**, "
+            "each at its best checkpoint; means over seeds.")
+    events = {label: list(c.values.values()) for label, c in cells.items() if c.values}
+    if not events:
+        return text
+    first, full = next(iter(events.values()))[0], next(iter(cells))
+    average = lambda label, kind, name: statistics.mean([e[kind][name][1] for e in events[label]])
+    occurs = {label: {seed: -e["among themselves"]["model"][1] for seed, e in c.values.items()} for label, c in cells.items()}
+    beside = {label: tables.paired_differences(occurs[label], occurs[full]) for label in events if label != full}
+    told = lambda name: "the end of a sentence" if name == occurrences.END else name
+    lines = [[told(name), f"{n:,}", f"{exact:.3f}", *(f"{average(label, 'model', name):.3f}" for label in events)] for name, (n, exact) in first["language"].items()]
+    n, exact = first["among themselves"]["language"]
+    lines += [["words that occur, were there only those", f"{n:,}", f"{exact:.3f}", *(f"{average(label, 'among themselves', 'model'):.3f}" for label in events)],
+              [f"the same: perplexity over that of `{full}`, paired by seed", "", "", *("1" if label == full else tables.ratio(beside[label]) if beside[label] else tables.DASH for label in events)]]
+    kept = [[told(name), f"{n:,}", *(f"{average(label, 'bias', name):.2f}, {average(label, 'length', name):.2f}" for label in events)] for name, (n, _) in first["bias"].items()]
+    return "\n\n".join([
+        f"{text} Mean ln p in the test text, every line from a fresh state:", tables.markdown(["occurrences in training", "in the test text", "the language", *events], lines),
+        "Mean bias and mean length of the vector, of the dictionary's words:", tables.markdown(["occurrences in training", "in the dictionary", *events], kept)])
 
 
 # ---- D, D-S and D-S-content ----

@@ -257,14 +257,14 @@ def t1_mt(chosen, measure=None):
     return measured(part, measure)
 
 
-def measured(part, measure, beside=None):
-    """The part with `measure` of each of its runs, which has that of the row `beside` with the same seed too, last."""
+def measured(part, measure, beside=None, labels=None):
+    """The part with `measure` of each of its runs, or of those of the rows `labels`; it has the run of the row `beside` with the same seed too, last."""
     if not measure:
         return part
     made = []
     for seed in range(1, part.seeds + 1):
         more = [part.run(part.row(beside), seed)] if beside else []
-        made += [Measure(part.name, run.row.label, run.seed, tuple(dict.fromkeys((run, *more))), measure) for run in part.runs(seed)]
+        made += [Measure(part.name, run.row.label, run.seed, tuple(dict.fromkeys((run, *more))), measure) for run in part.runs(seed) if labels is None or run.row.label in labels]
     return dataclasses.replace(part, measures=tuple(made))
 
 
@@ -282,15 +282,16 @@ def m5(measure=None):
 SS_TUNING = Tuning("SS-search", 2, {"lin": (), "lin --sampled-softmax 2048": ()}, 0.001, (0.0005, 0.001, 0.002), "--head {} --lr {:g} --warmup 300", "zipf")
 
 
-def ss(chosen):
-    """The sampled rows have the rate of 2,048 samples."""
+def ss(chosen, measure=None):
+    """The sampled rows have the rate of 2,048 samples. `measure` is of the generated language's models."""
     (_, full), (_, sampled) = (chosen(SS_TUNING, head) for head in SS_TUNING.ladders)
     rows = [Row("full, 128,000 words", f"--head lin {lr(full)} --warmup 300")]
     rows += [Row(f"{k:,} of 128,000", f"--head lin --sampled-softmax {k} {lr(sampled)} --warmup 300", group="sampled") for k in (512, 2048, 8192)]
     rows += [Row("full, captions", f"--head lin {lr(RATE)}", setup="S")]
     rows += [Row(f"{k:,}, captions", f"--head lin --sampled-softmax {k} {lr(RATE)}", setup="S") for k in (128, 512, 2048)]
-    return Part("SS", "A sampled softmax beside the full one", 3, 3, tuple(rows), setup="zipf", fresh=1,
+    part = Part("SS", "A sampled softmax beside the full one", 3, 3, tuple(rows), setup="zipf", fresh=1,
                 note="The generated language is `experiments/driver/zipf.py`'s; the records of its runs have the test text's exact perplexity as `floor`, that by word frequencies as `unigram`.")
+    return measured(part, measure, labels=[row.label for row in rows if not row.setup])
 
 
 # ---- whole captions ----

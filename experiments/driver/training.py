@@ -123,14 +123,17 @@ class Context:
         with locks.held(self.runs / "texts.lock"):
             return prepare_pairs(self.programs, self.runs, self.data)
 
+    def generated(self):
+        with locks.held(self.runs / "texts.lock"):
+            return zipf.prepare(self.runs / "zipf")
+
     def files(self, setup):
         """The trainer's options that name texts."""
         text, captions = SETUPS[setup].text, self.data / "captions"
         if text == "sample":
             return []
         if text == "zipf":
-            with locks.held(self.runs / "texts.lock"):
-                folder = zipf.prepare(self.runs / "zipf")
+            folder = self.generated()
             return ["--train", folder / "train.txt", "--valid", folder / "valid.txt", "--test", folder / "test.txt", "--vocab", folder / "dict.txt"]
         if text == "multi30k":
             folder = self.pairs()

@@ -116,7 +116,7 @@ VIEWS = {
     "MF": View("margin paper, Figure 1: a margin spreads the words",
         measured.mf, table=measured.mf_table, plots=(Plot(figures.angles),)),
     "SS": View("a sampled softmax loses little (Jean et al. 2015)",
-        verdicts.ss, plots=(Plot(figures.sampled),), searches=searched("SS")),
+        verdicts.ss, table=both(compared(), measured.occurrences_table), plots=(Plot(figures.sampled),), searches=searched("SS")),
     "R1": View("beyond the papers: the range of a score decides, not its gradient",
         projection.verdict, table=projection.table, plots=(Plot(figures.predicted),)),
     "R1-slopes": View("beyond the papers: a model ends near the kernel whose value it has, not near the one whose slope",

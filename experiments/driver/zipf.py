@@ -58,6 +58,19 @@ class Language:
             before = c
         return [*found, math.log(END)]
 
+    def log_ps_among(self, sentences, known):
+        """Natural, of each word of `sentences` that is among the `known`, were there only those and no ends; words are (class, rank)."""
+        mass, found = [0.0] * self.classes, []
+        for c, r in known:
+            mass[c] += self.within[r]
+        for sentence in sentences:
+            before = self.classes
+            for c, r in sentence:
+                if (c, r) in known:
+                    found.append(math.log(self.next[before][c] * self.within[r] / math.fsum(p * mass[d] for d, p in self.next[before].items())))
+                before = c
+        return found
+
     def log_p(self, sentence):
         """Natural, of a sentence with its end."""
         return math.fsum(self.log_ps(sentence))
