@@ -8,8 +8,7 @@ from .models import checkpoint, dictionary, tensors
 from .text import sentences
 
 END, UNKNOWN = "</s>", "<unk>"
-UNSEEN, ALL = "0", "all"
-CLASSES = {UNSEEN: 0, "1": 1, "2 to 4": 4, "5 to 16": 16, "17 to 64": 64, "65 to 256": 256, "257 or more": math.inf, END: -1}  # and the most of each
+CLASSES = {"0": 0, "1": 1, "2 to 4": 4, "5 to 16": 16, "17 to 64": 64, "65 to 256": 256, "257 or more": math.inf, END: -1}  # and the most of each
 
 
 def class_of(word, counts):
@@ -21,13 +20,8 @@ def by_class(words, counts, values):
     found = {name: [] for name in CLASSES}
     for word, value in zip(words, values, strict=True):
         found[class_of(word, counts)].append(value)
-    found[ALL] = [value for some in found.values() for value in some]
+    found["all"] = [value for some in found.values() for value in some]
     return {name: [len(some), round(statistics.mean(some), 6)] for name, some in found.items() if some}
-
-
-def with_ends(text):
-    """The words of sentences one after the other, each sentence's end too."""
-    return [word for line in text for word in (*line, END)]
 
 
 def kept(directory):
@@ -56,7 +50,7 @@ def occurrences(context, measure):
     train, test = folder / "train.txt", folder / "test.txt"
     counts, text = collections.Counter(word for line in sentences(train) for word in line), sentences(test)
     read = [list(map(language.read, line)) for line in text]
-    words, (vocabulary, biases, lengths) = with_ends(text), kept(checkpoint(model))
+    words, (vocabulary, biases, lengths) = [word for line in text for word in (*line, END)], kept(checkpoint(model))
     given = map(float, run_program(context, "lm_score", "--checkpoint", model, "--input", test, "--tokens").split())
     names, *choices = (line.split("\t") for line in run_program(
         context, "lm_score", "--checkpoint", model, "--restrict", occurring(folder, counts), "--input", test, "--choices").splitlines())

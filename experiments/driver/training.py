@@ -124,6 +124,7 @@ class Context:
             return prepare_pairs(self.programs, self.runs, self.data)
 
     def generated(self):
+        """The folder of SS' language: train.txt, valid.txt, test.txt, dict.txt."""
         with locks.held(self.runs / "texts.lock"):
             return zipf.prepare(self.runs / "zipf")
 
