@@ -24,8 +24,8 @@ struct HeadProblem {
   int64_t copies() const { return head.untied ? head.size() : 1; }
   /// The inputs that the head has, in that order.
   std::vector<Tensor> inputs(DType dtype) const;
-  HeadWeights weights(std::span<const Var> inputs) const;
-  SoftmaxLoss run(std::span<const Var> inputs) const;
+  HeadWeights weights(std::span<const Var> x) const;  ///< of inputs()
+  SoftmaxLoss run(std::span<const Var> x) const;
 };
 /// Numbers in [-1, 1], contexts in [-scale, scale]; some targets are -1, the first is the last
 /// word.
