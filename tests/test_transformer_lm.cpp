@@ -546,7 +546,7 @@ TEST_CASE("transformer LM: dropout and attention's dropout act in training, and 
     Strings all{"--after", "2u", "--log-every", "1"};
     all.insert(all.end(), more.begin(), more.end());
     train(dir / name, all);
-    const std::vector<double> found = trained_numbers(dir / name, "loss");
+    std::vector<double> found = trained_numbers(dir / name, "loss");
     REQUIRE(found.size() == 2);
     return found;
   };

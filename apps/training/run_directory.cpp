@@ -115,9 +115,8 @@ void RunDirectory::lock() {
 }
 
 bool RunDirectory::holds_run(const fs::path& directory) {
-  for (const char* name : {"config.json", "log.jsonl", "checkpoints"})
-    if (is_there(directory / name)) return true;
-  return false;
+  const auto parts = {"config.json", "log.jsonl", "checkpoints"};
+  return std::ranges::any_of(parts, [&](const char* name) { return is_there(directory / name); });
 }
 
 bool RunDirectory::finished() const { return is_event(last_event(), "done"); }
