@@ -320,8 +320,8 @@ def occurrences_table(part, folder=None):
         return text
     first, full = next(iter(events.values()))[0], next(iter(cells))
     average = lambda label, kind, name: statistics.mean([e[kind][name][1] for e in events[label]])
-    occurs = {label: {seed: -e["among themselves"]["model"][1] for seed, e in c.values.items()} for label, c in cells.items()}
-    beside = {label: tables.paired_differences(occurs[label], occurs[full]) for label in events if label != full}
+    nats = tables.measured(part, lambda r: -r.of("occurrences")[0]["among themselves"]["model"][1], folder)
+    beside = {label: nats[label].minus(nats[full]) for label in events}
     told = lambda name: "the end of a sentence" if name == occurrences.END else name
     lines = [[told(name), f"{n:,}", f"{exact:.3f}", *(f"{average(label, 'model', name):.3f}" for label in events)] for name, (n, exact) in first["language"].items()]
     n, exact = first["among themselves"]["language"]

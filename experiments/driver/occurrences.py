@@ -2,7 +2,7 @@
 import collections
 import math
 
-from . import locks, statistics, zipf
+from . import statistics, zipf
 from .measures import run_program
 from .models import checkpoint, dictionary, tensors
 from .text import sentences
@@ -32,17 +32,6 @@ def kept(directory):
     return zip(*(row for row in zip(words, model["head.bias"][0], lengths, strict=True) if row[0] != UNKNOWN))
 
 
-def occurring(folder, counts):
-    """The file of the set of all words that the training text has."""
-    path = folder / "occurring.txt"
-    with locks.held(folder / "occurring.lock"):
-        if not path.exists():
-            part = path.with_suffix(".part")
-            part.write_text(" ".join(sorted(counts)) + "\n", encoding="utf-8")
-            part.rename(path)
-    return path
-
-
 def occurrences(context, measure):
     """Of the test text, each line from a fresh state: mean ln p by class, the language's and the model's; biases and lengths of the vectors of the dictionary's
     words; and mean ln p of the text's words that occur in training, among all such words, the language's and the model's."""
@@ -52,8 +41,10 @@ def occurrences(context, measure):
     read = [list(map(language.read, line)) for line in text]
     words, (vocabulary, biases, lengths) = [word for line in text for word in (*line, END)], kept(checkpoint(model))
     given = map(float, run_program(context, "lm_score", "--checkpoint", model, "--input", test, "--tokens").split())
+    occurring = model / "occurring.txt"  # the set of all words that the training text has
+    occurring.write_text(" ".join(sorted(counts)) + "\n", encoding="utf-8")
     names, *choices = (line.split("\t") for line in run_program(
-        context, "lm_score", "--checkpoint", model, "--restrict", occurring(folder, counts), "--input", test, "--choices").splitlines())
+        context, "lm_score", "--checkpoint", model, "--restrict", occurring, "--input", test, "--choices").splitlines())
     among = {"language": language.log_ps_among(read, set(map(language.read, counts))), "model": [-float(row[names.index("nats")]) for row in choices]}
     return [{"event": "occurrences", "language": by_class(words, counts, [x for line in read for x in language.log_ps(line)]), "model": by_class(words, counts, given),
              "bias": by_class(vocabulary, counts, biases), "length": by_class(vocabulary, counts, lengths),
