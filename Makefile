@@ -1,21 +1,28 @@
-# The two commands of the README, and what they are made of. Everything the project needs, `make deps` installs.
+# The commands of the README, and what they are made of. Everything the project needs, `make deps` installs.
 BUILD ?= build
 JOBS ?= 2
 CMAKE_FLAGS ?=
 RUN ?= runs/demo
+# What a package is built with; CUDA=OFF where there is no nvcc.
+CUDA ?= ON
 SECONDS = 60
 SLICE = 1/1
+SHARE = 1/1
 CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+CONFIGURE = cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
+NINJA = cmake --build $(BUILD) -j $(JOBS) --target
 
-.PHONY: help deps test-deps build programs demo test bench package sanitize tsan fuzz allocations tidy format clean
+.PHONY: help deps build programs demo test check clients bench package sanitize tsan fuzz allocations tidy format clean
 
 help:
-	@echo "make demo      install what is missing, build, train on the built-in sample, leave a report"
-	@echo "make test      install what is missing, build, run the tests"
-	@echo "make build     install what is missing, build programs and tests; make programs: without the tests"
+	@echo "make demo      install what is missing, build two programs, train on the built-in sample, leave a report"
+	@echo "make test      install what is missing, build, run the tests that a change must pass"
+	@echo "make check     the other tests: what takes long or needs a browser, valgrind or sctk, which it installs"
+	@echo "make clients   the tests beside other people's programs (PyTorch ...), which it installs into $(BUILD)/clients"
+	@echo "make programs  install what is missing, build the programs; make build: tests and benchmarks too"
 	@echo "make bench     step benchmarks"
-	@echo "make package   a Debian package and a tarball, in build-package (docs/install.md)"
-	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make package   a Debian package and a tarball, in build-package (docs/install.md); CUDA=OFF: without CUDA"
+	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer; SHARE=1/2: of every second test file"
 	@echo "make tsan      the tests of what runs in threads under ThreadSanitizer"
 	@echo "make fuzz      every reader's fuzzer for SECONDS=60 (clang)"
 	@echo "make allocations   every allocation of a short run of each program fails, one by one"
@@ -25,26 +32,45 @@ help:
 deps:
 	@./cmake/install_deps.sh
 
-test-deps:
-	@./cmake/install_deps.sh test
-
 build: deps
-	cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
-	cmake --build $(BUILD) -j $(JOBS)
+	@./cmake/install_deps.sh test
+	$(CONFIGURE)
+	$(NINJA) all
 
 programs: deps
-	cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
-	cmake --build $(BUILD) -j $(JOBS) --target programs
+	$(CONFIGURE)
+	$(NINJA) programs
 
 # A second `make demo` starts over: what the directory holds is moved to $(RUN)/old-N.
-demo: programs
+demo: deps
+	$(CONFIGURE)
+	$(NINJA) lm_train mt_train
 	$(BUILD)/bin/lm_train --sample --run $(RUN) --restart \
 	  --layers 1 --hidden 128 --embed 128 --batch 16 --lr 0.004 --schedule plateau --after 8e
 	$(BUILD)/bin/mt_train --sample --run $(RUN)-mt --restart \
 	  --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --lr 0.003 --warmup 200 --batch-tokens 1024 --after 4e
 
-test: test-deps build
-	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+test:
+	@./cmake/install_deps.sh test
+	$(CONFIGURE)
+	$(NINJA) quick_tests
+	tests/run.sh $(BUILD) -j $(JOBS) -LE 'check|clients'
+
+check:
+	@echo "make check installs valgrind, sctk and chromium where they are missing"
+	@./cmake/install_deps.sh test check
+	$(CONFIGURE)
+	$(NINJA) all
+	tests/run.sh $(BUILD) -j $(JOBS) -L check
+
+clients:
+	@echo "make clients installs what tests/clients/requirements.txt lists into $(BUILD)/clients: some gigabytes"
+	@./cmake/install_deps.sh test clients
+	python3 -m venv $(BUILD)/clients
+	$(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt
+	$(CONFIGURE) -DNINE_CLIENTS_PYTHON=$(CURDIR)/$(BUILD)/clients/bin/python
+	$(NINJA) quick_tests
+	NINE_SKIPS=/dev/null tests/run.sh $(BUILD) -j $(JOBS) -L clients
 
 bench: build
 	$(BUILD)/bin/bench_ops
@@ -57,39 +83,43 @@ bench: build
 package: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 package:
 	@./cmake/install_deps.sh package
-	cmake -S . -B build-package -G Ninja $(CMAKE_FLAGS) -DNINE_TESTS=OFF -DNINE_PACKAGE=ON
+	cmake -S . -B build-package -G Ninja -DNINE_CUDA=$(CUDA) -DNINE_DISPATCH=ON $(CMAKE_FLAGS) -DNINE_TESTS=OFF -DNINE_PACKAGE=ON
 	umask 022 && cmake --build build-package -j $(JOBS) --target package
 
 # The test files: what CTest runs beside them starts the same programs once more or compiles what lives outside.
-sanitize: deps
-	cmake -S . -B build-sanitize -G Ninja $(CMAKE_FLAGS) -DNINE_SANITIZE=address
-	cmake --build build-sanitize -j $(JOBS) --target nine_tests cuda_tests
-	cd build-sanitize && ctest --output-on-failure -j $(JOBS) -R '^(test_|cuda_on_host|avx2$$)'
+sanitize:
+	@./cmake/install_deps.sh test
+	cmake -S . -B build-sanitize -G Ninja $(CMAKE_FLAGS) -DNINE_SANITIZE=address -DNINE_TEST_SHARE=$(SHARE)
+	cmake --build build-sanitize -j $(JOBS) --target sanitized_tests
+	tests/run.sh build-sanitize -j $(JOBS) -L sanitized
 
 # Without libxsmm: code that it writes at run time cannot be instrumented. Of the tests, those of what runs in threads (tests/CMakeLists.txt).
 # With clang: its OpenMP tells ThreadSanitizer (by archer, a library beside it) how threads wait for each other; GCC's does not.
 tsan:
-	@./cmake/install_deps.sh clang
+	@./cmake/install_deps.sh test clang
 	cmake --fresh -S . -B build-tsan -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_SANITIZE=thread -DNINE_XSMM=OFF
-	cmake --build build-tsan -j $(JOBS) --target nine_tests
-	cd build-tsan && OMP_TOOL_LIBRARIES=$$(clang -print-file-name=libarcher.so) TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
-	  ctest --output-on-failure -j $(JOBS) -R ^test_
+	cmake --build build-tsan -j $(JOBS) --target sanitized_tests
+	OMP_TOOL_LIBRARIES=$$(clang -print-file-name=libarcher.so) TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
+	  tests/run.sh build-tsan -j $(JOBS) -L sanitized
 
 fuzz:
-	@./cmake/install_deps.sh clang
+	@./cmake/install_deps.sh test clang
 	cmake -S . -B build-fuzz -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_FUZZ=ON
 	cmake --build build-fuzz -j $(JOBS) --target fuzzers
 	tests/fuzz/run.sh build-fuzz $(SECONDS)
 
-# tests/test_out_of_memory.cpp, whose cases take a sample of the allocations in `make test`.
-allocations: build
-	cd $(BUILD) && NINE_EVERY_ALLOCATION=1 ctest --output-on-failure -R '^test_out_of_memory$$'
+# tests/faults/test_out_of_memory.cpp, whose cases take a sample of the allocations in `make check`.
+allocations:
+	@./cmake/install_deps.sh test
+	$(CONFIGURE)
+	$(NINJA) quick_tests
+	NINE_EVERY_ALLOCATION=1 tests/run.sh $(BUILD) -R '^test_out_of_memory'
 
 # clang-tidy reads clang's command lines; nothing has to be built for it.
 tidy:
-	@./cmake/install_deps.sh clang tidy
+	@./cmake/install_deps.sh test clang tidy
 	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_UNITY=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DNINE_DISPATCH=OFF
-	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host -e ^core/cpu/amx/ -e ^core/cpu/avx512_bf16/ | \
+	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/install/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host -e ^core/cpu/amx/ -e ^core/cpu/avx512_bf16/ | \
 	  awk -v slice=$(SLICE) 'BEGIN { split(slice, part, "/") } NR % part[2] == part[1] % part[2]' | \
 	  xargs -P $(JOBS) -n 1 clang-tidy -p build-tidy --quiet --warnings-as-errors='*'
 

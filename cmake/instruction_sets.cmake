@@ -3,17 +3,24 @@
 # compiled for newer CPUs too, and a linker that finds an inline function in several files keeps any one of them. So the objects of one
 # instruction set are linked into one, in which every symbol is local but the functions that fill tables with the others: nothing of it
 # can take the place of code that has to run on an older CPU, and it shares no inline function with the rest of the program.
-# tests/instruction_sets.sh looks at the symbols.
+# tests/core/instruction_sets.sh looks at the symbols.
 set(nine_can_dispatch OFF)
 if(NINE_ARCH STREQUAL "x86-64-v3" AND nine_base_isa STREQUAL "avx2" AND NOT NINE_SANITIZE STREQUAL thread AND NOT NINE_FUZZ)
   set(nine_can_dispatch ON)  # a fuzzer's objects register themselves when the program starts
 endif()
-option(NINE_DISPATCH "Build code for AVX-512 and AMX too, chosen when a program starts (where NINE_ARCH is x86-64-v3)" ON)
-if(NINE_DISPATCH AND nine_can_dispatch)
-  set(nine_dispatches ON)
+set(NINE_DISPATCH AUTO CACHE STRING "Code for AVX-512 and AMX, chosen when a program starts (where NINE_ARCH is x86-64-v3): AUTO where this CPU has AVX-512, ON everywhere, OFF")
+set_property(CACHE NINE_DISPATCH PROPERTY STRINGS AUTO ON OFF)
+set(nine_dispatches OFF)
+if(NINE_DISPATCH STREQUAL "AUTO" AND EXISTS /proc/cpuinfo)
+  file(STRINGS /proc/cpuinfo nine_cpu_flags REGEX "^flags.*avx512vl" LIMIT_COUNT 1)
+  if(nine_can_dispatch AND nine_cpu_flags)
+    set(nine_dispatches ON)
+  endif()
+elseif(NINE_DISPATCH)
+  set(nine_dispatches ${nine_can_dispatch})
+endif()
+if(nine_dispatches)
   target_compile_definitions(nine_flags INTERFACE NINE_DISPATCH)
-else()
-  set(nine_dispatches OFF)
 endif()
 
 # What computes, but for the tables that choose and what has loops of its own (head_kernels.cpp, once for each list of kernels).
@@ -50,7 +57,7 @@ function(nine_instruction_set_objects target name isa)
   add_library(${objects} OBJECT ${files})
   target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
   target_link_libraries(${objects} PRIVATE ${libraries})
-  target_compile_options(${objects} PRIVATE ${nine_${isa}_flags})
+  target_compile_options(${objects} PRIVATE ${nine_loop_options} ${nine_${isa}_flags})
   target_compile_definitions(${objects} PRIVATE NINE_ISA=${isa})
   set_target_properties(${objects} PROPERTIES NINE_ISA ${isa})
   set(linked ${CMAKE_CURRENT_BINARY_DIR}/${objects}.o)

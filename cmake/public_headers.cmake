@@ -1,5 +1,5 @@
 # The public headers: what is installed, and what a promise of compatibility can be about. nn/nine.h includes them all, and none includes
-# another header of the project; tests/test_layout.cpp holds both.
+# another header of the project; tests/repository/test_layout.cpp holds both.
 set(nine_public_headers
     core/arena.h
     core/device.h

@@ -1,46 +1,40 @@
-# Quick builds: heavy headers are parsed once (precompiled), and small files of one folder are compiled together (unity).
-# What computes with floating point in its loops (core, cuda, autograd, kernels) is compiled file by file: its machine code, and
-# with it the last bit of a sum, then does not depend on its neighbours.
+# Quick builds (docs/architecture.md has the measurements): two levels of optimization, small files compiled together, the usual headers
+# parsed once.
 option(NINE_UNITY "Compile small files of a folder together; off: each alone, as clang-tidy needs it" ON)
 
-# nine_unity(TARGET BYTES [EXCEPT PATTERN]): compiles TARGET's files in groups, each of one folder and of at most about BYTES of
-# source, but those whose path matches PATTERN.
-function(nine_unity target bytes)
-  if(NOT NINE_UNITY)
-    return()
+# The level of most code: half the time of -O3. GCC makes FMAs of products and sums from -fexpensive-optimizations on, so that inline
+# functions have the digits of -O3. A sanitizer's build has one level, and line numbers for its stacks.
+set(nine_loop_options "")
+if(NINE_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELEASE "-O1 -g1")
+else()
+  set(CMAKE_CXX_FLAGS_RELEASE "-O1")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    string(APPEND CMAKE_CXX_FLAGS_RELEASE " -fexpensive-optimizations")
   endif()
-  cmake_parse_arguments(arg "" EXCEPT "" ${ARGN})
-  get_target_property(files ${target} SOURCES)
-  list(FILTER files INCLUDE REGEX "[.]cpp$")  # not the objects of another target
-  if(arg_EXCEPT)
-    list(FILTER files EXCLUDE REGEX ${arg_EXCEPT})
-  endif()
-  list(SORT files)
-  set(group 0)
-  set(sum 0)
-  set(last "")
-  foreach(file ${files})
-    file(SIZE ${file} size)
-    get_filename_component(folder ${file} DIRECTORY)
-    math(EXPR sum "${sum} + ${size}")
-    if(sum GREATER bytes OR NOT folder STREQUAL last)
-      math(EXPR group "${group} + 1")
-      set(sum ${size})
-      set(last ${folder})
-    endif()
-    get_filename_component(name ${folder} NAME)
-    set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${name}_${group})
-  endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-endfunction()
+  set(nine_loop_options $<$<CONFIG:Release>:-O3>)
+endif()
+# The files with loops of arithmetic or of text: -O3. Each is compiled alone, so that its machine code, and with it the last bit of a sum,
+# does not depend on its neighbours.
+set(nine_loops "/cpu/" "core/(bf16_|crc32c|eigen_tile|gemm|packed_linear)"
+               "kernels/(head_decoder|head_inference|margin_correction|sampled_softmax)"
+               "data/(bpe|lower_case|string_table|text|tokenize_13a|unicode|word_counts)" "apps/report/(pca|tsne)")
+list(JOIN nine_loops "|" nine_loops)
+set(nine_group_bytes 96000)  # of source that is compiled together
 
-# Parsed once for each target: what most files include, and JSON where most files read or write it.
+# What most files include, and JSON, which most files of nn and the programs read or write.
 set(nine_usual_headers <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string>
                        <string_view> <type_traits> <utility> <vector>)
 set(nine_json_headers <filesystem> <fstream> <nlohmann/json.hpp> <sstream> <variant>)
 
-# nine_precompile(TARGET HEADERS...) parses HEADERS once for all files of TARGET; nine_precompile(TARGET REUSE_FROM OTHER) uses OTHER's, which has
-# to be compiled at the same level of optimization (GCC 12 crashes otherwise).
+# nine_alone(FILE OPTIONS...): FILE, relative to the top folder, is compiled alone with OPTIONS added.
+function(nine_alone file)
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/${file} APPEND PROPERTY COMPILE_OPTIONS ${ARGN})
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/${file} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# nine_precompile(TARGET HEADERS...) parses HEADERS once for all files of TARGET. nine_precompile(TARGET REUSE_FROM OTHER) uses those of
+# OTHER, whose level of optimization has to be the same (GCC 12 crashes otherwise).
 function(nine_precompile target)
   if(ARGV1 STREQUAL "REUSE_FROM")
     target_precompile_headers(${target} ${ARGN})
@@ -53,28 +47,59 @@ function(nine_precompile target)
   endif()
 endfunction()
 
-# Code without loops of arithmetic (options, runs, logs, what calls ops): -O1 compiles it in two thirds of the time. Single sums keep their
-# digits: GCC fuses products and sums (FMA) from -fexpensive-optimizations on.
-if(NINE_SANITIZE)
-  set(nine_light_flags "")
-elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(nine_light_flags -O1 -fexpensive-optimizations)
-else()
-  set(nine_light_flags -O1)
-endif()
-function(nine_light_optimization target)
-  target_compile_options(${target} PRIVATE ${nine_light_flags})
+# nine_unity(TARGET FILES...) compiles these files of TARGET in groups of one folder.
+function(nine_unity target)
+  set(group 0)
+  set(sum 0)
+  set(last "")
+  foreach(file ${ARGN})
+    file(SIZE ${file} size)
+    get_filename_component(folder ${file} DIRECTORY)
+    math(EXPR sum "${sum} + ${size}")
+    if(sum GREATER nine_group_bytes OR NOT folder STREQUAL last)
+      math(EXPR group "${group} + 1")
+      set(sum ${size})
+      set(last ${folder})
+    endif()
+    get_filename_component(name ${folder} NAME)
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${name}_${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${NINE_UNITY} UNITY_BUILD_MODE GROUP)
 endfunction()
-# nine_light_files(TARGET FILES...) compiles these files of TARGET so, as the object library TARGET_light.
-function(nine_light_files target)
-  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
-  get_target_property(others ${target} SOURCES)
-  list(REMOVE_ITEM others ${files})
-  set_target_properties(${target} PROPERTIES SOURCES "${others}")
-  add_library(${target}_light OBJECT ${files})
-  get_target_property(libraries ${target} LINK_LIBRARIES)
-  target_link_libraries(${target}_light PRIVATE ${libraries})
-  target_include_directories(${target}_light PRIVATE ${PROJECT_SOURCE_DIR})
-  nine_light_optimization(${target}_light)
-  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_light>)
+
+# nine_quick(TARGET), after all that is said of TARGET, whose files are whole paths: its loops become a target of their own, the other
+# files are compiled in groups, and both have the usual headers parsed once.
+function(nine_quick target)
+  get_target_property(files ${target} SOURCES)
+  list(SORT files)
+  set(loops ${files})
+  list(FILTER loops INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/.*(${nine_loops}).*[.]cpp$")
+  set(others ${files})
+  list(FILTER others INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/.*[.]cpp$")  # not generated, nor the objects of another target
+  list(FILTER others EXCLUDE REGEX "^${PROJECT_BINARY_DIR}/")
+  list(REMOVE_ITEM others ${loops})
+  nine_unity(${target} ${others})
+  nine_precompile(${target} REUSE_FROM nine_headers)
+  if(loops)
+    list(REMOVE_ITEM files ${loops})
+    set_target_properties(${target} PROPERTIES SOURCES "${files}")
+    get_target_property(libraries ${target} LINK_LIBRARIES)
+    add_library(${target}_loops OBJECT ${loops})
+    target_link_libraries(${target}_loops PRIVATE ${libraries})
+    target_include_directories(${target}_loops PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+    target_compile_options(${target}_loops PRIVATE ${nine_loop_options})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_loops>)
+    nine_precompile(${target}_loops REUSE_FROM nine_loop_headers)
+  endif()
+endfunction()
+
+# The precompiled headers of the two levels.
+function(nine_add_headers)
+  foreach(level headers loop_headers)
+    add_library(nine_${level} OBJECT ${PROJECT_SOURCE_DIR}/cmake/headers.cpp)
+    target_link_libraries(nine_${level} PRIVATE nlohmann_json::nlohmann_json nine_flags)
+  endforeach()
+  nine_precompile(nine_headers ${nine_usual_headers} ${nine_json_headers})
+  target_compile_options(nine_loop_headers PRIVATE ${nine_loop_options})
+  nine_precompile(nine_loop_headers ${nine_usual_headers})
 endfunction()

@@ -71,6 +71,12 @@ template <class... Parts>
   throw Error(concat(parts...));
 }
 
+/// Throws UsageError with the joined text.
+template <class... Parts>
+[[noreturn]] void fail_usage(const Parts&... parts) {
+  throw UsageError(concat(parts...));
+}
+
 /// Throws Error with the joined text unless `ok`. The text is made only when it is needed.
 template <class... Parts>
 void require(bool ok, const Parts&... parts) {

@@ -11,6 +11,11 @@
 
 namespace nine::profile {
 
+/// Seconds of a clock that only goes forward, from an arbitrary beginning.
+inline double clock_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 /// The clock of a device that works on while the host goes ahead: there the host's clock would only
 /// see how long it takes to submit an op. A mark is a place in the device's work.
 class DeviceClock {

@@ -1,6 +1,7 @@
 #include "data/ppmi.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>

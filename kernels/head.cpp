@@ -36,11 +36,6 @@ constexpr HeadPreset kTuned[] = {{"lin", "lin"},
 
 constexpr int64_t kMaxComponents = 1024;
 
-template <class... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
-  throw UsageError(concat(parts...));
-}
-
 // Calls f with the struct of a kind.
 template <class F>
 void with_kernel(ScoreKind kind, F&& f) {
@@ -70,9 +65,9 @@ double parameter_value(const ParameterInfo& info, std::string_view text, const s
   }
   double value = 0;
   const bool number = read_number(text, value);
-  if (words.empty() && !number) refuse(where, " is not a number: '", text, "'");
+  if (words.empty() && !number) fail_usage(where, " is not a number: '", text, "'");
   if (!words.empty() && !(number && info.numbers_too && value > 0))
-    refuse(where, " is '", text, "', which must be ", words.size() > 1 ? "one of " : "",
+    fail_usage(where, " is '", text, "', which must be ", words.size() > 1 ? "one of " : "",
            joined(words), info.numbers_too ? " or a number > 0" : "", did_you_mean(text, words));
   return value;
 }
@@ -83,8 +78,8 @@ size_t parameter_index(const KernelInfo& kernel, std::string_view name) {
     if (name == p.name) return names.size();
     names.emplace_back(p.name);
   }
-  if (names.empty()) refuse(kernel.name, " has no parameters, not '", name, "'");
-  refuse(kernel.name, " has no parameter '", name, "', only ", joined(names),
+  if (names.empty()) fail_usage(kernel.name, " has no parameters, not '", name, "'");
+  fail_usage(kernel.name, " has no parameter '", name, "', only ", joined(names),
          did_you_mean(name, names));
 }
 
@@ -93,19 +88,19 @@ KernelInfo kernel_named(std::string_view name) {
     if (name == k.name) return k;
   for (const HeadPreset& p : kPresets)
     if (name == p.name)
-      refuse("'", name, "' is a mixture itself (", p.text, ") and cannot be a component");
+      fail_usage("'", name, "' is a mixture itself (", p.text, ") and cannot be a component");
   std::vector<std::string> known = kernel_names();
   const std::string kernels = joined(known) + ", expr:{FORMULA}";
   known.emplace_back("expr");
   for (const HeadPreset& p : kPresets) known.emplace_back(p.name);
   const std::string near = did_you_mean(name, known);
-  refuse("no kernel is called '", name, "'", near.empty() ? "." : near, " Kernels: ", kernels);
+  fail_usage("no kernel is called '", name, "'", near.empty() ? "." : near, " Kernels: ", kernels);
 }
 
 const char* tuned_text(std::string_view name) {
   for (const HeadPreset& t : kTuned)
     if (name == t.name) return t.text;
-  refuse("nothing is recorded for ", name,
+  fail_usage("nothing is recorded for ", name,
          "@tuned yet (docs/heads.md): leave out @tuned, or name the parameters");
 }
 
@@ -130,11 +125,11 @@ void read_parameter(const KernelInfo& kernel, const HeadField& field, Score& sco
     return;
   }
   if (info.learnable == Learnable::no)
-    refuse(where, " cannot be learned (", info.meaning, "): give it a value");
+    fail_usage(where, " cannot be learned (", info.meaning, "): give it a value");
   if (!field.value.empty() && !read_number(field.value, value))
-    refuse(where, " starts at '", field.value, "', which is not a number");
+    fail_usage(where, " starts at '", field.value, "', which is not a number");
   if (field.value.empty() && info.words != nullptr && value == 0)
-    refuse(where, " is learned, but from which number on? It is ", info.words[0],
+    fail_usage(where, " is learned, but from which number on? It is ", info.words[0],
            " if nothing is said; write ", field.name, "=learn:START, such as ", field.name,
            "=learn:1");
   learn_number(score, static_cast<int>(k), field, info.learnable == Learnable::positive, where);
@@ -148,7 +143,7 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
   const bool tuned = name.ends_with(kSuffix);
   if (tuned) name.remove_suffix(kSuffix.size());
   if (tuned && is_formula(name))
-    refuse("nothing is recorded for a formula: write expr:{...} without @tuned");
+    fail_usage("nothing is recorded for a formula: write expr:{...} without @tuned");
   const KernelInfo kernel = kernel_named(name);
   Score score;
   scores::for_each_kernel([&]<class K>() {
@@ -166,7 +161,7 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
       read_parameter(kernel, field, score);
     }
   const std::string wrong = check_score(score, -1);
-  if (!wrong.empty()) refuse("component '", text, "' of the head: ", wrong);
+  if (!wrong.empty()) fail_usage("component '", text, "' of the head: ", wrong);
   return score;
 }
 
@@ -178,10 +173,10 @@ void parse_item(std::string_view text, const HeadDefaults& defaults,
   if (star != std::string_view::npos) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + star, count);
     if (error != std::errc() || end != text.data() + star || count < 1 || count > kMaxComponents)
-      refuse("the count in '", text, "' must be an integer from 1 to ", kMaxComponents);
+      fail_usage("the count in '", text, "' must be an integer from 1 to ", kMaxComponents);
     text.remove_prefix(star + 1);
   }
-  if (text.empty()) refuse("a component is empty; write mix:lin,log or mix:3*lin,log:p=1");
+  if (text.empty()) fail_usage("a component is empty; write mix:lin,log or mix:3*lin,log:p=1");
   components.insert(components.end(), static_cast<size_t>(count), parse_component(text, defaults));
 }
 
@@ -197,7 +192,7 @@ bool parses(const std::string& text, const HeadDefaults& defaults) {
 bool has_contexts(const HeadDefaults& defaults, bool mixture) {
   if (defaults.head_context.empty()) return mixture;
   if (defaults.head_context != "none" && defaults.head_context != "tanh")
-    refuse("head context is '", defaults.head_context, "', which must be none or tanh",
+    fail_usage("head context is '", defaults.head_context, "', which must be none or tanh",
            did_you_mean(defaults.head_context, {"none", "tanh"}));
   return defaults.head_context == "tanh";
 }
@@ -211,7 +206,7 @@ std::string_view mixture_text(std::string_view text) {
     if (rest.empty()) text = p.text;
     if (rest == "@tuned") text = tuned_text(p.name);
     if (rest.starts_with(':'))
-      refuse("the preset ", p.name, " takes no parameters; write out ", p.text);
+      fail_usage("the preset ", p.name, " takes no parameters; write out ", p.text);
   }
   return text.starts_with(kMix) ? text.substr(kMix.size()) : std::string_view{};
 }
@@ -293,7 +288,7 @@ std::string HeadSpec::check(int64_t d) const {
 }
 
 HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
-  if (text.empty()) refuse("the head is empty; the plain softmax layer is lin");
+  if (text.empty()) fail_usage("the head is empty; the plain softmax layer is lin");
   HeadSpec head{.components = {}, .mixture = false, .contexts = false, .untied = defaults.untied};
   const std::string_view mixture = mixture_text(text);
   head.mixture = mixture.data() != nullptr;
@@ -302,15 +297,15 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
     for (const std::string_view item : split_head(mixture, ','))
       parse_item(item, defaults, head.components);
     if (head.size() > kMaxComponents)
-      refuse("the head has ", head.size(), " components, more than ", kMaxComponents);
+      fail_usage("the head has ", head.size(), " components, more than ", kMaxComponents);
     return head;
   }
   if (find_outside_braces(text, ",*") != std::string_view::npos)
-    refuse("'", text, "' has several components, which are a mixture; write ",
+    fail_usage("'", text, "' has several components, which are a mixture; write ",
            parses(concat("mix:", text), defaults)
                ? concat("mix:", text)
                : "mix:lin,log or mix:3*lin,log:p=1 (a preset stands alone)");
-  if (text == "mix") refuse("mix names no components; write mix:lin,log");
+  if (text == "mix") fail_usage("mix names no components; write mix:lin,log");
   head.components.push_back(parse_component(text, defaults));
   return head;
 }

@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::string_view kLearn = "learn", kLearnPositive = "learn+";
 
-template <class... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
-  throw UsageError(concat(parts...));
-}
-
 }  // namespace
 
 size_t find_outside_braces(std::string_view text, std::string_view characters) {
@@ -44,11 +39,11 @@ std::vector<HeadField> head_fields(std::string_view component, size_t first) {
   for (size_t f = first; f < texts.size(); ++f) {
     const size_t equals = texts[f].find('=');
     if (equals == std::string_view::npos)
-      refuse("'", texts[f], "' in '", component, "' must be PARAMETER=VALUE");
+      fail_usage("'", texts[f], "' in '", component, "' must be PARAMETER=VALUE");
     HeadField field{.name = texts[f].substr(0, equals), .value = texts[f].substr(equals + 1)};
     if (std::any_of(fields.begin(), fields.end(),
                     [&](const HeadField& other) { return other.name == field.name; }))
-      refuse("'", component, "' names ", field.name, " twice");
+      fail_usage("'", component, "' names ", field.name, " twice");
     if (field.value == kLearn || field.value == kLearnPositive) {
       field.learned = true;
       field.plus = field.value == kLearnPositive;
@@ -56,7 +51,7 @@ std::vector<HeadField> head_fields(std::string_view component, size_t first) {
       if (f + 1 < texts.size() && texts[f + 1].find('=') == std::string_view::npos) {
         field.value = texts[++f];
         if (field.value.empty())
-          refuse("'", component, "' has an empty field: write ", texts[f - 1], ":START, or ",
+          fail_usage("'", component, "' has an empty field: write ", texts[f - 1], ":START, or ",
                  texts[f - 1], " alone to start at the default");
       }
     }
@@ -69,7 +64,7 @@ void learn_number(Score& score, int i, const HeadField& field, bool must_be_posi
                   const std::string& what) {
   const bool positive = field.plus || must_be_positive;
   if (positive && !(score.number(i) > 0))
-    refuse(what, " is kept positive, so it must start at a number > 0, not at ", score.number(i));
+    fail_usage(what, " is kept positive, so it must start at a number > 0, not at ", score.number(i));
   score.learned = static_cast<uint16_t>(score.learned | 1 << i);
   if (positive) score.positive = static_cast<uint16_t>(score.positive | 1 << i);
 }
@@ -77,8 +72,8 @@ void learn_number(Score& score, int i, const HeadField& field, bool must_be_posi
 void read_scale(const HeadField& field, const std::string& kernel, Score& score) {
   if (!field.value.empty() || !field.learned) {
     if (!read_number(field.value, score.scale))
-      refuse(kernel, "'s scale is not a number: '", field.value, "'");
-    if (!(score.scale > 0)) refuse(kernel, "'s scale is ", score.scale, ", but must be > 0");
+      fail_usage(kernel, "'s scale is not a number: '", field.value, "'");
+    if (!(score.scale > 0)) fail_usage(kernel, "'s scale is ", score.scale, ", but must be > 0");
   }
   if (field.learned) learn_number(score, kScaleNumber, field, true, concat(kernel, "'s scale"));
 }

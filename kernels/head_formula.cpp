@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::string_view kExpr = "expr";
 
-template <class... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
-  throw UsageError(concat(parts...));
-}
-
 std::string listed(std::span<const std::string> names) {
   std::string text;
   for (const std::string& n : names) text += (text.empty() ? "" : ", ") + n;
@@ -35,15 +30,15 @@ std::vector<std::string> variables() {
 // The text between the braces of a component's second field.
 std::string_view formula_of(std::string_view component, std::span<const std::string_view> fields) {
   if (fields.size() < 2)
-    refuse(
+    fail_usage(
         "expr needs a formula in braces, such as expr:{-log(1+q)} or expr:{b*exp(-g*q)}:b=3:g=1");
   const std::string_view field = fields[1];
   if (!field.starts_with('{'))
-    refuse("the formula of '", component, "' must stand in braces: expr:{-q}, not expr:", field);
+    fail_usage("the formula of '", component, "' must stand in braces: expr:{-q}, not expr:", field);
   const size_t end = field.find('}');
-  if (end == std::string_view::npos) refuse("the { in '", component, "' has no }");
+  if (end == std::string_view::npos) fail_usage("the { in '", component, "' has no }");
   if (end + 1 != field.size())
-    refuse("behind the } of '", component, "' comes '", field.substr(end + 1),
+    fail_usage("behind the } of '", component, "' comes '", field.substr(end + 1),
            "'; parameters follow a colon: expr:{-q^p}:p=2");
   return field.substr(1, end - 1);
 }
@@ -66,14 +61,14 @@ Score parse_formula(std::string_view component) {
     }
     const auto found = std::find(names.begin(), names.end(), field.name);
     if (found == names.end())
-      refuse("the formula of '", component, "' has no parameter '", field.name, "'",
+      fail_usage("the formula of '", component, "' has no parameter '", field.name, "'",
              names.empty() ? "" : ", only ", listed(names), did_you_mean(field.name, names));
     const auto k = static_cast<size_t>(found - names.begin());
     if (field.learned && field.value.empty())
-      refuse("expr's ", field.name, " is learned, but from where on? Write ", field.name,
+      fail_usage("expr's ", field.name, " is learned, but from where on? Write ", field.name,
              "=learn:START, such as ", field.name, "=learn:1");
     if (!read_number(field.value, score.parameters[k]))
-      refuse("expr's ", field.name, " is not a number: '", field.value, "'");
+      fail_usage("expr's ", field.name, " is not a number: '", field.value, "'");
     if (field.learned)
       learn_number(score, static_cast<int>(k), field, false, concat("expr's ", field.name));
     given[k] = true;
@@ -81,7 +76,7 @@ Score parse_formula(std::string_view component) {
   std::vector<double> fixed(names.size(), std::nan(""));
   for (size_t k = 0; k < names.size(); ++k) {
     if (!given[k])
-      refuse("the parameter ", names[k], " of expr:{", text,
+      fail_usage("the parameter ", names[k], " of expr:{", text,
              "} has no value: give it one behind the formula, :", names[k],
              "=1; the variables are z, q, ww, hh, c and d", did_you_mean(names[k], variables()));
     if (!score.learns(static_cast<int>(k))) fixed[k] = score.parameters[k];

@@ -4,20 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "apps/cli/number_format.h"
 #include "core/error.h"
+#include "core/profile.h"
 
 namespace nine::app {
 namespace {
 
 constexpr double kRateWindow = 15;  // seconds
 constexpr const char* kEraseLine = "\r\033[K";
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 size_t terminal_width(std::FILE* out) {
   winsize size{};
@@ -64,7 +60,7 @@ Progress::Progress(std::string title, std::string unit, ProgressSettings setting
       unit_(std::move(unit)),
       settings_(std::move(settings)),
       live_(isatty(fileno(settings_.out)) == 1) {
-  if (!settings_.clock) settings_.clock = steady_seconds;
+  if (!settings_.clock) settings_.clock = profile::clock_seconds;
 }
 
 Progress::~Progress() {

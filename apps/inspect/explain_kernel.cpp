@@ -22,7 +22,6 @@ std::string softmax_formula(const Numbers& scores, const std::string& symbol) {
 
 namespace {
 
-constexpr int64_t kWords = 3;
 
 // Vectors for an example. Those for ball=clip are shorter, so that two words lie inside of the ball
 // and one on its rim.
@@ -30,7 +29,7 @@ struct KernelExample {
   Tensor h, w;
 
   KernelExample(const Score& score, const ShortNumbers& numbers)
-      : h(numbers({1, example_size(score)}, 0)), w(numbers({kWords, example_size(score)}, 2)) {
+      : h(numbers({1, example_size(score)}, 0)), w(numbers({kExampleWords, example_size(score)}, 2)) {
     if (!needs_short_vectors({.components = {score}})) return;
     for (const Tensor& t : {h, w})
       for (int64_t k = 0; k < t.elements(); ++k) t.data<double>()[k] *= 0.5;
@@ -73,7 +72,7 @@ void learned_lines(WorkedExample& example, const LearnedNumber& number,
                    const std::string& component, const Tensor& grad) {
   const std::string symbol = concat("dL/d", number.name, component);
   std::string all;
-  for (int64_t v = 1; v <= kWords; ++v)
+  for (int64_t v = 1; v <= kExampleWords; ++v)
     all += concat(v > 1 ? " + " : "", "dL/dS", component, '[', v, "]*dS", component, '_', v, "/d",
                   number.name);
   example.step(symbol, all, concat("chain rule; ", number.name, " is in all scores: sum rule"));
@@ -99,7 +98,7 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   if (score.kind == ScoreKind::expr) example.heading(derivation_text(score));
   example.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
   example.given("h", vectors.h);
-  for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(vectors.w, v));
+  for (int64_t v = 0; v < kExampleWords; ++v) example.given(concat("w_", v + 1), row(vectors.w, v));
 
   Arena pool("kernel_inspect");
   Tape tape(pool);
@@ -128,7 +127,7 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
                "L = ln sum exp S - S_1: ln x has the slope 1/x, exp is its own, so p");
   kernel_lines(example, score, {}, vectors.w, vectors.h.to_vector(), KernelPart::backward);
   std::string all;
-  for (int64_t v = 1; v <= kWords; ++v) {
+  for (int64_t v = 1; v <= kExampleWords; ++v) {
     example.step(concat("dL/dw_", v), concat("dL/dS[", v, "]*dS_", v, "/dw_", v), "chain rule");
     example.agree(concat("dL/dw_", v), row(words.grad(), v - 1));
     all += concat(v > 1 ? " + " : "", "dL/dS[", v, "]*dS_", v, "/dh");

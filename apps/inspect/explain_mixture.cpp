@@ -12,7 +12,6 @@
 namespace nine::app {
 namespace {
 
-constexpr int64_t kWords = 3;
 
 // "[x_1, x_2]" of the texts of 1 to n; joined otherwise.
 template <class F>
@@ -33,13 +32,13 @@ class MixtureExample {
       : head_(head),
         d_(example_size(head)),
         h_(numbers({1, d_}, 0)),
-        w_(numbers({kWords, d_}, static_cast<size_t>(d_))),
-        m_(numbers({head.size(), d_}, static_cast<size_t>((1 + kWords) * d_))) {
+        w_(numbers({kExampleWords, d_}, static_cast<size_t>(d_))),
+        m_(numbers({head.size(), d_}, static_cast<size_t>((1 + kExampleWords) * d_))) {
     if (needs_short_vectors(head))
       for (const Tensor& t : {h_, w_})
         for (int64_t k = 0; k < t.elements(); ++k) t.data<double>()[k] *= 0.5;
     if (head.contexts)
-      c_ = numbers({head.size() * d_, d_}, static_cast<size_t>((1 + kWords + head.size()) * d_));
+      c_ = numbers({head.size() * d_, d_}, static_cast<size_t>((1 + kExampleWords + head.size()) * d_));
     context_ = tape_.leaf(h_);
     weights_.w = {tape_.leaf(w_)};
     weights_.prior = tape_.leaf(m_);
@@ -88,7 +87,7 @@ class MixtureExample {
                            head_.contexts ? " and the columns of each component's C" : "",
                            "; the text goes on with word 1"));
     example.given("h", h_);
-    for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(w_, v));
+    for (int64_t v = 0; v < kExampleWords; ++v) example.given(concat("w_", v + 1), row(w_, v));
     for (int64_t k = 0; k < size(); ++k) example.given(concat("m_", k + 1), row(m_, k));
     if (!head_.contexts) return;
     for (int64_t k = 0; k < size(); ++k)
@@ -111,10 +110,10 @@ class MixtureExample {
       }
       const std::string sub = concat('_', k), s = "S" + sub;
       kernel_lines(example, score(k), names(k, 0), w_, example.at(context(k)), KernelPart::forward);
-      example.step(s, list(kWords, [&](int64_t v) { return concat(s, '_', v); }),
+      example.step(s, list(kExampleWords, [&](int64_t v) { return concat(s, '_', v); }),
                    concat("the scores of component ", k, ", ", to_text(score(k))));
       const Numbers all = scores.to_vector();
-      example.agree(s, {all.begin() + (k - 1) * kWords, all.begin() + k * kWords});
+      example.agree(s, {all.begin() + (k - 1) * kExampleWords, all.begin() + k * kExampleWords});
       example.step("p" + sub, softmax_formula(example.at(s), s), "the softmax");
     }
     example.step("p",
@@ -140,7 +139,7 @@ class MixtureExample {
     for (int64_t k = 1; k <= size(); ++k)
       kernel_lines(example, score(k), names(k, 0), w_, example.at(context(k)),
                    KernelPart::backward);
-    for (int64_t v = 1; v <= kWords; ++v) {
+    for (int64_t v = 1; v <= kExampleWords; ++v) {
       example.step(concat("dL/dw_", v),
                    joined(size(), " + ",
                           [&](int64_t k) {
@@ -153,7 +152,7 @@ class MixtureExample {
 
   // What the scores of component k give to the context that it scores.
   std::string from_scores(int64_t k) const {
-    return joined(kWords, " + ", [&](int64_t v) {
+    return joined(kExampleWords, " + ", [&](int64_t v) {
       return concat("dL/dS_", k, '[', v, "]*dS_", k, '_', v, "/d", context(k));
     });
   }

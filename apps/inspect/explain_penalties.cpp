@@ -10,7 +10,6 @@
 namespace nine::app {
 namespace {
 
-constexpr int64_t kWords = 3;
 
 Var mixture_loss(const HeadSpec& head, std::span<const Var> x, const Tensor& target,
                  const HeadLoss& loss = {}) {
@@ -23,7 +22,7 @@ Var mixture_loss(const HeadSpec& head, std::span<const Var> x, const Tensor& tar
 
 WorkedExample explain_prior_penalty(const ShortNumbers& numbers) {
   const HeadSpec head = parse_head("mix:2*lin", {.head_context = "none"});
-  const Tensor h = numbers({2, 2}, 0), w = numbers({kWords, 2}, 4), m = numbers({2, 2}, 8),
+  const Tensor h = numbers({2, 2}, 0), w = numbers({kExampleWords, 2}, 4), m = numbers({2, 2}, 8),
                target = Tensor::from<int32_t>({0, 1}, {2});
   constexpr double kStrength = 0.5;
   WorkedExample example(
@@ -97,13 +96,13 @@ WorkedExample explain_prior_penalty(const ShortNumbers& numbers) {
 }
 
 WorkedExample explain_norm_penalty(const ShortNumbers& numbers) {
-  const Tensor w = numbers({kWords, 2}, 2);
+  const Tensor w = numbers({kExampleWords, 2}, 2);
   WorkedExample example(
       numbers,
       "weight_norm_reg: a penalty that holds the word vectors' lengths near nu; here rho = 0.1, nu "
       "= 1");
   example.heading("Three word vectors");
-  for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(w, v));
+  for (int64_t v = 0; v < kExampleWords; ++v) example.given(concat("w_", v + 1), row(w, v));
   example.given("rho", {0.1});
   example.given("nu", {1});
   example.heading("Forward");
@@ -126,7 +125,7 @@ WorkedExample explain_norm_penalty(const ShortNumbers& numbers) {
     const Var y = norm_penalty(x, {.kind = kind, .strength = 0.1, .norm = 1});
     example.agree(root ? "R_root" : "R_squared", y.value());
     tape.backward(y);
-    for (int64_t v = 1; v <= kWords; ++v) {
+    for (int64_t v = 1; v <= kExampleWords; ++v) {
       const std::string symbol = concat(root ? "dR_root/dw_" : "dR_squared/dw_", v);
       const bool none = example.at("n")[static_cast<size_t>(v - 1)] == 0;
       example.step(
@@ -147,7 +146,7 @@ WorkedExample explain_norm_penalty(const ShortNumbers& numbers) {
 }
 
 WorkedExample explain_label_smoothing(const ShortNumbers& numbers) {
-  const Tensor h = numbers({1, 2}, 0), w = numbers({kWords, 2}, 2),
+  const Tensor h = numbers({1, 2}, 0), w = numbers({kExampleWords, 2}, 2),
                target = Tensor::from<int32_t>({0}, {1});
   const HeadSpec head = parse_head("lin");
   WorkedExample example(
@@ -156,7 +155,7 @@ WorkedExample explain_label_smoothing(const ShortNumbers& numbers) {
       "probability; epsilon = 0.1, head lin");
   example.heading("One context, three words; the text goes on with word 1");
   example.given("h", h);
-  for (int64_t v = 0; v < kWords; ++v) example.given(concat("w_", v + 1), row(w, v));
+  for (int64_t v = 0; v < kExampleWords; ++v) example.given(concat("w_", v + 1), row(w, v));
   example.given("epsilon", {0.1});
   example.heading("Forward");
   example.step("S", "[w_1.h, w_2.h, w_3.h]", "lin");
@@ -185,7 +184,7 @@ WorkedExample explain_label_smoothing(const ShortNumbers& numbers) {
     example.agree(loss, out.value());
     tape.backward(out);
     std::string by_h;
-    for (int64_t v = 1; v <= kWords; ++v) {
+    for (int64_t v = 1; v <= kExampleWords; ++v) {
       const std::string symbol = concat("dL_", name, "/dw_", v);
       example.step(symbol, concat(by_s, "[", v, "]*h"), "chain rule: w.h has the slope h");
       example.agree(symbol, row(words.grad(), v - 1));

@@ -15,25 +15,20 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-template <class... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
-  throw UsageError(concat(parts...));
-}
-
 // Calls f; an error becomes a UsageError that begins with the field's name.
 template <class F>
 auto named(const std::string& field, F&& f) {
   try {
     return f();
   } catch (const Error& e) {
-    refuse(field, ": ", e.what());
+    fail_usage(field, ": ", e.what());
   }
 }
 
 void refuse_unknown_keys(const Json& object, const std::string& prefix, const Names& known) {
   for (const auto& [key, value] : object.items())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      refuse(prefix, key, ": no such field", did_you_mean(key, known, prefix));
+      fail_usage(prefix, key, ": no such field", did_you_mean(key, known, prefix));
 }
 
 // options.KEY as the text that the command line would have; nothing when it is not there.
@@ -43,7 +38,7 @@ std::optional<std::string> option_text(const Json& options, const std::string& k
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_number()) return concat(value.get<double>());
-  refuse("options.", key, ": must be a string, a number or a boolean");
+  fail_usage("options.", key, ": must be a string, a number or a boolean");
 }
 
 // Whether a setting differs from its default.
@@ -54,20 +49,20 @@ bool is_given(const HeadSetting& setting, const HeadSettings& settings) {
 
 void read_options(const Json& in, InspectInput& out) {
   const Json options = in.value("options", Json::object());
-  if (!options.is_object()) refuse("options: must be an object");
+  if (!options.is_object()) fail_usage("options: must be an object");
   if (!in.contains("head") || !in["head"].is_string())
-    refuse("head: must be a string such as \"lin\" or \"mix:3*lin,log\"");
+    fail_usage("head: must be a string such as \"lin\" or \"mix:3*lin,log\"");
   HeadSettings settings{.head = in["head"].get<std::string>()};
   Names known{"matmul_precision"};
   if (const auto text = option_text(options, "matmul_precision"))
     named("options.matmul_precision",
           [&] { out.precision = enum_from_text<MatmulPrecision>(*text); });
   if (out.precision != MatmulPrecision::highest && out.dtype != DType::float32)
-    refuse("options.matmul_precision: is of float32; add \"dtype\": \"float32\"");
+    fail_usage("options.matmul_precision: is of float32; add \"dtype\": \"float32\"");
   for (const HeadSetting& setting : head_settings()) {
     const std::string_view name = setting.name;
     if (name == "sampled_softmax" && options.contains(setting.name))
-      refuse("options.sampled_softmax: here the softmax is over all words; leave it out");
+      fail_usage("options.sampled_softmax: here the softmax is over all words; leave it out");
     if (name == "head" || name == "sampled_softmax") continue;
     known.emplace_back(setting.name);
     if (const auto text = option_text(options, setting.name))
@@ -78,7 +73,7 @@ void read_options(const Json& in, InspectInput& out) {
   for (const HeadSetting& setting : head_settings())
     if (setting.has_effect != nullptr && is_given(setting, settings) &&
         !setting.has_effect(settings))
-      refuse("options.", setting.name, ": has no effect here: it needs ", setting.needs);
+      fail_usage("options.", setting.name, ": has no effect here: it needs ", setting.needs);
   out.head = named("options", [&] { return settings.head_config(); });
 }
 
@@ -86,17 +81,17 @@ void read_options(const Json& in, InspectInput& out) {
 // element in errors.
 void flatten(const Json& value, size_t level, const std::string& where, InspectArray& a) {
   if (level == a.shape.size()) {
-    if (!value.is_number()) refuse(where, ": must be a number");
+    if (!value.is_number()) fail_usage(where, ": must be a number");
     a.values.push_back(value.get<double>());
     return;
   }
   if (!value.is_array() || value.empty())
-    refuse(where, ": must be an array of ", level + 1 == a.shape.size() ? "numbers" : "arrays",
+    fail_usage(where, ": must be an array of ", level + 1 == a.shape.size() ? "numbers" : "arrays",
            ", not empty");
   const auto count = static_cast<int64_t>(value.size());
   if (a.shape[level] < 0) a.shape[level] = count;
   if (count != a.shape[level])
-    refuse(where, ": has ", count, " elements, and ", a.shape[level], " are needed");
+    fail_usage(where, ": has ", count, " elements, and ", a.shape[level], " are needed");
   for (size_t i = 0; i < value.size(); ++i)
     flatten(value[i], level + 1, concat(where, "[", i, "]"), a);
 }
@@ -105,7 +100,7 @@ void flatten(const Json& value, size_t level, const std::string& where, InspectA
 InspectArray read_array(const Json& in, const char* name, std::vector<int64_t> shape,
                         const char* form) {
   InspectArray a{name, std::move(shape), {}};
-  if (!in.contains(name)) refuse(name, ": is missing; it must be ", form);
+  if (!in.contains(name)) fail_usage(name, ": is missing; it must be ", form);
   named(concat(name, " (", form, ")"), [&] { flatten(in[name], 0, name, a); });
   return a;
 }
@@ -116,12 +111,12 @@ void read_targets(const Json& in, InspectInput& out) {
   for (size_t n = 0; n < targets.values.size(); ++n) {
     const double y = targets.values[n];
     if (y != std::floor(y) || y < -1 || y >= static_cast<double>(out.words))
-      refuse("targets[", n, "]: ", y, " is no word from 0 to ", out.words - 1,
+      fail_usage("targets[", n, "]: ", y, " is no word from 0 to ", out.words - 1,
              " (nor -1, a row that counts nothing)");
     out.targets.push_back(static_cast<int32_t>(y));
     counting += y >= 0;
   }
-  if (counting == 0) refuse("targets: no row counts");
+  if (counting == 0) fail_usage("targets: no row counts");
   if (out.head.loss.smoothing.epsilon > 0)
     named("options.smoothing", [&] { return out.head.loss.smoothing.spread(out.words); });
 }
@@ -144,12 +139,12 @@ void read_arrays(const Json& in, InspectInput& out) {
   a[InspectInput::kM].name = "M";
   if (head.mixture) a[InspectInput::kM] = read_array(in, "M", {out.size, size}, "d x K");
   if (!head.mixture && in.contains("M"))
-    refuse("M: a single kernel has no prior; leave it out, or write head as mix:...");
+    fail_usage("M: a single kernel has no prior; leave it out, or write head as mix:...");
   a[InspectInput::kC].name = "C";
   if (head.contexts)
     a[InspectInput::kC] = read_array(in, "C", {size, out.size, out.size}, "K x d x d");
   if (!head.contexts && in.contains("C"))
-    refuse("C: with head_context none there are no contexts; leave it out");
+    fail_usage("C: with head_context none there are no contexts; leave it out");
   InspectArray& numbers = a[InspectInput::kScores];
   numbers.name = "scores";
   for (const LearnedNumber& n : learned_numbers(head)) numbers.values.push_back(n.start);
@@ -157,35 +152,35 @@ void read_arrays(const Json& in, InspectInput& out) {
   if (in.contains("counts")) {
     const InspectArray counts = read_array(in, "counts", {out.words}, "V");
     if (*std::min_element(counts.values.begin(), counts.values.end()) < 0)
-      refuse("counts: must not be below 0");
+      fail_usage("counts: must not be below 0");
     out.counts = counts.values;
   }
   if (out.head.word_norm.needs_counts() && out.counts.empty())
-    refuse("counts: is missing; word norm ", to_text(out.head.word_norm),
+    fail_usage("counts: is missing; word norm ", to_text(out.head.word_norm),
            " follows the words' counts, V numbers");
   const std::string misfit = head.check(out.size);
-  if (!misfit.empty()) refuse("head: ", misfit);
+  if (!misfit.empty()) fail_usage("head: ", misfit);
 }
 
 }  // namespace
 
 InspectInput read_inspect_input(const Json& in) {
-  if (!in.is_object()) refuse("the input must be a JSON object");
+  if (!in.is_object()) fail_usage("the input must be a JSON object");
   refuse_unknown_keys(in, "",
                       {"head", "options", "dtype", "device", "H", "W", "b", "M", "C", "targets",
                        "counts", "check"});
   const auto text = [&](const char* key, const char* fallback) {
-    if (in.contains(key) && !in[key].is_string()) refuse(key, ": must be a string");
+    if (in.contains(key) && !in[key].is_string()) fail_usage(key, ": must be a string");
     return in.value(key, fallback);
   };
   InspectInput out;
   const std::string dtype = text("dtype", "float64"), check = text("check", "sample");
   if (dtype != "float32" && dtype != "float64")
-    refuse("dtype: must be float64 or float32, not '", dtype, "'");
+    fail_usage("dtype: must be float64 or float32, not '", dtype, "'");
   out.dtype = dtype_from_text(dtype);
   out.device = named("device", [&] { return device_from_text(text("device", "cpu")); });
   if (check != "sample" && check != "all")
-    refuse("check: must be \"all\" or left out, not '", check, "'");
+    fail_usage("check: must be \"all\" or left out, not '", check, "'");
   out.check_all = check == "all";
   read_options(in, out);
   read_arrays(in, out);

@@ -11,14 +11,14 @@
 namespace nine::app {
 namespace {
 
-constexpr double kNothing = 1e-15;  // what rounding leaves of 0
+constexpr double kZeroBelow = 1e-15;  // what rounding leaves of 0
 
 std::string number_text(double x) {
   std::array<char, 32> text{};
   const double size = std::abs(x);
   std::snprintf(text.data(), text.size(),
-                size > kNothing && (size < 1e-3 || size >= 1e6) ? "%11.3e" : "%11.5f",
-                size > kNothing ? x : 0.0);
+                size > kZeroBelow && (size < 1e-3 || size >= 1e6) ? "%11.3e" : "%11.5f",
+                size > kZeroBelow ? x : 0.0);
   return text.data();
 }
 

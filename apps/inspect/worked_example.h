@@ -13,6 +13,9 @@
 
 namespace nine::app {
 
+/// The words of most examples.
+inline constexpr int64_t kExampleWords = 3;
+
 /// `text`, filled up with spaces to `width` columns; a longer one stays as it is.
 std::string padded(std::string text, size_t width);
 

@@ -14,7 +14,7 @@
 namespace nine::app {
 namespace {
 
-constexpr size_t kTop = 100;  // words whose nearest neighbours and directions are measured
+constexpr size_t kMeasured = 100;  // words whose nearest neighbours and directions are measured
 constexpr int64_t kComponents = 50;
 
 // Where a word is in the list; the list's length where it is not.
@@ -114,7 +114,7 @@ ModelAngles measure_angles(const std::filesystem::path& directory, const std::st
                            const AngleSettings& settings) {
   ModelAngles m{.model = model, .words = read_word_vectors(directory, settings.words)};
   const WordVectors& words = m.words;
-  const size_t n = words.words.size(), top = std::min(kTop, n);
+  const size_t n = words.words.size(), top = std::min(kMeasured, n);
   require(n >= 10, "[angles] ", directory.string(), " has ", n,
           " words besides the specials: too few to measure");
   const View all = words.vectors.view();

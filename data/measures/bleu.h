@@ -13,7 +13,7 @@
 
 namespace nine {
 
-/// The release of sacreBLEU that the scores were compared with (tests/bleu_reference.py); it is
+/// The release of sacreBLEU that the scores were compared with (tests/clients/bleu_reference.py); it is
 /// part of the signatures.
 inline constexpr std::string_view kSacrebleuVersion = "2.6.0";
 

@@ -1,4 +1,4 @@
-// Two rules keep the language unambiguous (tests/test_sample.cpp checks them): no form belongs to
+// Two rules keep the language unambiguous (tests/data/test_sample.cpp checks them): no form belongs to
 // two classes of words, and a verb's past differs from its base ("read" and "put" cannot be in it).
 // Colours are not fruits here.
 #include "data/sample/lexicon.h"

@@ -26,7 +26,7 @@ class Export:
         directory = pathlib.Path(directory)
         self.config = json.loads((directory / "config.json").read_text())
         if {"margin", "word_norm", "context_norm"} & self.config.keys():
-            sys.exit(f"{directory} has a margin or norms, which tests/margins_pytorch.py replays")
+            sys.exit(f"{directory} has a margin or norms, which tests/clients/margins_pytorch.py replays")
         self.losses = json.loads((directory / "losses.json").read_text())
         self.initial, self.final, self.batches = (load_file(directory / f"{name}.safetensors") for name in ("init", "final", "batches"))
         self.dtype = getattr(torch, self.config["dtype"])

@@ -1,4 +1,4 @@
-"""The tests and intervals of the results' tables, in plain Python. tests/experiments_driver.py holds each against published or exact figures."""
+"""The tests and intervals of the results' tables, in plain Python. tests/experiments/experiments_driver.py holds each against published or exact figures."""
 import itertools
 import math
 

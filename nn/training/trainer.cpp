@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -16,10 +15,6 @@
 
 namespace nine {
 namespace {
-
-double clock_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // JSON has no infinity: absent numbers are null.
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
@@ -70,9 +65,9 @@ Trainer::Trainer(ParameterSet& parameters, TrainingTask& task, Arena& arena,
       step_(parameters, *optimizer_, arena, config.step),
       schedule_(config.schedule),
       trigger_(config.average_trigger),
-      started_(clock_seconds()) {}
+      started_(profile::clock_seconds()) {}
 
-double Trainer::seconds() const { return seconds_before_ + clock_seconds() - started_; }
+double Trainer::seconds() const { return seconds_before_ + profile::clock_seconds() - started_; }
 
 void Trainer::stamp(Json& line) const {
   line["step"] = progress_.step;
@@ -116,7 +111,7 @@ Trainer::Outcome Trainer::run() {
 }
 
 void Trainer::one_update() {
-  const double lr = schedule_.rate(progress_.step + 1), before = clock_seconds();
+  const double lr = schedule_.rate(progress_.step + 1), before = profile::clock_seconds();
   profile::enable(config_.profile, parameters_.device());
   const StepResult r = step_.run(task_, progress_.step + 1, lr);
   profile::enable(false);
@@ -129,7 +124,7 @@ void Trainer::one_update() {
   window_.loss += r.loss * static_cast<double>(r.tokens);
   window_.nll += r.nll * static_cast<double>(r.tokens);
   window_.grad_norm += r.grad_norm;
-  window_.seconds += clock_seconds() - before;
+  window_.seconds += profile::clock_seconds() - before;
   window_.fastest_s += r.fastest_s;
   window_.slowest_s += r.slowest_s;
 
@@ -201,7 +196,7 @@ void Trainer::clear_window() {
 // training it in one go.
 bool Trainer::validate(bool is_due) {
   if (!task_.has_validation() || progress_.validated_step == progress_.step) return false;
-  const double before = clock_seconds();
+  const double before = profile::clock_seconds();
   optimizer_->swap_average();
   const Evaluation result = task_.validate(step_.tape());
   optimizer_->swap_average();
@@ -239,7 +234,7 @@ bool Trainer::validate(bool is_due) {
   callbacks_.message(concat(
       "step ", progress_.step, ": validation perplexity ", short_number(ppl),
       result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
-      improved ? " (best so far)" : "", " in ", short_number(clock_seconds() - before), " s",
+      improved ? " (best so far)" : "", " in ", short_number(profile::clock_seconds() - before), " s",
       decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1)))
               : "",
       triggered ? "; averaging begins" : "",
@@ -373,7 +368,7 @@ void Trainer::restore_state(const Json& s) {
              .grad_norm = w.at("grad_norm"),
              .seconds = w.at("seconds")};
   seconds_before_ = s.at("time_s");
-  started_ = clock_seconds();
+  started_ = profile::clock_seconds();
 }
 
 }  // namespace nine

@@ -1,18 +1,14 @@
 #include "nn/training/update_gradient.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "core/ops.h"
+#include "core/profile.h"
 
 namespace nine {
 namespace {
-
-double clock_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 View vector_of(double* data, int64_t n) { return {data, Shape{n}}; }
 View flat(const View& v) { return v.reshaped({v.elements()}); }
@@ -69,7 +65,7 @@ void UpdateGradient::begin_records(TrainingSource& data) {
 }
 
 StepResult UpdateGradient::compute(TrainingSource& data, int64_t step, int64_t tokens) {
-  const double begin = clock_seconds(), row_weight = 1.0 / static_cast<double>(tokens);
+  const double begin = profile::clock_seconds(), row_weight = 1.0 / static_cast<double>(tokens);
   const int count = data.count();
   set_.zero_grad();
   begin_records(data);
@@ -83,7 +79,7 @@ StepResult UpdateGradient::compute(TrainingSource& data, int64_t step, int64_t t
   ops::copy(device_totals_, View(host_totals_.data(), device_totals_.shape()));  // waits
   for (int i = slots_.first; i < std::min(count, slots_.end); ++i)
     std::copy_n(&host_totals_[2 * static_cast<size_t>(i - slots_.first)], 2, slot(i));
-  record(communicator_.rank())[0] = clock_seconds() - begin;
+  record(communicator_.rank())[0] = profile::clock_seconds() - begin;
   if (shares_) form_norm(count);
   merge_statistics(count);
   return totals(tokens, count);

@@ -16,18 +16,6 @@ namespace nine::tests {
 
 using namespace checks;
 
-bool has_gpu() {
-  static const bool found = [] {
-    const bool any = cuda::devices() > 0;
-    require(any || std::getenv("NINE_GPU_TESTS") == nullptr,
-            "no GPU that CUDA can use, and NINE_GPU_TESTS is set (tests/gpu.sh): nothing would be "
-            "tested");
-    if (!any) MESSAGE("no GPU that CUDA can use: nothing is tested");
-    return any;
-  }();
-  return found;
-}
-
 Tensor to_device(const Tensor& tensor, Device device, int64_t gap) {
   const Shape& s = tensor.shape();
   if (gap == 0 || s.rank() != 2) {

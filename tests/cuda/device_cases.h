@@ -10,9 +10,6 @@ namespace nine::tests {
 
 inline constexpr Device kGpu{DeviceKind::cuda, 0};
 
-/// Whether there is a GPU to test on; prints a message once where there is none.
-bool has_gpu();
-
 /// A copy on the device; with `gap` a matrix is a window on one that is `gap` columns wider and
 /// full of NaN.
 Tensor to_device(const Tensor& tensor, Device device, int64_t gap = 0);

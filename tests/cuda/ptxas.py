@@ -80,7 +80,7 @@ def main():
     build, path = sys.argv[1:3]
     now, release = measured(build), nvcc_release(build)
     if not now:
-        print(f"this build has no kernels for {' or '.join(ARCHS)}: nothing is checked")
+        print(f"skipped: this build has no kernels for {' or '.join(ARCHS)}: nothing is checked")
         return 77
     of, table = read_table(path) if os.path.exists(path) else ("", {})
     if "--write" in sys.argv:
@@ -94,7 +94,7 @@ def main():
             out.writelines(" ".join(map(str, [*key, *numbers])) + "\n" for key, numbers in sorted((now | kept).items()))
         return 0
     if of != release:
-        print(f"the table is of nvcc {of}, this is {release}: nothing is checked")
+        print(f"skipped: the table is of nvcc {of}, this is {release}: nothing is checked")
         return 77
     bad = []
     for key, numbers in sorted(now.items()):

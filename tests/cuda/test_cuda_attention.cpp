@@ -9,9 +9,9 @@
 
 #include "core/matmul_precision.h"
 #include "core/ops.h"
-#include "tests/compare.h"
+#include "tests/support/compare.h"
 #include "tests/cuda/device_cases.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 using namespace nine;
 using namespace nine::checks;
@@ -138,7 +138,6 @@ double distance(const Doubles& a, const Doubles& b) {
 }  // namespace
 
 TEST_CASE("cuda attention: float64 and highest, every head size, against the CPU") {
-  if (!has_gpu()) return;
   for (const Case& c : cases()) {
     CAPTURE(c.size);
     CAPTURE(c.queries);
@@ -153,7 +152,6 @@ TEST_CASE("cuda attention: float64 and highest, every head size, against the CPU
 }
 
 TEST_CASE("cuda attention: TF32 and bfloat16 are within what their factors lose") {
-  if (!has_gpu()) return;
   double lost[2] = {};  // summed over all results, relative to their largest numbers
   for (const Case& c : cases()) {
     CAPTURE(c.size);
@@ -178,7 +176,6 @@ TEST_CASE("cuda attention: TF32 and bfloat16 are within what their factors lose"
 }
 
 TEST_CASE("cuda attention: products on tensor cores give the same bits every time") {
-  if (!has_gpu()) return;
   for (const auto precision : {MatmulPrecision::high, MatmulPrecision::medium}) {
     set_matmul_precision(precision);
     const auto one = attend(cases()[0], DType::float32, kGpu),

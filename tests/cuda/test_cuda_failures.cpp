@@ -10,8 +10,8 @@
 #include "cuda/cuda.h"
 #include "tests/cuda/small_training.h"
 #include "tests/cuda_on_host/card.h"
-#include "tests/programs.h"
-#include "tests/support.h"
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
 
 using namespace nine;
 using namespace nine::tests;

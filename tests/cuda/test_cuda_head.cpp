@@ -13,7 +13,7 @@
 #include "kernels/head_blocks.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/learned_numbers.h"
-#include "tests/compare.h"
+#include "tests/support/compare.h"
 #include "tests/cuda/device_cases.h"
 
 using namespace nine;
@@ -167,7 +167,6 @@ constexpr const char* kKernels[] = {"lin",
 }  // namespace
 
 TEST_CASE("cuda head: vectors whose products overflow make the loss NaN, never a wrong number") {
-  if (!has_gpu()) return;
   for (const char* head : {"hpb", "hpb:ball=tanh", "log", "rbf", "wav"}) {
     const Problem p{.head = head, .scale = 1e25};
     CAPTURE(head);
@@ -177,14 +176,12 @@ TEST_CASE("cuda head: vectors whose products overflow make the loss NaN, never a
 }
 
 TEST_CASE("cuda head: every kernel against the CPU") {
-  if (!has_gpu()) return;
   // Vectors within the unit ball for those whose points are there.
   for (const char* kernel : kKernels)
     compare({.head = kernel, .scale = std::string(kernel).starts_with("hpb:ball=clip") ? 0.35 : 1});
 }
 
 TEST_CASE("cuda head: mixtures against the CPU") {
-  if (!has_gpu()) return;
   for (const char* head :
        {"mix:lin", "mix:2*lin,rbf", "mix:lin,ssg,pow:p=1", "mix:mog:form=mixture,lin"})
     compare({.head = head});
@@ -192,7 +189,6 @@ TEST_CASE("cuda head: mixtures against the CPU") {
 }
 
 TEST_CASE("cuda head: rows in several chunks, and equal components in one launch") {
-  if (!has_gpu()) return;
   const auto check = [](Problem p) {
     p.rows = 300, p.words = 70;
     compare(p, DType::float64, 1e-10);
@@ -203,7 +199,6 @@ TEST_CASE("cuda head: rows in several chunks, and equal components in one launch
 }
 
 TEST_CASE("cuda head: scales and learned numbers against the CPU") {
-  if (!has_gpu()) return;
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
   for (const char* head :
        {"lin:scale=learn:0.7", "log:p=learn:3", "log:p=3:scale=2", "pow:p=learn:1.5:scale=learn",
@@ -220,7 +215,6 @@ TEST_CASE("cuda head: scales and learned numbers against the CPU") {
 }
 
 TEST_CASE("cuda head: formulas against the CPU") {
-  if (!has_gpu()) return;
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
   for (const char* head :
        {"expr:{z}", "expr:{s*tanh(z/s)}:s=3", "expr:{-log(1+q^(p/2))}:p=learn:3",
@@ -235,7 +229,6 @@ TEST_CASE("cuda head: formulas against the CPU") {
 }
 
 TEST_CASE("cuda head: smoothed labels and penalties on the prior against the CPU") {
-  if (!has_gpu()) return;
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
   for (const char* head :
        {"lin", "rbf", "mog:form=mixture", "mix:lin,rbf", "mix:lin,mog:form=mixture"})
@@ -245,7 +238,6 @@ TEST_CASE("cuda head: smoothed labels and penalties on the prior against the CPU
 }
 
 TEST_CASE("cuda head: products computed again, and a vocabulary in several runs") {
-  if (!has_gpu()) return;
   for (const char* head : {"rbf", "mog:form=mixture", "mix:2*lin,rbf"})
     compare({.head = head, .options = {.memory = HeadMemory::tiles}});
   cuda::set_head_spare_bytes(1);  // runs of 512 words
@@ -262,7 +254,6 @@ TEST_CASE("cuda head: products computed again, and a vocabulary in several runs"
 // of rows that it cuts. On the stand-in, which would take hours, so many blocks of a thousandth of
 // that size.
 TEST_CASE("cuda head: full size, several blocks of rows") {
-  if (!has_gpu()) return;
 #ifdef NINE_CUDA_ON_HOST
   constexpr int64_t kShare = 16, kWordShare = 64, kBlockShare = 1280;
   constexpr size_t kPool = size_t{64} << 20;
@@ -288,20 +279,17 @@ TEST_CASE("cuda head: full size, several blocks of rows") {
 }
 
 TEST_CASE("cuda head: large scores, and one word") {
-  if (!has_gpu()) return;
   compare({.head = "lin", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
   compare({.head = "pow:p=2", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
   compare({.head = "rbf", .rows = 1, .words = 1, .size = 1}, DType::float64, 1e-10);
 }
 
 TEST_CASE("cuda: words whose scores are out of float32's reach leave the normaliser finite") {
-  if (!has_gpu()) return;
   const Problem p{.head = "pow:p=6", .far = 70};
   CHECK(relative_error(run(p, DType::float32, kGpu).nll, run(p, DType::float64, kCpu).nll) < 1e-5);
 }
 
 TEST_CASE("cuda head: words that a sampled softmax leaves out have no gradient") {
-  if (!has_gpu()) return;
   for (const char* head : {"lin", "rbf", "mog:form=mixture"})
     compare({.head = head, .sampled = true});
   // Parts with scores above 88, whose exponential is no float.
@@ -312,7 +300,6 @@ TEST_CASE("cuda head: words that a sampled softmax leaves out have no gradient")
 }
 
 TEST_CASE("cuda head: margins and norms") {
-  if (!has_gpu()) return;
   for (const char* head : {"lin", "mix:2*lin"})
     for (const char* margin : {"none", "cos:0.3", "arc:0.5", "lsm:3"})
       for (const char* word : {"none", "unigram:3,0.5", "log-rank:through"})

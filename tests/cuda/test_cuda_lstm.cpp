@@ -9,10 +9,10 @@
 
 #include "core/ops.h"
 #include "cuda/cuda.h"
-#include "tests/compare.h"
+#include "tests/support/compare.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/cuda/small_training.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 #ifdef NINE_CUDA_ON_HOST
 #include "tests/cuda_on_host/card.h"
 #include "tests/cuda_on_host/probe.h"
@@ -146,12 +146,10 @@ void check_both_ways(const Sizes& s, double tolerance) {
 }  // namespace
 
 TEST_CASE("cuda lstm: one kernel for all steps, and one for each, against the CPU") {
-  if (!has_gpu()) return;
   for (const Sizes& s : kSizes) check_both_ways(s, 1e-5);
 }
 
 TEST_CASE("cuda lstm: gradients that are not given count as zero, and dh0 need not be wanted") {
-  if (!has_gpu()) return;
   const Sizes s{4, 18, 6, 19};
   for (const Given& given : {Given{.dy = false}, Given{.last = false}, Given{.dh0 = false},
                              Given{.dy = false, .last = false, .dh0 = false}}) {
@@ -164,7 +162,6 @@ TEST_CASE("cuda lstm: gradients that are not given count as zero, and dh0 need n
 }
 
 TEST_CASE("cuda lstm: a training with one kernel for all steps follows one with a kernel a step") {
-  if (!has_gpu()) return;
   const auto train = [](bool together) {
     const SideBySide way(together);
     return train_on(kGpu, "lin", DType::float32, 12, {.hidden = 20});
@@ -259,7 +256,6 @@ TEST_CASE("cuda lstm: at full size a step makes rounding no larger, on the CPU")
 }
 
 TEST_CASE("cuda lstm: a layer at full size against the CPU") {
-  if (!has_gpu()) return;
   for (const Sizes& s : kFullSizes) check_both_ways(s, 3e-5);
 }
 #endif

@@ -15,7 +15,7 @@
 #include "tests/cuda_on_host/card.h"
 #include "tests/cuda_on_host/memory.h"
 #include "tests/cuda_on_host/probe.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 using namespace nine;
 using namespace nine::tests;

@@ -15,9 +15,9 @@
 #include "core/ops.h"
 #include "core/random.h"
 #include "cuda/cuda.h"
-#include "tests/compare.h"
+#include "tests/support/compare.h"
 #include "tests/cuda/device_cases.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 using namespace nine;
 using namespace nine::checks;
@@ -95,7 +95,6 @@ void compare(const OpCase& c, DType dtype, double limit, int64_t gap) {
 }  // namespace
 
 TEST_CASE("cuda: every op against the CPU, value and gradients, float64") {
-  if (!has_gpu()) return;
   for (const OpCase& c : tested_ops()) {
     compare(c, DType::float64, 1e-10, 0);
     if (c.windows) compare(c, DType::float64, 1e-10, 3);
@@ -103,18 +102,15 @@ TEST_CASE("cuda: every op against the CPU, value and gradients, float64") {
 }
 
 TEST_CASE("cuda: every op against the CPU, value and gradients, float32") {
-  if (!has_gpu()) return;
   for (const OpCase& c : tested_ops()) compare(c, DType::float32, 1e-5, 0);
 }
 
 TEST_CASE("cuda: ops of random shapes against the CPU") {
-  if (!has_gpu()) return;
   for (const OpCase& c : tested(random_op_cases(fresh_seed(), 9)))
     compare(c, DType::float64, 1e-10, 0);
 }
 
 TEST_CASE("cuda: plain ops against the CPU, with and without gaps") {
-  if (!has_gpu()) return;
   const uint64_t seed = fresh_seed();
   CAPTURE(seed);
   for (const RawOpCase& c : tested_raw_ops()) {
@@ -133,7 +129,6 @@ TEST_CASE("cuda: plain ops against the CPU, with and without gaps") {
 }
 
 TEST_CASE("cuda: two runs give the same bits") {
-  if (!has_gpu()) return;
   for (const OpCase& c : tested_ops()) {
     CAPTURE(c.name);
     const Run one = run_case(c, DType::float32, kGpu, 5),
@@ -144,7 +139,6 @@ TEST_CASE("cuda: two runs give the same bits") {
 }
 
 TEST_CASE("cuda: products in tf32 and bf16 are within what their factors lose") {
-  if (!has_gpu()) return;
   for (const auto& [precision, limit] :
        {std::pair{MatmulPrecision::high, 2e-3}, {MatmulPrecision::medium, 2e-2}}) {
     set_matmul_precision(precision);
@@ -157,7 +151,6 @@ TEST_CASE("cuda: products in tf32 and bf16 are within what their factors lose") 
 }
 
 TEST_CASE("cuda: an index that is wrong is heard of at the next copy") {
-  if (!has_gpu()) return;
   const Tensor table({32, 8}, DType::float32, kGpu), out({4, 8}, DType::float32, kGpu);
   const Tensor ids = to_device(Tensor::from<int32_t>({0, 31, 32, -7}, {4}), kGpu);
   ops::embedding(table, ids, out);
@@ -170,7 +163,6 @@ TEST_CASE("cuda: an index that is wrong is heard of at the next copy") {
 
 TEST_CASE(
     "cuda: the gradient of a frequent word has all of its rows, and the same bits every time") {
-  if (!has_gpu()) return;
   constexpr int64_t kRows = 700, kWords = 9, kSize = 70;
   const Doubles values = random_values({{{kRows, kSize}}, {{kWords, kSize}}}, 5)[0],
                 before = random_values({{{kRows, kSize}}, {{kWords, kSize}}}, 5)[1];
@@ -192,7 +184,6 @@ TEST_CASE(
 
 #ifndef NINE_CUDA_ON_HOST  // 65,540 blocks of 256 fibers are too slow there
 TEST_CASE("cuda: attention of more sentences times heads than a grid's second dimension holds") {
-  if (!has_gpu()) return;
   constexpr int64_t kBatch = 16385, kHeads = 4;  // 65,540
   const Doubles x = random_values({{{kBatch, kHeads}}}, 7)[0];
   const auto attend = [&](Device device) {
@@ -209,7 +200,6 @@ TEST_CASE("cuda: attention of more sentences times heads than a grid's second di
 #endif
 
 TEST_CASE("cuda: all_finite finds a single NaN or infinity") {
-  if (!has_gpu()) return;
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     const Tensor t({300, 77}, DType::float32, kGpu);
     CHECK(ops::all_finite(t));
@@ -219,7 +209,6 @@ TEST_CASE("cuda: all_finite finds a single NaN or infinity") {
 }
 
 TEST_CASE("cuda: cross_entropy takes targets of either device, operators take numbers") {
-  if (!has_gpu()) return;
   const Tensor x = tensor_of(random_values({{{4, 3}}}, 1)[0], {4, 3}, DType::float64),
                targets = Tensor::from<int32_t>({2, -1, 0, 1}, {4});
   const auto loss = [&](Device device, const Tensor& labels) {
@@ -233,7 +222,6 @@ TEST_CASE("cuda: cross_entropy takes targets of either device, operators take nu
 }
 
 TEST_CASE("cuda: anomaly detection searches bfloat16") {
-  if (!has_gpu()) return;
   for (const double factor : {2.0, 1e300}) {
     Tape tape(poisoned_pool(kGpu));
     tape.set_anomaly_detection(true);
@@ -244,7 +232,6 @@ TEST_CASE("cuda: anomaly detection searches bfloat16") {
 }
 
 TEST_CASE("cuda: copies between devices, types and windows") {
-  if (!has_gpu()) return;
   const Doubles values = random_values({{{9, 11}}}, 3)[0];
   const Tensor cpu_tensor = tensor_of(values, {9, 11}, DType::float32),
                gpu({9, 14}, DType::float32, kGpu), b({9, 11}, DType::bfloat16, kGpu);
@@ -262,7 +249,6 @@ TEST_CASE("cuda: copies between devices, types and windows") {
 }
 
 TEST_CASE("cuda: memory that is not there is an error with numbers") {
-  if (!has_gpu()) return;
   const std::string message = error_of([] { Tensor({int64_t{1} << 40}, DType::float64, kGpu); });
   CHECK(has(message, "out of memory: 8388608 MiB"));
   CHECK(has(message, "smaller batches need less"));

@@ -17,7 +17,7 @@
 #include "tests/cuda_on_host/access.h"
 #include "tests/cuda_on_host/card.h"
 #include "tests/cuda_on_host/probe.h"
-#include "tests/support.h"
+#include "tests/support/support.h"
 
 using namespace nine;
 using namespace nine::tests;
@@ -67,7 +67,7 @@ void train_all() {
 
 TEST_CASE("cuda strict: an access outside of a block of memory is found") {
   using namespace cuda_on_host;
-  if (!sees_accesses()) return;
+  REQUIRE(sees_accesses());
   CHECK(has(error_of([] { probe_block_overrun(); }),
             "thread 0 of block 0 writes 1 bytes outside of its memory, 0 bytes behind a block of "
             "100"));
@@ -87,7 +87,7 @@ TEST_CASE("cuda strict: an access outside of a block of memory is found") {
 
 TEST_CASE("cuda strict: what has gone back to a pool must not be used") {
   using namespace cuda_on_host;
-  if (!sees_accesses()) return;
+  REQUIRE(sees_accesses());
   for (const char* what : {"scope", "block", "saved", "reset"}) {
     CAPTURE(what);
     CHECK(
@@ -98,7 +98,7 @@ TEST_CASE("cuda strict: what has gone back to a pool must not be used") {
 
 TEST_CASE("cuda strict: what nobody wrote must not be read") {
   using namespace cuda_on_host;
-  if (!sees_accesses()) return;
+  REQUIRE(sees_accesses());
   for (const char* what : {"kernel", "copy", "product", "shared"}) {
     CAPTURE(what);
     CHECK(has(error_of([&] { probe_unwritten(what); }), "bytes that nobody wrote, at byte"));
@@ -107,7 +107,7 @@ TEST_CASE("cuda strict: what nobody wrote must not be read") {
 
 TEST_CASE("cuda strict: blocks of a launch must not meet in a word, but atomically") {
   using namespace cuda_on_host;
-  if (!sees_accesses()) return;
+  REQUIRE(sees_accesses());
   const auto said = [](const char* what) { return error_of([&] { probe_blocks(what); }); };
   for (const char* what : {"read", "atomic", "apart"}) CHECK(said(what).empty());
   for (const char* what : {"write", "read write", "write read", "atomic write"}) {
@@ -122,7 +122,7 @@ TEST_CASE("cuda strict: blocks of a launch must not meet in a word, but atomical
 
 TEST_CASE("cuda strict: blocks may meet in a word with a barrier of all blocks in between") {
   using namespace cuda_on_host;
-  if (!sees_accesses()) return;
+  REQUIRE(sees_accesses());
   CHECK(error_of([] { probe_grid("barrier"); }).empty());
   const std::string text = error_of([] { probe_grid("none"); });
   CHECK_MESSAGE(has(text, " a word, at byte "), text);
@@ -131,7 +131,7 @@ TEST_CASE("cuda strict: blocks may meet in a word with a barrier of all blocks i
 
 TEST_CASE("cuda strict: threads of a block meet in a word only with a barrier in between") {
   using namespace cuda_on_host;
-  if (!sees_accesses()) return;
+  REQUIRE(sees_accesses());
   const auto said = [](Between between, int apart) {
     std::string text;  // one that nobody wrote, if the reader comes first
     for (uint64_t seed = 1; seed < 40 && !has(text, "without a barrier"); ++seed) {
@@ -148,7 +148,7 @@ TEST_CASE("cuda strict: threads of a block meet in a word only with a barrier in
 }
 
 TEST_CASE("cuda strict: sectors and loads of every kernel are those of the table, or better") {
-  if (!cuda_on_host::sees_accesses()) return;
+  REQUIRE(cuda_on_host::sees_accesses());
   const std::string file = NINE_SOURCE_DIR "/tests/cuda/loads.txt";
   cuda_on_host::set_seed(1);  // the blocks that are counted
   cuda_on_host::count_loads(true);

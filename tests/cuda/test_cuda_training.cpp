@@ -14,16 +14,15 @@
 #include "nn/training/optimizers/adam.h"
 #include "nn/training/simple_trainer.h"
 #include "nn/training/train_step.h"
-#include "tests/compare.h"
+#include "tests/support/compare.h"
 #include "tests/cuda/small_training.h"
-#include "tests/programs.h"
+#include "tests/support/programs.h"
 
 using namespace nine;
 using namespace nine::checks;
 using namespace nine::tests;
 
 TEST_CASE("cuda: training on the GPU follows the CPU") {
-  if (!has_gpu()) return;
   for (const char* head : {"lin", "mix:2*lin,rbf"}) {
     CAPTURE(head);
     const Trained cpu = train_on(kCpu, head, DType::float64, 12),
@@ -36,7 +35,6 @@ TEST_CASE("cuda: training on the GPU follows the CPU") {
 }
 
 TEST_CASE("cuda: a Transformer language model trained on the GPU follows the CPU") {
-  if (!has_gpu()) return;
   const Trained cpu =
                     train_on(kCpu, "lin", DType::float64, 12, {.arch = LanguageArch::transformer}),
                 gpu =
@@ -48,7 +46,6 @@ TEST_CASE("cuda: a Transformer language model trained on the GPU follows the CPU
 }
 
 TEST_CASE("cuda: SimpleTrainer trains where its parameters are") {
-  if (!has_gpu()) return;
   const auto losses = [](Device device) {
     ParameterSet parameters({.dtype = DType::float64, .device = device});
     Linear line(parameters, "line", 1, 1);
@@ -69,7 +66,6 @@ TEST_CASE("cuda: SimpleTrainer trains where its parameters are") {
 }
 
 TEST_CASE("cuda: two runs on the GPU have the same bits") {
-  if (!has_gpu()) return;
   const Trained one = train_on(kGpu, "ssg", DType::float32, 6),
                 two = train_on(kGpu, "ssg", DType::float32, 6);
   CHECK(one.losses == two.losses);
@@ -78,7 +74,6 @@ TEST_CASE("cuda: two runs on the GPU have the same bits") {
 }
 
 TEST_CASE("cuda: sums of a mixture's weights are formed on the GPU") {
-  if (!has_gpu()) return;
   constexpr int64_t kSize = 3;
   const auto weights = [&](DType dtype, Device device, Device sums) {
     MixtureWeightStats stats(kSize, sums);
@@ -111,7 +106,6 @@ TEST_CASE("cuda: sums of a mixture's weights are formed on the GPU") {
 }
 
 TEST_CASE("cuda: weights move between devices") {
-  if (!has_gpu()) return;
   const TemporaryDirectory dir;
   const std::string file = dir / "weights";
   const Trained gpu = train_on(kGpu, "lin", DType::float64, 3, {.save = file});
@@ -123,7 +117,6 @@ TEST_CASE("cuda: weights move between devices") {
 }
 
 TEST_CASE("cuda: training with graphs and without gives the same bits") {
-  if (!has_gpu()) return;
   for (const bool sentences : {false, true}) {
     CAPTURE(sentences);
     const auto train = [&](bool graphs) {

@@ -1,0 +1,1 @@
+// Owns the precompiled header that most targets share (quick_build.cmake).

@@ -1,0 +1,312 @@
+// lm_score: scoring and --top, which models it opens, and what it refuses.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "apps/cli/text_io.h"
+#include "core/safetensors.h"
+#include "data/vocabulary.h"
+#include "tests/apps/lm_score_runs.h"
+#include "tests/support/support.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::tests;
+
+const std::string kTabbed = "the\tcat saw\t \ta dog\t\n\nthe old man\tfed him\n",
+                  kSpaced = "the cat saw a dog\n\nthe old man fed him\n";
+
+}  // namespace
+
+TEST_CASE("lm_train, lm_score: a tab separates words as a space does") {
+  CHECK(lm_score({"--checkpoint", model_a()}, kTabbed) ==
+        lm_score({"--checkpoint", model_a()}, kSpaced));
+  const TemporaryDirectory dir;
+  const auto dictionary = [&](const std::string& name, const std::string& text) {
+    const Outcome r =
+        run_program("lm_train", {"--train", dir.write(name + ".txt", text), "--layers", "1",
+                                 "--hidden", "8", "--embed", "8", "--batch", "1", "--bptt", "2",
+                                 "--after", "1u", "--run", dir / name});
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return slurp(dir / name + "/checkpoints/latest/dict.txt");
+  };
+  const std::string words = dictionary("tabbed", kTabbed);
+  CHECK(words == dictionary("spaced", kSpaced));
+  CHECK(words.starts_with("the 2\n"));
+  CHECK(words.find('\t') == std::string::npos);
+}
+
+TEST_CASE(
+    "lm_score --top: probabilities are those of --tokens, ordered, with the text's word ranked "
+    "among them") {
+  const std::string& model = model_a();
+  const std::vector<TopLine> lines = top_lines(model, kLmText, 6),
+                             all = top_lines(model, kLmText, 1000, {"--batch-tokens", "7"});
+  const auto scored = scored_tokens(model, kLmText);
+  REQUIRE(lines.size() == all.size());
+  size_t at = 0;
+  for (size_t s = 0; s < scored.size(); ++s) {
+    for (size_t t = 0; t < scored[s].size(); ++t, ++at) {
+      REQUIRE(at < lines.size());
+      const TopLine &few = lines[at], &whole = all[at];
+      CAPTURE(at);
+      CHECK(few.line == static_cast<int>(s) + 1);
+      CHECK(few.position == static_cast<int>(t) + 1);
+      CHECK(few.p == doctest::Approx(std::exp(scored[s][t])).epsilon(1e-5));
+      REQUIRE(few.top.size() == 6);
+      double sum = 0, whole_sum = 0;
+      for (size_t i = 0; i < few.top.size(); ++i) {
+        sum += few.top[i].second;
+        if (i > 0) CHECK(few.top[i].second <= few.top[i - 1].second);
+        CHECK(few.top[i].first == whole.top[i].first);
+        CHECK(few.top[i].second == doctest::Approx(whole.top[i].second).epsilon(1e-5));
+      }
+      CHECK(sum <= 1 + 1e-5);
+      for (const auto& [word, p] : whole.top) whole_sum += p;
+      CHECK(whole_sum == doctest::Approx(1).epsilon(1e-5));
+      REQUIRE(whole.rank <= static_cast<int>(whole.top.size()));
+      const std::string scored_as = whole.word.ends_with(" (<unk>)") ? "<unk>" : whole.word;
+      CHECK(whole.top[static_cast<size_t>(whole.rank) - 1].first == scored_as);
+    }
+  }
+  CHECK(at == lines.size());
+  const auto word = [&](int line, int position) {
+    return std::find_if(lines.begin(), lines.end(),
+                        [&](const TopLine& t) { return t.line == line && t.position == position; })
+        ->word;
+  };
+  CHECK(word(1, 2) == "cat");
+  CHECK(word(2, 1) == "</s>");
+  CHECK(word(3, 2) == "zebra (<unk>)");
+  CHECK(word(3, 5) == "<unk>");
+}
+TEST_CASE("lm_score: a model without config.json has the head that its weights name") {
+  const TemporaryDirectory dir;
+  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "300", "--hidden", "8",
+                                   "--embed", "8", "--head", "mix:log,pow:p=1", "--head-context",
+                                   "none", "--after", "1u", "--run", dir / "run"})
+              .code == 0);
+  std::filesystem::create_directory(dir / "bare");
+  for (const char* file : {"model.safetensors", "dict.txt"})
+    std::filesystem::copy_file(std::filesystem::path(dir / "run/checkpoints/best") / file,
+                               std::filesystem::path(dir / "bare") / file);
+  const std::string text = "the cat\n";
+  const Outcome whole = run_program("lm_score", {"--checkpoint", dir / "run"}, text);
+  CHECK(whole.code == 0);
+  CHECK(run_program("lm_score", {"--checkpoint", dir / "bare"}, text).out == whole.out);
+}
+
+namespace {
+
+// log p of each token of a sentence, in long double, from the weights of an LSTM of one layer with
+// head lin.
+std::vector<long double> token_log_probs(const Safetensors& weights, const std::vector<int>& ids) {
+  using Reals = std::vector<long double>;
+  const auto matrix = [&](const std::string& name) {
+    const Tensor& t = weights.at(name);
+    CHECK(t.dtype() == DType::float64);
+    const std::vector<double> all = t.to_vector();
+    std::vector<Reals> rows;
+    for (auto at = all.begin(); at != all.end(); at += t.shape().cols())
+      rows.emplace_back(at, at + t.shape().cols());
+    return rows;
+  };
+  const auto words = matrix("embedding.weight"), ih = matrix("lstm.weight_ih_l0"),
+             hh = matrix("lstm.weight_hh_l0"), out = matrix("head.weight");
+  const Reals b_ih = matrix("lstm.bias_ih_l0")[0], b_hh = matrix("lstm.bias_hh_l0")[0],
+              bias = matrix("head.bias")[0];
+  const auto dot = [](const Reals& a, const Reals& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0L);
+  };
+  const auto sigmoid = [](long double x) { return 1 / (1 + std::exp(-x)); };
+  const size_t n = hh[0].size();
+  Reals h(n), c(n), log_probs;
+  int input = 0;  // </s>
+  for (const int id : ids) {
+    Reals gates;
+    for (size_t k = 0; k < 4 * n; ++k)
+      gates.push_back(dot(ih[k], words[static_cast<size_t>(input)]) + dot(hh[k], h) + b_ih[k] +
+                      b_hh[k]);
+    for (size_t k = 0; k < n; ++k) {
+      c[k] = sigmoid(gates[n + k]) * c[k] + sigmoid(gates[k]) * std::tanh(gates[2 * n + k]);
+      h[k] = sigmoid(gates[3 * n + k]) * std::tanh(c[k]);
+    }
+    long double sum = 0;
+    for (size_t v = 0; v < out.size(); ++v) sum += std::exp(dot(out[v], h) + bias[v]);
+    const auto word = static_cast<size_t>(id);
+    log_probs.push_back(dot(out[word], h) + bias[word] - std::log(sum));
+    input = id;
+  }
+  return log_probs;
+}
+
+}  // namespace
+
+TEST_CASE("lm_score: a float64 model is scored in float64") {
+  const TemporaryDirectory dir;
+  const std::string run = dir / "run";
+  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "300", "--hidden", "8",
+                                   "--embed", "6", "--layers", "1", "--dtype", "float64", "--lr",
+                                   "0.1", "--after", "20u", "--run", run})
+              .code == 0);
+  const std::filesystem::path best = std::filesystem::path(run) / "checkpoints/best";
+  const Vocabulary vocabulary =
+      Vocabulary::read((best / "dict.txt").string(), Specials::kLanguageModel);
+  std::vector<int> ids;
+  std::string line;
+  for (int32_t id = vocabulary.size() - 1; id > 1; id -= 7) {
+    ids.push_back(id);
+    line += (line.empty() ? "" : " ") + std::string(vocabulary.word(id));
+  }
+  ids.push_back(0);
+  const std::vector<long double> expected =
+      token_log_probs(read_safetensors(best / "model.safetensors"), ids);
+  const std::vector<double> found = scored_tokens(run, line + "\n").at(0);
+  REQUIRE(found.size() == expected.size());
+  for (size_t t = 0; t < found.size(); ++t)
+    CHECK(std::abs(found[t] - static_cast<double>(expected[t])) < 1e-13);
+  const double sum = std::stod(lm_score({"--checkpoint", run}, line + "\n"));
+  CHECK(sum == doctest::Approx(
+                   static_cast<double>(std::accumulate(expected.begin(), expected.end(), 0.0L)))
+                   .epsilon(1e-14));
+}
+
+TEST_CASE("lm_score: a model whose dictionary lists no word") {
+  const TemporaryDirectory dir;
+  std::vector<Tensor> zeros;
+  std::vector<NamedView> weights;
+  const auto add = [&](const char* name, const Shape& shape) {
+    weights.push_back({name, zeros.emplace_back(shape, DType::float32).view()});
+  };
+  add("embedding.weight", {2, 3});
+  add("lstm.weight_ih_l0", {8, 3});
+  add("lstm.weight_hh_l0", {8, 2});
+  add("lstm.bias_ih_l0", {8});
+  add("lstm.bias_hh_l0", {8});
+  add("head.weight", {2, 2});
+  write_safetensors(dir / "model.safetensors", weights, {});
+  put(dir / "dict.txt", "");
+  // </s> and <unk> are equally likely.
+  const std::vector<double> log_probs = scored_tokens(dir.path().string(), "x\n").at(0);
+  for (const double log_p : log_probs)
+    CHECK(log_p == doctest::Approx(-std::log(2.0)).epsilon(1e-6));
+}
+
+TEST_CASE("lm_score: what fails leaves the output file as it was") {
+  const TemporaryDirectory dir;
+  std::ofstream(dir / "out.txt") << "precious\n";
+  const Outcome r = run_program(
+      "lm_score", {"--checkpoint", dir / "nowhere", "--output", dir / "out.txt"}, "the cat\n");
+  CHECK(r.code == 1);
+  CHECK(slurp(dir / "out.txt") == "precious\n");
+  CHECK(run_program("lm_score", {"--checkpoint", dir / "nowhere", "--output", dir / "new.txt"},
+                    "the cat\n")
+            .code == 1);
+  CHECK_FALSE(std::filesystem::exists(dir / "new.txt"));
+  CHECK(has(run_program("lm_score",
+                        {"--checkpoint", std::string(dir / "m"), "--output", dir / "m/dict.txt"},
+                        "the cat\n")
+                .err,
+            "is also a file of the model"));
+  REQUIRE(
+      run_program("lm_train", {"--sample", "--sample-sentences", "100", "--batch", "2", "--hidden",
+                               "4", "--embed", "4", "--after", "1u", "--run", dir / "run"})
+          .code == 0);
+  const std::string words = slurp(dir / "run/checkpoints/best/dict.txt");
+  const Outcome through = run_program(
+      "lm_score",
+      {"--checkpoint", dir / "run/checkpoints", "--output", dir / "run/checkpoints/best/dict.txt"},
+      "the cat\n");
+  CHECK(through.code == 2);
+  CHECK(has(through.err, "is also a file of the model"));
+  CHECK(slurp(dir / "run/checkpoints/best/dict.txt") == words);
+}
+
+TEST_CASE("lm_score: an output that is a link to a missing file makes that file") {
+  const TemporaryDirectory dir;
+  namespace fs = std::filesystem;
+  const auto output = [&](const std::string& model) {
+    return run_program("lm_score", {"--checkpoint", model, "--output", dir / "link"}, "the cat\n");
+  };
+  fs::create_directory(dir / "sub");
+  fs::create_symlink("sub/scores", dir / "link");
+  CHECK(output(dir / "nowhere").code == 1);
+  CHECK(fs::is_symlink(dir / "link"));
+  CHECK(fs::is_empty(dir / "sub"));
+  CHECK(output(model_a()).code == 0);
+  CHECK(fs::is_symlink(dir / "link"));
+  CHECK(slurp(dir / "sub/scores") == lm_score({"--checkpoint", model_a()}, "the cat\n"));
+  fs::remove(dir / "link");
+  fs::create_symlink("link", dir / "link");
+  const Outcome loop = output(model_a());
+  CHECK(loop.code == 1);
+  CHECK_MESSAGE(has(loop.err, "link: Too many levels of symbolic links"), loop.err);
+  CHECK(fs::read_symlink(dir / "link") == "link");
+}
+
+TEST_CASE("check_outputs: one file under two names, there or not") {
+  const TemporaryDirectory dir;
+  std::filesystem::create_symlink("target", dir / "link");
+  const auto refused = [&] {
+    return error_of([&] {
+      app::check_outputs({{"--output", dir / "link"}, {"--attention", dir / "target"}}, {});
+    });
+  };
+  CHECK(has(refused(), "one of the two would be lost"));
+  dir.write("target", "");
+  CHECK(has(refused(), "one of the two would be lost"));
+  CHECK(error_of([&] {
+          app::check_outputs({{"--output", dir / "link"}}, {{"--input", dir / "other"}});
+        }).empty());
+}
+
+TEST_CASE("lm_score: what does not go together is a usage error that says what to do") {
+  const std::string &a = model_a(), &b = model_b();
+  struct Case {
+    Strings arguments;
+    const char* says;
+  };
+  const std::vector<Case> cases{
+      {{}, "give --checkpoint DIR"},
+      {{"--checkpoint", a, "--top", "3", "--generate"}, "one of them"},
+      {{"--checkpoint", a, "--compare", a, b}, "leave out --checkpoint"},
+      {{"--compare", a}, "two checkpoints"},
+      {{"--compare", a, b, a}, "two checkpoints"},
+      {{"--checkpoint", a, "--temperature", "0.5"}, "--generate"},
+      {{"--checkpoint", a, "--top", "2", "--samples", "3"}, "--generate"},
+      {{"--checkpoint", a, "--worst", "3"}, "--compare"},
+      {{"--checkpoint", a, "--seed", "3"}, "--generate, --compare"},
+      {{"--compare", a, b, "--top", "3", "--seed", "99"}, "--seed is for --generate"},
+      {{"--checkpoint", a, "--clusters", "2:inner", "--seed", "5"}, "--clusters N:ppmi"},
+      {{"--checkpoint", a, "--generate", "--tokens"}, "plain scoring"},
+      {{"--checkpoint", a, "--generate", "--batch-tokens", "10"}, "--batch"},
+      {{"--checkpoint", a, "--top", "2", "--carry-state"}, "--carry-state"},
+      {{"--checkpoint", a, "--generate", "--temperature", "0", "--samples", "2"}, "--samples"},
+      {{"--checkpoint", a, "--generate", "--temperature", "0", "--top-k", "2"}, "--top-k has no"},
+      {{"--checkpoint", a, "--generate", "--temperature", "0", "--top-p", "0.5"}, "--top-p has no"},
+      {{"--checkpoint", a, "--generate", "--temperature", "0", "--seed", "2"}, "--seed has no"},
+      {{"--checkpoint", a, "--generate", "--temperature", "-1"}, "--temperature"},
+      {{"--checkpoint", a, "--generate", "--top-p", "1.5"}, "--top-p"},
+      {{"--checkpoint", a, "--generate", "--max-words", "0"}, "--max-words"},
+  };
+  for (const Case& c : cases) {
+    const Outcome r = run_program("lm_score", c.arguments, "the cat\n");
+    CAPTURE(r.err);
+    CHECK(r.code == 2);
+    CHECK(r.err.find(c.says) != std::string::npos);
+    CHECK(r.out.empty());
+  }
+  const Outcome nothing = run_program("lm_score", {"--checkpoint", a, "--generate"});
+  CHECK(nothing.code == 1);
+  CHECK(nothing.err.find("an empty line is a prompt") != std::string::npos);
+  // A dumped configuration gives every option and is none of these.
+  const TemporaryDirectory dir;
+  const Outcome dumped = run_program("lm_score", {"--checkpoint", a, "--dump-config"});
+  CHECK(lm_score({"--config", dir.write("dumped.json", dumped.out)}, "the cat\n") ==
+        lm_score({"--checkpoint", a}, "the cat\n"));
+}

@@ -1,0 +1,61 @@
+// lm_score --compare A B --top N: a page with what both models would have said.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+
+#include "tests/apps/lm_score_runs.h"
+#include "tests/support/support.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::tests;
+
+Outcome page(const Strings& more, const std::string& text = kLmText) {
+  Strings arguments{"--compare", model_a(), model_b(), "--top", "3"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_program("lm_score", arguments, text);
+}
+
+}  // namespace
+
+TEST_CASE("lm_score --compare --top: the words and probabilities of each model's --top") {
+  const Outcome r = page({"--at", "1:2", "3:2", "1:6"});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  CHECK(r.out.starts_with("<!DOCTYPE html>"));
+  CHECK(has(r.out, "<h2>Line 1, word 2</h2>"));
+  CHECK(has(r.out, "<p>the <strong>cat</strong> saw a dog</p>"));
+  CHECK(has(r.out, "a <strong>zebra</strong> heard the &lt;unk&gt; today"));
+  CHECK(has(r.out, "(of &lt;unk&gt;)"));
+  CHECK(has(r.out, "the cat saw a dog <strong>&lt;/s&gt;</strong>"));
+  for (const std::string& model : {model_a(), model_b()})
+    for (const TopLine& line : top_lines(model, kLmText, 3)) {
+      if (line.line != 1 || line.position != 2) continue;
+      CHECK(has(r.out, concat("rank ", line.rank)));
+      for (const auto& word : line.top) {
+        char text[32];
+        std::snprintf(text, sizeof text, "<td>%.4f</td>", word.second);
+        if (word.second >= 0.001) CHECK_MESSAGE(has(r.out, text), word.first, " ", text);
+      }
+    }
+  // Without --at every word, 6 + 1 + 7 + 6 + 5 of them.
+  const std::string all = page({}).out;
+  size_t sections = 0;
+  for (size_t i = all.find("<h2>"); i != std::string::npos; i = all.find("<h2>", i + 1)) ++sections;
+  CHECK(sections ==
+        split(lm_score({"--checkpoint", model_a(), "--top", "1"}, kLmText), '\n').size() - 1);
+}
+
+TEST_CASE("lm_score --compare --top: what is refused") {
+  CHECK(has(page({"--at", "9:1"}).err, "--at 9:1: the text has 5 lines"));
+  CHECK(page({"--at", "9:1"}).code == 1);
+  CHECK(has(page({"--at", "1:7"}).err, "that line has 6 positions"));
+  CHECK(has(page({"--at", "1"}).err, "such as 12:5"));
+  CHECK(page({"--at", "0:1"}).code == 2);
+  CHECK(page({"--worst", "3"}).code == 2);
+  std::string many;
+  for (int i = 0; i < 300; ++i) many += "the cat saw a dog\n";
+  CHECK(has(page({}, many).err, "1800 places are too many for a page"));
+  CHECK(run_program("lm_score", {"--checkpoint", model_a(), "--top", "3", "--at", "1:1"}, "a\n")
+            .code == 2);
+}

@@ -1,0 +1,516 @@
+// mt_train from the outside: what a user's commands do.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/json.h"
+#include "core/safetensors.h"
+#include "nn/models/transformer.h"
+#include "nn/models/translator.h"
+#include "nn/training/checkpoint.h"
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::tests;
+namespace fs = std::filesystem;
+using Strings = std::vector<std::string>;
+
+// A model so small that an update takes a millisecond.
+Strings tiny(const std::string& run, const Strings& more = {}) {
+  return joined({"--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--warmup", "20",
+                 "--lr", "0.01", "--run", run},
+                more);
+}
+
+Outcome train(const Strings& arguments) { return run_program("mt_train", arguments); }
+
+// A text whose translation is the source reversed, in capitals.
+struct Reversed {
+  TemporaryDirectory dir;
+  explicit Reversed(int pairs = 200) {
+    const Strings words{"a", "b", "c", "d", "e"}, capitals{"A", "B", "C", "D", "E"};
+    std::string s, t;
+    for (int i = 0; i < pairs; ++i) {
+      std::string back;
+      for (int k = 0, code = i * i + 7 * i; k < 1 + i % 6; ++k, code /= 5) {
+        const auto w = static_cast<size_t>(code % 5);
+        s += (k > 0 ? " " : "") + words[w];
+        back = capitals[w] + (k > 0 ? " " : "") + back;
+      }
+      s += "\n";
+      t += back + "\n";
+    }
+    dir.write("s", s);
+    dir.write("t", t);
+  }
+  Strings files(const Strings& more = {}) const {
+    return joined({"--src", dir / "s", "--tgt", dir / "t", "--valid-src", dir / "s", "--valid-tgt",
+                   dir / "t", "--batch-tokens", "150"},
+                  more);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("mt_train: dropout and attention's dropout act in training") {
+  const TemporaryDirectory dir;
+  const auto losses = [&](const std::string& name, const Strings& more) {
+    const Outcome r = train(joined(tiny(dir / name, {"--sample", "--sample-pairs", "100", "--after",
+                                                     "2u", "--log-every", "1"}),
+                                   more));
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    std::vector<double> found = trained_numbers(dir / name, "loss");
+    REQUIRE(found.size() == 2);
+    return found;
+  };
+  const auto none = losses("none", {"--dropout", "0"}), some = losses("some", {"--dropout", "0.5"}),
+             attention = losses("attention", {"--dropout", "0", "--attention-dropout", "0.5"});
+  CHECK(some != none);
+  CHECK(attention != none);
+  CHECK(attention != some);
+}
+
+TEST_CASE("mt_train: the test's perplexity is that of mt_translate's best model") {
+  const Reversed data(120);
+  const std::string run = data.dir / "run";
+  const Outcome r = train(
+      joined(tiny(run), data.files({"--test-src", data.dir / "s", "--test-tgt", data.dir / "t",
+                                    "--after", "60u", "--valid-every", "20u"})));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Outcome scored =
+      run_program("mt_translate", {"--checkpoint", run, "--input", data.dir / "s", "--score-given",
+                                   data.dir / "t", "--tokens"});
+  REQUIRE_MESSAGE(scored.code == 0, scored.err);
+  std::istringstream numbers(scored.out);
+  double sum = 0, count = 0;
+  for (double log_p = 0; numbers >> log_p; ++count) sum += log_p;
+  CHECK(std::exp(-sum / count) ==
+        doctest::Approx(log_of(run).back()["test_ppl"].get<double>()).epsilon(1e-4));
+}
+
+TEST_CASE(
+    "mt_train: a run on the sample learns, validates with BLEU, and leaves a checkpoint that "
+    "opens") {
+  const TemporaryDirectory dir;
+  const Strings wide{"--sample", "--sample-pairs", "400", "--batch-tokens", "200",  "--layers",
+                     "1",        "--hidden",       "32",  "--ffn",          "32",   "--heads",
+                     "2",        "--warmup",       "20",  "--lr",           "0.02", "--dropout",
+                     "0"};
+  const Outcome r =
+      train(joined(wide, {"--run", dir / "run", "--after", "100u", "--valid-every", "50u"}));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const std::vector<Json> log = log_of(dir / "run");
+  CHECK(log.front()["event"] == "start");
+  CHECK(log.front()["train_pairs"] == 400);
+  CHECK(log.front()["padding_share"].get<double>() > 0);
+  CHECK(log.front()["padding_share"].get<double>() < 0.2);
+  CHECK(log.back()["event"] == "done");
+  double first = 0, last = 0;
+  int translations = 0;
+  for (const Json& e : log) {
+    if (e["event"] == "train") {
+      for (const char* key : {"step", "epoch", "time_s", "loss", "nll", "ppl", "lr", "grad_norm",
+                              "tokens_per_s", "ms_per_step", "peak_mib"})
+        CHECK_MESSAGE(e.contains(key), key);
+      CHECK(e["loss"].get<double>() > e["nll"].get<double>());  // labels are smoothed
+      (first == 0 ? first : last) = e["ppl"].get<double>();
+    }
+    if (e["event"] == "valid" || e["event"] == "test") {
+      CHECK(e["bleu"].get<double>() >= 0);
+      CHECK(e["tokens"].get<int64_t>() > 1000);
+    }
+    if (e["event"] == "translation") {
+      ++translations;
+      REQUIRE(e["attention"].size() == e["hyp_tokens"].size());
+      for (const Json& row : e["attention"]) {
+        CHECK(row.size() == e["src_tokens"].size() + 1);
+        int64_t sum = 0;
+        for (const Json& share : row) sum += share.get<int64_t>();
+        CHECK(std::abs(sum - 1000) <= 20);
+      }
+    }
+  }
+  CHECK(last < 0.3 * first);
+  CHECK(translations == 8);  // four, twice
+  CHECK(log.back()["best_bleu"].get<double>() >= 0);
+  CHECK(has(r.out, "best validation perplexity"));
+  CHECK(has(slurp(dir / "run/report.html"), "<h2>Translations"));
+
+  const Translator saved = Translator::load(dir / "run");
+  CHECK(saved.network().config().dim == 32);
+  CHECK(saved.network().config().encoder_layers == 1);
+  CHECK(saved.source().size() > 100);
+  const std::string best = dir / "run/checkpoints/best";
+  const Safetensors weights = read_safetensors(best + "/model.safetensors");
+  CHECK(weights.at("positions").shape() == Shape{1024, 32});
+  CHECK(weights.at("tgt_embedding.weight").shape() == Shape{saved.target().size(), 32});
+  CHECK_FALSE(weights.tensors.contains("head.weight"));  // tied
+  for (const auto& [name, tensor] : read_safetensors(best + "/optimizer.safetensors").tensors)
+    CHECK_FALSE(has(name, "positions"));
+  const Json config = Json::parse(slurp(best + "/config.json"));
+  for (const char* key : {"task",
+                          "dtype",
+                          "src_vocab",
+                          "tgt_vocab",
+                          "dim",
+                          "ffn",
+                          "heads",
+                          "encoder_layers",
+                          "decoder_layers",
+                          "norm",
+                          "embed_scale",
+                          "pad",
+                          "label_smoothing",
+                          "smoothing",
+                          "shared_vocab",
+                          "head",
+                          "head_bias",
+                          "tie_embeddings",
+                          "lr",
+                          "betas",
+                          "eps",
+                          "clip"})
+    CHECK_MESSAGE(config.contains(key), key);
+  CHECK(config["encoder_layers"] == 1);
+  const std::string dict = slurp(best + "/tgt.dict.txt");
+  CHECK(std::count(dict.begin(), dict.end(), '\n') == saved.target().size() - 4);
+
+  {  // the finished run started again changes nothing and exits 0
+    const std::string before = slurp(dir / "run/log.jsonl");
+    CHECK(train({"--config", dir / "run/config.json"}).code == 0);
+    CHECK(train({"--config", best + "/config.json"}).code == 0);  // a checkpoint's too
+    CHECK(slurp(dir / "run/log.jsonl") == before);
+  }
+  {  // another option is refused by name
+    const Outcome other = train({"--config", dir / "run/config.json", "--ffn", "48"});
+    CHECK(other.code == 2);
+    CHECK(has(other.err, "--ffn was 32"));
+  }
+  {
+    const Outcome more = train(joined(
+        wide, {"--run", dir / "more", "--after", "2u", "--log-every", "1", "--init", dir / "run"}));
+    REQUIRE_MESSAGE(more.code == 0, more.err);
+    CHECK(log_of(dir / "more")[1]["ppl"].get<double>() < 0.3 * first);
+    const Outcome other =
+        train(tiny(dir / "other", joined(Reversed().files(), {"--init", dir / "run"})));
+    CHECK(other.code == 1);
+    CHECK(has(other.err, "in its src.dict.txt the word 4 is"));
+  }
+  {  // --layers comes before the numbers of layers in a run's file
+    const Outcome deeper = train({"--config", dir / "run/config.json", "--run", dir / "deep",
+                                  "--layers", "2", "--decoder-layers", "1", "--after", "1u"});
+    REQUIRE_MESSAGE(deeper.code == 0, deeper.err);
+    const Json used = Json::parse(slurp(dir / "deep/config.json"));
+    CHECK(used["encoder_layers"] == 2);
+    CHECK(used["decoder_layers"] == 1);
+    // but not before a number of its own that the file has
+    const Outcome mixed = run_program(
+        "mt_train", {"--config", dir / "deep/config.json", "--layers", "3", "--dump-config"});
+    CHECK(Json::parse(mixed.out)["encoder_layers"] == 3);
+    CHECK(Json::parse(mixed.out)["decoder_layers"] == 1);
+  }
+}
+
+TEST_CASE("mt_train: same bits with one and two threads, and after kill -9, SIGTERM and resume") {
+  const Reversed text;
+  const TemporaryDirectory& dir = text.dir;
+  const auto with = [&](const std::string& run, const Strings& more) {
+    return tiny(dir / run, joined(text.files({"--after", "300u", "--save-every", "20u",
+                                              "--valid-every", "60u", "--log-every", "10"}),
+                                  more));
+  };
+  REQUIRE(train(with("one", {"--threads", "1"})).code == 0);
+  REQUIRE(train(with("two", {"--threads", "2"})).code == 0);
+  CHECK(weights_of(dir / "one") == weights_of(dir / "two"));
+  CHECK(results_of(dir / "one") == results_of(dir / "two"));
+  int interrupted = 0;
+  for (int round = 0; round < 20; ++round) {
+    const int after = 30 + 60 * (round % 7);
+    const Outcome r =
+        run_program("mt_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {},
+                    after, round % 3 == 2 ? SIGTERM : SIGKILL);
+    if (r.code == 0) break;
+    REQUIRE_MESSAGE((r.code == 130 || r.code == 128 + SIGKILL || r.code == 128 + SIGTERM), r.code,
+                    ": ", r.err);
+    ++interrupted;
+  }
+  REQUIRE(train(with("broken", {})).code == 0);
+  MESSAGE("interrupted ", interrupted, " times");
+  CHECK(interrupted > 0);
+  CHECK(weights_of(dir / "broken") == weights_of(dir / "one"));
+  CHECK(results_of(dir / "broken") == results_of(dir / "one"));
+}
+
+TEST_CASE(
+    "mt_train: norms, ties, dictionaries, accumulation and optimisers train and resume to the same "
+    "bits") {
+  const Reversed text;
+  const std::vector<Strings> variants{
+      {"--norm", "pre", "--no-tie-embeddings", "--head-bias"},
+      {"--shared-vocab", "--accumulate", "3", "--encoder-layers", "2"},
+      {"--batch", "5", "--dtype", "float64", "--optimizer", "adamw", "--weight-decay", "0.01"},
+      {"--head", "rbf:gamma=0.05", "--min-count", "2", "--label-smoothing", "0"},
+      {"--head", "mix:2*lin,log", "--untied", "--pi-reg", "variance:0.1", "--log-every", "7",
+       "--head-bias", "--init-bias", "log-frequency"},
+  };
+  for (size_t n = 0; n < variants.size(); ++n) {
+    CAPTURE(variants[n][0]);
+    const auto with = [&](const std::string& run, const char* after) {
+      return tiny(text.dir / (run + std::to_string(n)),
+                  joined(text.files({"--after", after}), variants[n]));
+    };
+    const Outcome whole = train(with("whole", "30u"));
+    REQUIRE_MESSAGE(whole.code == 0, whole.err);
+    REQUIRE(train(with("parts", "13u")).code == 0);
+    REQUIRE(train(with("parts", "30u")).code == 0);
+    CHECK(weights_of(text.dir / ("whole" + std::to_string(n))) ==
+          weights_of(text.dir / ("parts" + std::to_string(n))));
+  }
+  for (const Json& e : log_of(text.dir / "whole4"))
+    if (e["event"] == "train" || e["event"] == "valid") CHECK(e["pi_mean"].size() == 3);
+  CHECK(Translator::load(text.dir / "whole4").network().config().head.spec.size() == 3);
+  const Translator shared = Translator::load(text.dir / "whole1");
+  CHECK(shared.source().dict_text() == shared.target().dict_text());
+  CHECK(shared.network().config().encoder_layers == 2);
+  CHECK(shared.network().config().decoder_layers == 1);
+  // A dictionary of an earlier run gives its words and their numbers.
+  const std::string given = text.dir / "whole0/checkpoints/best/tgt.dict.txt";
+  REQUIRE(
+      train(tiny(text.dir / "given", joined(text.files({"--after", "1u"}), {"--tgt-dict", given})))
+          .code == 0);
+  CHECK(slurp(text.dir / "given/checkpoints/best/tgt.dict.txt") == slurp(given));
+}
+
+TEST_CASE("mt_train: the best model by BLEU and by loss") {
+  const Reversed text;
+  const Outcome r = train(
+      tiny(text.dir / "run", text.files({"--best-metric", "bleu", "--valid-beam", "2", "--after",
+                                         "60u", "--valid-every", "15u", "--keep", "9"})));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  double best = -1;
+  int64_t step = 0;
+  for (const Json& e : log_of(text.dir / "run"))
+    if (e["event"] == "valid") {
+      CHECK(e["best"].get<bool>() == (e["bleu"].get<double>() > best));
+      if (e["bleu"].get<double>() > best) best = e["bleu"], step = e["step"];
+    }
+  CHECK(log_of(text.dir / "run").back()["best_bleu"] == best);
+  CHECK(open_checkpoint(text.dir / "run").step() == step);
+  const Outcome none =
+      train(tiny(text.dir / "none", text.files({"--best-metric", "bleu", "--valid-beam", "0"})));
+  CHECK(none.code == 2);
+  CHECK(has(none.err, "--valid-beam must be at least 1"));
+}
+
+TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkpoint of its own") {
+  const Reversed text;
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "40u", "--save-every", "10u",
+                                                   "--keep", "3", "--valid-every", "1000u"})))
+              .code == 0);
+  // Started again, the finished run does nothing, and still has its three checkpoints.
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "40u", "--save-every", "10u",
+                                                   "--keep", "1", "--valid-every", "1000u"})))
+              .code == 0);
+  const Outcome r = train({"--run", text.dir / "run", "--average", "3"});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Checkpoint mean = open_checkpoint(text.dir / "run/average");
+  CHECK(mean.step() == 40);
+  CHECK(mean.state()["averaged"].get<std::vector<int>>() == std::vector{20, 30, 40});
+  const Translator saved = Translator::load(text.dir / "run/average");
+  std::vector<Safetensors> parts;
+  for (const char* step : {"20", "30", "40"})
+    parts.push_back(
+        read_safetensors(text.dir / "run/checkpoints/000000" + step + "/model.safetensors"));
+  const Safetensors weights = mean.tensors("model.safetensors");
+  REQUIRE(weights.tensors.size() == parts[0].tensors.size());
+  for (const auto& [name, tensor] : weights.tensors) {
+    const auto a = parts[0].at(name).to_vector(), b = parts[1].at(name).to_vector(),
+               c = parts[2].at(name).to_vector(), m = tensor.to_vector();
+    for (size_t i = 0; i < m.size(); ++i)
+      REQUIRE(m[i] == static_cast<double>(static_cast<float>((a[i] + b[i] + c[i]) / 3)));
+  }
+  const std::string bytes = slurp(text.dir / "run/average/latest/model.safetensors");
+  CHECK(train({"--run", text.dir / "run", "--average", "3"}).code == 0);
+  CHECK(slurp(text.dir / "run/average/latest/model.safetensors") == bytes);
+  const Outcome nowhere = train({"--run", text.dir / "nosuch", "--average", "1"});
+  CHECK(nowhere.code == 1);
+  CHECK_MESSAGE(has(nowhere.err, "there is no directory " + text.dir / "nosuch"), nowhere.err);
+  const Outcome many = train({"--run", text.dir / "run", "--average", "9"});
+  CHECK(many.code == 1);
+  CHECK(has(many.err, "has the last 3 checkpoints; train with a larger --keep"));
+  CHECK(has(train({"--run", text.dir / "run", "--average", "2", "--lr", "1"}).err,
+            "--average reads --run and does nothing with --lr"));
+  // The best checkpoint is kept beside the last ones, here two, but is none of them.
+  Json config = Json::parse(slurp(text.dir / "run/config.json"));
+  config["keep"] = 2;
+  text.dir.write("run/config.json", config.dump());
+  CHECK(
+      has(train({"--run", text.dir / "run", "--average", "3"}).err, "has the last 2 checkpoints"));
+  // A run that starts over takes the mean along.
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "2u", "--restart"}))).code == 0);
+  CHECK_FALSE(fs::exists(text.dir / "run/average"));
+  CHECK(open_checkpoint(text.dir / "run/old-1/average").step() == 40);
+}
+
+TEST_CASE("mt_train: a tab separates words, and none gets into the dictionaries of a checkpoint") {
+  const TemporaryDirectory dir;
+  const std::string s = dir.write("s", "a1 b\tc d\na1 d\n"), t = dir.write("t", "x\ty z\nz\n");
+  REQUIRE(train(tiny(dir / "run", {"--src", s, "--tgt", t, "--after", "2u"})).code == 0);
+  const Translator saved = Translator::load(dir / "run");
+  CHECK(saved.source().dict_text() == "a1 2\nd 2\nb 1\nc 1\n");
+  CHECK(saved.target().dict_text() == "z 2\nx 1\ny 1\n");
+}
+
+TEST_CASE("mt_train: a run does not go on with another reference or test text") {
+  const Reversed text;
+  const std::string s = text.dir / "s", t = text.dir / "t",
+                    references = text.dir.write("references", slurp(t) + "unseen\n");
+  const std::string sources = text.dir.write("sources", slurp(s) + "a\n");
+  const auto run_on = [&](const char* after) {
+    const Strings files{"--src",          s,          "--tgt",      t, "--valid-src", sources,
+                        "--valid-tgt",    references, "--test-src", s, "--test-tgt",  t,
+                        "--batch-tokens", "150"};
+    return train(tiny(text.dir / "run", joined(files, {"--after", after})));
+  };
+  REQUIRE(run_on("2u").code == 0);
+  REQUIRE(run_on("3u").code == 0);
+  text.dir.write("references", slurp(t) + "never seen\n");  // another word that is <unk>
+  const Outcome other = run_on("4u");
+  CHECK(other.code == 2);
+  CHECK_MESSAGE(has(other.err, "valid_crc32c"), other.err);
+}
+
+TEST_CASE("mt_train: wrong texts and command lines") {
+  const Reversed text;
+  text.dir.write("short", "A\nB\n");
+  text.dir.write("latin1", "a\n\xef\n");
+  text.dir.write("empty", "");
+  text.dir.write("blank", "\n\n");
+  const auto at = [&](const char* name) { return text.dir / name; };
+  const struct {
+    Strings arguments;
+    int code;
+    std::string says;
+  } cases[] = {
+      {{}, 2, "no training text: give --src FILE and --tgt FILE"},
+      {{"--src", at("s")}, 2, "no training text"},
+      {{"--sample", "--src", at("s"), "--tgt", at("t")}, 2, "exclude each other"},
+      {{"--src", at("s"), "--tgt", at("short")},
+       1,
+       "s has 200 lines, but " + at("short") + " has 2"},
+      {{"--src", at("latin1"), "--tgt", at("short")},
+       1,
+       "latin1, line 2, byte 1: 0xef is not valid UTF-8"},
+      {{"--src", at("empty"), "--tgt", at("t")}, 1, "empty is empty"},
+      {{"--src", at("blank"), "--tgt", at("short")},
+       1,
+       "no word occurs 1 times in 2 sentences of 0 words: lower the minimum count (--min-count), "
+       "or check the source"},
+      {{"--src", at("s"), "--tgt", at("t"), "--valid-src", at("s")},
+       2,
+       "--valid-src and --valid-tgt go together"},
+      {{"--src", at("s"), "--tgt", at("t"), "--hidden", "15"}, 2, "the width must be even"},
+      {{"--src", at("s"), "--tgt", at("t"), "--hidden", "18"}, 2, "does not divide into --heads 4"},
+      {{"--src", at("s"), "--tgt", at("t"), "--batch-tokens", "3"},
+       1,
+       "more than batch tokens (--batch-tokens) 3"},
+      {{"--src", at("s"), "--tgt", at("t"), "--best-metric", "bleu"},
+       2,
+       "--best-metric has no effect here"},
+      {{"--src", at("s"), "--tgt", at("t"), "--shared-vocab", "--tgt-dict", at("t")},
+       2,
+       "give it as --src-dict alone"},
+      {{"--src", at("s"), "--tgt", at("t"), "--export-parity", at("p"), "--export-steps", "1"},
+       2,
+       "set --dropout 0"},
+      {{"--srx", "x"}, 2, "did you mean"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.says);
+    const Outcome r = train(joined(c.arguments, {"--run", at("r")}));
+    CHECK(r.code == c.code);
+    CHECK_MESSAGE(has(r.err, c.says), r.err);
+  }
+  CHECK_FALSE(fs::exists(at("r")));  // refused before anything was made
+}
+
+TEST_CASE("mt_train: pairs without words and long pairs are left out aloud") {
+  const TemporaryDirectory dir;
+  dir.write("s", "a b\n\na\nb a b a b\n");
+  dir.write("t", "A\nB\n\nA\n");
+  const Outcome r = train(tiny(
+      dir / "run", {"--src", dir / "s", "--tgt", dir / "t", "--max-length", "4", "--after", "1u"}));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  CHECK(has(r.err, "2 pairs left out of training: a side has no word"));
+  CHECK(has(r.err, "1 pair left out of training: a side is longer than --max-length 4"));
+  const Json start = log_of(dir / "run").front();
+  CHECK(start["train_pairs"] == 1);
+  CHECK(start["skipped_empty"] == 2);
+  CHECK(start["skipped_long"] == 1);
+}
+
+TEST_CASE("mt_train: the parity export holds what the replay reads") {
+  const Reversed text;
+  const Outcome r =
+      train(tiny(text.dir / "run", {"--src", text.dir / "s", "--tgt", text.dir / "t",
+                                    "--batch-tokens", "90", "--dropout", "0", "--dtype", "float64",
+                                    "--export-parity", text.dir / "p", "--export-steps", "5"}));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Json config = Json::parse(slurp(text.dir / "p/config.json")),
+             losses = Json::parse(slurp(text.dir / "p/losses.json"));
+  CHECK(config["task"] == "mt");
+  CHECK(config["dim"] == 16);
+  CHECK(config["label_smoothing"] == 0.1);
+  CHECK(losses["loss"].size() == 5);
+  const Safetensors batches = read_safetensors(text.dir / "p/batches.safetensors");
+  for (const char* name : {"src.0", "tgt_in.4", "tgt_out.4"}) CHECK(batches.tensors.contains(name));
+  CHECK(batches.at("tgt_in.0").shape() == batches.at("tgt_out.0").shape());
+  CHECK(batches.at("tgt_in.0").to_vector()[0] == Specials::kTranslation.end);
+  CHECK_FALSE(fs::exists(text.dir / "run"));
+  const Outcome many = train(
+      tiny(text.dir / "run", {"--src", text.dir / "s", "--tgt", text.dir / "t", "--dropout", "0",
+                              "--export-parity", text.dir / "q", "--export-steps", "900"}));
+  CHECK(many.code == 2);
+  CHECK(has(many.err, "lower --export-steps 900"));
+}
+
+TEST_CASE("translation checkpoints: what does not fit is refused") {
+  const Reversed text;
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "1u"}))).code == 0);
+  const std::string open = text.dir / "open";
+  fs::create_directory(open);
+  for (const char* name : {"model.safetensors", "config.json", "src.dict.txt", "tgt.dict.txt"})
+    fs::copy_file(text.dir / "run/checkpoints/best/" + name, open + "/" + name);
+  CHECK_NOTHROW(Translator::load(open));  // without state.json, as PyTorch writes one
+  const auto says = [&] { return error_of([&] { Translator::load(open); }); };
+  SUBCASE("a dictionary of another size") {
+    std::ofstream(open + "/tgt.dict.txt", std::ios::app) << "more 1\n";
+    CHECK(has(says(), "tgt.dict.txt has 10 words with the four specials, but the model has 9"));
+  }
+  SUBCASE("a configuration without a key") {
+    std::ofstream(open + "/config.json") << R"({"dim": 16})";
+    CHECK(has(says(), "lacks the key 'src_vocab'"));
+  }
+  SUBCASE("a configuration of other sizes") {
+    Json config = Json::parse(slurp(open + "/config.json"));
+    config["ffn"] = 17;
+    std::ofstream(open + "/config.json") << config.dump();
+    CHECK(has(says(), "has shape"));
+  }
+  SUBCASE("other positions") {
+    Safetensors weights = read_safetensors(open + "/model.safetensors");
+    weights.tensors.at("positions").data<float>()[5] += 0.5f;
+    std::vector<NamedView> views;
+    for (const auto& [name, tensor] : weights.tensors) views.push_back({name, tensor});
+    write_safetensors(open + "/model.safetensors", views);
+    CHECK(has(says(), "positions differ"));
+  }
+}

@@ -1,0 +1,250 @@
+// Every flag of the programs but kernel_inspect and nine_report refuses what is out of its range,
+// by name. Driven by the flags' own declarations, so that a new one cannot be forgotten: one
+// without a range, a choice, a check or a path's unit fails here.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "apps/bpe/bpe_options.h"
+#include "apps/cli/option_data.h"
+#include "apps/lm_rescore/rescore_options.h"
+#include "apps/lm_score/score_options.h"
+#include "apps/lm_train/lm_options.h"
+#include "apps/mt_train/mt_options.h"
+#include "apps/mt_translate/translate_options.h"
+#include "core/error.h"
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::app;
+using namespace nine::tests;
+using Strings = std::vector<std::string>;
+
+// What arguments are refused with, beside those that the program cannot go without; empty when they
+// are taken.
+template <class Program>
+std::string refusal(Strings arguments) {
+  Program fields;
+  Options options("program", "What it does.");
+  fields.declare(options);
+  for (const OptionData* option : options.declared())
+    if (option->required && !arguments[0].starts_with(option->typed() + "="))
+      arguments.push_back(option->typed() + "=x");
+  std::ostringstream ignored;
+  try {
+    static_cast<void>(options.parse(arguments, ignored));
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+// Numbers just outside of a flag's bounds and its closed bounds themselves.
+struct Edges {
+  Strings outside, inside;
+};
+
+Edges edges_of(const Bounds& bounds, bool whole) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto beyond = [&](double bound, double to) {
+    return whole ? bound + std::copysign(1, to) : std::nextafter(bound, to);
+  };
+  Edges edges;
+  const auto add = [&](double bound, bool open, double outwards) {
+    if (!std::isfinite(bound)) return;
+    edges.outside.push_back(concat(open ? bound : beyond(bound, outwards)));
+    edges.inside.push_back(concat(open ? beyond(bound, -outwards) : bound));
+  };
+  add(bounds.low, bounds.low_open, -kInfinity);
+  add(bounds.high, bounds.high_open, kInfinity);
+  return edges;
+}
+
+// A number as the command line takes it: 65537 rather than 6.5537e+04.
+std::string plain(const std::string& number, bool whole) {
+  return whole ? std::to_string(std::llround(std::stod(number))) : number;
+}
+
+struct Wrong {
+  Strings texts;    // refused
+  Strings allowed;  // taken
+};
+
+Wrong cases_of(const OptionData& option) {
+  Wrong w;
+  const auto numeric = [&](bool whole) {
+    w.texts = {"", "x", "nan", "inf", "-inf", "1e", "0x10", "--", "1e400"};
+    const Edges edges = edges_of(option.bounds, whole);
+    for (const std::string& text : edges.outside) w.texts.push_back(plain(text, whole));
+    for (const std::string& text : edges.inside) w.allowed.push_back(plain(text, whole));
+    if (whole) w.texts.insert(w.texts.end(), {"1.5", "99999999999999999999999"});
+  };
+  std::visit(
+      [&](auto* field) {
+        using T = std::remove_pointer_t<decltype(field)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          w.texts = {"", "true", "2"};
+        } else if constexpr (std::is_integral_v<T>) {
+          const bool bounded = std::isfinite(option.bounds.low) || std::is_unsigned_v<T>;
+          CHECK_MESSAGE(bounded, option.name, " takes any whole number: give it a range");
+          numeric(true);
+        } else if constexpr (std::is_same_v<T, double>) {
+          CHECK_MESSAGE(std::isfinite(option.bounds.low), option.name,
+                        " takes any number: give it a range");
+          numeric(false);
+        } else if constexpr (std::is_same_v<T, std::array<double, 2>>) {
+          numeric(false);
+          Strings pairs{"0.5", "0.5,", ",0.5", "0.5,0.5,0.5"};
+          for (const std::string& text : w.texts)
+            pairs.insert(pairs.end(), {text + ",0.5", "0.5," + text});
+          w.texts = pairs;
+          for (std::string& text : w.allowed) text += ",0.5";
+        } else if (std::is_same_v<T, TextField> && option.choices.empty()) {  // a training length
+          w.texts = {
+              "",   "10", "u", "-1u", "nanu", "infe", "1.5u", "1e400u", "99999999999999999999u",
+              "10x"};
+          w.allowed = {"1u", "2e", "3Kt"};
+        } else if (!option.choices.empty() || option.check) {
+          w.texts = {"no such thing"};
+          (option.may_be_empty ? w.allowed : w.texts).emplace_back();
+          w.allowed.insert(w.allowed.end(), option.choices.begin(), option.choices.end());
+        } else {
+          const bool names_files = option.unit.starts_with("FILE") ||
+                                   option.unit.starts_with("DIR") || option.unit == "A B";
+          const bool says_so = option.unit.starts_with("TEXT");  // words of the user's own
+          CHECK_MESSAGE(
+              (names_files || says_so), option.name,
+              " takes any text: give it choices, a check, or FILE, DIR or TEXT for a unit");
+        }
+      },
+      option.field);
+  return w;
+}
+
+// `least` flags or more: a bound against a loop over none.
+template <class Program>
+void check_every_flag(int least = 11) {
+  Program fields;
+  Options options("program", "What it does.");
+  fields.declare(options);
+  const TemporaryDirectory dir;
+  int flags = 0;
+  for (const OptionData* option : options.declared()) {
+    if (option->built_in) continue;
+    ++flags;
+    const std::string flag = "--" + option->name;
+    CAPTURE(flag);
+    const Wrong cases = cases_of(*option);
+    for (const std::string& text : cases.texts) {
+      const std::string said = refusal<Program>({flag + "=" + text});
+      CHECK_MESSAGE(said.starts_with(flag), text, " gave: ", said);
+    }
+    for (const std::string& text : cases.allowed)
+      CHECK(refusal<Program>({flag + "=" + text}).empty());
+    for (const char* value : {"null", "{}", "[[]]", "[1,2,3]", "{\"a\":1}"}) {
+      std::ofstream(dir / "config.json") << "{\"" << option->key() << "\": " << value << "}";
+      const std::string said = refusal<Program>({"--config", dir / "config.json"});
+      CHECK_MESSAGE(has(said, option->key()), value, " gave: ", said);
+    }
+  }
+  CHECK(flags >= least);
+}
+
+constexpr const char* kBpeCommands[] = {"learn", "apply", "undo", "vocab"};
+
+template <size_t Index>
+struct BpeCommand : BpeFlags {
+  void declare(Options& options) { BpeFlags::declare(options, kBpeCommands[Index]); }
+};
+
+// What the libraries' errors call the program's settings (Option::called), each by one flag.
+template <class Program>
+std::set<std::string> settings_of() {
+  Program fields;
+  Options options("program", "What it does.");
+  fields.declare(options);
+  std::set<std::string> settings;
+  for (const OptionData* option : options.declared())
+    if (!option->setting.empty())
+      CHECK_MESSAGE(settings.insert(option->setting).second, option->setting, " is two flags");
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("option table: the settings that errors of the libraries mention have flags") {
+  std::set<std::string> settings = settings_of<LmOptions>();
+  settings.merge(settings_of<MtOptions>());
+  for (const char* words : {"learning rate",
+                            "gradient clipping",
+                            "batch size",
+                            "batch tokens",
+                            "bptt length",
+                            "accumulation steps",
+                            "hidden size",
+                            "embedding size",
+                            "feed-forward size",
+                            "number of layers",
+                            "number of attention heads",
+                            "vocabulary size",
+                            "minimum count",
+                            "maximum length",
+                            "weight decay",
+                            "head",
+                            "ball",
+                            "variance",
+                            "head context",
+                            "untied",
+                            "head memory",
+                            "label smoothing",
+                            "smoothing",
+                            "prior regulariser",
+                            "weight-norm regulariser",
+                            "tied embeddings",
+                            "norm order",
+                            "optimizer",
+                            "schedule",
+                            "best metric",
+                            "matmul precision",
+                            "the device",
+                            "threads",
+                            "validation beam"})
+    CHECK_MESSAGE(settings.contains(words), words);
+  CHECK(settings_of<ScoreOptions>().contains("batch size"));
+  CHECK(settings_of<TranslateOptions>().contains("batch size"));
+}
+
+TEST_CASE("option table: lm_train refuses whatever is out of range") {
+  check_every_flag<LmOptions>();
+}
+
+TEST_CASE("option table: mt_train refuses whatever is out of range") {
+  check_every_flag<MtOptions>();
+}
+
+TEST_CASE("option table: lm_score refuses whatever is out of range") {
+  check_every_flag<ScoreOptions>();
+}
+
+TEST_CASE("option table: mt_translate refuses whatever is out of range") {
+  check_every_flag<TranslateOptions>();
+}
+
+TEST_CASE("option table: lm_rescore refuses whatever is out of range") {
+  check_every_flag<RescoreOptions>();
+}
+
+TEST_CASE("option table: bpe's commands refuse whatever is out of range") {
+  check_every_flag<BpeCommand<0>>(7);
+  check_every_flag<BpeCommand<1>>(10);
+  check_every_flag<BpeCommand<2>>(3);
+  check_every_flag<BpeCommand<3>>(4);
+}

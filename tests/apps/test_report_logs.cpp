@@ -1,0 +1,160 @@
+// What the report reads: logs that are long, unfinished or damaged.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "apps/report/downsample.h"
+#include "apps/report/report.h"
+#include "apps/report/run_log.h"
+#include "core/error.h"
+#include "tests/apps/report_pages.h"
+
+namespace fs = std::filesystem;
+using namespace nine::tests;
+using nine::Json;
+
+TEST_CASE("report: downsampling keeps spikes, ends, gaps and the order") {
+  using nine::app::Point;
+  std::vector<Point> points;
+  for (int i = 0; i < 100000; ++i) points.push_back({static_cast<double>(i), std::sin(i * 0.001)});
+  points[31337].y = 50;
+  points[77777].y = -50;
+  auto sampled = nine::app::downsampled(points);
+  const auto check_order = [&] {
+    CHECK(sampled.size() <= nine::app::kCurvePoints);
+    CHECK(sampled.size() > nine::app::kCurvePoints / 3);
+    CHECK(std::is_sorted(sampled.begin(), sampled.end(),
+                         [](const Point& a, const Point& b) { return a.x < b.x; }));
+    CHECK(sampled.front().x == 0);
+    CHECK(sampled.back().x == 99999);
+    CHECK(std::any_of(sampled.begin(), sampled.end(),
+                      [](const Point& p) { return p.x == 31337 && p.y == 50; }));
+    CHECK(std::any_of(sampled.begin(), sampled.end(),
+                      [](const Point& p) { return p.x == 77777 && p.y == -50; }));
+  };
+  check_order();
+  points[50000].y = NAN;
+  sampled = nine::app::downsampled(points);
+  check_order();
+  CHECK(
+      std::any_of(sampled.begin(), sampled.end(), [](const Point& p) { return std::isnan(p.y); }));
+  points.resize(nine::app::kCurvePoints);
+  CHECK(nine::app::downsampled(points).size() == points.size());
+
+  const TempDir dir;
+  std::string log = kStart;
+  for (int step = 1; step <= 5000; ++step) log += train(step, step == 3210 ? 4321 : 60);
+  const Json curve =
+      series(chart_data(page_of(dir, {dir.run("long", log)}), "Perplexity"), "Training");
+  CHECK(curve["y"].size() <= nine::app::kCurvePoints);
+  CHECK(largest(curve["y"]) == doctest::Approx(4321));
+}
+
+TEST_CASE("report: unfinished and damaged logs") {
+  const TempDir dir;
+  SUBCASE("a cut last line") {
+    const std::string html = page_of(dir, {dir.run("cut", kStart + train(10, 50) + train(20, 40) +
+                                                              train(30, 30).substr(0, 40))});
+    check_page(html);
+    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == Json({10, 20}));
+    CHECK_FALSE(has(html, "could not be read"));
+    CHECK(has(html, "not finished"));
+  }
+  SUBCASE("unreadable lines in between, unknown events and fields") {
+    const std::string html = page_of(
+        dir, {dir.run("odd", kStart + train(10, 50) +
+                                 "{broken\n[1,2]\n\n{\"event\":\"novel\",\"step\":12,\"x\":{}}\n" +
+                                 train(20, 40))});
+    check_page(html);
+    CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == Json({10, 20}));
+    CHECK(has(html, "2 lines of log.jsonl could not be read and were left out."));
+  }
+  SUBCASE("only a start") {
+    const std::string html = page_of(dir, {dir.run("started", kStart)});
+    check_page(html);
+    CHECK(has(html, "There are no curves yet"));
+    CHECK(has(html, ">21.50<"));
+  }
+  SUBCASE("an empty log, no configuration") {
+    const std::string html = page_of(dir, {dir.run("empty", "", "")});
+    check_page(html);
+    CHECK(has(html, "There is no config.json."));
+  }
+  SUBCASE("a broken configuration") {
+    const std::string html =
+        page_of(dir, {dir.run("broken", kStart + train(1, 5), "{\"head\": <script>")});
+    check_page(html);
+    CHECK(has(html, "config.json is not a JSON object"));
+    CHECK(has(html, "&lt;script&gt;"));
+  }
+  SUBCASE("a configuration that is nested too deeply") {
+    std::string deep;
+    for (int i = 0; i < 20'000; ++i) deep += R"({"a":)";
+    deep += '1' + std::string(20'000, '}');
+    CHECK(has(page_of(dir, {dir.run("deep", kStart + train(1, 5), deep)}),
+              "config.json is not a JSON object"));
+  }
+  SUBCASE("learned numbers whose names no head has") {
+    const std::string html =
+        page_of(dir, {dir.run("names", kStart + R"({"event":"train","step":22,"learned":{".x.y":1,)"
+                                                R"("99999999999999999999.a.y":2}})"
+                                                "\n")});
+    check_page(html);
+    CHECK(chart_data(html, "Learned: y")["series"].size() == 2);
+  }
+  SUBCASE("values that are not finite leave a gap") {
+    std::string log = kStart + train(10, 50);
+    log += R"({"event":"train","step":20,"loss":null,"nll":"NaN","ppl":null})"
+           "\n"
+           R"({"event":"train","step":30,"loss":"-Infinity"})"
+           "\n";
+    const std::string html = page_of(dir, {dir.run("diverged", log + train(40, 60))});
+    check_page(html);
+    CHECK(series(chart_data(html, "Perplexity"), "Training")["y"] == Json({50, nullptr, 60}));
+    CHECK(has(html, "not finite in 2 entries of the log, first at step 20"));
+    CHECK(times(html.substr(html.find("<path class=\"line c0\"")), "h0") >=
+          2);  // lone points are dots
+  }
+  SUBCASE("all values not finite, huge or equal") {
+    std::string log =
+        kStart +
+        R"({"event":"train","step":1,"nll":1e300,"lr":0,"grad_norm":1e300,"tokens_per_s":1e-300})"
+        "\n";
+    log += R"({"event":"train","step":2,"nll":700,"lr":0,"grad_norm":1e-300,"tokens_per_s":1e-300})"
+           "\n";
+    check_page(page_of(dir, {dir.run("huge", log)}));
+    check_page(page_of(dir, {dir.run("null", kStart + R"({"event":"train","step":1,"nll":null})"
+                                                      "\n")}));
+    check_page(page_of(dir, {dir.run("equal", kStart + train(5, 5) + train(5, 5) + valid(5, 5))}));
+  }
+  SUBCASE("missing fields: perplexity from nll, loss when there is neither") {
+    const std::string from_nll =
+        page_of(dir, {dir.run("nll", R"({"event":"train","step":3,"nll":2})"
+                                     "\n")});
+    CHECK(series(chart_data(from_nll, "Perplexity"), "Training")["y"][0].get<double>() ==
+          doctest::Approx(std::exp(2.0)));
+    const std::string loss_only = page_of(
+        dir,
+        {dir.run(
+            "loss",
+            "{\"event\":\"train\",\"loss\":2}\n{\"event\":\"train\",\"step\":2,\"loss\":1}\n")});
+    check_page(loss_only);
+    CHECK(series(chart_data(loss_only, "Loss"), "Training")["y"] == Json({2, 1}));
+  }
+  SUBCASE("a resume takes back what came after its step") {
+    const std::string log = kStart + train(10, 50) + train(20, 40) + valid(20, 41) +
+                            R"({"event":"resume","step":10})"
+                            "\n" +
+                            train(20, 39) + train(30, 38);
+    const nine::app::Run run = nine::app::read_run(dir.run("resumed", log));
+    REQUIRE(run.train.size() == 3);
+    CHECK(run.train[1][nine::app::Field::ppl] == doctest::Approx(39));
+    CHECK(run.valid.empty());
+    CHECK(run.last_step == 30);
+    CHECK(has(page_of(dir, {dir.path() / "resumed"}), "resumed once"));
+  }
+}

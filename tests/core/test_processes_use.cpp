@@ -1,0 +1,243 @@
+// Scoring and translating by several processes (docs/scale-out.md): the bytes that one writes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/same_start.h"
+#include "core/shared_parts.h"
+#include "tests/apps/lm_score_runs.h"
+#include "tests/support/processes.h"
+#include "tests/support/support.h"
+#include "tests/core/thread_ranks.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+Strings operator+(Strings a, const Strings& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// Lines of what a program says that are not about time.
+std::string without_progress(const std::string& err) {
+  std::string out;
+  for (const std::string& line : split(err, '\n'))
+    if (!line.starts_with("score ") && !line.starts_with("translate ")) out += line + "\n";
+  return out;
+}
+
+// The same outputs with 1, 2, 3 and 4 processes; `files` of each are written to "DIR/name".
+void check_same_output(const std::string& program, const Strings& arguments,
+                       const std::string& input, const Strings& written = {}) {
+  CAPTURE(program);
+  std::string typed;
+  for (const std::string& argument : arguments) typed += argument + " ";
+  CAPTURE(typed);
+  const Scratch dir;
+  const auto with_files = [&](int processes) {
+    Strings all = arguments;
+    for (const std::string& flag : written)
+      all.insert(all.end(), {flag, dir / (flag + std::to_string(processes))});
+    return all;
+  };
+  const Outcome alone = run_program(program, with_files(1), input);
+  REQUIRE_MESSAGE(alone.code == 0, alone.err);
+  CHECK(alone.out.size() + slurp(dir / "--output1").size() > 20);
+  for (const int processes : {2, 3, 4}) {
+    CAPTURE(processes);
+    const Outcome o = under_mpirun(processes, program, with_files(processes),
+                                   {.shared = processes == 2, .input = input})
+                          .wait();
+    REQUIRE_MESSAGE(o.code == 0, o.err);
+    CHECK((o.out == alone.out));
+    CHECK(without_progress(o.err) == without_progress(alone.err));
+    for (const std::string& flag : written)
+      CHECK((slurp(dir / (flag + std::to_string(processes))) == slurp(dir / (flag + "1"))));
+  }
+}
+
+const std::string& mixture() {
+  static const Scratch dir;
+  static const std::string run = [] {
+    Strings flags = tiny_lm_flags(dir / "mixture", "20u");
+    flags.insert(flags.end(), {"--head", "mix:2*lin"});
+    const Outcome o = run_program("lm_train", flags);
+    REQUIRE_MESSAGE(o.code == 0, o.err);
+    return (dir / "mixture").string();
+  }();
+  return run;
+}
+
+// A translation model that has learned a little, and a text for it.
+struct Translations {
+  Scratch dir;
+  std::string run = dir / "run", source, target;
+  Translations() {
+    const Outcome o = run_program(
+        "mt_train",
+        {"--sample", "--sample-pairs", "200", "--layers", "1",    "--hidden", "16", "--ffn",
+         "16",       "--heads",        "2",   "--lr",     "0.01", "--warmup", "10", "--valid-beam",
+         "0",        "--after",        "30u", "--run",    run});
+    REQUIRE_MESSAGE(o.code == 0, o.err);
+    const Strings words = split(slurp(dir / "run/checkpoints/best/src.dict.txt"), '\n'),
+                  others = split(slurp(dir / "run/checkpoints/best/tgt.dict.txt"), '\n');
+    for (size_t i = 0; i < 50; ++i) {
+      for (size_t k = 0; k <= i % 9; ++k) {
+        source += (k > 0 ? " " : "") + split(words[(3 * i + 7 * k) % words.size()], ' ')[0];
+        target += (k > 0 ? " " : "") + split(others[(5 * i + k) % others.size()], ' ')[0];
+      }
+      source += "\n";
+      target += "\n";
+    }
+    dir.write("source", source);
+    dir.write("target", target);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("processes: lm_score writes the same with 1, 2, 3 and 4" * doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const Scratch dir;
+  const std::string text = longer_text() + kLmText;
+  dir.write("text", text);
+  dir.write("sets", "cat dog bird\nsaw heard liked fed\n");
+  const Strings a{"--checkpoint", model_a()}, two{"--compare", model_a(), model_b()},
+      file{"--input", dir / "text", "--batch-tokens", "60"}, few{"--batch-tokens", "60"};
+  check_same_output("lm_score", a + few, text);  // standard input and output
+  check_same_output("lm_score", a + file + Strings{"--tokens"}, "", {"--output"});
+  check_same_output("lm_score", a + Strings{"--input", dir / "text", "--carry-state"}, "");
+  check_same_output("lm_score", a + file + Strings{"--top", "3"}, "");
+  check_same_output("lm_score",
+                    a + Strings{"--input", dir / "text", "--generate", "--samples", "2",
+                                "--max-words", "5", "--batch", "3"},
+                    "");
+  check_same_output("lm_score", two + file, "");
+  check_same_output("lm_score", two + file + Strings{"--restrict", dir / "sets", "--json"}, "");
+  check_same_output("lm_score", Strings{"--checkpoint", mixture(), "--components"} + file, "");
+  // What one process does alone.
+  check_same_output("lm_score", two + Strings{"--input", dir / "text", "--top", "2", "--at", "1:2"},
+                    "");
+  check_same_output(
+      "lm_score",
+      a + Strings{"--clusters", "2:cosine", "--cluster-size", "3", "--cluster-min-count", "5"}, "");
+}
+
+TEST_CASE("processes: mt_translate writes the same with 1, 2, 3 and 4" * doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const Translations t;
+  const Strings model{"--checkpoint", t.run, "--batch", "4", "--max-length", "12"},
+      file{"--input", t.dir / "source"};
+  check_same_output("mt_translate", model, t.source);
+  check_same_output("mt_translate", model + file + Strings{"--n-best", "3", "--beam", "4"}, "",
+                    {"--output", "--attention"});
+  check_same_output(
+      "mt_translate",
+      model + file + Strings{"--beam", "1", "--score", "--reference", t.dir / "target"}, "",
+      {"--output"});
+  check_same_output(
+      "mt_translate",
+      Strings{"--checkpoint", t.run, "--tokens", "--score-given", t.dir / "target"} + file, "");
+}
+
+TEST_CASE("processes: scoring with another model or option on one of them is refused" * doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const Strings a{"--checkpoint", model_a()}, b{"--checkpoint", model_b()};
+  const auto refused = [&](const Strings& second, const Strings& environment) {
+    const Outcome o = under_mpirun(1, "lm_score", with_second(a, "lm_score", second, environment),
+                                   {.input = kLmText})
+                          .wait();
+    CHECK(o.code == 2);
+    CHECK(o.out.empty());
+    CHECK(has(o.err, "process 1 on "));
+    return o.err;
+  };
+  CHECK(has(refused(b, {}), "has --checkpoint \"" + model_b()));
+  CHECK(has(refused(a + Strings{"--tokens"}, {}), "has --tokens true, where process 0 has false"));
+  if (gemm_backend() == GemmBackend::libxsmm)
+    CHECK(has(refused(a, {"NINE_GEMM=eigen"}), "has gemm \"eigen "));
+  const Outcome gpu =
+      under_mpirun(2, "lm_score", a + Strings{"--device", "cuda"}, {.input = kLmText}).wait();
+  CHECK(gpu.code != 0);
+}
+
+TEST_CASE("processes: a missing text ends all with the error of the first" * doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const Outcome o =
+      under_mpirun(3, "lm_score", {"--checkpoint", model_a(), "--input", "/nowhere/text"}).wait();
+  CHECK(o.code == 1);
+  CHECK(has(o.err, "/nowhere/text"));
+}
+
+TEST_CASE("processes: what differs at the start is named, with its process") {
+  const auto error = [](const Json& other) {
+    std::vector<std::string> errors(3);
+    with_ranks(3, [&](Communicator& c) {
+      const Json same{
+          {"lr", 0.5},
+          {"threads", c.rank()},
+          {"resolved", {{"version", "1.2"}, {"instruction_set", "avx2"}, {"train_crc32c", 7}}}};
+      Json own = same;
+      if (c.rank() == 2) own.merge_patch(other);
+      errors[static_cast<size_t>(c.rank())] = error_of([&] { app::require_same_start(c, own); });
+    });
+    CHECK(errors[0] == errors[1]);
+    CHECK(errors[0] == errors[2]);
+    return errors[0];
+  };
+  CHECK(error({{"threads", 99}}).empty());
+  CHECK(has(error({{"lr", 0.25}}), "has --lr 0.25, where process 0 has 0.5"));
+  CHECK(has(error({{"resolved", {{"version", "1.3"}}}}),
+            "has version \"1.3\", where process 0 has \"1.2\""));
+  CHECK(has(error({{"resolved", {{"instruction_set", "avx512"}}}}), "has instruction_set "));
+  const std::string data = error({{"resolved", {{"train_crc32c", 8}}}});
+  CHECK(has(data, "process 2 on "));
+  CHECK(has(data, "has train_crc32c 8, where process 0 has 7"));
+}
+
+TEST_CASE("shared parts: all processes get all results in order, each makes its own") {
+  for (const int size : {1, 2, 3, 5})
+    for (const int64_t parts : {0, 1, 4, 7}) {
+      CAPTURE(size);
+      CAPTURE(parts);
+      std::vector<std::vector<int64_t>> made(static_cast<size_t>(size));
+      std::vector<std::string> taken(static_cast<size_t>(size));
+      with_ranks(size, [&](Communicator& c) {
+        const auto rank = static_cast<size_t>(c.rank());
+        for_shared_parts(
+            c, parts,
+            [&](int64_t part) {
+              made[rank].push_back(part);
+              return std::string(static_cast<size_t>(part), static_cast<char>('a' + part));
+            },
+            [&](std::string_view result) { taken[rank] += std::string(result) + "|"; });
+      });
+      std::string expected;
+      for (int64_t i = 0; i < parts; ++i)
+        expected += std::string(static_cast<size_t>(i), static_cast<char>('a' + i)) + "|";
+      for (int r = 0; r < size; ++r) {
+        CHECK(taken[static_cast<size_t>(r)] == expected);
+        for (const int64_t part : made[static_cast<size_t>(r)]) CHECK(part % size == r);
+      }
+    }
+}
+
+TEST_CASE("shared parts: numbers and lists come back from their bytes") {
+  ByteWriter out;
+  out.put(int32_t{-7});
+  out.put(std::vector<double>{0.1, -0.0, 1e300});
+  out.put(std::vector<float>{});
+  out.put(true);
+  const std::string bytes = out.take();
+  ByteReader in(bytes);
+  CHECK(in.get<int32_t>() == -7);
+  CHECK(in.list<double>() == std::vector<double>{0.1, -0.0, 1e300});
+  CHECK(in.list<float>().empty());
+  CHECK(in.get<bool>());
+  CHECK(in.empty());
+  CHECK_THROWS_AS(in.get<char>(), Error);
+}

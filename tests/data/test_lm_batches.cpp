@@ -1,0 +1,334 @@
+// Batches of language models, against a plain re-implementation of the usual batching: the text
+// cut into columns, read bptt rows at a time.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/random.h"
+#include "data/corpus.h"
+#include "data/lm_batches.h"
+#include "data/text.h"
+#include "data/vocabulary.h"
+#include "tests/support/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+/// Sentences of 0 to 9 words, every token of a different id so that a misplaced one shows.
+Corpus numbered_corpus(int sentences, uint64_t seed = 3) {
+  RandomStream random({.seed = seed});
+  Strings lines;
+  WordCounts counts;
+  int next = 0;
+  for (int i = 0; i < sentences; ++i) {
+    std::string line;
+    for (uint64_t k = random.below(10); k > 0; --k) line += "w" + std::to_string(next++) + " ";
+    lines.push_back(line);
+    counts.add_sentence(lines.back());
+  }
+  return Corpus::of_lines(lines, Vocabulary::build(counts, Specials::kLanguageModel));
+}
+
+using Rows = std::vector<std::vector<int32_t>>;
+
+/// The text in `batch` columns: T + 1 rows of `batch` tokens, of which the first holds what
+/// precedes each column.
+Rows reference_columns(const std::vector<int32_t>& flat, size_t batch) {
+  const size_t n = flat.size() / batch;
+  Rows rows(n + 1, std::vector<int32_t>(batch, 0));
+  for (size_t c = 0; c < batch; ++c)
+    for (size_t t = 0; t < n; ++t) rows[t + 1][c] = flat[c * n + t];
+  for (size_t c = 1; c < batch; ++c) rows[0][c] = rows[n][c - 1];
+  return rows;
+}
+
+std::vector<int32_t> join(const Rows& rows, size_t from, size_t to) {
+  std::vector<int32_t> out;
+  for (size_t t = from; t < to; ++t) out.insert(out.end(), rows[t].begin(), rows[t].end());
+  return out;
+}
+
+std::vector<int32_t> order_of_epoch(const Corpus& corpus, uint64_t seed, int64_t epoch) {
+  std::vector<int32_t> order(static_cast<size_t>(corpus.sentences()));
+  std::iota(order.begin(), order.end(), 0);
+  RandomStream random(
+      {.seed = seed, .step = static_cast<uint32_t>(epoch), .op = stream_id("lm.shuffle")});
+  for (size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+  return order;
+}
+
+std::vector<int32_t> shuffled_stream(const Corpus& corpus, uint64_t seed, int64_t epoch) {
+  std::vector<int32_t> flat;
+  for (int32_t i : order_of_epoch(corpus, seed, epoch)) {
+    const auto s = corpus.sentence(i);
+    flat.insert(flat.end(), s.begin(), s.end());
+  }
+  return flat;
+}
+
+struct Segment {
+  std::vector<int32_t> input, target;
+  bool operator==(const Segment&) const = default;
+};
+
+/// All segments of an epoch, in order.
+std::vector<Segment> reference_segments(const Corpus& corpus, int64_t batch, int64_t bptt,
+                                        uint64_t seed, int64_t epoch) {
+  const Rows cols =
+      reference_columns(shuffled_stream(corpus, seed, epoch), static_cast<size_t>(batch));
+  std::vector<Segment> segments;
+  for (int64_t t = 0; t < std::ssize(cols) - bptt; t += bptt) {
+    const auto at = static_cast<size_t>(t), end = static_cast<size_t>(t + bptt);
+    segments.push_back({join(cols, at, end), join(cols, at + 1, end + 1)});
+  }
+  return segments;
+}
+
+std::vector<Segment> rest_of_epoch(ColumnBatches& batches) {
+  std::vector<Segment> segments;
+  LmBatch batch;
+  while (batches.next(batch)) segments.push_back({batch.input, batch.target});
+  return segments;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "column batches: the baseline's segments, also where columns divide the text or rows the "
+    "columns") {
+  const Corpus corpus = numbered_corpus(200);
+  std::vector<std::pair<int64_t, int64_t>> shapes = {
+      {1, 1},  {1, corpus.tokens()}, {7, 5},
+      {32, 9}, {corpus.tokens(), 1}, {10, corpus.tokens() / 10}};
+  for (int64_t divisor = 2; divisor < 40; ++divisor)
+    if (corpus.tokens() % divisor == 0) shapes.emplace_back(divisor, corpus.tokens() / divisor);
+  for (const auto& shape : shapes) {
+    const int64_t batch = shape.first, bptt = shape.second;
+    CAPTURE(batch);
+    CAPTURE(bptt);
+    ColumnBatches batches(corpus, batch, bptt, 11);
+    for (int64_t epoch : {0, 1, 5}) {
+      const auto expected = reference_segments(corpus, batch, bptt, 11, epoch);
+      batches.start_epoch(epoch);
+      CHECK(batches.begins_epoch());
+      CHECK(batches.steps() == std::ssize(expected));
+      CHECK(rest_of_epoch(batches) == expected);
+      CHECK(!batches.begins_epoch());
+      CHECK(batches.position() == BatchPosition{epoch, batches.steps()});
+      CHECK(batches.dropped() == corpus.tokens() - batches.steps() * batch * bptt);
+    }
+  }
+}
+
+TEST_CASE("column batches: seek continues anywhere, epochs and seeds differ") {
+  const Corpus corpus = numbered_corpus(150);
+  ColumnBatches batches(corpus, 4, 6, 11), fresh(corpus, 4, 6, 11), other(corpus, 4, 6, 12);
+  const auto epoch0 = rest_of_epoch(fresh);
+  CHECK(rest_of_epoch(other) != epoch0);
+  fresh.start_epoch(1);
+  const auto epoch1 = rest_of_epoch(fresh);
+  CHECK(epoch1 != epoch0);
+  for (int64_t step = 0; step <= batches.steps(); ++step) {
+    batches.seek({1, step});
+    CHECK(batches.position() == BatchPosition{1, step});
+    CHECK(rest_of_epoch(batches) == std::vector<Segment>(epoch1.begin() + step, epoch1.end()));
+  }
+  batches.start_epoch(0);
+  CHECK(rest_of_epoch(batches) == epoch0);
+}
+
+TEST_CASE("column batches: errors say what to lower") {
+  const Corpus corpus = numbered_corpus(10);
+  CHECK(has(error_of([&] { ColumnBatches(corpus, 32, 35, 1); }),
+            "too few for one segment of batch size 32 columns x bptt length 35 rows: lower one"));
+  CHECK(has(error_of([&] { ColumnBatches(corpus, 0, 35, 1); }), "batch size 0"));
+  CHECK(has(error_of([&] { ColumnBatches(corpus, 1, 0, 1); }), "bptt length 0"));
+  ColumnBatches batches(corpus, 2, 3, 1);
+  CHECK(has(error_of([&] { batches.seek({0, batches.steps() + 1}); }), "cannot continue at step"));
+  CHECK(has(error_of([&] { batches.seek({-1, 0}); }), "epoch -1"));
+}
+
+namespace {
+
+struct Seen {
+  std::vector<int32_t> sentences;
+  int64_t positions = 0, tokens = 0, steps = 0;
+};
+
+/// Runs an epoch and checks every batch's layout against its sentences.
+Seen run_epoch(SentenceBatches& batches, const Corpus& corpus, int64_t epoch) {
+  Seen seen;
+  LmBatch b;
+  batches.start_epoch(epoch);
+  for (std::vector<int32_t> ids;; ++seen.steps) {
+    const auto coming = batches.sentences();
+    ids.assign(coming.begin(), coming.end());
+    if (!batches.next(b)) break;
+    REQUIRE(b.cols == std::ssize(ids));
+    REQUIRE(std::ssize(b.input) == b.rows * b.cols);
+    REQUIRE(std::ssize(b.target) == b.rows * b.cols);
+    int64_t longest = 0, tokens = 0, wrong = 0;
+    for (int64_t c = 0; c < b.cols; ++c) {
+      const auto s = corpus.sentence(ids[static_cast<size_t>(c)]);
+      longest = std::max(longest, std::ssize(s));
+      tokens += std::ssize(s);
+      std::vector<int32_t> input(s.begin(), s.end() - 1), target(s.begin(), s.end());
+      input.insert(input.begin(), 0);
+      input.resize(static_cast<size_t>(b.rows), 0);
+      target.resize(static_cast<size_t>(b.rows), -1);
+      for (int64_t t = 0; t < b.rows; ++t) {
+        wrong += b.input[static_cast<size_t>(t * b.cols + c)] != input[static_cast<size_t>(t)];
+        wrong += b.target[static_cast<size_t>(t * b.cols + c)] != target[static_cast<size_t>(t)];
+      }
+    }
+    CHECK(wrong == 0);
+    CHECK(b.rows == longest);
+    CHECK(b.tokens == tokens);
+    seen.sentences.insert(seen.sentences.end(), ids.begin(), ids.end());
+    seen.positions += b.rows * b.cols;
+    seen.tokens += tokens;
+  }
+  CHECK(seen.steps == batches.steps());
+  CHECK(batches.padding_share() == doctest::Approx(1.0 - static_cast<double>(seen.tokens) /
+                                                             static_cast<double>(seen.positions)));
+  return seen;
+}
+
+std::vector<int32_t> sorted(std::vector<int32_t> v) {
+  std::sort(v.begin(), v.end());
+  return v;
+}
+
+}  // namespace
+
+TEST_CASE("sentence batches: every sentence once an epoch, within the limit, little padding") {
+  const Corpus corpus = numbered_corpus(1500);
+  std::vector<int32_t> all(1500);
+  std::iota(all.begin(), all.end(), 0);
+  for (const SentenceBatchSize size : {SentenceBatchSize{.sentences = 1},
+                                       {.sentences = 16},
+                                       {.sentences = 5000},
+                                       {.tokens = 1},
+                                       {.tokens = 6},
+                                       {.tokens = 64},
+                                       {.tokens = 100000}}) {
+    CAPTURE(size.sentences);
+    CAPTURE(size.tokens);
+    SentenceBatches batches(corpus, size, 5);
+    const Seen first = run_epoch(batches, corpus, 0), second = run_epoch(batches, corpus, 1);
+    CHECK(sorted(first.sentences) == all);
+    CHECK(sorted(second.sentences) == all);
+    if (first.steps > 1) CHECK(first.sentences != second.sentences);
+    CHECK(run_epoch(batches, corpus, 0).sentences == first.sentences);
+    if (size.sentences == 16) CHECK(batches.padding_share() < 0.1);
+    if (size.sentences > 0) CHECK(first.steps == (1500 + size.sentences - 1) / size.sentences);
+    batches.start_epoch(0);
+    int64_t over = 0;
+    for (LmBatch b; batches.next(b);)
+      over +=
+          size.tokens > 0 ? b.rows * b.cols > size.tokens && b.cols > 1 : b.cols > size.sentences;
+    CHECK(over == 0);
+  }
+}
+
+TEST_CASE("sentence batches: sizes that stand for no limit") {
+  const Corpus corpus = numbered_corpus(40);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const SentenceBatchSize size : {SentenceBatchSize{.sentences = kMost}, {.tokens = kMost}}) {
+    SentenceBatches batches(corpus, size, 5);
+    CHECK(batches.steps() == 1);
+    CHECK(batches.sentences().size() == 40);
+  }
+}
+
+TEST_CASE("sentence batches: a batch is as large as fits") {
+  // One pool: in order of length, no batch could have taken the next one's shortest sentence.
+  const Corpus corpus = numbered_corpus(300);
+  SentenceBatches batches(corpus, {.tokens = 50}, 5);
+  std::vector<std::pair<int64_t, int64_t>> sizes;  // rows, cols
+  std::vector<int64_t> shortest;
+  for (LmBatch b;;) {
+    const auto ids = batches.sentences();
+    if (ids.empty()) break;
+    const int64_t low = corpus.length(ids.front());
+    batches.next(b);
+    sizes.emplace_back(b.rows, b.cols);
+    shortest.push_back(low);
+  }
+  std::vector<size_t> by(sizes.size());
+  std::iota(by.begin(), by.end(), 0u);
+  // Of equal lengths the full batches come first.
+  std::sort(by.begin(), by.end(), [&](size_t a, size_t b) {
+    return std::tuple(shortest[a], sizes[a].first, -sizes[a].second) <
+           std::tuple(shortest[b], sizes[b].first, -sizes[b].second);
+  });
+  for (size_t i = 0; i + 1 < by.size(); ++i)
+    CHECK((sizes[by[i]].second + 1) * shortest[by[i + 1]] > 50);
+}
+
+TEST_CASE("sentence batches: seek continues anywhere; errors") {
+  const Corpus corpus = numbered_corpus(100);
+  SentenceBatches batches(corpus, {.tokens = 40}, 5), again(corpus, {.tokens = 40}, 5);
+  std::vector<Segment> epoch;
+  LmBatch b;
+  batches.start_epoch(3);
+  while (batches.next(b)) epoch.push_back({b.input, b.target});
+  for (int64_t step = 0; step <= std::ssize(epoch); ++step) {
+    again.start_epoch(step % 2);
+    again.seek({3, step});
+    std::vector<Segment> rest;
+    while (again.next(b)) rest.push_back({b.input, b.target});
+    CHECK(rest == std::vector<Segment>(epoch.begin() + step, epoch.end()));
+  }
+  CHECK(has(error_of([&] { again.seek({3, std::ssize(epoch) + 1}); }), "cannot continue at step"));
+  CHECK(has(error_of([&] { SentenceBatches(corpus, {}, 1); }), "give one of the two"));
+  CHECK(has(error_of([&] { SentenceBatches(corpus, {.sentences = 2, .tokens = 2}, 1); }),
+            "give one of the two"));
+  CHECK(has(error_of([&] { SentenceBatches(corpus, {.tokens = -2}, 1); }), "must not be negative"));
+}
+
+TEST_CASE("evaluation segments: the baseline's, to the last row") {
+  const Corpus corpus = numbered_corpus(120);
+  const std::vector<int32_t> flat(corpus.flat().begin(), corpus.flat().end());
+  for (const auto& shape : std::vector<std::pair<int64_t, int64_t>>{
+           {10, 100}, {10, 7}, {1, 50}, {7, 1}, {corpus.tokens(), 3}, {4, corpus.tokens() / 4}}) {
+    const int64_t columns = shape.first, segment = shape.second;
+    CAPTURE(columns);
+    CAPTURE(segment);
+    EvalSegments segments(corpus, columns, segment);
+    const Rows cols = reference_columns(flat, static_cast<size_t>(columns));
+    int64_t tokens = 0, n = 0;
+    LmBatch b;
+    CHECK(segments.begins_text());
+    for (int64_t t = 0; t < std::ssize(cols) - 1; t += segment, ++n) {
+      const int64_t end = std::min(t + segment, std::ssize(cols) - 1);
+      REQUIRE(segments.next(b));
+      CHECK(!segments.begins_text());
+      CHECK(b.rows == end - t);
+      CHECK(b.cols == columns);
+      CHECK(b.input == join(cols, static_cast<size_t>(t), static_cast<size_t>(end)));
+      CHECK(b.target == join(cols, static_cast<size_t>(t + 1), static_cast<size_t>(end + 1)));
+      tokens += b.tokens;
+    }
+    CHECK(!segments.next(b));
+    CHECK(segments.segments() == n);
+    CHECK(segments.tokens() == tokens);
+    CHECK(segments.dropped() == corpus.tokens() % columns);
+    segments.restart();
+    CHECK(segments.next(b));
+    CHECK(b.input[0] == Specials::kLanguageModel.end);
+  }
+  CHECK(has(error_of([&] { EvalSegments(corpus, corpus.tokens() + 1); }), "fewer than the"));
+  CHECK(has(error_of([&] { EvalSegments(corpus, 0); }), "at least one column"));
+  CHECK(has(error_of([&] { EvalSegments(corpus, 10, 0); }), "at least one column and one row"));
+}

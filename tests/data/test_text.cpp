@@ -1,0 +1,229 @@
+// Text by lines and words, each against a plain re-implementation.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/random.h"
+#include "data/text.h"
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::vector<std::string>& paths,
+                                  const TextRules& rules = kModelText) {
+  TextReader reader(paths, rules);
+  std::vector<std::string> lines;
+  for (std::string_view line; reader.next_line(line);) lines.emplace_back(line);
+  return lines;
+}
+
+using Strings = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE(
+    "text: lines of several files, with either line end, without a last one, empty ones kept") {
+  TemporaryDirectory dir;
+  const auto unix = dir.write("unix", "a b\n\nc\n"), dos = dir.write("dos", "d e\r\n\r\nf"),
+             mark = dir.write("mark", "\xEF\xBB\xBFg\n");
+  CHECK(lines_of({unix}) == Strings{"a b", "", "c"});
+  CHECK(lines_of({unix, dos, mark}) == Strings{"a b", "", "c", "d e", "", "f", "g"});
+  CHECK(lines_of({dir.write("newline", "\n")}) == Strings{""});
+}
+
+TEST_CASE("text: words are separated by spaces and tabs only") {
+  std::vector<std::string_view> words;
+  split_words("  the\tred \t fox\xC2\xA0here . ", words);
+  CHECK(words == std::vector<std::string_view>{"the", "red", "fox\xC2\xA0here", "."});
+  split_words(" \t ", words);
+  CHECK(words.empty());
+}
+
+TEST_CASE("text: what both kinds of text make of line ends, byte-order marks, NUL and nothing") {
+  TemporaryDirectory dir;
+  const std::string mark = "\xEF\xBB\xBF";
+  const auto path = dir.write("t", mark + "a\rb\r\n\nc\td\r\re\r");
+  CHECK(lines_of({path}) == Strings{"a\rb", "", "c\td\r\re"});
+  CHECK(lines_of({path}, kCopiedText) == Strings{mark + "a", "b", "", "c\td", "", "e"});
+  const auto nul = dir.write("nul", std::string("a\0b\n", 4));
+  CHECK(lines_of({nul}, kCopiedText) == Strings{std::string("a\0b", 3)});
+  const auto empty = dir.write("empty", "");
+  CHECK(lines_of({empty, nul, empty}, kCopiedText).size() == 1);
+}
+
+TEST_CASE("text: lines and blocks are two views of one text") {
+  TemporaryDirectory dir;
+  RandomStream random({.seed = 9});
+  // Longer than what is read at once; CRs and CRLFs come to stand at every border.
+  const Strings ends{"\n", "\r\n", "\r", "\n\n"};
+  std::string text;
+  while (text.size() < 1'500'000)
+    text += std::string(random.below(5), 'x') + ends[random.below(ends.size())];
+  const std::string whole = text + "\nlast", path = dir.write("t", whole);
+  Strings expected;
+  for_each_line(whole,
+                [&](std::string_view line, std::string_view) { expected.emplace_back(line); });
+  CHECK(lines_of({path}, kCopiedText) == expected);
+  CHECK(lines_of({path, path}, kCopiedText).size() == 2 * expected.size());
+  std::string together;
+  TextReader blocks({path, path}, kCopiedText);
+  for (std::string_view block; blocks.next_block(block);) together += block;
+  CHECK(together == whole + whole);
+  // One after the other on the same reader, each going on where the other stopped.
+  TextReader both({path}, kCopiedText);
+  std::string_view line, block;
+  size_t at = 0;
+  int blocks_read = 0;
+  while (both.next_line(line)) {
+    REQUIRE(whole.compare(at, line.size(), line) == 0);
+    at += line.size();
+    at += whole.compare(at, 2, "\r\n") == 0 ? 2 : std::min<size_t>(1, whole.size() - at);
+    if (!both.next_block(block)) break;
+    REQUIRE(whole.compare(at, block.size(), block) == 0);
+    at += block.size();
+    ++blocks_read;
+  }
+  CHECK(at == whole.size());
+  CHECK(blocks_read > 1);
+  // A filter rewrites the lines of both.
+  const LineFilter shout = [](std::string_view) { return std::string("!"); };
+  const auto small = dir.write("small", "a\r\nb");
+  TextReader filtered({small}, kCopiedText, shout), by_line({small}, kCopiedText, shout);
+  REQUIRE(filtered.next_block(block));
+  CHECK(block == "!\r\n!");
+  REQUIRE(by_line.next_line(line));
+  CHECK(line == "!");
+}
+
+TEST_CASE("text: read_sentences gives each line's words") {
+  TemporaryDirectory dir;
+  Strings seen;
+  read_sentences({dir.write("t", "a  b\n\nc")}, [&](std::span<const std::string_view> sentence) {
+    std::string joined = "|";
+    for (auto w : sentence) joined += std::string(w) + "|";
+    seen.push_back(joined);
+  });
+  CHECK(seen == Strings{"|a|b|", "|", "|c|"});
+}
+
+TEST_CASE("text: a line of ten megabytes") {
+  TemporaryDirectory dir;
+  std::string text;
+  while (text.size() < 10'000'000) text += "word ";
+  const auto lines = lines_of({dir.write("long", "first\n" + text + "\nlast")});
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1] == text);
+  CHECK(lines[2] == "last");
+}
+
+TEST_CASE("text: a stream may be empty, a file may not") {
+  std::istringstream empty, some("a\nb");
+  std::string_view line;
+  TextReader none(empty, "standard input"), two(some, "standard input");
+  CHECK(!none.next_line(line));
+  CHECK(two.next_line(line));
+  CHECK(two.next_line(line));
+  CHECK(line == "b");
+  CHECK(two.place() == "standard input, line 2");
+  CHECK(!two.next_line(line));
+  CHECK(!two.next_line(line));
+}
+
+TEST_CASE("text: errors name file, line and byte") {
+  TemporaryDirectory dir;
+  const auto good = dir.write("good", "a\n");
+  const auto message = [&](const std::string& path) {
+    return error_of([&] { lines_of({good, path}); });
+  };
+  CHECK(message(dir / "nowhere") == dir / "nowhere" + " does not exist: check the path");
+  CHECK(has(message(dir / ""), "is a directory"));
+  CHECK(has(message(dir.write("empty", "")), "empty is empty"));
+  CHECK(has(message(dir.write("nul", std::string("a\nbc\0d\n", 7))),
+            "nul, line 2, byte 3: a NUL byte"));
+  CHECK(has(message(dir.write("latin1",
+                              "fine\n\nstra\xDF"
+                              "e\n")),
+            "latin1, line 3, byte 5: 0xdf is not valid UTF-8"));
+  CHECK(has(message(dir.write("utf16",
+                              "\xFF\xFE"
+                              "a")),
+            "utf16, line 1, byte 1: 0xff"));
+  // A byte-order mark is dropped, and counts.
+  const std::string mark(kByteOrderMark);
+  CHECK(has(message(dir.write("bom", mark + "ab\xFF\nc")), "bom, line 1, byte 6: 0xff"));
+  CHECK(has(message(dir.write("bom", mark + "ab\nc\xFF")), "bom, line 2, byte 2: 0xff"));
+  CHECK(has(message(dir.write("bom", mark + std::string("a\0b", 3))),
+            "bom, line 1, byte 5: a NUL byte"));
+  std::istringstream marked(mark + "ab\xFF\n");
+  TextReader in_blocks(marked, "in");
+  CHECK(has(error_of([&] {
+              for (std::string_view block; in_blocks.next_block(block);) continue;
+            }),
+            "in, line 1, byte 6: 0xff"));
+  CHECK(has(error_of([] { TextReader reader(Strings{}); }), "no text file"));
+  // Where CR ends lines, blocks count as lines do.
+  std::istringstream in("a b\rc d\r\nbad \xff\re f\r");
+  TextReader blocks(in, "in", kCopiedText);
+  CHECK(has(error_of([&] {
+              for (std::string_view block; blocks.next_block(block);) continue;
+            }),
+            "in, line 3, byte 5: 0xff"));
+  std::istringstream fine("a\rb\r\nc\n\rd");
+  TextReader whole(fine, "fine", kCopiedText);
+  for (std::string_view block; whole.next_block(block);) continue;
+  CHECK(whole.place() == "fine, line 5");
+}
+
+namespace {
+
+/// Decodes to a code point and encodes it again: valid is what comes back the same. Independent of
+/// the table in use.
+bool valid_utf8_by_decoding(const std::string& s) {
+  for (size_t i = 0; i < s.size();) {
+    const auto b = static_cast<uint8_t>(s[i]);
+    const int n = b < 0x80 ? 1 : b >> 5 == 6 ? 2 : b >> 4 == 14 ? 3 : b >> 3 == 30 ? 4 : 0;
+    if (n == 0 || i + static_cast<size_t>(n) > s.size()) return false;
+    uint32_t point = n == 1 ? b : b & (0x7Fu >> n);
+    for (int k = 1; k < n; ++k) {
+      const auto c = static_cast<uint8_t>(s[i + static_cast<size_t>(k)]);
+      if (c >> 6 != 2) return false;
+      point = point << 6 | (c & 63u);
+    }
+    const int shortest = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    if (shortest != n || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return false;
+    i += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("text: UTF-8 is judged as by decoding, at every place of a line") {
+  const std::vector<int> bytes = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0,
+                                  0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0,
+                                  0xF1, 0xF3, 0xF4, 0xF5, 0xF7, 0xF8, 0xFE, 0xFF};
+  int wrong = 0;
+  for (int a : bytes)
+    for (int b : bytes)
+      for (int c : bytes)
+        for (int d : bytes) {
+          const std::string s = {static_cast<char>(a), static_cast<char>(b), static_cast<char>(c),
+                                 static_cast<char>(d)};
+          wrong += (find_invalid_utf8(s) == std::string_view::npos) != valid_utf8_by_decoding(s);
+        }
+  CHECK(wrong == 0);
+  for (size_t at = 0; at < 20; ++at) {
+    CHECK(find_invalid_utf8(std::string(at, 'x') + "\xFF" + std::string(9, 'y')) == at);
+    CHECK(find_invalid_utf8(std::string(at, 'x') + "\xC3") == at);
+    CHECK(find_invalid_utf8(std::string(at, 'x') + "\xF0\x9F\xA6\x8A") == std::string_view::npos);
+  }
+}

@@ -1,0 +1,208 @@
+// The grammar of heads (docs/heads.md, section 9): what a string stands for, what options
+// fill in, and what errors say.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "kernels/head.h"
+#include "kernels/head_config.h"
+#include "kernels/head_json.h"
+#include "tests/support/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+std::string text_of(const std::string& head, const HeadDefaults& defaults = {}) {
+  return parse_head(head, defaults).to_text();
+}
+std::string refusal(const std::string& head, const HeadDefaults& defaults = {}) {
+  try {
+    parse_head(head, defaults);
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("head names: kernels with their parameters in full") {
+  CHECK(HeadSpec{}.to_text() == "lin");
+  const std::vector<std::vector<std::string>> texts{
+      {"lin", "lin"},
+      {"log", "log:p=2"},
+      {"pow", "pow:p=2"},
+      {"pow:p=0.1", "pow:p=0.1"},
+      {"pol", "pol:alpha=1:c=1:p=2"},
+      {"pol:p=3:c=0.3:alpha=0.5", "pol:alpha=0.5:c=0.3:p=3"},
+      {"rbf", "rbf:gamma=1"},
+      {"rbf:gamma=1e-3", "rbf:gamma=0.001"},
+      {"ssg", "ssg:variance=split"},
+      {"ssg:variance=0.5", "ssg:variance=0.5"},
+      {"ssg:pace=0.05", "ssg:variance=split:pace=0.05"},
+      {"mog", "mog:components=2:form=sum:variance=split"},
+      {"mog:components=4:form=mixture", "mog:components=4:form=mixture:variance=split"},
+      {"hpb", "hpb:ball=lorentz:shift=-2"},
+      {"hpb:ball=sigmoid:shift=0.25", "hpb:ball=sigmoid:shift=0.25"},
+      {"wav:a=2:b=3", "wav:a=2:b=3"},
+      {"sig", "sig"},
+      {"lin@tuned", "lin"},
+      {"log@tuned", "log:p=4"},
+      {"ssg@tuned:variance=2", "ssg:variance=2"},
+      {"mix:lin", "mix:lin"},
+      {"mix:3*lin,log:p=1", "mix:3*lin,log:p=1"},
+      {"mix:lin,lin,log,lin", "mix:2*lin,log:p=2,lin"},
+      {"mos", "mix:9*lin"},
+      {"mix1", "mix:lin,log:p=2,rbf:gamma=1,hpb:ball=lorentz:shift=-2,wav:a=1:b=1"},
+      {"mix2", "mix:3*lin,log:p=2"},
+      {"mix3", "mix:lin,log:p=2,pow:p=2,pol:alpha=1:c=1:p=2"},
+      {"mix4", "mix:lin,log:p=2,rbf:gamma=1,hpb:ball=lorentz:shift=-2"},
+      {"mix5", "mix:2*lin,2*rbf:gamma=1"}};
+  for (const auto& t : texts) {
+    CAPTURE(t[0]);
+    CHECK(text_of(t[0]) == t[1]);
+    CHECK(parse_head(t[1]) == parse_head(t[0]));
+  }
+}
+
+TEST_CASE("head names: numbers read back to the same bits") {
+  for (const double p : {0.1, 1.0 / 3, 2.0000000000000004, 1e-300, 12345.678901234567}) {
+    HeadSpec head = parse_head("pow");
+    head.components[0].parameters[0] = p;
+    CHECK(parse_head(head.to_text()) == head);
+  }
+}
+
+TEST_CASE("head names: mixbig is the nine in their order") {
+  const HeadSpec big = parse_head("mixbig");
+  REQUIRE(big.size() == 9);
+  for (size_t k = 0; k < 9; ++k) CHECK(big.components[k].kind == static_cast<ScoreKind>(k));
+  const std::vector<KernelInfo> table = kernel_table();
+  REQUIRE(table.size() == 10);
+  for (size_t k = 0; k < table.size(); ++k)
+    CHECK(kernel_info({.kind = static_cast<ScoreKind>(k)}).name == std::string(table[k].name));
+}
+
+TEST_CASE("head names: options fill in what a component does not say") {
+  const HeadDefaults options{.variance = "0.5", .ball = "tanh", .head_context = {}, .untied = true};
+  CHECK(text_of("ssg", options) == "ssg:variance=0.5");
+  CHECK(text_of("ssg:variance=split", options) == "ssg:variance=split");
+  CHECK(text_of("mix:mog,hpb,hpb:ball=clip", options) ==
+        "mix:mog:components=2:form=sum:variance=0.5,hpb:ball=tanh:shift=-2,hpb:ball=clip:shift=-2");
+  CHECK(parse_head("mix:lin", options).untied);
+  CHECK(!parse_head("lin").contexts);
+  CHECK(!parse_head("lin").mixture);
+  CHECK(parse_head("mix:lin").contexts);
+  CHECK(parse_head("mix:lin").mixture);
+  CHECK(!parse_head("mix:lin", {.variance = {}, .ball = {}, .head_context = "none"}).contexts);
+  CHECK(parse_head("lin", {.variance = {}, .ball = {}, .head_context = "tanh"}).contexts);
+}
+
+TEST_CASE("head names: errors name the part and what is near") {
+  const std::vector<std::vector<std::string>> wrong{
+      {"", "the head is empty"},
+      {"nonsense", "no kernel is called 'nonsense'. Kernels: lin, log"},
+      {"rfb", "'rfb'; did you mean rbf?"},
+      {"mixbg", "did you mean mixbig?"},
+      {"mix:lin,poww", "'poww'; did you mean pow?"},
+      {"mix:lin,mos", "'mos' is a mixture itself (mix:9*lin)"},
+      {"lin,log", "write mix:lin,log"},
+      {"3*lin", "write mix:3*lin"},
+      {"mix", "write mix:lin,log"},
+      {"mix:", "a component is empty"},
+      {"mix:lin,,log", "a component is empty"},
+      {"mix:0*lin", "the count in '0*lin'"},
+      {"mix:x*lin", "the count in 'x*lin'"},
+      {"mix:1.5*lin", "the count"},
+      {"mix:2000*lin", "1 to 1024"},
+      {"mix2:p=1", "the preset mix2 takes no parameters"},
+      {"lin:p=1", "lin has no parameters, not 'p'"},
+      {"rbf:gama=1", "no parameter 'gama', only gamma; did you mean gamma?"},
+      {"pow:p", "must be PARAMETER=VALUE"},
+      {"pow:p=1:p=2", "names p twice"},
+      {"pow:p=one", "pow's p is not a number: 'one'"},
+      {"pow:p=inf", "not a number"},
+      {"pow:p=1x", "not a number"},
+      {"pow:p=0", "p must be > 0"},
+      {"pol:p=2.5", "p must be an integer"},
+      {"mog:form=summ", "must be one of sum, mixture; did you mean sum?"},
+      {"mog:form=1", "must be one of sum, mixture"},
+      {"ssg:variance=0", "must be split or a number > 0"},
+      {"hpb:ball=lorenz", "did you mean lorentz?"},
+      {"hpb:shift=1", "shift is for ball=sigmoid"},
+      {"mog:components=100000", "components must be an integer from 1 to 65536"},
+      {"rbf:gamma=learn:", "'rbf:gamma=learn:' has an empty field: write gamma=learn:START, or "},
+      {"rbf:gamma=learn+::scale=2", "has an empty field: write gamma=learn+:START"},
+      {"expr:{s*z}:s=learn:", "has an empty field"},
+      {"expr@tuned:{z}", "nothing is recorded for a formula: write expr:{...} without @tuned"},
+      {"mix:lin,expr@tuned", "nothing is recorded for a formula"},
+      {"mos@tuned", "nothing is recorded for mos@tuned"}};
+  for (const auto& w : wrong) {
+    CAPTURE(w[0]);
+    const std::string message = refusal(w[0]);
+    CHECK_MESSAGE(has(message, w[1]), message);
+  }
+  CHECK(has(refusal("hpb", {.variance = {}, .ball = "cube"}), "ball is 'cube'"));
+  CHECK(has(refusal("ssg", {.variance = "-1"}), "variance is '-1'"));
+  CHECK(has(refusal("lin", {.variance = {}, .ball = {}, .head_context = "tan"}),
+            "did you mean tanh?"));
+}
+
+TEST_CASE("head names: what does not fit the vectors' size names the component") {
+  CHECK(parse_head("mixbig").check(8).empty());
+  CHECK(has(parse_head("mog:components=3").check(8),
+            "mog:components=3:form=sum:variance=split, with vectors of 8 numbers"));
+  CHECK(has(parse_head("mix:lin,ssg").check(1), "component 2, ssg:variance=split"));
+  CHECK(parse_head("lin").check(1).empty());
+}
+
+TEST_CASE("head settings: a head may leave to the variance beside it where its variance starts") {
+  HeadSettings s;
+  const auto set = [&s](const std::string& name, const std::string& text) {
+    for (const HeadSetting& setting : head_settings())
+      if (setting.name == name) setting.set(s, text);
+  };
+  set("head", "mix:ssg:variance=learn,mog:variance=learn+");
+  CHECK(has(error_of([&] { s.head_spec(); }), "from which number on?"));
+  set("variance", "0.5");
+  CHECK(s.head_spec().to_text() ==
+        "mix:ssg:variance=learn:0.5,mog:components=2:form=sum:variance=learn:0.5");
+  for (const char* head : {"ssg:pace=0.05", "hpb:shift=1", "mix:hpb:shift=1,ssg:variance=learn"})
+    CHECK_NOTHROW(set("head", head));
+  // Not for any variance, or any ball.
+  for (const char* head : {"mix:ssg:variance=learn,ssg:variance=split:pace=x", "hpb:shift=x",
+                           "ssg:variance=learn:-1", "rfb"})
+    CHECK_THROWS_AS(set("head", head), UsageError);
+}
+
+TEST_CASE("head config: settings as text, the configuration, and what JSON says of it") {
+  HeadSettings s;
+  s.head = "mix:lin,log";
+  s.head_context = "none";
+  s.untied = true;
+  s.head_bias = false;
+  s.label_smoothing = 0.1;
+  s.smoothing = "others";
+  s.pi_reg = "cv2:0.5";
+  s.weight_norm_reg = "root:0.25,1.5";
+  s.head_memory = "tiles";
+  const HeadConfig c = s.head_config();
+  CHECK(c.spec == s.head_spec());
+  CHECK(c.loss.smoothing.kind == LabelSmoothing::Kind::others);
+  CHECK(c.loss.prior.kind == ops::PriorPenalty::cv2);
+  CHECK(c.loss.memory == HeadMemory::tiles);
+  CHECK(c.norm_reg.kind == NormRegulariser::Kind::root);
+  CHECK(to_json(c).dump() ==
+        R"({"head":"mix:lin,log:p=2","head_context":"none","untied":true,"head_bias":false,)"
+        R"("label_smoothing":0.1,"smoothing":"others","pi_reg":"cv2:0.5",)"
+        R"("weight_norm_reg":"root:0.25,1.5","head_memory":"tiles",)"
+        R"("margin":"none","word_norm":"none","context_norm":"none","sampled_softmax":""})");
+  CHECK(to_json(HeadSettings{}.head_config())["head"] == "lin");
+  s.head_memory = "tile";
+  CHECK_THROWS_WITH_AS(s.head_config(), doctest::Contains("did you mean tiles?"), UsageError);
+}

@@ -1,0 +1,83 @@
+// Learning rates: the formulas of each schedule, update by update, and in a trainer's log.
+#include "nn/training/schedule.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+using doctest::Approx;
+
+TEST_CASE("schedule: the warm-up rises linearly to the rate, whatever follows") {
+  for (const auto kind :
+       {ScheduleKind::constant, ScheduleKind::inverse_sqrt, ScheduleKind::plateau}) {
+    const Schedule s({.kind = kind, .lr = 0.8, .warmup = 4});
+    CHECK(s.rate(1) == Approx(0.2));
+    CHECK(s.rate(3) == Approx(0.6));
+    CHECK(s.rate(4) == Approx(0.8));
+    // Vaswani et al. (2017), eq. 3, up to a factor: sqrt(4 / 16) of the peak at update 16.
+    CHECK(s.rate(16) == Approx(kind == ScheduleKind::inverse_sqrt ? 0.4 : 0.8));
+    CHECK(s.rate(400) == Approx(kind == ScheduleKind::inverse_sqrt ? 0.08 : 0.8));
+  }
+  const Schedule at_once({.kind = ScheduleKind::inverse_sqrt, .lr = 1});
+  CHECK(at_once.rate(1) == Approx(1));
+  CHECK(at_once.rate(25) == Approx(0.2));
+}
+
+TEST_CASE("schedule: a plateau lowers the rate after `patience` validations without improvement") {
+  Schedule s({.kind = ScheduleKind::plateau, .lr = 1, .decay = 0.25, .patience = 1, .min_lr = 0.1});
+  std::vector<double> rates;
+  std::vector<bool> lowered;
+  const std::vector<double> metrics{9, 8, 8, 8.5, 7, 7.5, 7.2, 7.1, 7.1, 7.3};
+  for (const double metric : metrics) {
+    lowered.push_back(s.validated(metric));
+    rates.push_back(s.rate(100));
+  }
+  // An equal one is no improvement. From 1 to a quarter, then to the least rate, and no further.
+  CHECK(rates == std::vector<double>{1, 1, 1, 0.25, 0.25, 0.25, 0.1, 0.1, 0.1, 0.1});
+  CHECK(lowered == std::vector<bool>{0, 0, 0, 1, 0, 0, 1, 0, 0, 0});
+  Schedule again({.kind = ScheduleKind::plateau, .lr = 1, .decay = 0.25, .min_lr = 0.01});
+  again.restore({.scale = 0.5, .best = 7, .bad = 0});
+  CHECK(again.rate(1) == Approx(0.5));
+  CHECK(!again.validated(6.9));
+  CHECK(again.validated(6.9));  // without patience at once
+  CHECK(again.rate(1) == Approx(0.125));
+  Schedule constant({.lr = 1});
+  for (int i = 0; i < 3; ++i) CHECK(!constant.validated(5));
+  CHECK(constant.rate(1000) == Approx(1));
+}
+
+TEST_CASE("schedule: the rates that a trainer logs are those") {
+  const TemporaryDirectory dir;
+  const auto rates = [&](const std::string& program, std::vector<std::string> arguments) {
+    const std::string run = dir / program;
+    arguments.insert(arguments.end(),
+                     {"--sample", "--layers", "1", "--hidden", "8", "--log-every", "1", "--after",
+                      "9u", "--lr", "0.01", "--warmup", "4", "--run", run});
+    const Outcome r = run_program(program, arguments);
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return trained_numbers(run, "lr");
+  };
+  const auto expected = [](ScheduleKind kind) {
+    std::vector<double> all;
+    for (int t = 1; t <= 9; ++t)
+      all.push_back(0.01 * (t < 4                                ? t / 4.0
+                            : kind == ScheduleKind::inverse_sqrt ? std::sqrt(4.0 / t)
+                                                                 : 1));
+    return all;
+  };
+  const auto check = [](const std::vector<double>& found, const std::vector<double>& wanted) {
+    REQUIRE(found.size() == wanted.size());
+    for (size_t i = 0; i < found.size(); ++i) CHECK(found[i] == Approx(wanted[i]));
+  };
+  const std::vector<std::string> language{"--sample-sentences", "300", "--embed", "8"};
+  check(rates("lm_train", language), expected(ScheduleKind::constant));
+  // mt_train's own default.
+  check(rates("mt_train", {"--sample-pairs", "100", "--ffn", "8", "--heads", "2"}),
+        expected(ScheduleKind::inverse_sqrt));
+}

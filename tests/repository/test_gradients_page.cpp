@@ -1,0 +1,84 @@
+// docs/gradients.md against the code: no op, function or kernel is missing there, and formulas are
+// those that kernel_inspect prints.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "apps/inspect/inspect.h"
+#include "apps/inspect/kernel_table.h"
+#include "core/op_list.h"
+#include "kernels/head.h"
+#include "kernels/op_list.h"
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+std::string page() { return slurp(NINE_SOURCE_DIR "/docs/gradients.md"); }
+
+// What `pattern`'s first group matches in the lines of a source file.
+std::set<std::string> names_in(const std::string& file, const std::string& pattern) {
+  std::ifstream in(NINE_SOURCE_DIR "/" + file);
+  const std::regex expression(pattern);
+  std::set<std::string> names;
+  std::smatch match;
+  for (std::string line; std::getline(in, line);)
+    if (std::regex_search(line, match, expression)) names.insert(match[1]);
+  return names;
+}
+
+// The text under "### name", to the next heading.
+std::string section(const std::string& text, const std::string& name) {
+  const size_t begin = text.find("\n### " + name + "\n");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find("\n#", begin + 1) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("gradients page: every op and every differentiable function") {
+  const std::string text = page();
+  std::set<std::string> names;
+#define NINE_ADD_NAME(name) names.insert(#name);
+  NINE_FOR_EACH_OP(NINE_ADD_NAME)
+  NINE_FOR_EACH_HEAD_OP(NINE_ADD_NAME)
+#undef NINE_ADD_NAME
+  names.insert("lstm_backward");  // of which only the loop over time is in the list
+  CHECK(names.size() >= 40);
+  names.merge(names_in("autograd/functions.h", R"(^(?:Var|LstmOutput) (\w+)\()"));
+  names.merge(names_in("kernels/kernel_softmax.h", R"(^SoftmaxLoss (\w+)\()"));
+  names.merge(names_in("kernels/regularisers.h", R"(^Var (\w+)\()"));
+  CHECK(names.contains("norm_penalty"));
+  for (const std::string& name : names)
+    CHECK_MESSAGE(has(text, "`" + name + "`"), "docs/gradients.md does not derive ", name);
+}
+
+TEST_CASE("gradients page: every kernel with the formula that kernel_inspect prints") {
+  const std::string text = page(), table = app::kernel_table_text();
+  for (const KernelInfo& k : kernel_table()) {
+    CAPTURE(k.name);
+    const std::string own = section(text, k.name), score = std::string("S = ") + k.formula,
+                      derivative = std::string("derivative: ") + k.derivative;
+    CHECK_MESSAGE(!own.empty(), "docs/gradients.md has no section for ", k.name);
+    CHECK(has(own, "\n" + score + "\n" + derivative + "\n"));
+    CHECK(has(table, score + "\n"));
+    CHECK(has(table, derivative + "\n"));
+  }
+}
+
+TEST_CASE("gradients page: figures that are shown exist") {
+  const std::string text = page();
+  const std::regex figure(R"(!\[[^\]]*\]\(([^)]+)\))");
+  int seen = 0;
+  for (std::sregex_iterator it(text.begin(), text.end(), figure), end; it != end; ++it, ++seen)
+    CHECK_MESSAGE(!slurp(std::string(NINE_SOURCE_DIR "/docs/") + (*it)[1].str()).empty(),
+                  (*it)[1].str());
+  CHECK(seen > 0);
+}
