@@ -1,8 +1,9 @@
 // The table of op cases: for each differentiable function, some shapes and the same function in
 // plain loops. The cases are used for four things: forward passes are compared with the plain
 // loops, gradients with finite differences, and devices, precisions and numbers of threads with
-// each other; and the op benchmark times them. Every function must have a case: tests/core/test_ops.cpp
-// fails for one that has none. The cases are in files by subject, see op_case_groups.h.
+// each other; and the op benchmark times them. Every function must have a case:
+// tests/core/test_ops.cpp fails for one that has none. The cases are in files by subject, see
+// op_case_groups.h.
 #pragma once
 
 #include <functional>

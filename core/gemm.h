@@ -2,8 +2,8 @@
 // compiler for small products, if the build found it, and Eigen otherwise; or bfloat16 tiles, where
 // the instruction set in use has them (core/bf16_product.h). All are only given tiles to multiply
 // on one thread. The tiles follow from the shapes alone, so that results do not depend on the
-// number of threads, and a row's bits not on the rows that share its product (tests/core/test_gemm.cpp,
-// tests/core/test_row_bits.cpp).
+// number of threads, and a row's bits not on the rows that share its product
+// (tests/core/test_gemm.cpp, tests/core/test_row_bits.cpp).
 #pragma once
 
 #include <cstdint>

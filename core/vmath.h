@@ -2,10 +2,10 @@
 // over them into SIMD code. CUDA uses the same source.
 //
 // Each function is a template over float and double, is accurate to a few units in the last place
-// over its whole range (tests/core/test_vmath.cpp compares with the C library), and returns NaN for NaN.
-// The coefficients are those of plain series: after reduction to |r| <= ln2/2 few terms of Taylor's
-// series of the exponential suffice, and log m = 2 atanh((m-1)/(m+1)) converges quickly for m in
-// [sqrt(1/2), sqrt(2)]. The normal distribution has an interpolated polynomial.
+// over its whole range (tests/core/test_vmath.cpp compares with the C library), and returns NaN for
+// NaN. The coefficients are those of plain series: after reduction to |r| <= ln2/2 few terms of
+// Taylor's series of the exponential suffice, and log m = 2 atanh((m-1)/(m+1)) converges quickly
+// for m in [sqrt(1/2), sqrt(2)]. The normal distribution has an interpolated polynomial.
 #pragma once
 
 #include <array>

@@ -7,7 +7,9 @@ namespace nine::cuda {
 namespace {
 
 [[noreturn]] void no_cuda() {
-  fail("this build has no CUDA: set the device to cpu, or configure Nine with -DNINE_CUDA=ON, which needs nvcc (docs/cuda.md)");
+  fail(
+      "this build has no CUDA: set the device to cpu, or configure Nine with -DNINE_CUDA=ON, which "
+      "needs nvcc (docs/cuda.md)");
 }
 
 }  // namespace

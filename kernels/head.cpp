@@ -68,7 +68,8 @@ double parameter_value(const ParameterInfo& info, std::string_view text, const s
   if (words.empty() && !number) fail_usage(where, " is not a number: '", text, "'");
   if (!words.empty() && !(number && info.numbers_too && value > 0))
     fail_usage(where, " is '", text, "', which must be ", words.size() > 1 ? "one of " : "",
-           joined(words), info.numbers_too ? " or a number > 0" : "", did_you_mean(text, words));
+               joined(words), info.numbers_too ? " or a number > 0" : "",
+               did_you_mean(text, words));
   return value;
 }
 
@@ -80,7 +81,7 @@ size_t parameter_index(const KernelInfo& kernel, std::string_view name) {
   }
   if (names.empty()) fail_usage(kernel.name, " has no parameters, not '", name, "'");
   fail_usage(kernel.name, " has no parameter '", name, "', only ", joined(names),
-         did_you_mean(name, names));
+             did_you_mean(name, names));
 }
 
 KernelInfo kernel_named(std::string_view name) {
@@ -101,7 +102,7 @@ const char* tuned_text(std::string_view name) {
   for (const HeadPreset& t : kTuned)
     if (name == t.name) return t.text;
   fail_usage("nothing is recorded for ", name,
-         "@tuned yet (docs/heads.md): leave out @tuned, or name the parameters");
+             "@tuned yet (docs/heads.md): leave out @tuned, or name the parameters");
 }
 
 // What the kernel or the settings beside the head say of parameters that a component leaves open.
@@ -130,8 +131,8 @@ void read_parameter(const KernelInfo& kernel, const HeadField& field, Score& sco
     fail_usage(where, " starts at '", field.value, "', which is not a number");
   if (field.value.empty() && info.words != nullptr && value == 0)
     fail_usage(where, " is learned, but from which number on? It is ", info.words[0],
-           " if nothing is said; write ", field.name, "=learn:START, such as ", field.name,
-           "=learn:1");
+               " if nothing is said; write ", field.name, "=learn:START, such as ", field.name,
+               "=learn:1");
   learn_number(score, static_cast<int>(k), field, info.learnable == Learnable::positive, where);
 }
 
@@ -193,7 +194,7 @@ bool has_contexts(const HeadDefaults& defaults, bool mixture) {
   if (defaults.head_context.empty()) return mixture;
   if (defaults.head_context != "none" && defaults.head_context != "tanh")
     fail_usage("head context is '", defaults.head_context, "', which must be none or tanh",
-           did_you_mean(defaults.head_context, {"none", "tanh"}));
+               did_you_mean(defaults.head_context, {"none", "tanh"}));
   return defaults.head_context == "tanh";
 }
 
@@ -302,9 +303,9 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
   }
   if (find_outside_braces(text, ",*") != std::string_view::npos)
     fail_usage("'", text, "' has several components, which are a mixture; write ",
-           parses(concat("mix:", text), defaults)
-               ? concat("mix:", text)
-               : "mix:lin,log or mix:3*lin,log:p=1 (a preset stands alone)");
+               parses(concat("mix:", text), defaults)
+                   ? concat("mix:", text)
+                   : "mix:lin,log or mix:3*lin,log:p=1 (a preset stands alone)");
   if (text == "mix") fail_usage("mix names no components; write mix:lin,log");
   head.components.push_back(parse_component(text, defaults));
   return head;

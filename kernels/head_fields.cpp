@@ -52,7 +52,7 @@ std::vector<HeadField> head_fields(std::string_view component, size_t first) {
         field.value = texts[++f];
         if (field.value.empty())
           fail_usage("'", component, "' has an empty field: write ", texts[f - 1], ":START, or ",
-                 texts[f - 1], " alone to start at the default");
+                     texts[f - 1], " alone to start at the default");
       }
     }
     fields.push_back(field);
@@ -64,7 +64,8 @@ void learn_number(Score& score, int i, const HeadField& field, bool must_be_posi
                   const std::string& what) {
   const bool positive = field.plus || must_be_positive;
   if (positive && !(score.number(i) > 0))
-    fail_usage(what, " is kept positive, so it must start at a number > 0, not at ", score.number(i));
+    fail_usage(what, " is kept positive, so it must start at a number > 0, not at ",
+               score.number(i));
   score.learned = static_cast<uint16_t>(score.learned | 1 << i);
   if (positive) score.positive = static_cast<uint16_t>(score.positive | 1 << i);
 }

@@ -182,12 +182,13 @@ ContextNorm context_norm_from_text(std::string_view text) {
     n.value = positive("context norm", text, rest.substr(6));
   } else if (rest != "none") {
     fail_usage("context norm '", text, "': no such norm; write ", kContextForm,
-           did_you_mean(rest, {"none", "const:64", "max", "max:ema"}));
+               did_you_mean(rest, {"none", "const:64", "max", "max:ema"}));
   }
   if (n.through && !n.of_batch())
-    fail_usage("context norm '", text,
-           "': ':through' lets gradients pass through the largest norm, which only max and max:ema "
-           "have; leave it out");
+    fail_usage(
+        "context norm '", text,
+        "': ':through' lets gradients pass through the largest norm, which only max and max:ema "
+        "have; leave it out");
   return n;
 }
 

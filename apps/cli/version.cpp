@@ -12,10 +12,10 @@ const char* const kVersion = NINE_VERSION;
 const char* const kVersionLine = "nine " NINE_VERSION;
 
 std::string version_text() {
-  return concat(kVersionLine, "\ninstruction set: ", instruction_set(),
-                "\nmatrix products: ", gemm_description(), "\nCUDA: ",
-                cuda::built() ? "built" : "not built; cmake -DNINE_CUDA=ON builds it (docs/cuda.md)",
-                "\n");
+  return concat(
+      kVersionLine, "\ninstruction set: ", instruction_set(),
+      "\nmatrix products: ", gemm_description(), "\nCUDA: ",
+      cuda::built() ? "built" : "not built; cmake -DNINE_CUDA=ON builds it (docs/cuda.md)", "\n");
 }
 
 }  // namespace nine::app

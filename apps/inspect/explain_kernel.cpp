@@ -22,14 +22,14 @@ std::string softmax_formula(const Numbers& scores, const std::string& symbol) {
 
 namespace {
 
-
 // Vectors for an example. Those for ball=clip are shorter, so that two words lie inside of the ball
 // and one on its rim.
 struct KernelExample {
   Tensor h, w;
 
   KernelExample(const Score& score, const ShortNumbers& numbers)
-      : h(numbers({1, example_size(score)}, 0)), w(numbers({kExampleWords, example_size(score)}, 2)) {
+      : h(numbers({1, example_size(score)}, 0)),
+        w(numbers({kExampleWords, example_size(score)}, 2)) {
     if (!needs_short_vectors({.components = {score}})) return;
     for (const Tensor& t : {h, w})
       for (int64_t k = 0; k < t.elements(); ++k) t.data<double>()[k] *= 0.5;

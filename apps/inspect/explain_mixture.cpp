@@ -12,7 +12,6 @@
 namespace nine::app {
 namespace {
 
-
 // "[x_1, x_2]" of the texts of 1 to n; joined otherwise.
 template <class F>
 std::string joined(int64_t n, const std::string& between, F&& text) {
@@ -38,7 +37,8 @@ class MixtureExample {
       for (const Tensor& t : {h_, w_})
         for (int64_t k = 0; k < t.elements(); ++k) t.data<double>()[k] *= 0.5;
     if (head.contexts)
-      c_ = numbers({head.size() * d_, d_}, static_cast<size_t>((1 + kExampleWords + head.size()) * d_));
+      c_ = numbers({head.size() * d_, d_},
+                   static_cast<size_t>((1 + kExampleWords + head.size()) * d_));
     context_ = tape_.leaf(h_);
     weights_.w = {tape_.leaf(w_)};
     weights_.prior = tape_.leaf(m_);

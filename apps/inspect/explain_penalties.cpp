@@ -10,7 +10,6 @@
 namespace nine::app {
 namespace {
 
-
 Var mixture_loss(const HeadSpec& head, std::span<const Var> x, const Tensor& target,
                  const HeadLoss& loss = {}) {
   return kernel_softmax(head, x[0], {.w = {x[1]}, .prior = x[2]}, target,

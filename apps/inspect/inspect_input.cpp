@@ -87,7 +87,7 @@ void flatten(const Json& value, size_t level, const std::string& where, InspectA
   }
   if (!value.is_array() || value.empty())
     fail_usage(where, ": must be an array of ", level + 1 == a.shape.size() ? "numbers" : "arrays",
-           ", not empty");
+               ", not empty");
   const auto count = static_cast<int64_t>(value.size());
   if (a.shape[level] < 0) a.shape[level] = count;
   if (count != a.shape[level])
@@ -112,7 +112,7 @@ void read_targets(const Json& in, InspectInput& out) {
     const double y = targets.values[n];
     if (y != std::floor(y) || y < -1 || y >= static_cast<double>(out.words))
       fail_usage("targets[", n, "]: ", y, " is no word from 0 to ", out.words - 1,
-             " (nor -1, a row that counts nothing)");
+                 " (nor -1, a row that counts nothing)");
     out.targets.push_back(static_cast<int32_t>(y));
     counting += y >= 0;
   }
@@ -157,7 +157,7 @@ void read_arrays(const Json& in, InspectInput& out) {
   }
   if (out.head.word_norm.needs_counts() && out.counts.empty())
     fail_usage("counts: is missing; word norm ", to_text(out.head.word_norm),
-           " follows the words' counts, V numbers");
+               " follows the words' counts, V numbers");
   const std::string misfit = head.check(out.size);
   if (!misfit.empty()) fail_usage("head: ", misfit);
 }

@@ -13,8 +13,8 @@
 
 namespace nine {
 
-/// The release of sacreBLEU that the scores were compared with (tests/clients/bleu_reference.py); it is
-/// part of the signatures.
+/// The release of sacreBLEU that the scores were compared with (tests/clients/bleu_reference.py);
+/// it is part of the signatures.
 inline constexpr std::string_view kSacrebleuVersion = "2.6.0";
 
 enum class BleuTokenizer { none, mteval_13a };

@@ -1,6 +1,6 @@
-// Two rules keep the language unambiguous (tests/data/test_sample.cpp checks them): no form belongs to
-// two classes of words, and a verb's past differs from its base ("read" and "put" cannot be in it).
-// Colours are not fruits here.
+// Two rules keep the language unambiguous (tests/data/test_sample.cpp checks them): no form belongs
+// to two classes of words, and a verb's past differs from its base ("read" and "put" cannot be in
+// it). Colours are not fruits here.
 #include "data/sample/lexicon.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Rules that keep the German unambiguous (tests/data/test_sample_pairs.cpp): a noun's plural differs
-// from its singular, no form is in two classes, and verbs that share their finite form have
+// Rules that keep the German unambiguous (tests/data/test_sample_pairs.cpp): a noun's plural
+// differs from its singular, no form is in two classes, and verbs that share their finite form have
 // different prefixes, which decide at the end of the clause.
 #include "data/sample/pairs_lexicon.h"
 

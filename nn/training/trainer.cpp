@@ -234,7 +234,8 @@ bool Trainer::validate(bool is_due) {
   callbacks_.message(concat(
       "step ", progress_.step, ": validation perplexity ", short_number(ppl),
       result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
-      improved ? " (best so far)" : "", " in ", short_number(profile::clock_seconds() - before), " s",
+      improved ? " (best so far)" : "", " in ", short_number(profile::clock_seconds() - before),
+      " s",
       decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1)))
               : "",
       triggered ? "; averaging begins" : "",

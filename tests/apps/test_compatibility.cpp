@@ -15,6 +15,7 @@
 #include "core/gemm.h"
 #include "core/instruction_set.h"
 #include "core/safetensors.h"
+#include "cuda/cuda.h"
 #include "nn/models/language_model.h"
 #include "nn/models/translator.h"
 #include "tests/support/programs.h"
@@ -101,9 +102,12 @@ TEST_CASE("version: project()'s, in every program") {
   CHECK(std::string(app::kVersion) == NINE_VERSION);
   for (const char* program : {"bpe", "kernel_inspect", "lm_train", "lm_score", "lm_rescore",
                               "mt_train", "mt_translate", "nine_report"})
-    CHECK(run_program(program, {"--version"}).out ==
-          concat("nine " NINE_VERSION "\ninstruction set: ", instruction_set(),
-                 "\nmatrix products: ", gemm_description(), "\n"));
+    CHECK(
+        run_program(program, {"--version"}).out ==
+        concat("nine " NINE_VERSION "\ninstruction set: ", instruction_set(),
+               "\nmatrix products: ", gemm_description(), "\nCUDA: ",
+               cuda::built() ? "built" : "not built; cmake -DNINE_CUDA=ON builds it (docs/cuda.md)",
+               "\n"));
 }
 
 TEST_CASE("version: the changelog has an entry for it") {

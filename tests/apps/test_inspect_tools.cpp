@@ -377,7 +377,7 @@ std::vector<double> numbers_of(const std::string& text, const std::string& name)
 }
 }  // namespace
 
-TEST_CASE("show dog-and-cat: what rank and bounds allow") {
+TEST_CASE("show dog-and-cat: what rank and bounds allow" * doctest::test_suite("check")) {
   const ExperimentResult found = show("dog-and-cat");
   check_drawing(found.svg);
   const std::vector<double> lin = numbers_of(found.text, "lin"),
@@ -439,7 +439,8 @@ TEST_CASE("show: every experiment has its page and its figure") {
   }
 }
 
-TEST_CASE("exercise: short numbers, a problem without its answers, and its solution") {
+TEST_CASE("exercise: short numbers, a problem without its answers, and its solution" *
+          doctest::test_suite("check")) {
   const std::string problem = exercise_text("pow:p=1", 3, false),
                     solution = exercise_text("pow:p=1", 3, true);
   CHECK(problem == exercise_text("pow:p=1", 3, false));
@@ -455,7 +456,8 @@ TEST_CASE("exercise: short numbers, a problem without its answers, and its solut
   CHECK(has(error_of([] { exercise_text("rfb", 1, false); }), "did you mean rbf?"));
 }
 
-TEST_CASE("exercise: the course has eight pages, each with a command, a figure and an exercise") {
+TEST_CASE("exercise: the course has eight pages, each with a command, a figure and an exercise" *
+          doctest::test_suite("check")) {
   const std::string index = slurp(NINE_SOURCE_DIR "/docs/course.md");
   int lessons = 0;
   for (const auto& file : std::filesystem::directory_iterator(NINE_SOURCE_DIR "/docs/course")) {

@@ -14,8 +14,8 @@
 #include "apps/inspect/inspect.h"
 #include "core/json.h"
 #include "kernels/scores/vectors.h"
-#include "tests/support/programs.h"
 #include "tests/kernels/score_oracle.h"
+#include "tests/support/programs.h"
 #include "tests/support/support.h"
 
 using namespace nine;
@@ -318,7 +318,7 @@ TEST_CASE("kernel_inspect: every kernel and parameter") {
   check_case({.head = "hpb:ball=clip", .components = {{ScoreKind::hpb, {2, -2}}}}, 1e-11, 1e-6);
 }
 
-TEST_CASE("kernel_inspect: mixtures, tied and untied") {
+TEST_CASE("kernel_inspect: mixtures, tied and untied" * doctest::test_suite("check")) {
   check_case({.head = "mixbig", .components = nine_kernels(), .mixture = true, .contexts = true});
   check_case({.head = "mixbig",
               .components = nine_kernels(),
@@ -351,7 +351,7 @@ TEST_CASE("kernel_inspect: mixtures, tied and untied") {
               .contexts = true});
 }
 
-TEST_CASE("kernel_inspect: label smoothing and regularisers") {
+TEST_CASE("kernel_inspect: label smoothing and regularisers" * doctest::test_suite("check")) {
   for (const bool others : {false, true}) {
     const Json options{{"label_smoothing", 0.2}, {"smoothing", others ? "others" : "uniform"}};
     check_case({.head = "lin",

@@ -327,7 +327,8 @@ TEST_CASE("SIGINT saves and exits 130") {
 
 TEST_CASE(
     "gradient accumulation, sentence mode, other optimisers and schedules train and resume to the "
-    "same bits") {
+    "same bits" *
+    doctest::test_suite("check")) {
   const TemporaryDirectory dir;
   const std::vector<Strings> variants{
       {"--accumulate", "3"},

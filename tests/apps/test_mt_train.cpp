@@ -251,7 +251,8 @@ TEST_CASE("mt_train: same bits with one and two threads, and after kill -9, SIGT
 
 TEST_CASE(
     "mt_train: norms, ties, dictionaries, accumulation and optimisers train and resume to the same "
-    "bits") {
+    "bits" *
+    doctest::test_suite("check")) {
   const Reversed text;
   const std::vector<Strings> variants{
       {"--norm", "pre", "--no-tie-embeddings", "--head-bias"},

@@ -226,7 +226,8 @@ TEST_CASE("option table: lm_train refuses whatever is out of range") {
   check_every_flag<LmOptions>();
 }
 
-TEST_CASE("option table: mt_train refuses whatever is out of range") {
+TEST_CASE("option table: mt_train refuses whatever is out of range" *
+          doctest::test_suite("check")) {
   check_every_flag<MtOptions>();
 }
 

@@ -13,8 +13,8 @@
 #include "apps/report/report.h"
 #include "apps/svg/text.h"
 #include "core/error.h"
-#include "tests/support/programs.h"
 #include "tests/apps/report_pages.h"
+#include "tests/support/programs.h"
 
 namespace fs = std::filesystem;
 using namespace nine::tests;

@@ -621,7 +621,8 @@ TEST_CASE("lm_rescore: every segment is better by the same number of errors") {
   CHECK(j["mapsswe"]["p"] == 0);
 }
 
-TEST_CASE("lm_rescore: sclite's Sum/Avg and sc_stats' MAPSSWE of what it wrote" * doctest::test_suite("check needs sctk")) {
+TEST_CASE("lm_rescore: sclite's Sum/Avg and sc_stats' MAPSSWE of what it wrote" *
+          doctest::test_suite("check needs sctk")) {
   require_sctk();
   const Files f;
   REQUIRE(f.run(f.tuning()).code == 0);

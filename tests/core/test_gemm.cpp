@@ -304,7 +304,8 @@ void check_stretches(int64_t m, int64_t n, int64_t k) {
 
 }  // namespace
 
-TEST_CASE("gemm: Eigen's tiles sum every element in one order, whatever their size") {
+TEST_CASE("gemm: Eigen's tiles sum every element in one order, whatever their size" *
+          doctest::test_suite("check")) {
   const Restore restore;
   set_gemm_backend(GemmBackend::eigen);
   for (int64_t m = 1; m <= 66; m += m < 50 ? 1 : 7)

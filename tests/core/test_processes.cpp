@@ -146,7 +146,8 @@ bool has_checkpoint(const std::string& run, const char* step) {
 
 }  // namespace
 
-TEST_CASE("processes: 1, 2 and 4 make the same run of lm_train" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: 1, 2 and 4 make the same run of lm_train" *
+          doctest::test_suite("check needs mpirun")) {
   if (!has_mpirun()) return;
   check_same_bits("lm_train", 4, columns({"--head", "mix:3*lin", "--pi-reg", "cv2:0.1"}), lm_flags);
   check_same_bits(
@@ -162,7 +163,8 @@ TEST_CASE("processes: 1, 2 and 4 make the same run of lm_train" * doctest::test_
                   lm_flags);
 }
 
-TEST_CASE("processes: 1, 2 and 4 make the same run of a Transformer language model" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: 1, 2 and 4 make the same run of a Transformer language model" *
+          doctest::test_suite("check needs mpirun")) {
   if (!has_mpirun()) return;
   const auto flags = [](const std::string& run, int accumulate, const Strings& more) {
     Strings all = lm_flags(run, accumulate, more);
@@ -181,7 +183,8 @@ TEST_CASE("processes: 1, 2 and 4 make the same run of a Transformer language mod
                   flags);
 }
 
-TEST_CASE("processes: learned numbers of a head, frozen parameters" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: learned numbers of a head, frozen parameters" *
+          doctest::test_suite("check needs mpirun")) {
   if (!has_mpirun()) return;
   check_same_bits(
       "lm_train", 4,
@@ -190,7 +193,8 @@ TEST_CASE("processes: learned numbers of a head, frozen parameters" * doctest::t
       lm_flags);
 }
 
-TEST_CASE("processes: sampled softmax, and sentences whose last update is not full" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: sampled softmax, and sentences whose last update is not full" *
+          doctest::test_suite("check needs mpirun")) {
   if (!has_mpirun()) return;
   check_same_bits("lm_train", 4, columns({"--sampled-softmax", "30", "--lazy-adam"}), lm_flags);
   check_same_bits("lm_train", 4,
@@ -203,7 +207,8 @@ TEST_CASE("processes: sampled softmax, and sentences whose last update is not fu
                   lm_flags);
 }
 
-TEST_CASE("processes: 1, 2 and 4 make the same run of mt_train" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: 1, 2 and 4 make the same run of mt_train" *
+          doctest::test_suite("check needs mpirun")) {
   if (!has_mpirun()) return;
   check_same_bits("mt_train", 4, {"--head", "pow", "--after", "1e"}, mt_flags);
   check_same_bits("mt_train", 6,
@@ -216,7 +221,7 @@ TEST_CASE("processes: 1, 2 and 4 make the same run of mt_train" * doctest::test_
                   mt_flags);
 }
 
-TEST_CASE("processes: every kind of head" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: every kind of head" * doctest::test_suite("check needs mpirun")) {
   if (!has_mpirun()) return;
   check_same_bits("lm_train", 4, columns({"--head", "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav,sig"}),
                   lm_flags);
@@ -225,7 +230,8 @@ TEST_CASE("processes: every kind of head" * doctest::test_suite("needs mpirun"))
                   mt_flags);
 }
 
-TEST_CASE("processes: killed with four, goes on with two and with one to the same bits" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: killed with four, goes on with two and with one to the same bits" *
+          doctest::test_suite("needs mpirun")) {
   if (!has_mpirun()) return;
   const Scratch dir;
   REQUIRE(run_program("lm_train", long_flags(dir / "alone")).code == 0);
@@ -248,7 +254,8 @@ TEST_CASE("processes: killed with four, goes on with two and with one to the sam
   check_same_run(dir / "alone", run);
 }
 
-TEST_CASE("processes: one that hangs, or is told to stop, ends all" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: one that hangs, or is told to stop, ends all" *
+          doctest::test_suite("check needs mpirun")) {
   if (!has_mpirun()) return;
   const Scratch dir;
   const std::string run = dir / "run";
@@ -282,7 +289,8 @@ TEST_CASE("processes: what does not fit is refused" * doctest::test_suite("needs
   CHECK(other.err.find("has --lr 0.5, where process 0 has 0.001") != std::string::npos);
 }
 
-TEST_CASE("processes: other data or another library on one of them is refused" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: other data or another library on one of them is refused" *
+          doctest::test_suite("needs mpirun")) {
   if (!has_mpirun()) return;
   const Scratch dir;
   const auto flags = [&](const std::string& train) {
@@ -323,7 +331,8 @@ TEST_CASE("processes: other data or another library on one of them is refused" *
   CHECK_MESSAGE(library.err.find("has gemm \"eigen ") != std::string::npos, library.err);
 }
 
-TEST_CASE("processes: a full disk of the first one ends all" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: a full disk of the first one ends all" *
+          doctest::test_suite("needs mpirun")) {
   if (!has_mpirun()) return;
   const Scratch dir;
   const auto begin = std::chrono::steady_clock::now();

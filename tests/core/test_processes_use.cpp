@@ -8,9 +8,9 @@
 #include "apps/cli/same_start.h"
 #include "core/shared_parts.h"
 #include "tests/apps/lm_score_runs.h"
+#include "tests/core/thread_ranks.h"
 #include "tests/support/processes.h"
 #include "tests/support/support.h"
-#include "tests/core/thread_ranks.h"
 
 using namespace nine;
 using namespace nine::tests;
@@ -100,7 +100,8 @@ struct Translations {
 
 }  // namespace
 
-TEST_CASE("processes: lm_score writes the same with 1, 2, 3 and 4" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: lm_score writes the same with 1, 2, 3 and 4" *
+          doctest::test_suite("check needs mpirun")) {
   if (!has_mpirun()) return;
   const Scratch dir;
   const std::string text = longer_text() + kLmText;
@@ -127,7 +128,8 @@ TEST_CASE("processes: lm_score writes the same with 1, 2, 3 and 4" * doctest::te
       a + Strings{"--clusters", "2:cosine", "--cluster-size", "3", "--cluster-min-count", "5"}, "");
 }
 
-TEST_CASE("processes: mt_translate writes the same with 1, 2, 3 and 4" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: mt_translate writes the same with 1, 2, 3 and 4" *
+          doctest::test_suite("check needs mpirun")) {
   if (!has_mpirun()) return;
   const Translations t;
   const Strings model{"--checkpoint", t.run, "--batch", "4", "--max-length", "12"},
@@ -144,7 +146,8 @@ TEST_CASE("processes: mt_translate writes the same with 1, 2, 3 and 4" * doctest
       Strings{"--checkpoint", t.run, "--tokens", "--score-given", t.dir / "target"} + file, "");
 }
 
-TEST_CASE("processes: scoring with another model or option on one of them is refused" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: scoring with another model or option on one of them is refused" *
+          doctest::test_suite("needs mpirun")) {
   if (!has_mpirun()) return;
   const Strings a{"--checkpoint", model_a()}, b{"--checkpoint", model_b()};
   const auto refused = [&](const Strings& second, const Strings& environment) {
@@ -165,7 +168,8 @@ TEST_CASE("processes: scoring with another model or option on one of them is ref
   CHECK(gpu.code != 0);
 }
 
-TEST_CASE("processes: a missing text ends all with the error of the first" * doctest::test_suite("needs mpirun")) {
+TEST_CASE("processes: a missing text ends all with the error of the first" *
+          doctest::test_suite("needs mpirun")) {
   if (!has_mpirun()) return;
   const Outcome o =
       under_mpirun(3, "lm_score", {"--checkpoint", model_a(), "--input", "/nowhere/text"}).wait();

@@ -11,8 +11,8 @@
 
 #include "core/crc32c.h"
 #include "core/safetensors.h"
-#include "tests/support/skip.h"
 #include "tests/support/programs.h"
+#include "tests/support/skip.h"
 #include "tests/support/support.h"
 
 namespace fs = std::filesystem;
@@ -240,7 +240,8 @@ TEST_CASE("safetensors: what the writer refuses") {
              "no/such/dir: No such file or directory");
 }
 
-TEST_CASE("safetensors: a full disk is an error that says so" * doctest::test_suite("needs a full device")) {
+TEST_CASE("safetensors: a full disk is an error that says so" *
+          doctest::test_suite("needs a full device")) {
   if (!fs::exists("/dev/full")) return skip("there is no /dev/full");
   const Tensor small = Tensor::from<float>({1}, {1});
   const Tensor big(Shape{1 << 20}, DType::float32);

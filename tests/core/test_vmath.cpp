@@ -366,7 +366,7 @@ TEST_CASE("vmath: sine and cosine") {
   check_angles<double>();
 }
 
-TEST_CASE("vmath: the normal distribution, gelu and gelu_tanh") {
+TEST_CASE("vmath: the normal distribution, gelu and gelu_tanh" * doctest::test_suite("check")) {
   check_normal<float>();
   check_normal<double>();
 }

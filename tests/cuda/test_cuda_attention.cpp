@@ -9,8 +9,8 @@
 
 #include "core/matmul_precision.h"
 #include "core/ops.h"
-#include "tests/support/compare.h"
 #include "tests/cuda/device_cases.h"
+#include "tests/support/compare.h"
 #include "tests/support/support.h"
 
 using namespace nine;

@@ -13,8 +13,8 @@
 #include "kernels/head_blocks.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/learned_numbers.h"
-#include "tests/support/compare.h"
 #include "tests/cuda/device_cases.h"
+#include "tests/support/compare.h"
 
 using namespace nine;
 using namespace nine::checks;

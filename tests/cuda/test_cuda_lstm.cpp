@@ -9,9 +9,9 @@
 
 #include "core/ops.h"
 #include "cuda/cuda.h"
-#include "tests/support/compare.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/cuda/small_training.h"
+#include "tests/support/compare.h"
 #include "tests/support/support.h"
 #ifdef NINE_CUDA_ON_HOST
 #include "tests/cuda_on_host/card.h"

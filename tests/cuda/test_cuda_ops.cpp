@@ -15,8 +15,8 @@
 #include "core/ops.h"
 #include "core/random.h"
 #include "cuda/cuda.h"
-#include "tests/support/compare.h"
 #include "tests/cuda/device_cases.h"
+#include "tests/support/compare.h"
 #include "tests/support/support.h"
 
 using namespace nine;

@@ -14,8 +14,8 @@
 #include "nn/training/optimizers/adam.h"
 #include "nn/training/simple_trainer.h"
 #include "nn/training/train_step.h"
-#include "tests/support/compare.h"
 #include "tests/cuda/small_training.h"
+#include "tests/support/compare.h"
 #include "tests/support/programs.h"
 
 using namespace nine;

@@ -1,5 +1,5 @@
-// BLEU and chrF against numbers recorded from sacreBLEU 2.6.0; tests/clients/bleu_reference.py compares
-// whole files with the tool itself.
+// BLEU and chrF against numbers recorded from sacreBLEU 2.6.0; tests/clients/bleu_reference.py
+// compares whole files with the tool itself.
 #include <doctest/doctest.h>
 
 #include <string>

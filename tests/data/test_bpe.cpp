@@ -1,6 +1,6 @@
 // Byte pair encoding, the 13a tokenisation and fairseq's dictionary: against checksums that
-// tests/clients/bpe_reference.py made with subword-nmt 0.3.8, against plain re-implementations, and by
-// properties. Needs no Python.
+// tests/clients/bpe_reference.py made with subword-nmt 0.3.8, against plain re-implementations, and
+// by properties. Needs no Python.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -221,7 +221,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "bpe: 10,000 merges of Multi30k and IWSLT 2014 are subword-nmt's, with any number of threads" * doctest::test_suite("needs DATA")) {
+    "bpe: 10,000 merges of Multi30k and IWSLT 2014 are subword-nmt's, with any number of threads" *
+    doctest::test_suite("needs DATA")) {
   struct Case {
     std::string source, target, codes, source_cut, target_cut;
   };
@@ -514,7 +515,7 @@ TEST_CASE(
   CHECK(slurp(dir / "vb") == "a 2\nc 1\n");
 }
 
-TEST_CASE("bpe: blocks and parts of a long text leave no seam") {
+TEST_CASE("bpe: blocks and parts of a long text leave no seam" * doctest::test_suite("check")) {
   const TemporaryDirectory dir;
   std::string text;
   while (text.size() < 6000000) text += sample_text();
@@ -589,7 +590,8 @@ TEST_CASE("13a: as sacreBLEU 2.6.0") {
   for (const auto& [raw, tokens] : cases) CHECK(tokenize_13a(raw) == tokens);
 }
 
-TEST_CASE("13a: the raw files of Multi30k as sacreBLEU cuts them" * doctest::test_suite("needs DATA")) {
+TEST_CASE("13a: the raw files of Multi30k as sacreBLEU cuts them" *
+          doctest::test_suite("needs DATA")) {
   for (const auto& [name, sum] :
        {std::pair<std::string, std::string>("multi30k/train.raw.de", "1846ce1dcee93f45"),
         std::pair<std::string, std::string>("multi30k/train.raw.en", "b03f64e2208757d5")}) {

@@ -191,7 +191,8 @@ TEST_CASE("vocabulary: errors") {
             "cannot be written"));
 }
 
-TEST_CASE("vocabulary: the captions have 9,713 words seen three times or more" * doctest::test_suite("needs DATA")) {
+TEST_CASE("vocabulary: the captions have 9,713 words seen three times or more" *
+          doctest::test_suite("needs DATA")) {
   const std::string captions = corpus_file("captions/train.en");
   if (captions.empty()) return;
   const auto counts = count_words({captions});

@@ -146,7 +146,8 @@ TEST_CASE("mapsswe: differences that are all the same, and differences that canc
   CHECK(even.p == 1);
 }
 
-TEST_CASE("word errors: sclite's counts and sc_stats' test of 4,000 made-up utterances" * doctest::test_suite("check needs sctk")) {
+TEST_CASE("word errors: sclite's counts and sc_stats' test of 4,000 made-up utterances" *
+          doctest::test_suite("check needs sctk")) {
   require_sctk();
   const TemporaryDirectory dir;
   const std::vector<MadeUp> all = made_up(4000);

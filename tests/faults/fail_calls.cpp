@@ -1,5 +1,5 @@
-// Loaded before the C library (LD_PRELOAD) by tests/faults/failing_calls.cpp: one call of a program fails.
-// Calls are counted from main() to its return.
+// Loaded before the C library (LD_PRELOAD) by tests/faults/failing_calls.cpp: one call of a program
+// fails. Calls are counted from main() to its return.
 //
 // NINE_FAILING="KIND count": the program runs as it is; how many calls there were goes into the
 // file `calls` of its working directory. NINE_FAILING="KIND FIRST END STEP": for n = FIRST, FIRST +

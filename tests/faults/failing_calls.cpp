@@ -109,7 +109,7 @@ void check_every_call(const ShortRun& run, const Failing& failing, bool sampled)
   const long all = number_in(dir / "whole/calls");
   REQUIRE(all >= failing.least_calls);
   const bool every = !sampled || std::getenv("NINE_EVERY_ALLOCATION") != nullptr;
-  const long step = every ? 1 : 9, first = every ? 1 : 1 + std::time(nullptr) / 60 % step;
+  const long step = every ? 1 : 17, first = every ? 1 : 1 + std::time(nullptr) / 60 % step;
   const long at_once = std::min(kAtOnce, all / (2 * step) + 1);
   const long pieces = (all + at_once * step) / (at_once * step);
   // Two processes at a time; each runs the program for its piece of the calls.

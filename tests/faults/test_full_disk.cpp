@@ -18,20 +18,20 @@ Failing full(const char* kind) {
 
 }  // namespace
 
-TEST_CASE("full disk: lm_train, each write") {
+TEST_CASE("full disk: lm_train, each write" * doctest::test_suite("check")) {
   const ShortRuns runs;
   for (const char* kind : {"write", "disk"}) check_every_call(runs.lm_train(), full(kind), false);
 }
-TEST_CASE("full disk: mt_train, each write") {
+TEST_CASE("full disk: mt_train, each write" * doctest::test_suite("check")) {
   const ShortRuns runs;
   for (const char* kind : {"write", "disk"}) check_every_call(runs.mt_train(), full(kind), false);
 }
-TEST_CASE("full disk: what uses models and text, each write") {
+TEST_CASE("full disk: what uses models and text, each write" * doctest::test_suite("check")) {
   const ShortRuns runs;
   for (const ShortRun& run : runs.users())
     for (const char* kind : {"write", "disk"}) check_every_call(run, full(kind), false);
 }
-TEST_CASE("killed before each write: lm_train, mt_train") {
+TEST_CASE("killed before each write: lm_train, mt_train" * doctest::test_suite("check")) {
   const ShortRuns runs;
   for (const ShortRun& run : {runs.lm_train(), runs.mt_train()})
     check_every_call(run, {.kind = "kill", .reasons = {}}, false);

@@ -17,13 +17,13 @@ const Failing kAllocation{.kind = "allocation",
 
 }  // namespace
 
-TEST_CASE("out of memory: lm_train") {
+TEST_CASE("out of memory: lm_train" * doctest::test_suite("check")) {
   check_every_call(ShortRuns().lm_train(), kAllocation, true);
 }
-TEST_CASE("out of memory: mt_train") {
+TEST_CASE("out of memory: mt_train" * doctest::test_suite("check")) {
   check_every_call(ShortRuns().mt_train(), kAllocation, true);
 }
-TEST_CASE("out of memory: what uses models and text") {
+TEST_CASE("out of memory: what uses models and text" * doctest::test_suite("check")) {
   const ShortRuns runs;
   for (const ShortRun& run : runs.users()) check_every_call(run, kAllocation, true);
 }

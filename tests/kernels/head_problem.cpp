@@ -8,8 +8,8 @@
 
 #include "autograd/functions.h"
 #include "autograd/gradcheck.h"
-#include "tests/support/compare.h"
 #include "tests/kernels/score_oracle.h"
+#include "tests/support/compare.h"
 
 namespace nine::tests {
 

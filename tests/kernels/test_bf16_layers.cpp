@@ -137,7 +137,8 @@ void check_threads(const Case& c, const std::vector<Doubles>& in) {
 
 }  // namespace
 
-TEST_CASE("bf16 pieces: heads are as near to float64 as in float32, at any number of threads") {
+TEST_CASE("bf16 pieces: heads are as near to float64 as in float32, at any number of threads" *
+          doctest::test_suite("check")) {
   for (const Head& head : {Head{"lin"}, Head{"log:p=2"}, Head{"hpb"}, Head{"mog:variance=split"},
                            Head{"rbf"}, Head{"mix:lin,log,lin"}, Head{"mix:lin,rbf", true},
                            Head{"lin", false, 33, 65, 33}, Head{"lin", false, 1, 300, 40}}) {

@@ -14,8 +14,8 @@
 #include "core/threads.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/ops.h"
-#include "tests/support/skip.h"
 #include "tests/support/compare.h"
+#include "tests/support/skip.h"
 #include "tests/support/support.h"
 
 using namespace nine;

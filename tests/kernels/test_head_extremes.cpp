@@ -11,9 +11,9 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "kernels/ops.h"
-#include "tests/support/compare.h"
 #include "tests/kernels/head_problem.h"
 #include "tests/kernels/score_oracle.h"
+#include "tests/support/compare.h"
 #include "tests/support/support.h"
 
 using namespace nine;

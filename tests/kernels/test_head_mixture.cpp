@@ -11,9 +11,9 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "kernels/ops.h"
-#include "tests/support/compare.h"
 #include "tests/kernels/head_problem.h"
 #include "tests/kernels/score_oracle.h"
+#include "tests/support/compare.h"
 #include "tests/support/support.h"
 
 using namespace nine;
@@ -145,7 +145,8 @@ TEST_CASE("head: a mixture of all kernels, with parts, over several blocks") {
   }
 }
 
-TEST_CASE("head: wide vectors, parts of which begin and end within a panel of columns") {
+TEST_CASE("head: wide vectors, parts of which begin and end within a panel of columns" *
+          doctest::test_suite("check")) {
   const Restore restore;
   set_threads(1);
   const Score lin{ScoreKind::lin, {}}, ssg{ScoreKind::ssg, {0, 1}}, rbf{ScoreKind::rbf, {0.1}},
@@ -291,7 +292,8 @@ TEST_CASE("head: weights that do not fit a head are errors that say what is need
     !defined(NINE_SANITIZE_THREAD)  // minutes of products there, to count bytes
 TEST_CASE(
     "head: peak memory of a tied mixture of nine is at most three times that of parameters and "
-    "gradients") {
+    "gradients" *
+    doctest::test_suite("check")) {
   // Nothing of the pool has both the number of rows and that of words as factors, so its peak at N
   // = 4,096 and V = 32,768 is that of few rows at V, and what rows add at a small vocabulary.
   constexpr int64_t kRows = 4096, kWords = 32768, kSize = 512, kComponents = 9, kFewWords = 96;

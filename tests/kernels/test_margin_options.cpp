@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/angle.h"
-#include "tests/support/compare.h"
 #include "tests/kernels/margin_oracle.h"
+#include "tests/support/compare.h"
 #include "tests/support/support.h"
 
 using namespace nine;

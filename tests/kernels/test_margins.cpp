@@ -19,8 +19,8 @@
 #include "kernels/head_decoder.h"
 #include "kernels/kernel_softmax.h"
 #include "nn/softmax_head.h"
-#include "tests/support/compare.h"
 #include "tests/kernels/margin_oracle.h"
+#include "tests/support/compare.h"
 #include "tests/support/support.h"
 
 using namespace nine;

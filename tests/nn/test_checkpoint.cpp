@@ -22,8 +22,8 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "nn/training/checkpoint.h"
-#include "tests/support/skip.h"
 #include "tests/support/programs.h"
+#include "tests/support/skip.h"
 #include "tests/support/support.h"
 
 namespace fs = std::filesystem;
@@ -227,7 +227,8 @@ TEST_CASE("checkpoint: a full disk leaves the others as they were") {
   CHECK(step_found(store.find_latest_intact()) == 1);
 }
 
-TEST_CASE("checkpoint: a small disk fills up, and works again with room" * doctest::test_suite("needs a small disk")) {
+TEST_CASE("checkpoint: a small disk fills up, and works again with room" *
+          doctest::test_suite("needs a small disk")) {
   struct SmallDisk : Scratch {
     bool mounted = ::mount("tmpfs", path().c_str(), "tmpfs", 0, "size=256k") == 0;
     ~SmallDisk() {

@@ -11,8 +11,8 @@
 #include "core/error.h"
 #include "core/gemm.h"
 #include "core/threads.h"
-#include "tests/support/skip.h"
 #include "tests/support/compare.h"
+#include "tests/support/skip.h"
 #include "tests/support/support.h"
 
 using namespace nine;

@@ -437,7 +437,8 @@ Strings command(const std::string& run, const Strings& more) {
 
 }  // namespace
 
-TEST_CASE("recipes: each trains, resumes to the same bits, and is in config.json") {
+TEST_CASE("recipes: each trains, resumes to the same bits, and is in config.json" *
+          doctest::test_suite("check")) {
   struct Variant {
     Strings options;
     bool objective_differs;
@@ -490,7 +491,8 @@ TEST_CASE("recipes: each trains, resumes to the same bits, and is in config.json
   }
 }
 
-TEST_CASE("recipes: NT-ASGD begins to average by validation and resumes to the same bits") {
+TEST_CASE("recipes: NT-ASGD begins to average by validation and resumes to the same bits" *
+          doctest::test_suite("check")) {
   const TemporaryDirectory dir;
   const Strings options{"--optimizer",    "asgd", "--lr",          "30", "--clip", "1",
                         "--asgd-trigger", "1",    "--valid-every", "20u"};

@@ -9,8 +9,8 @@
 #include "nn/training/gradient_tree.h"
 #include "nn/training/micro_batches.h"
 #include "nn/training/slab_shares.h"
-#include "tests/support/support.h"
 #include "tests/core/thread_ranks.h"
+#include "tests/support/support.h"
 
 using namespace nine;
 using tests::Mail;
@@ -60,7 +60,8 @@ TEST_CASE("communicator: broadcast, gathered parts and texts, for any number of 
   }
 }
 
-TEST_CASE("slab shares: cover the slab, sum in the order of the tree, and gather again") {
+TEST_CASE("slab shares: cover the slab, sum in the order of the tree, and gather again" *
+          doctest::test_suite("check")) {
   for (const int64_t elements :
        {int64_t{7}, int64_t{32768}, 5 * int64_t{32768} + 100, 41 * int64_t{32768} + 1})
     for (const int size : {1, 2, 4, 8})

@@ -432,7 +432,8 @@ TEST_CASE(
   CHECK(config["ffn"] == 64);
 }
 
-TEST_CASE("transformer LM: margins, norms, sampled softmax, lazy Adam go on to the same bits") {
+TEST_CASE("transformer LM: margins, norms, sampled softmax, lazy Adam go on to the same bits" *
+          doctest::test_suite("check")) {
   const TemporaryDirectory dir;
   int number = 0;
   for (const Strings& more :
@@ -455,7 +456,7 @@ TEST_CASE("transformer LM: margins, norms, sampled softmax, lazy Adam go on to t
   }
 }
 
-TEST_CASE("transformer LM: what lm_score does with it") {
+TEST_CASE("transformer LM: what lm_score does with it" * doctest::test_suite("check")) {
   const TemporaryDirectory dir;
   const std::string run = dir / "run",
                     text =

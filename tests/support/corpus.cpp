@@ -1,5 +1,5 @@
-#include "tests/support/skip.h"
 #include "tests/support/corpus.h"
+#include "tests/support/skip.h"
 
 #include <cstdlib>
 #include <filesystem>

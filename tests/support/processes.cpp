@@ -1,5 +1,5 @@
-#include "tests/support/skip.h"
 #include "tests/support/processes.h"
+#include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
 
