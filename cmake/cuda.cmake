@@ -11,7 +11,7 @@ set(nine_least_cuda 12.0)  # cublasGemmEx_64
 set(nine_wants_cuda ${NINE_CUDA})
 set(nine_no_cuda "NINE_CUDA=${NINE_CUDA}")
 if(NINE_CUDA STREQUAL "AUTO")
-  file(GLOB nine_gpus /proc/driver/nvidia/gpus/*)
+  file(GLOB nine_gpus /proc/driver/nvidia/gpus/* /dev/nvidia[0-9]* /dev/dxg)
   set(nine_wants_cuda OFF)
   if(nine_gpus)
     set(nine_wants_cuda ON)

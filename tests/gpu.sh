@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that is to be seen on a GPU (docs/cuda.md):
-#   tests/gpu.sh pack       here: gathers in .gpu/, which git ignores, what a bare machine lacks: the programs, built for Hopper GPUs where
-#                           nvcc is, texts ($DATA), and what earlier parts have found of this commit (experiments/gpu)
+#   tests/gpu.sh pack       here: gathers in .gpu/, which git ignores, what a bare machine lacks: the programs, built for Hopper GPUs by
+#                           nvcc, texts ($DATA), and what earlier parts have found of this commit (experiments/gpu)
 #   tests/gpu.sh 1|2|3      there, with .gpu/ carried along: one part, within ten minutes; OUT/gpu.json after every step (tests/cuda/gpu_run.py)
 #   tests/gpu.sh unpack     there: what is packed alone, as every part does first
 set -euo pipefail
@@ -23,7 +23,7 @@ newest=$(find experiments/gpu -name '*.json' | sort | tail -n 1)
 [ -z "$newest" ] || cp "$newest" .gpu/gpu.json
 git rev-parse HEAD > .gpu/commit
 # Without libraries that the other machine may lack.
-cmake -S . -B build-gpu -G Ninja -DNINE_CUDA_ARCHS="${ARCH:-90}" -DNINE_XSMM=OFF -DNINE_MPI=OFF
+cmake -S . -B build-gpu -G Ninja -DNINE_CUDA=ON -DNINE_CUDA_ARCHS="${ARCH:-90}" -DNINE_XSMM=OFF -DNINE_MPI=OFF
 programs="gpu_tests bench_lm lm_train lm_rescore lm_score mt_train mt_translate bpe"
 # shellcheck disable=SC2086
 ninja -C build-gpu -j "${JOBS:-2}" $programs

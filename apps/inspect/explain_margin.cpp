@@ -44,23 +44,23 @@ Psi psi_of(const Margin& margin, const std::string& c, const std::string& theta,
 
 // F_v, or F_v / |w_1| where the norm follows the most frequent word, as formulas of the counts.
 std::string norm_ratios(const WordNorm& word) {
-  using Kind = WordNorm::Kind;
+  using NormKind = WordNorm::Kind;
   switch (word.kind) {
-    case Kind::constant:
+    case NormKind::constant:
       return concat("[", word.a, ", ", word.a, ", ", word.a, "]");
-    case Kind::uniform:
+    case NormKind::uniform:
       return "[1, 1, 1]";
-    case Kind::log_rank:
+    case NormKind::log_rank:
       return "ln([3, 2, 1])/ln(3)";
-    case Kind::log_rank_ratio:
+    case NormKind::log_rank_ratio:
       return "1 - ln([1, 2, 3])/ln(3)";
-    case Kind::unigram:
+    case NormKind::unigram:
       return concat(word.a, "*count/sum(count) + ", word.b);
-    case Kind::log_unigram:
+    case NormKind::log_unigram:
       return "ln(count)";
-    case Kind::log_unigram_scaled:
+    case NormKind::log_unigram_scaled:
       return "ln(count)/ln(count[1])";
-    case Kind::none:
+    case NormKind::none:
       break;
   }
   return "";

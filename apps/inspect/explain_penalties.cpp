@@ -159,9 +159,9 @@ WorkedExample explain_label_smoothing(const ShortNumbers& numbers) {
   example.heading("Forward");
   example.step("S", "[w_1.h, w_2.h, w_3.h]", "lin");
   example.step("p", "exp(S)/sum(exp(S))", "the softmax");
-  using Kind = LabelSmoothing::Kind;
-  for (const Kind kind : {Kind::uniform, Kind::others}) {
-    const bool uniform = kind == Kind::uniform;
+  using SmoothingKind = LabelSmoothing::Kind;
+  for (const SmoothingKind kind : {SmoothingKind::uniform, SmoothingKind::others}) {
+    const bool uniform = kind == SmoothingKind::uniform;
     const std::string name = uniform ? "uniform" : "others", t = "t_" + name, loss = "L_" + name,
                       by_s = concat("dL_", name, "/dS");
     if (!uniform) example.heading("The other convention, smoothing=others");

@@ -4,8 +4,9 @@
   pip install sacrebleu==2.6.0
   tests/clients/bleu_reference.py DATA build/bin/mt_translate [HYPOTHESES REFERENCES ...]
 
-DATA is the folder that holds multi30k/ and iwslt14/; further pairs of files are compared too. Every pair is scored with every row of
+DATA is the folder that holds multi30k/ and iwslt14/, or - for what the environment variable DATA names; further pairs of files are compared too. Every pair is scored with every row of
 SETTINGS through sacreBLEU's Python interface, and with the first one through its command line too.
+Exit 0: no difference, 1: differences, 77 skipped: no sacreBLEU or no DATA.
 """
 import os
 import random
@@ -13,7 +14,11 @@ import subprocess
 import sys
 import tempfile
 
-from sacrebleu.metrics import BLEU, CHRF
+try:
+    from sacrebleu.metrics import BLEU, CHRF
+except ImportError as error:
+    print(f"skipped: sacreBLEU is not installed ({error})")
+    sys.exit(77)
 
 # Our options; sacreBLEU's for BLEU and for chrF.
 SETTINGS = [
@@ -160,6 +165,10 @@ def main():
     if len(sys.argv) < 3 or len(sys.argv) % 2 == 0:
         sys.exit(__doc__)
     data, program = sys.argv[1:3]
+    data = os.environ.get("DATA", "") if data == "-" else data
+    if not data:
+        print("skipped: the environment variable DATA is not set")
+        sys.exit(77)
     compared = different = 0
     with tempfile.TemporaryDirectory() as folder:
         made = pairs(data, folder) + [(h, h, r) for h, r in zip(sys.argv[3::2], sys.argv[4::2])]

@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
-"""Prints the checksums in tests/data/test_bpe.cpp as the real tools make them.
+"""Compares bpe with subword-nmt: the checksums that tests/data/test_bpe.cpp expects, made again by the real tools.
 
-  pip install subword-nmt==0.3.8 sacrebleu==2.6.0
-  python3 tests/clients/bpe_reference.py TEXT [DATA]
+  bpe_reference.py NINE_TESTS            exit 0: the same, 1: different, 77 skipped: a tool or DATA is missing
+  bpe_reference.py --print TEXT [DATA]   prints them
 
 TEXT is the generated text of the first test (`NINE_BPE_TEXT=FILE build/bin/nine_tests --test-case='bpe: codes*'` writes it), DATA
 the folder that holds multi30k/ and iwslt14/. Files are opened with newline="", so that LF, CRLF and CR end lines and nothing else does.
 """
 import io
 import os
+import pathlib
 import random
+import subprocess
 import sys
+import tempfile
 
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-from subword_nmt import apply_bpe, get_vocab, learn_bpe
+try:
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+    from subword_nmt import apply_bpe, get_vocab, learn_bpe
+except ImportError as error:
+    print(f"skipped: subword-nmt or sacreBLEU is not installed ({error})")
+    sys.exit(77)
 
 learn_bpe.tqdm = lambda iterator: iterator
 
@@ -40,9 +47,10 @@ def applied(path, codes, dropout=0, **options):
     return "".join(bpe.process_line(line, dropout) for line in opened(path))
 
 
-def main():
-    text = sys.argv[1]
-    show = lambda name, value: print(f"{name:20} {checksum(value)}")
+def checksums(text, data_folder=None):
+    """Pairs of a name and a checksum, or a number as text."""
+    made = []
+    show = lambda name, value: made.append((name, checksum(value)))
     show("TEXT", opened(text).read())
     codes = learned([text], 1500)
     show("CODES", codes)
@@ -59,17 +67,37 @@ def main():
     show("APPLY_DROPOUT", applied(text, codes, 0.1))
     show("APPLY_SEPARATOR", applied(text, codes, separator="~"))
     random.seed(2**40 + 5)
-    print(f"{'LARGE':20} {random.random()!r}")
-    for data, prefix in (("multi30k/train", "M"), ("iwslt14/valid", "I")) if len(sys.argv) > 2 else ():
-        source, target = (os.path.join(sys.argv[2], f"{data}.{language}") for language in ("de", "en"))
+    made.append(("LARGE", repr(random.random())))
+    for data, prefix in (("multi30k/train", "M"), ("iwslt14/valid", "I")) if data_folder else ():
+        source, target = (os.path.join(data_folder, f"{data}.{language}") for language in ("de", "en"))
         codes = learned([source, target], 10000)
         show(prefix + "_CODES", codes)
         show(prefix + "_DE", applied(source, codes))
         show(prefix + "_EN", applied(target, codes))
-    for language in ("de", "en") if len(sys.argv) > 2 else ():
-        raw = opened(os.path.join(sys.argv[2], f"multi30k/train.raw.{language}"))
+    for language in ("de", "en") if data_folder else ():
+        raw = opened(os.path.join(data_folder, f"multi30k/train.raw.{language}"))
         show("RAW_" + language.upper(), "".join(Tokenizer13a()(line.rstrip()) + "\n" for line in raw))
+    return made
+
+
+def main():
+    if sys.argv[1] == "--print":
+        for name, value in checksums(*sys.argv[2:]):
+            print(f"{name:20} {value}")
+        return 0
+    data = os.environ.get("DATA")
+    if not data:
+        print("skipped: the environment variable DATA is not set")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        text = os.path.join(folder, "text")
+        subprocess.run([sys.argv[1], "--test-case=bpe: codes*"], env={**os.environ, "NINE_BPE_TEXT": text}, stdout=subprocess.DEVNULL)
+        made = checksums(text, data)
+    expected = (pathlib.Path(__file__).resolve().parents[1] / "data/test_bpe.cpp").read_text()
+    wrong = [f"{name} {value}" for name, value in made if value not in expected]
+    print("\n".join(f"not in tests/data/test_bpe.cpp: {w}" for w in wrong) or f"{len(made)} checksums are those of tests/data/test_bpe.cpp")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

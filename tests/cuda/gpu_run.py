@@ -45,7 +45,7 @@ def build_steps(*targets):
     if BIN == PACKED:
         return []
     arch = (output_of("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader").splitlines() or ["9.0"])[0].replace(".", "")
-    return [("configure", ["cmake", "-S", ".", "-B", BUILD, "-G", "Ninja", f"-DNINE_CUDA_ARCHS={arch}"]),
+    return [("configure", ["cmake", "-S", ".", "-B", BUILD, "-G", "Ninja", "-DNINE_CUDA=ON", f"-DNINE_CUDA_ARCHS={arch}"]),
             ("build", ["cmake", "--build", BUILD, "-j", str(os.cpu_count()), "--target", *targets])]
 
 
