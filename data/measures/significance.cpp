@@ -13,6 +13,10 @@
 namespace nine {
 namespace {
 
+// Keeps Boost.Math from computing in long double, which it would begin to do whenever a program
+// starts, and which valgrind does not have.
+using Doubles = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+
 // Inside (0, 1); NaN is not.
 void require_probability(const char* op, double p) {
   require(p > 0 && p < 1, "[", op, "] a probability of ", p, ": it must lie between 0 and 1");
@@ -24,7 +28,8 @@ double mcnemar_exact(int64_t only_a, int64_t only_b) {
   require(only_a >= 0 && only_b >= 0, "[mcnemar_exact] counts of ", only_a, " and ", only_b,
           ": none may be negative");
   if (only_a + only_b == 0) return 1;
-  const boost::math::binomial_distribution<> coin(static_cast<double>(only_a + only_b), 0.5);
+  const boost::math::binomial_distribution<double, Doubles> coin(
+      static_cast<double>(only_a + only_b), 0.5);
   return std::min(1.0, 2 * boost::math::cdf(coin, static_cast<double>(std::min(only_a, only_b))));
 }
 
@@ -45,20 +50,21 @@ std::vector<double> holm(std::span<const double> p_values) {
 }
 
 double normal_two_sided(double z) {
-  const boost::math::normal_distribution<> normal;
+  const boost::math::normal_distribution<double, Doubles> normal;
   return 2 * boost::math::cdf(boost::math::complement(normal, std::fabs(z)));
 }
 
 double normal_quantile(double p) {
   require_probability("normal_quantile", p);
-  return boost::math::quantile(boost::math::normal_distribution<>(), p);
+  return boost::math::quantile(boost::math::normal_distribution<double, Doubles>(), p);
 }
 
 double student_quantile(double p, double degrees_of_freedom) {
   require_probability("student_quantile", p);
   require(degrees_of_freedom > 0, "[student_quantile] ", degrees_of_freedom,
           " degrees of freedom: more than 0 are needed");
-  return boost::math::quantile(boost::math::students_t_distribution<>(degrees_of_freedom), p);
+  return boost::math::quantile(
+      boost::math::students_t_distribution<double, Doubles>(degrees_of_freedom), p);
 }
 
 double equivalence_margin(double standard_error, double alpha, double power) {
