@@ -72,11 +72,13 @@ endfunction()
 function(nine_quick target)
   get_target_property(files ${target} SOURCES)
   list(SORT files)
+  string(REGEX REPLACE "([][+.*()^$?|])" "\\\\\\1" root "${PROJECT_SOURCE_DIR}")  # it may have characters of expressions
+  string(REGEX REPLACE "([][+.*()^$?|])" "\\\\\\1" build "${PROJECT_BINARY_DIR}")
   set(loops ${files})
-  list(FILTER loops INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/.*(${nine_loops}).*[.]cpp$")
+  list(FILTER loops INCLUDE REGEX "^${root}/.*(${nine_loops}).*[.]cpp$")
   set(others ${files})
-  list(FILTER others INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/.*[.]cpp$")  # not generated, nor the objects of another target
-  list(FILTER others EXCLUDE REGEX "^${PROJECT_BINARY_DIR}/")
+  list(FILTER others INCLUDE REGEX "^${root}/.*[.]cpp$")  # not generated, nor the objects of another target
+  list(FILTER others EXCLUDE REGEX "^${build}/")
   list(REMOVE_ITEM others ${loops})
   nine_unity(${target} ${others})
   nine_precompile(${target} REUSE_FROM nine_headers)
