@@ -13,6 +13,7 @@
 #include "apps/cli/version.h"
 #include "apps/report/angles.h"
 #include "apps/report/report.h"
+#include "apps/report/sections.h"
 #include "apps/report/word_page.h"
 #include "nn/models/model_directory.h"
 
@@ -120,7 +121,8 @@ int write_page(const ReportOptions& o) {
   if (o.angles) return write_angles(o);
   const std::string file = o.page_file();
   if (o.words.empty()) {
-    write_report({o.runs.begin(), o.runs.end()}, file, o.differences);
+    write_report({o.runs.begin(), o.runs.end()}, file,
+                 o.differences ? &word_differences_html : nullptr);
   } else {
     write_word_page(model_directory(o.words[0], kDictionaryFile), o.words[0], o.page, file);
   }

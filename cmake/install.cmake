@@ -1,11 +1,11 @@
 # cmake --install BUILD --prefix PREFIX lays out
 #   bin/                    the programs
-#   lib/libnine_*.a         one library a folder
+#   lib/libnine_*.a         one library a folder, and evaluation
 #   include/nine/FOLDER/    the public headers (public_headers.cmake); programs include them as here: #include "core/tensor.h"
 #   lib/nine/               with CUDA: its runtime, which nine_cuda links
 #   lib/cmake/Nine/         for find_package(Nine): targets Nine::nine (all), Nine::core, Nine::autograd, ...
 include(CMakePackageConfigHelpers)
-set(nine_libraries core cuda autograd kernels kernels_cuda data nn)
+set(nine_libraries core cuda autograd kernels kernels_cuda data nn evaluation)
 set(nine_package lib/cmake/Nine)
 
 foreach(name ${nine_libraries})

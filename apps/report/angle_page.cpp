@@ -16,9 +16,9 @@
 namespace nine::app {
 namespace {
 
-constexpr size_t kTop = 100;     // most frequent words that are shown
-constexpr double kWide = 720;    // pixels of the figure on a desk
-constexpr double kLetter = 7.5;  // pixels of an average letter
+constexpr size_t kTop = 100;          // most frequent words that are shown
+constexpr double kAngleWide = 720;    // pixels of the figure on a desk
+constexpr double kAngleLetter = 7.5;  // pixels of an average letter
 constexpr std::array<const char*, 4> kReds{"#c62828", "#e0564f", "#9c2f55", "#d9622b"},
     kBlues{"#1565c0", "#3f83d6", "#3a4fb0", "#1f8aa0"};
 
@@ -74,10 +74,10 @@ std::string labels_html(const std::vector<Marked>& words) {
   std::vector<Place> pixels;
   std::vector<double> widths;
   for (const Marked& w : words) {
-    pixels.push_back({kWide * w.at.x, kWide * w.at.y});
-    widths.push_back(kLetter * static_cast<double>(w.word.size()));
+    pixels.push_back({kAngleWide * w.at.x, kAngleWide * w.at.y});
+    widths.push_back(kAngleLetter * static_cast<double>(w.word.size()));
   }
-  const std::vector<Side> sides = place_labels(pixels, widths, kWide, kWide, {});
+  const std::vector<Side> sides = place_labels(pixels, widths, kAngleWide, kAngleWide, {});
   std::string labels;
   for (size_t i = 0; i < words.size(); ++i)
     if (sides[i] != Side::none)

@@ -35,12 +35,12 @@ void make_names_differ(std::vector<Run>& runs, const std::vector<fs::path>& dire
     if (still_used.at(run.name) > 1) run.name += " (" + std::to_string(++seen[run.name]) + ")";
 }
 
-std::string page_of(const std::vector<Run>& runs, const std::string& word_differences) {
+std::string page_of(const std::vector<Run>& runs, const std::string& more) {
   const std::string title =
       runs.size() == 1 ? runs[0].name : std::to_string(runs.size()) + " runs compared";
   return page_html(title + " – Nine run report",
                    header_html(runs) + summary_html(runs) + charts_html(runs) +
-                       translations_html(runs) + attention_html(runs) + word_differences +
+                       translations_html(runs) + attention_html(runs) + more +
                        tables_html(runs) + settings_html(runs) +
                        "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
 }
@@ -48,15 +48,14 @@ std::string page_of(const std::vector<Run>& runs, const std::string& word_differ
 }  // namespace
 
 void write_report(const std::vector<fs::path>& directories, const fs::path& output,
-                  bool word_differences) {
+                  ReportSection* more) {
   require(!directories.empty(), "[report] no run was given: name at least one run directory");
   std::vector<Run> runs;
   for (const fs::path& directory : directories) runs.push_back(read_run(directory));
   make_names_differ(runs, directories);
-  const std::string differences =
-      word_differences ? word_differences_html(runs, directories) : std::string();
+  const std::string more_html = more ? more(runs, directories) : std::string();
   try {
-    atomic_write_text(output, page_of(runs, differences));
+    atomic_write_text(output, page_of(runs, more_html));
   } catch (const Error& error) {
     fail("[report] ", error.what(), "; choose another file with --output");
   }

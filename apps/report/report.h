@@ -2,9 +2,16 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace nine::app {
+
+struct Run;  // apps/report/run_log.h
+
+/// A section of the page: HTML about `runs`, which were read from `directories`.
+using ReportSection = std::string(const std::vector<Run>& runs,
+                                  const std::vector<std::filesystem::path>& directories);
 
 /// Writes one self-contained HTML file about the runs of `directories`, each with a `log.jsonl` and
 /// a `config.json`. One run gets a page about itself; several are compared: overlaid curves,
@@ -12,12 +19,12 @@ namespace nine::app {
 /// training: a half-written last line, missing fields and values that are not finite are fine. The
 /// file is written beside `output` and renamed, so a reader never sees half a page.
 ///
-/// With `word_differences`, two runs of lm_train are also compared word by word: their best models
-/// score the validation text, which takes as long as two validations.
+/// `more` is one more section, of code that the trainers do not link: word_differences_html
+/// (apps/report/sections.h) compares two runs of lm_train word by word.
 ///
 /// Throws Error when there is no run, a directory or its log cannot be read, or the page cannot be
 /// written.
 void write_report(const std::vector<std::filesystem::path>& directories,
-                  const std::filesystem::path& output, bool word_differences = false);
+                  const std::filesystem::path& output, ReportSection* more = nullptr);
 
 }  // namespace nine::app
