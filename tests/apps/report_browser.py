@@ -71,16 +71,20 @@ class Browser:
                 return reply["result"]
             self.events.append(reply)
 
-    def open(self, url, width, height, theme):
+    def view(self, width, height, theme, media="screen"):
+        """Shows the page that is there in another width and theme, or as on paper."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": theme}])
+
+    def open(self, url, width, height, theme):
+        self.view(width, height, theme)
         self.events = []
         self.call("Page.navigate", url=url)
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self.message())
 
     def value(self, expression):
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
@@ -100,6 +104,10 @@ class Browser:
             out.write(base64.b64decode(shot["data"]))
         self.value("document.querySelector('.shared-legend')?.style.removeProperty('position')")
 
+    def picture_of(self, x, y, width, height, scale):
+        """A part of the page as PNG."""
+        return base64.b64decode(self.call("Page.captureScreenshot", clip={"x": x, "y": y, "width": width, "height": height, "scale": scale})["data"])
+
     def close(self):
         try:
             self.call("Browser.close")
@@ -115,6 +123,8 @@ FLAWS = """(width => {
     const wide = [...document.querySelectorAll('main *')].find(e => seen(e) && box(e).right > width + 1 && !e.closest('.scroll, pre, svg'));
     flaws.push(`the page is ${document.scrollingElement.scrollWidth} wide in a window of ${width}: ` + (wide ? wide.outerHTML.slice(0, 120) : '?'));
   }
+  for (const e of document.querySelectorAll('.scroll'))
+    if (seen(e) && (getComputedStyle(e).overflowY !== 'hidden' || e.scrollHeight > e.clientHeight + 1)) flaws.push(`a box scrolls or cuts upright: ${e.textContent.slice(0, 60)}`);
   const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
   for (const group of document.querySelectorAll('.plane, .ys, .xs, .ends')) {
     const labels = [...group.querySelectorAll(group.matches('.plane') ? '.at' : 'span')].filter(seen);
