@@ -281,12 +281,14 @@ FORMULAS = "document.fonts.ready.then(() => {" + ROOTS + """
   return [...new Set(flaws)].slice(0, 5);
 })"""
 PAPER = """(() => {
+  const A4 = 703;  // its width in pixels of CSS, without its margins
+  document.body.style.width = A4 + 'px';
   dispatchEvent(new Event('beforeprint'));
-  const flaws = [...document.querySelectorAll('math')].filter(m => m.getBoundingClientRect().right > innerWidth + 1).map(m => 'wider than paper: ' + m.textContent.slice(0, 60));
+  const flaws = [...document.querySelectorAll('math')].filter(m => m.getBoundingClientRect().right > A4 + 1).map(m => 'wider than paper: ' + m.textContent.slice(0, 60));
   for (const e of document.querySelectorAll('.scroll')) if (getComputedStyle(e).overflow !== 'visible') flaws.push('a box scrolls on paper');
+  document.body.style.removeProperty('width');
   return [...new Set(flaws)].slice(0, 5);
 })()"""
-A4 = 703  # its width in pixels of CSS, without its margins
 
 
 def paint_flaws(browser, file, name):
@@ -302,10 +304,12 @@ def paint_flaws(browser, file, name):
           return [[b.left, b.top, i.left, b.bottom], [b.left, b.top, b.right, b.bottom], [i.left, b.top, i.right, i.top]];
         }})""")
         shot = lambda b: pixels(browser.picture_of(b[0], b[1], b[2] - b[0], b[3] - b[1], 4))
-        dark = lambda row: sum(p < 128 for p in row) / max(1, len(row))
+        if sign[2] - sign[0] < 1 or under[3] - under[1] < 1:
+            return [f"{name} in {font}: no room is left for the sign of a root"]
+        dark = lambda row: sum(p < 128 for p in row) / len(row)
         if sum(dark(row) > 0 for row in shot(sign)) < 0.7 * len(shot(sign)):
             return [f"{name} in {font}: no sign is painted before the root of what begins at {under}"]
-        if max(map(dark, shot(under)), default=0) < 0.9:
+        if max(map(dark, shot(under))) < 0.9:
             return [f"{name} in {font}: no line is painted over what is under the root"]
         seen.append(shot(all_of_it))
     return [] if seen[0] == seen[1] else [f"{name}: a root looks otherwise in another font of the body"]
@@ -315,12 +319,12 @@ def looks(browser, file, name, pictures, views):
     flaws = []
     browser.open("file://" + file, *views[0])
     browser.value("document.body.style.fontFamily = 'Noto Sans'")
-    browser.view(A4, 1000, "dark", media="print")
+    flaws += [f"{name}: {flaw}" for flaw in browser.value(FORMULAS)]
+    browser.view(*views[0], media="print")
     flaws += [f"{name}: {flaw}" for flaw in browser.value(PAPER)]
     for width, height, theme in views:
         where = f"{name}, {width} wide, {theme}: "
         browser.view(width, height, theme)
-        flaws += [where + flaw for flaw in browser.value(FORMULAS)]
         flaws += [where + flaw for flaw in browser.value(FLAWS.replace("WIDTH", str(width)))]
         beyond = browser.value("(e => { if (!e) return 0; const b = e.getBoundingClientRect(); return [...document.querySelectorAll('.arrow, .point')].map(a => a.getBoundingClientRect())"
                                ".filter(a => a.left < b.left - 8 || a.top < b.top - 8 || a.right > b.right + 8 || a.bottom > b.bottom + 8).length; })(document.querySelector('.plane'))")
@@ -368,7 +372,7 @@ def main():
                 if name in PAINTED:
                     flaws += paint_flaws(browser, file, name)
                 seen = views if sys.argv[3:] else [views[(index + turn(2)) % 2], views[2 + (index + turn(2) + 1) % 2]]
-                flaws += looks(browser, file, name, pictures, seen)
+                flaws += looks(browser, file, name, pictures, sorted(seen, key=lambda view: view[:2] != browser.size))
                 if name in PAGES:
                     found, worst[name] = compare(browser, program, name, rng)
                     flaws += found + [f"{name}: {flaw}" for flaw in play(browser)]

@@ -42,7 +42,7 @@ class Browser:
             preexec_fn=wire, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_child)
         os.close(from_child)
-        self.buffer, self.last, self.session, self.events = b"", 0, None, []
+        self.buffer, self.last, self.session, self.events, self.size = b"", 0, None, [], None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -73,7 +73,9 @@ class Browser:
 
     def view(self, width, height, theme, media="screen"):
         """Shows the page that is there in another width and theme, or as on paper."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        if self.size != (width, height):  # which takes as long as opening a page
+            self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+            self.size = (width, height)
         self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": theme}])
 
     def open(self, url, width, height, theme):
@@ -143,10 +145,14 @@ FLAWS = """(width => {
   const linear = c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   // rgb(r, g, b) goes to 255, color(srgb r g b) to 1.
   const luminance = text => { const [r, g, b] = text.match(/[\\d.]+/g).map(x => linear(Number(x) / (text.startsWith('rgb') ? 255 : 1))); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!c.endsWith(', 0)')) return c; } return 'rgb(255,255,255)'; };
+  const grounds = new Map([[null, 'rgb(255,255,255)']]);
+  const ground = e => {
+    if (!grounds.has(e)) grounds.set(e, (c => c.endsWith(', 0)') ? ground(e.parentElement) : c)(getComputedStyle(e).backgroundColor));
+    return grounds.get(e);
+  };
   const low = new Set();
   for (const e of document.querySelectorAll('main *')) {
-    if (!seen(e) || e.closest('svg, script') || ![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || e.closest('svg, script') || !seen(e)) continue;
     const [a, b] = [luminance(getComputedStyle(e).color), luminance(ground(e))].sort((x, y) => y - x);
     if ((a + 0.05) / (b + 0.05) < 4.5) low.add(`${e.className || e.tagName}: contrast ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
   }
