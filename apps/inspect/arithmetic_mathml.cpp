@@ -17,8 +17,8 @@ std::string tag(const char* name, const std::string& inside) {
 }
 std::string row(const std::string& inside) { return tag("mrow", inside); }
 std::string mo(const char* op) { return tag("mo", op); }
-// Signs around something, as high as it where it is tall, and it may reach further up than down.
-// Others do not grow: browsers keep the widest size's room on both sides of what grows.
+// Chooses the signs around something: as high as a fraction or a table, which may reach further up
+// than down. Others do not grow, since browsers keep the widest size's room beside what grows.
 std::array<std::string, 2> fences_of(const std::string& inside, const char* open,
                                      const char* close) {
   const bool tall =
@@ -169,7 +169,7 @@ std::string infix_mathml(const char* op) { return concat("<mo form=\"infix\">", 
 
 std::vector<std::string> mathml_parts(const Formula& f) {
   std::vector<std::string> parts;
-  std::string factor;
+  std::string factor;  // before the parentheses
   std::array<std::string, 2> around;
   if (f.kind == Kind::list && !f.args.empty()) {
     around = fences_of(to_mathml(f), "(", ")");
