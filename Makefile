@@ -60,7 +60,7 @@ test:
 	tests/run.sh $(BUILD) -j $(JOBS) -LE 'check|clients'
 
 check:
-	@echo "make check installs valgrind, sctk and chromium where they are missing"
+	@echo "make check installs valgrind, sctk, chromium and Noto Sans where they are missing"
 	@./cmake/install_deps.sh test check
 	$(CONFIGURE)
 	$(NINJA) all

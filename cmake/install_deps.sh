@@ -8,7 +8,7 @@ packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev lib
 for more in "$@"; do
   case $more in
     test) packages="$packages doctest-dev python3" ;;
-    check) packages="$packages valgrind sctk chromium" ;;  # a CPU without AVX-512, on any machine; NIST's sclite and sc_stats; a browser
+    check) packages="$packages valgrind sctk chromium fontconfig fonts-noto-core fonts-dejavu-core" ;;  # a CPU without AVX-512, on any machine; NIST's sclite and sc_stats; a browser, and text in two fonts
     clients) packages="$packages python3-venv" ;;
     clang) packages="$packages clang libclang-rt-dev libomp-dev" ;;  # libFuzzer and the sanitizers; OpenMP
     tidy) packages="$packages clang-tidy" ;;

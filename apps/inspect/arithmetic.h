@@ -51,6 +51,11 @@ class SymbolTable {
 
 /// As MathML, without <math>: products by juxtaposition, quotients as fractions, dL/dw_1 as one.
 std::string to_mathml(const Formula& formula);
+/// The same cut where a line may break: before the signs of a sum, alone or as the last factor, and
+/// behind the commas of a list. Browsers break no line within a <math>.
+std::vector<std::string> mathml_parts(const Formula& formula);
+/// An operator between two things, also where it begins a line.
+std::string infix_mathml(const char* op);
 /// A symbol by itself.
 std::string symbol_mathml(const std::string& symbol);
 

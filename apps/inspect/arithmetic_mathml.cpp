@@ -17,15 +17,20 @@ std::string tag(const char* name, const std::string& inside) {
 }
 std::string row(const std::string& inside) { return tag("mrow", inside); }
 std::string mo(const char* op) { return tag("mo", op); }
-// Parentheses as high as what they hold, which may reach further up than down.
-std::string fence(const char* op) {
-  return concat("<mo fence=\"true\" symmetric=\"false\">", op, "</mo>");
+// Chooses the signs around something: as high as a fraction or a table, which may reach further up
+// than down. Others do not grow, since browsers keep the widest size's room beside what grows.
+std::array<std::string, 2> fences_of(const std::string& inside, const char* open,
+                                     const char* close) {
+  const bool tall =
+      inside.find("<mfrac") != std::string::npos || inside.find("<mtable") != std::string::npos;
+  const char* grows = tall ? "<mo fence=\"true\" symmetric=\"false\">" : "<mo stretchy=\"false\">";
+  return {concat(grows, open, "</mo>"), concat(grows, close, "</mo>")};
 }
-std::string in_parentheses(const std::string& inside) {
-  for (const char* tall : {"<mfrac", "<msup", "<msqrt", "<mtable"})
-    if (inside.find(tall) != std::string::npos) return row(fence("(") + inside + fence(")"));
-  return row("<mo stretchy=\"false\">(</mo>" + inside + "<mo stretchy=\"false\">)</mo>");
+std::string fenced(const std::string& inside, const char* open, const char* close) {
+  const auto [before, behind] = fences_of(inside, open, close);
+  return row(before + inside + behind);
 }
+std::string in_parentheses(const std::string& inside) { return fenced(inside, "(", ")"); }
 
 // Greek letters by their names.
 std::string letter(const std::string& name) {
@@ -110,18 +115,43 @@ bool apart(const Formula& a, const Formula& b) {
          (is_word(left) && left.kind != Kind::call);
 }
 
+bool is_sum(const Formula& f) {
+  return f.kind == Kind::operation && (f.text == "+" || f.text == "-");
+}
+// The second term of a sum or difference, and its sign.
+struct Term {
+  const char* sign;
+  std::string mathml;
+};
+Term second_term(const Formula& f) {
+  const Formula& x = f.args[1];
+  if (f.text == "-") return {"−", within(x, 2)};
+  if (x.kind == Kind::operation && x.text == "neg") return {"−", within(x.args[0], 2)};  // a + -2
+  return {"+", within(x, 1)};
+}
+// The first factor of a product, and the sign.
+std::string first_factor(const Formula& f) {
+  return within(f.args[0], 2) + mo(apart(f.args[0], f.args[1]) ? "·" : "&#x2062;");
+}
+
+// The terms of a sum, from the second on with their signs before them.
+void append_terms(const Formula& f, std::vector<std::string>& parts) {
+  if (!is_sum(f)) return parts.push_back(to_mathml(f));
+  append_terms(f.args[0], parts);
+  const Term term = second_term(f);
+  parts.push_back(infix_mathml(term.sign) + term.mathml);
+}
+
 std::string operation(const Formula& f) {
   const auto& x = f.args;
   switch (f.text[0]) {
     case '+':
-      if (x[1].kind == Kind::operation && x[1].text == "neg")  // a + -2
-        return row(to_mathml(x[0]) + mo("−") + within(x[1].args[0], 2));
-      return row(to_mathml(x[0]) + mo("+") + within(x[1], 1));
-    case '-':
-      return row(to_mathml(x[0]) + mo("−") + within(x[1], 2));
+    case '-': {
+      const Term term = second_term(f);
+      return row(to_mathml(x[0]) + mo(term.sign) + term.mathml);
+    }
     case '*':
-      return row(within(x[0], 2) + mo(apart(x[0], x[1]) ? "·" : "&#x2062;") +
-                 within(x[1], x[1].text == "neg" ? 5 : 2));
+      return row(first_factor(f) + within(x[1], x[1].text == "neg" ? 5 : 2));
     case '/':
       return tag("mfrac", row(to_mathml(x[0])) + row(to_mathml(x[1])));
     case '^':
@@ -134,6 +164,28 @@ std::string operation(const Formula& f) {
 }
 
 }  // namespace
+
+std::string infix_mathml(const char* op) { return concat("<mo form=\"infix\">", op, "</mo>"); }
+
+std::vector<std::string> mathml_parts(const Formula& f) {
+  std::vector<std::string> parts;
+  std::string factor;  // before the parentheses
+  std::array<std::string, 2> around;
+  if (f.kind == Kind::list && !f.args.empty()) {
+    around = fences_of(to_mathml(f), "(", ")");
+    for (const Formula& x : f.args)
+      parts.push_back(to_mathml(x) + (&x == &f.args.back() ? "" : mo(",")));
+  } else if (f.kind == Kind::operation && f.text == "*" && is_sum(f.args[1])) {
+    around = fences_of(to_mathml(f.args[1]), "(", ")");
+    append_terms(f.args[1], parts);
+    factor = first_factor(f);
+  } else {
+    append_terms(f, parts);
+  }
+  parts.back() += around[1];
+  parts.front() = factor + row(around[0] + parts.front());
+  return parts;
+}
 
 std::string symbol_mathml(const std::string& symbol) {
   // dA/dB, and A' or A_1 by their parts.
@@ -157,14 +209,15 @@ std::string to_mathml(const Formula& f) {
     case Kind::operation:
       return operation(f);
     case Kind::norm:
-      return row(fence("‖") + to_mathml(f.args[0]) + fence("‖"));
+      return fenced(to_mathml(f.args[0]), "‖", "‖");
     case Kind::list:
       return in_parentheses(commas(f.args));
     case Kind::part:
-      return tag("msub", within(f.args[0], 5) +
-                             row(mo("[") + tag("mn", std::to_string(f.from)) +
-                                 (f.to > f.from ? mo("…") + tag("mn", std::to_string(f.to)) : "") +
-                                 mo("]")));
+      return tag("msub",
+                 within(f.args[0], 5) +
+                     fenced(tag("mn", std::to_string(f.from)) +
+                                (f.to > f.from ? mo("…") + tag("mn", std::to_string(f.to)) : ""),
+                            "[", "]"));
     case Kind::compare:
       return row(to_mathml(f.args[0]) + mo(f.text == "<" ? "&lt;" : "≤") + to_mathml(f.args[1]));
     case Kind::call:

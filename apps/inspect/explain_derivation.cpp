@@ -114,13 +114,17 @@ class Derivation {
 
 }  // namespace
 
-std::string equals_mathml(const std::string& left, const std::string& right) {
-  return concat("<mrow>", left, "<mo>=</mo>", right, "</mrow>");
+std::vector<std::string> equals_mathml(const std::string& left, std::vector<std::string> right) {
+  right.front() = infix_mathml("=") + right.front();
+  right.insert(right.begin(), left);
+  return right;
 }
 
-std::string step_html(const std::string& formula, const std::string& numbers,
+std::string step_html(const std::vector<std::string>& formula, const std::string& numbers,
                       const std::string& rule) {
-  return concat("<li><div class=\"scroll\"><math>", formula, "</math></div>",
+  std::string parts;
+  for (const std::string& part : formula) parts += concat("<math>", part, "</math>");
+  return concat("<li><div class=\"scroll\">", parts, "</div>",
                 rule.empty() ? "" : concat("<div class=\"rule-text\">", escaped(rule), "</div>"),
                 numbers.empty() ? "" : concat("<div class=\"result\">= ", numbers, "</div>"),
                 "</li>\n");
@@ -143,7 +147,8 @@ std::string derivation_html(const std::string& formula) {
       std::string left = symbol_mathml(line.symbol);
       if (!line.of.empty())
         left += to_mathml(symbols.read(concat("[", line.of, "]")));  // in parentheses
-      out += step_html(equals_mathml(left, to_mathml(symbols.read(line.formula))), "", line.rule);
+      out +=
+          step_html(equals_mathml(left, mathml_parts(symbols.read(line.formula))), "", line.rule);
       if (line.of.empty()) symbols.set(line.symbol, {1});
     }
     out += "</ol>\n";

@@ -6,12 +6,12 @@
 
 namespace nine::app {
 
-/// "left = right" as MathML.
-std::string equals_mathml(const std::string& left, const std::string& right);
+/// "left = right" as MathML, in parts between which a line may break (mathml_parts).
+std::vector<std::string> equals_mathml(const std::string& left, std::vector<std::string> right);
 
-/// A line of a list of steps: `formula` is MathML without <math>, `numbers` and `rule` are text and
-/// may be empty.
-std::string step_html(const std::string& formula, const std::string& numbers,
+/// A line of a list of steps: `formula` is MathML without <math>, in parts between which a line may
+/// break; `numbers` and `rule` are text and may be empty.
+std::string step_html(const std::vector<std::string>& formula, const std::string& numbers,
                       const std::string& rule);
 
 /// symbol = formula, where symbol is S or a part of it, u_1, or a slope, du_1/dww, or the operator

@@ -58,11 +58,11 @@ std::string worked_html(const WorkedExample& example) {
       continue;
     }
     const bool check = l.symbol == "worst";
-    std::string formula = symbol_mathml(l.symbol);
+    std::vector<std::string> formula{symbol_mathml(l.symbol)};
     if (check)
-      formula = "<mtext>" + escaped(l.formula) + "</mtext>";
+      formula = {"<mtext>" + escaped(l.formula) + "</mtext>"};
     else if (!l.formula.empty())
-      formula = equals_mathml(formula, to_mathml(example.symbols().read(l.formula)));
+      formula = equals_mathml(formula[0], mathml_parts(example.symbols().read(l.formula)));
     out += step_html(formula, numbers_text(l.numbers), with_subscripts(l.rule));
   }
   return out + (open ? "</ol>\n" : "");
@@ -176,8 +176,9 @@ std::string explain_page(const std::string& name) {
   if (play)
     body +=
         concat("<script type=\"application/json\" id=\"data\">", play->data(name), "</script>\n");
-  return page_html(name, body, concat(kReportStyle, kExplainStyle),
-                   play ? concat(play->script(), kExplainCompute, kExplainScript) : std::string());
+  return page_html(
+      name, body, concat(kReportStyle, kExplainStyle, kMathFont),
+      concat(play ? concat(play->script(), kExplainCompute, kExplainScript) : "", kExplainPrint));
 }
 
 }  // namespace nine::app

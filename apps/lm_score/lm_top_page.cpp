@@ -95,7 +95,7 @@ std::string section(const TextPlace& place, const std::string& line,
   for (size_t w = 0; w + (position + 1 < words.size() ? 1 : 0) < words.size(); ++w)
     sentence += (w > 0 ? " " : "") +
                 (w == position ? "<strong>" + escaped(words[w]) + "</strong>" : escaped(words[w]));
-  Table table{concat("“", escaped(words[position]), "”: ", own_text(models[0], i), " under A; ",
+  Table table{concat("“", isolated(words[position]), "”: ", own_text(models[0], i), " under A; ",
                      own_text(models[1], i), " under B"),
               {"Rank", "A", "p", "B", "p"}};
   const size_t rows = std::max(models[0].words[i].size(), models[1].words[i].size());
@@ -103,15 +103,15 @@ std::string section(const TextPlace& place, const std::string& line,
     std::vector<std::string> cells{concat(r + 1)};
     for (const Expected& e : models) {
       const bool has = r < e.words[i].size();
-      const std::string word = has ? escaped(e.words[i][r]) : "";
+      const std::string word = has ? isolated(e.words[i][r]) : "";
       cells.push_back(has && e.words[i][r] == words[position] ? "<strong>" + word + "</strong>"
                                                               : word);
       cells.push_back(has ? probability(e.at[i].top_log_p[r]) : "");
     }
     table.rows.push_back(std::move(cells));
   }
-  return concat("<section>\n<h2>Line ", place.line, ", word ", place.position, "</h2>\n<p>",
-                sentence, "</p>\n", table_html(table), "</section>\n");
+  return concat("<section>\n<h2>Line ", place.line, ", word ", place.position,
+                "</h2>\n<p dir=\"auto\">", sentence, "</p>\n", table_html(table), "</section>\n");
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ void write_top_page(const std::string& a, const std::string& b, std::span<const 
   std::string body = concat(
       "<header>\n<p class=\"kicker\">Nine language models</p>\n<h1>What each would have "
       "said</h1>\n",
-      "<p class=\"lead\">A: ", escaped(a), "; B: ", escaped(b), "</p>\n</header>\n");
+      "<p class=\"lead\">A: ", isolated(a), "; B: ", isolated(b), "</p>\n</header>\n");
   for (size_t i = 0; i < places.size(); ++i)
     body += section(places[i], lines[static_cast<size_t>(places[i].line - 1)], models, i);
   out << page_html("What each would have said – Nine",

@@ -85,7 +85,7 @@ std::string labels_html(const std::vector<Marked>& words) {
                         {{"class", concat("at ", kSides[static_cast<size_t>(sides[i])], " desk")},
                          {"style", concat("left:", coordinate(100 * words[i].at.x),
                                           "%;top:", coordinate(100 * words[i].at.y), "%")}},
-                        escaped(words[i].word));
+                        isolated(words[i].word));
   return element("div", {{"aria-hidden", "true"}}, labels) + '\n';
 }
 
@@ -107,10 +107,10 @@ std::string figure_html(const ModelAngles& m, size_t number,
              .description = "Words around the origin: t-SNE of their vectors, turned so that the "
                             "reference word lies to the right."},
             drawing);
-  return concat("<figure class=\"map polar\"><figcaption><h2>", escaped(m.model), "</h2><p>The ",
+  return concat("<figure class=\"map polar\"><figcaption><h2>", isolated(m.model), "</h2><p>The ",
                 std::min(kTop, m.places.size()), " most frequent words and the groups; t-SNE of ",
                 m.places.size(), " words with perplexity ", plain(m.perplexity),
-                ", turned and scaled so that “", escaped(m.words.words[reference_word(m.words)]),
+                ", turned and scaled so that “", isolated(m.words.words[reference_word(m.words)]),
                 "” lies at distance 1 to the right</p></figcaption>\n<div class=\"plane\">\n",
                 picture, labels_html(words), "</div></figure>\n");
 }
@@ -123,7 +123,7 @@ std::string groups_html(const std::vector<AngleGroup>& groups) {
         "li", {},
         swatch(element("path",
                        {{"class", "point"}, {"style", colour_of(groups, g)}, {"d", dot.text()}})) +
-            escaped(groups[g].name));
+            isolated(groups[g].name));
   }
   return "<ul class=\"legend\">" + items + "</ul>\n";
 }
@@ -175,7 +175,7 @@ const char* const kMeasuresNote =
 
 std::string cells_html(const std::string& caption, std::vector<std::vector<std::string>> cells) {
   for (auto& row : cells)
-    for (std::string& cell : row) cell = escaped(cell);
+    for (std::string& cell : row) cell = isolated(cell);
   return table_html({.caption = escaped(caption),
                      .columns = cells.front(),
                      .rows = {cells.begin() + 1, cells.end()}});

@@ -15,10 +15,10 @@ std::string attention_table(const std::string& caption, const std::vector<std::s
       concat("<div class=\"scroll\"><table class=\"attention\">\n<caption class=\"hidden\">",
              escaped(caption), "</caption>\n<thead><tr><td></td>");
   for (const std::string& column : columns)
-    out += "<th scope=\"col\"><span>" + escaped(column) + "</span></th>";
+    out += "<th scope=\"col\"><span>" + isolated(column) + "</span></th>";
   out += "</tr></thead>\n<tbody>\n";
   for (size_t r = 0; r < rows.size(); ++r) {
-    out += "<tr><th scope=\"row\">" + escaped(rows[r]) + "</th>";
+    out += "<tr><th scope=\"row\">" + isolated(rows[r]) + "</th>";
     for (const double share : thousandths[r]) {
       const double percent = std::isfinite(share) ? std::clamp(share / 10, 0.0, 100.0) : 0;
       out += concat("<td style=\"--a:", std::lround(percent), "%\"><span>", std::lround(percent),

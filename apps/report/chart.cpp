@@ -178,7 +178,7 @@ std::string end_labels(const Chart& chart, const PlotArea& area) {
     labels +=
         element("span", {{"class", curve_class(curves[i]->colour)}, {"style", top_css(placed[i])}},
                 element("b", {}, chart.large ? figure(value) : compact(value)) +
-                    (chart.large ? " " + escaped(curves[i]->name) : std::string()));
+                    (chart.large ? " " + isolated(curves[i]->name) : std::string()));
   }
   return element("div", {{"class", "ends"}, {"aria-hidden", "true"}}, labels) + '\n';
 }
@@ -195,8 +195,8 @@ std::string legend(const Chart& chart) {
     // Beside a value the name is seen only where the page's script makes no legend of all charts.
     items += element(
         "li", {{"class", curve_class(curve.colour)}},
-        sample + (last == nullptr ? escaped(curve.name)
-                                  : element("span", {{"class", "of"}}, escaped(curve.name)) + " " +
+        sample + (last == nullptr ? isolated(curve.name)
+                                  : element("span", {{"class", "of"}}, isolated(curve.name)) + " " +
                                         element("b", {}, figure(last->y))));
   }
   return element("ul", {{"class", "legend"}}, items) + '\n';

@@ -221,7 +221,7 @@ class Chart {
     const width = 900, height = 360, left = 70, top = 60 + 20 * Math.ceil(this.series.length / 5), style = getComputedStyle(document.body), ink = style.color, ground = style.backgroundColor;
     const text = s => s.replace(/[&<>"]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
     const colour = name => { const e = element('i', name, this.figure), c = getComputedStyle(e).getPropertyValue('--c').trim(); e.remove(); return c || ink; };
-    const write = (x, y, what, more = '') => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="${ink}" ${more}>${text(what)}</text>`;
+    const write = (x, y, what, more = '') => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="${ink}" unicode-bidi="plaintext" ${more}>${text(what)}</text>`;
     let out = `<svg xmlns="${this.figure.querySelector('.plot > svg').namespaceURI}" viewBox="0 0 ${width + left + 30} ${height + top + 60}" font-family="sans-serif" font-size="13"><title>${text(this.figure.querySelector('h3').textContent)}</title><rect width="100%" height="100%" fill="${ground}"/>`;
     out += write(left, 24, this.figure.querySelector('h3').textContent, 'font-size="17" font-weight="600"') + write(left, 44, this.figure.querySelector('figcaption p').textContent);
     this.series.forEach((s, i) => {
@@ -282,7 +282,9 @@ class Chart {
     }
     if (!withValues) return;
     const row = element('div', s.class, this.tip);
-    element('span', '', row).textContent = s.name + (s.x[at] === step ? '' : ' at ' + format(s.x[at]));
+    const name = element('span', '', row);
+    element('bdi', '', name).textContent = s.name;
+    if (s.x[at] !== step) name.append(' at ' + format(s.x[at]));
     element('b', '', row).textContent = value === null ? 'not finite' : format(value);
   }
 }

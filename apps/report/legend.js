@@ -34,7 +34,7 @@ if (all_charts && charts.length > 1 && entries.size > 1) {
     button.type = 'button';
     button.title = 'Shift: this one alone';
     swatch(s, button);
-    element('span', '', button).textContent = name;
+    element('bdi', '', button).textContent = name;
     button.addEventListener('click', event => {
       if (event.shiftKey) for (const other of entries.keys()) if (other === name) off.delete(other); else off.add(other);
       else if (!off.delete(name)) off.add(name);

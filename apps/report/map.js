@@ -18,7 +18,7 @@ for (const figure of document.querySelectorAll('figure.map')) {
     spot.style.left = 100 * x + '%';
     spot.style.top = 100 * y + '%';
     tip.replaceChildren();
-    element('b', '', tip).textContent = word;
+    element('bdi', '', element('b', '', tip)).textContent = word;
     element('div', '', tip).textContent = format(count) + (count === 1 ? ' time' : ' times') + ', norm ' + format(norm);
     beside(tip, x);
     tip.style.top = y < 0.85 ? `calc(${100 * y}% + 0.5rem)` : 'auto';

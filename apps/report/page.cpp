@@ -19,7 +19,7 @@ std::string page_html(const std::string& title, const std::string& body, std::st
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:\">\n"
       "<title>",
       escaped(title), "</title>\n<style>\n\n", style, "</style>\n</head>\n<body>\n<main>\n", body,
       "</main>\n<script>\n\n", script, "</script>\n</body>\n</html>\n");

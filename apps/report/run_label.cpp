@@ -6,7 +6,7 @@
 namespace nine::app {
 
 std::string run_label(const std::vector<Run>& runs, size_t i) {
-  const std::string name = escaped(runs[i].name);
+  const std::string name = isolated(runs[i].name);
   return runs.size() > 1 ? swatch_html(i, true) + "<span class=\"name\">" + name + "</span>" : name;
 }
 

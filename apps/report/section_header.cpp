@@ -42,7 +42,8 @@ std::string synopsis(const Run& run) {
     if (const std::string value =
             std::string_view(key) == "layers" ? layers_of(run) : run.setting(key);
         !value.empty())
-      text += concat(text.empty() ? std::string_view() : kDot, key, " <b>", escaped(value), "</b>");
+      text +=
+          concat(text.empty() ? std::string_view() : kDot, key, " <b>", isolated(value), "</b>");
   return text.empty() ? text
                       : concat("<p class=\"lead synopsis\">", text, kDot,
                                "<a href=\"#settings\">all settings</a></p>\n");
@@ -69,7 +70,7 @@ std::string notes_html(const Runs& runs) {
   for (const Run& run : runs)
     for (const std::string& note : notes_of(run))
       items +=
-          concat("<li>", runs.size() > 1 ? "<b>" + escaped(run.name) + "</b>: " : std::string(),
+          concat("<li>", runs.size() > 1 ? "<b>" + isolated(run.name) + "</b>: " : std::string(),
                  escaped(note), "</li>\n");
   return items.empty() ? items : "<ul class=\"notes\">\n" + items + "</ul>\n";
 }
@@ -79,7 +80,7 @@ std::string notes_html(const Runs& runs) {
 std::string header_html(const Runs& runs) {
   std::string out = "<header>\n<p class=\"kicker\">Nine run report</p>\n";
   if (runs.size() == 1) {
-    out += concat("<h1>", escaped(runs[0].name), "</h1>\n<p class=\"lead\">", badge(runs[0]), " ",
+    out += concat("<h1>", isolated(runs[0].name), "</h1>\n<p class=\"lead\">", badge(runs[0]), " ",
                   progress_text(runs[0]), "</p>\n", synopsis(runs[0]));
   } else {
     out += concat("<h1>", count(static_cast<double>(runs.size())), " runs compared</h1>\n");

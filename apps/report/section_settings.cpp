@@ -128,7 +128,7 @@ std::string settings_html(const Runs& runs) {
   std::string body = runs.size() == 1 ? main_settings_html(runs[0]) : differences_html(runs);
   for (const Run& run : runs)
     body += full_settings_html(
-        run, runs.size() == 1 ? "Full configuration" : "Full configuration: " + escaped(run.name));
+        run, runs.size() == 1 ? "Full configuration" : "Full configuration: " + isolated(run.name));
   return body.empty()
              ? body
              : "<section id=\"settings\">\n<h2>What was run</h2>\n" + body + "</section>\n";

@@ -98,7 +98,7 @@ std::string tables_html(const Runs& runs) {
     const bool one = runs.size() == 1;
     if (one) body += final_figures_html(run);
     body +=
-        validations_html(run, one ? "Validations" : "Validations of " + escaped(run.name), !one);
+        validations_html(run, one ? "Validations" : "Validations of " + isolated(run.name), !one);
     if (one) body += done_html(run);
   }
   return body.empty() ? body : "<section>\n<h2>Figures</h2>\n" + body + "</section>\n";

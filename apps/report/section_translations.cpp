@@ -14,7 +14,7 @@ namespace {
 using Runs = std::vector<Run>;
 
 std::string line_html(const std::string& name, const std::string& text) {
-  return concat("<dt>", name, "</dt><dd>",
+  return concat("<dt>", name, "</dt><dd dir=\"auto\">",
                 text.empty() ? "<span class=\"quiet\">nothing</span>" : escaped(text), "</dd>\n");
 }
 

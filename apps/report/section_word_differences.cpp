@@ -49,7 +49,7 @@ std::string words_table(const WordDifferences& differences, bool second, const s
     const WordDifference& w = differences.words[second ? i : differences.words.size() - 1 - i];
     const double gain = second ? w.gain : -w.gain;
     if (gain > 0)
-      table.rows.push_back({escaped(w.word), count(static_cast<double>(w.count)), figure(gain),
+      table.rows.push_back({isolated(w.word), count(static_cast<double>(w.count)), figure(gain),
                             figure(gain / static_cast<double>(w.count))});
   }
   return table.rows.empty() ? "<p class=\"quiet\">" + table.caption + ": none.</p>\n"
@@ -84,8 +84,8 @@ std::string word_differences_html(const std::vector<Run>& runs,
     out += concat(" ", count(static_cast<double>(differences.left_out)),
                   " tokens that not both models know are left out.");
   return out + "</p>\n<div class=\"pair\">\n" +
-         words_table(differences, true, escaped(runs[1].name)) +
-         words_table(differences, false, escaped(runs[0].name)) + "</div>\n</section>\n";
+         words_table(differences, true, isolated(runs[1].name)) +
+         words_table(differences, false, isolated(runs[0].name)) + "</div>\n</section>\n";
 }
 
 }  // namespace nine::app

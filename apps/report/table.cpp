@@ -15,6 +15,18 @@ std::string row_html(const std::vector<std::string>& cells, bool marked) {
   return out + "</tr>\n";
 }
 
+// HTML without its tags, for an attribute.
+std::string without_tags(const std::string& html) {
+  std::string out;
+  bool inside = false;
+  for (const char c : html) {
+    if (c == '<') inside = true;
+    if (!inside) out += c;
+    if (c == '>') inside = false;
+  }
+  return out;
+}
+
 }  // namespace
 
 void Table::drop_empty_columns() {
@@ -30,9 +42,10 @@ void Table::drop_empty_columns() {
 
 std::string table_html(const Table& table) {
   // Focusable, so that the arrow keys can scroll it.
-  std::string out = concat("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"",
-                           table.caption, "\">\n<table", table.numbers ? " class=\"numbers\"" : "",
-                           ">\n<caption>", table.caption, "</caption>\n<thead><tr>");
+  std::string out =
+      concat("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"",
+             without_tags(table.caption), "\">\n<table", table.numbers ? " class=\"numbers\"" : "",
+             ">\n<caption>", table.caption, "</caption>\n<thead><tr>");
   for (const std::string& column : table.columns) out += "<th scope=\"col\">" + column + "</th>";
   out += "</tr></thead>\n<tbody>\n";
   for (size_t r = 0; r < table.rows.size(); ++r)

@@ -89,7 +89,7 @@ std::string labels_html(const Map& map, const WordVectors& words) {
                         {{"class", concat("at ", kSides[static_cast<size_t>(wide[i])],
                                           narrow[i] == Side::none ? " desk" : "")},
                          {"style", place_css(map.places[i])}},
-                        escaped(words.words[i]));
+                        isolated(words.words[i]));
   return element("div", {{"aria-hidden", "true"}}, labels) + '\n';
 }
 
@@ -119,7 +119,7 @@ std::string data_json(const Map& map, const WordVectors& words) {
 std::string find_field(const std::string& map_id) {
   const std::string id = map_id + "-find";
   return concat("<p class=\"find\"><label for=\"", id, "\">Find a word</label> <input id=\"", id,
-                "\" type=\"search\" autocomplete=\"off\" autocapitalize=\"none\" ",
+                "\" type=\"search\" dir=\"auto\" autocomplete=\"off\" autocapitalize=\"none\" ",
                 "spellcheck=\"false\"> <span class=\"quiet\" role=\"status\"></span></p>\n");
 }
 
@@ -284,7 +284,7 @@ Map polar_map(const WordVectors& words, uint64_t seed) {
   map.note = concat(
       "distance from the centre: the vector's norm in all dimensions; angle: that of the two first "
       "principal components, turned so that “",
-      escaped(words.words[reference_word(words)]), "” points up; marked: the ",
+      isolated(words.words[reference_word(words)]), "” points up; marked: the ",
       count(static_cast<double>(map.labels)), " most frequent words");
   map.description =
       "Words around the origin: the distance is the vector's norm, the angle that of the first two "
@@ -306,7 +306,7 @@ std::string table_of(const WordVectors& words) {
   Table table{"The most frequent words", {"Word", "Occurrences", "Norm", "Group"}, {}, true, -1};
   for (size_t i = 0; i < std::min(kMarked, words.words.size()); ++i) {
     const size_t group = word_group(words.words[i]);
-    table.rows.push_back({escaped(words.words[i]), count(static_cast<double>(words.counts[i])),
+    table.rows.push_back({isolated(words.words[i]), count(static_cast<double>(words.counts[i])),
                           figure(words.norms[i]), group == kNoGroup ? "" : word_group_name(group)});
   }
   return folded("The most frequent words as a table", table_html(table));
@@ -320,7 +320,7 @@ void write_word_page(const std::filesystem::path& directory, const std::string& 
   require(words.words.size() >= 10, "[report] ", directory.string(), " has ", words.words.size(),
           " words besides the specials: too few for a picture");
   const std::string body =
-      concat("<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>", escaped(title),
+      concat("<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>", isolated(title),
              "</h1>\n<p class=\"lead\">The ", count(static_cast<double>(words.words.size())),
              " most frequent words, ", words.vectors.view().cols(), " numbers each (", words.tensor,
              ")</p>\n</header>\n<section>\n", map_html(tsne_map(words, settings), words),

@@ -118,6 +118,8 @@ std::string escaped(std::string_view text) {
   return replaced(text, entity);
 }
 
+std::string isolated(std::string_view text) { return "<bdi>" + escaped(text) + "</bdi>"; }
+
 std::string json_string(std::string_view text) {
   const auto escape = [](char c) {
     switch (c) {

@@ -10,6 +10,10 @@ namespace nine::app {
 /// become U+FFFD.
 std::string escaped(std::string_view text);
 
+/// `text` escaped, for HTML content alone, as <bdi>: a word or name that may run from right to left
+/// and so would turn round what stands beside it. Sentences stand in an element with dir="auto".
+std::string isolated(std::string_view text);
+
 /// `text` as a JSON string with its quotes, safe inside a <script> element.
 std::string json_string(std::string_view text);
 

@@ -5,6 +5,8 @@
 
 For each kernel: 400 random contexts in the page's own code against kernel_inspect --input, scores, log-probabilities and gradients to
 1e-12 of the largest term; both widths and themes as report_browser.py checks them; points moved by pointer and by keys, a step of descent.
+The body is set in Noto Sans, whose root sign does not grow: formulas must not depend on it. A root's pixels are looked at in that font and
+in DejaVu Sans. As on paper, no formula is wider than a page.
 Each commit opens a page in two of the four pairs of width and theme, and compares other contexts; given names, a page is opened in all.
 Exit 0 fine, 1 wrong, or there is no Chromium.
 """
@@ -19,6 +21,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from pixels import pixels  # noqa: E402
 from report_browser import Browser, CHROMIUM, FLAWS, no_browser  # noqa: E402
 from turn import turn  # noqa: E402
 
@@ -34,6 +37,7 @@ PAGES = ["lin", "log", "pow", "pol", "rbf", "wav", "sig", "ssg", "ssg:variance=0
          "mix:mog:form=mixture:scale=0.5,hpb,expr:{s*tanh(z/s)+c}:s=3", "mix:hpb:ball=sigmoid,hpb:ball=tanh,rbf:gamma=0.5:scale=2", "mix1",
          "mixbig", "label_smoothing", "pi_reg", "weight_norm_reg"]
 LAYERS = ["softmax", "lstm", "attention", "layer_norm"]  # without a plane
+PAINTED = ["hpb", "attention"]  # with roots
 NAMES = {"offset": "c", "factor": "scale"}  # of sliders, in head strings
 
 
@@ -124,13 +128,16 @@ def compare(browser, program, name, rng):
         longest = max(range(rows), key=lambda r: math.hypot(*H[r]))
         if "longest other context" in values[0]:  # the batch is these rows
             values[0]["longest other context"] = math.hypot(*H[longest])
-        done = subprocess.run([program, "--input", "-"], input=json.dumps(given), capture_output=True, text=True)
-        if done.returncode != 0:
-            return [f"{head}: {done.stderr.strip()}"], worst
-        engine = json.loads(done.stdout)
+        engine = subprocess.Popen([program, "--input", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        engine.stdin.write(json.dumps(given))
+        engine.stdin.flush()  # it computes while the page does; it ends at the end of its input
         ours = {"W": W, "P": values, "m": list(map(list, zip(*given["M"]))) if mixture else None, "C": columns, "targets": targets, "H": H, "pieces": state["pieces"], "loss": state.get("loss")}
         page = browser.value(f"""(({{H, W, targets, P, m, C, pieces, loss}}) => H.map((h, r) => nine.compute({{
           h, w: W, P, T: 1, margin: nine.state.margin, pieces, loss, target: targets[r], m: m ?? undefined, C: C ?? undefined }})))({json.dumps(ours)})""")
+        said, errors = engine.communicate()
+        if engine.returncode != 0:
+            return [f"{head}: {errors.strip()}"], worst
+        engine = json.loads(said)
         scores = engine["scores"] if mixture else [engine["scores"]]
         sums, sizes = {}, {}
 
@@ -264,11 +271,60 @@ def play(browser):
     return flaws
 
 
+# What is wrong with the formulas: signs that do not grow. ROOTS are the boxes of a root, and of what is under it.
+ROOTS = """const box = e => e.getBoundingClientRect(), inner = e => [...e.children].map(box).reduce((a, b) =>
+  ({ left: Math.min(a.left, b.left), right: Math.max(a.right, b.right), top: Math.min(a.top, b.top) }));"""
+FORMULAS = "document.fonts.ready.then(() => {" + ROOTS + """
+  const flaws = [...document.fonts].filter(f => f.status !== 'loaded').map(f => `the font ${f.family} is ${f.status}`), size = e => parseFloat(getComputedStyle(e).fontSize);
+  for (const e of document.querySelectorAll('msqrt')) if (inner(e).left - box(e).left < 0.4 * size(e)) flaws.push('a root without its sign: ' + e.textContent);
+  for (const e of document.querySelectorAll('mtable')) if (box(e.previousElementSibling).height < 0.8 * box(e).height) flaws.push('a brace that did not grow: ' + e.textContent);
+  return [...new Set(flaws)].slice(0, 5);
+})"""
+PAPER = """(() => {
+  const A4 = 703;  // its width in pixels of CSS, without its margins
+  document.body.style.width = A4 + 'px';
+  dispatchEvent(new Event('beforeprint'));
+  const flaws = [...document.querySelectorAll('math')].filter(m => m.getBoundingClientRect().right > A4 + 1).map(m => 'wider than paper: ' + m.textContent.slice(0, 60));
+  for (const e of document.querySelectorAll('.scroll')) if (getComputedStyle(e).overflow !== 'visible') flaws.push('a box scrolls on paper');
+  document.body.style.removeProperty('width');
+  return [...new Set(flaws)].slice(0, 5);
+})()"""
+
+
+def paint_flaws(browser, file, name):
+    """Looks at the pixels of a page's first root: the sign, the line over what is under it, the same in every font of the body."""
+    seen = []
+    for font in ("Noto Sans", "DejaVu Sans"):
+        browser.open("file://" + file, 1280, 900, "light")
+        sign, all_of_it, under = browser.value("document.fonts.ready.then(() => {" + ROOTS + f"""
+          const e = document.querySelector('msqrt'), math = e.closest('math');
+          document.body.style.fontFamily = '{font}';
+          Object.assign(math.style, {{ position: 'fixed', left: '20px', top: '20px', zIndex: 9, background: 'white', color: 'black' }});
+          const b = box(e), i = inner(e);
+          return [[b.left, b.top, i.left, b.bottom], [b.left, b.top, b.right, b.bottom], [i.left, b.top, i.right, i.top]];
+        }})""")
+        shot = lambda b: pixels(browser.picture_of(b[0], b[1], b[2] - b[0], b[3] - b[1], 4))
+        if sign[2] - sign[0] < 1 or under[3] - under[1] < 1:
+            return [f"{name} in {font}: no room is left for the sign of a root"]
+        dark = lambda row: sum(p < 128 for p in row) / len(row)
+        if sum(dark(row) > 0 for row in shot(sign)) < 0.7 * len(shot(sign)):
+            return [f"{name} in {font}: no sign is painted before the root of what begins at {under}"]
+        if max(map(dark, shot(under))) < 0.9:
+            return [f"{name} in {font}: no line is painted over what is under the root"]
+        seen.append(shot(all_of_it))
+    return [] if seen[0] == seen[1] else [f"{name}: a root looks otherwise in another font of the body"]
+
+
 def looks(browser, file, name, pictures, views):
     flaws = []
+    browser.open("file://" + file, *views[0])
+    browser.value("document.body.style.fontFamily = 'Noto Sans'")
+    flaws += [f"{name}: {flaw}" for flaw in browser.value(FORMULAS)]
+    browser.view(*views[0], media="print")
+    flaws += [f"{name}: {flaw}" for flaw in browser.value(PAPER)]
     for width, height, theme in views:
         where = f"{name}, {width} wide, {theme}: "
-        browser.open("file://" + file, width, height, theme)
+        browser.view(width, height, theme)
         flaws += [where + flaw for flaw in browser.value(FLAWS.replace("WIDTH", str(width)))]
         beyond = browser.value("(e => { if (!e) return 0; const b = e.getBoundingClientRect(); return [...document.querySelectorAll('.arrow, .point')].map(a => a.getBoundingClientRect())"
                                ".filter(a => a.left < b.left - 8 || a.top < b.top - 8 || a.right > b.right + 8 || a.bottom > b.bottom + 8).length; })(document.querySelector('.plane'))")
@@ -288,14 +344,17 @@ def events(browser, file, name):
         method, data = event.get("method", ""), event.get("params", {})
         if method in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
             flaws.append(f"{name}: " + json.dumps(data)[:300])
-        if method == "Network.requestWillBeSent" and data["request"]["url"] != "file://" + file:
-            flaws.append(f"{name}: requests " + data["request"]["url"])
+        if method == "Network.requestWillBeSent" and not data["request"]["url"].startswith(("file://" + file, "data:font/")):
+            flaws.append(f"{name}: requests " + data["request"]["url"][:100])
     return flaws
 
 
 def main():
     if CHROMIUM is None:
         return no_browser()
+    if not subprocess.run(["fc-list", "Noto Sans"], capture_output=True).stdout:
+        print("there is no Noto Sans here: make check installs it")
+        return 1
     program, pictures = os.path.abspath(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
     names = sys.argv[3:] or [*PAGES, *LAYERS]
     views = [(width, height, theme) for width, height in ((390, 844), (1280, 900)) for theme in ("light", "dark")]
@@ -310,8 +369,10 @@ def main():
                     print(f"{name}: {done.stderr.strip()}", flush=True)
                     wrong += 1
                     continue
+                if name in PAINTED:
+                    flaws += paint_flaws(browser, file, name)
                 seen = views if sys.argv[3:] else [views[(index + turn(2)) % 2], views[2 + (index + turn(2) + 1) % 2]]
-                flaws += looks(browser, file, name, pictures, seen)
+                flaws += looks(browser, file, name, pictures, sorted(seen, key=lambda view: view[:2] != browser.size))
                 if name in PAGES:
                     found, worst[name] = compare(browser, program, name, rng)
                     flaws += found + [f"{name}: {flaw}" for flaw in play(browser)]

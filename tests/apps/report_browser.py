@@ -42,7 +42,7 @@ class Browser:
             preexec_fn=wire, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_child)
         os.close(from_child)
-        self.buffer, self.last, self.session, self.events = b"", 0, None, []
+        self.buffer, self.last, self.session, self.events, self.size = b"", 0, None, [], None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -71,16 +71,22 @@ class Browser:
                 return reply["result"]
             self.events.append(reply)
 
+    def view(self, width, height, theme, media="screen"):
+        """Shows the page that is there in another width and theme, or as on paper."""
+        if self.size != (width, height):  # which takes as long as opening a page
+            self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+            self.size = (width, height)
+        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": theme}])
+
     def open(self, url, width, height, theme):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        self.view(width, height, theme)
         self.events = []
         self.call("Page.navigate", url=url)
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self.message())
 
     def value(self, expression):
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
@@ -100,6 +106,10 @@ class Browser:
             out.write(base64.b64decode(shot["data"]))
         self.value("document.querySelector('.shared-legend')?.style.removeProperty('position')")
 
+    def picture_of(self, x, y, width, height, scale):
+        """A part of the page as PNG."""
+        return base64.b64decode(self.call("Page.captureScreenshot", clip={"x": x, "y": y, "width": width, "height": height, "scale": scale})["data"])
+
     def close(self):
         try:
             self.call("Browser.close")
@@ -115,6 +125,8 @@ FLAWS = """(width => {
     const wide = [...document.querySelectorAll('main *')].find(e => seen(e) && box(e).right > width + 1 && !e.closest('.scroll, pre, svg'));
     flaws.push(`the page is ${document.scrollingElement.scrollWidth} wide in a window of ${width}: ` + (wide ? wide.outerHTML.slice(0, 120) : '?'));
   }
+  for (const e of document.querySelectorAll('.scroll'))
+    if (seen(e) && (getComputedStyle(e).overflowY !== 'hidden' || e.scrollHeight > e.clientHeight + 1)) flaws.push(`a box scrolls or cuts upright: ${e.textContent.slice(0, 60)}`);
   const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
   for (const group of document.querySelectorAll('.plane, .ys, .xs, .ends')) {
     const labels = [...group.querySelectorAll(group.matches('.plane') ? '.at' : 'span')].filter(seen);
@@ -133,10 +145,14 @@ FLAWS = """(width => {
   const linear = c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   // rgb(r, g, b) goes to 255, color(srgb r g b) to 1.
   const luminance = text => { const [r, g, b] = text.match(/[\\d.]+/g).map(x => linear(Number(x) / (text.startsWith('rgb') ? 255 : 1))); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!c.endsWith(', 0)')) return c; } return 'rgb(255,255,255)'; };
+  const grounds = new Map([[null, 'rgb(255,255,255)']]);
+  const ground = e => {
+    if (!grounds.has(e)) grounds.set(e, (c => c.endsWith(', 0)') ? ground(e.parentElement) : c)(getComputedStyle(e).backgroundColor));
+    return grounds.get(e);
+  };
   const low = new Set();
   for (const e of document.querySelectorAll('main *')) {
-    if (!seen(e) || e.closest('svg, script') || ![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || e.closest('svg, script') || !seen(e)) continue;
     const [a, b] = [luminance(getComputedStyle(e).color), luminance(ground(e))].sort((x, y) => y - x);
     if ((a + 0.05) / (b + 0.05) < 4.5) low.add(`${e.className || e.tagName}: contrast ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
   }

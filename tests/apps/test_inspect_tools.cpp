@@ -191,6 +191,24 @@ TEST_CASE("explain: formulas of examples are computed and written as they are re
     CHECK_MESSAGE(has(to_mathml(symbols.read(example.first)), example.second), example.first);
 }
 
+TEST_CASE("page: a long formula has places where its line may break") {
+  using Strings = std::vector<std::string>;
+  SymbolTable symbols;
+  for (const char* name : {"a", "b", "c"}) symbols.set(name, {1});
+  const auto parts = [&](const char* text) { return mathml_parts(symbols.read(text)); };
+  const std::string plus = "<mo form=\"infix\">+</mo>", minus = "<mo form=\"infix\">−</mo>";
+  CHECK(parts("a*b") == Strings{"<mrow>" + to_mathml(symbols.read("a*b")) + "</mrow>"});
+  CHECK(parts("a + -b - 2*c") == Strings{"<mrow><mi>a</mi></mrow>", minus + "<mi>b</mi>",
+                                         minus + to_mathml(symbols.read("2*c"))});
+  // Parentheses are as high as the part that they stand at.
+  CHECK(parts("[a, b/c]") ==
+        Strings{"<mrow><mo fence=\"true\" symmetric=\"false\">(</mo><mi>a</mi><mo>,</mo></mrow>",
+                to_mathml(symbols.read("b/c")) + "<mo fence=\"true\" symmetric=\"false\">)</mo>"});
+  CHECK(parts("2*(a + b)") ==
+        Strings{"<mn>2</mn><mo>&#x2062;</mo><mrow><mo stretchy=\"false\">(</mo><mi>a</mi></mrow>",
+                plus + "<mi>b</mi><mo stretchy=\"false\">)</mo>"});
+}
+
 TEST_CASE(
     "page: a formula's slopes follow from its parts, line by line, as differences have them") {
   std::vector<std::string> formulas{"z+log(sigmoid(z))",
@@ -486,12 +504,23 @@ TEST_CASE("exercise: the course has eight pages, each with a command, a figure a
 }
 
 TEST_CASE("page: one file without a request; every operator is in JavaScript") {
-  const std::string page = explain_page("hpb:ball=sigmoid");
+  std::string page = explain_page("hpb:ball=sigmoid");
+  const size_t font = page.find("base64,");  // letters at random
+  REQUIRE(font != std::string::npos);
+  page.erase(font, page.find(')', font) - font);
   for (const char* part : {"<math", "const NINE", "Math.acosh(", "names: [", "id=\"board\""})
     CHECK_MESSAGE(has(page, part), part);
   for (const char* bad : {"https://", "<link", "src=", "nan", "@import"})
     CHECK_MESSAGE(!has(page, bad), bad);
   CHECK_FALSE(has(explain_page("lstm"), "id=\"board\""));
+  // Formulas bring their font, the only thing that the page's policy allows as data.
+  for (const char* name : {"hpb", "lstm"})
+    for (const char* part : {"math { font-family: \"Nine Math\"",
+                             "@font-face { font-family: \"Nine Math\"; src: url(data:",
+                             "default-src 'none'; style-src 'unsafe-inline'; script-src "
+                             "'unsafe-inline'; font-src data:",
+                             "addEventListener('beforeprint'"})
+      CHECK_MESSAGE(has(explain_page(name), part), name, " lacks ", part);
   CHECK(has(error_of([] { explain_page("rfb"); }), "did you mean rbf?"));
   const auto [code, names, slopes_by] = javascript_of(
       "exp(z)+log(z)*log1p(q)/expm1(q)-sqrt(q)^abs(z)+tanh(z)+sigmoid(z)+softplus(z)+sin(z)+cos(z)+"

@@ -24,7 +24,7 @@ TEST_CASE("lm_score --compare --top: the words and probabilities of each model's
   REQUIRE_MESSAGE(r.code == 0, r.err);
   CHECK(r.out.starts_with("<!DOCTYPE html>"));
   CHECK(has(r.out, "<h2>Line 1, word 2</h2>"));
-  CHECK(has(r.out, "<p>the <strong>cat</strong> saw a dog</p>"));
+  CHECK(has(r.out, "<p dir=\"auto\">the <strong>cat</strong> saw a dog</p>"));
   CHECK(has(r.out, "a <strong>zebra</strong> heard the &lt;unk&gt; today"));
   CHECK(has(r.out, "(of &lt;unk&gt;)"));
   CHECK(has(r.out, "the cat saw a dog <strong>&lt;/s&gt;</strong>"));
@@ -44,6 +44,16 @@ TEST_CASE("lm_score --compare --top: the words and probabilities of each model's
   for (size_t i = all.find("<h2>"); i != std::string::npos; i = all.find("<h2>", i + 1)) ++sections;
   CHECK(sections ==
         split(lm_score({"--checkpoint", model_a(), "--top", "1"}, kLmText), '\n').size() - 1);
+}
+
+TEST_CASE("lm_score --compare --top: Arabic and Hebrew do not turn round what stands beside them") {
+  const Outcome r = page({"--at", "1:2", "2:1"}, "the ع@@ saw\nשלום .\n");
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  CHECK(has(r.out, "<caption>“<bdi>ع@@</bdi>”: "));
+  CHECK(has(r.out, "aria-label=\"“ع@@”: "));
+  CHECK(has(r.out, "<p dir=\"auto\"><strong>שלום</strong> .</p>"));
+  CHECK(has(r.out, "<td><bdi>"));
+  CHECK(has(r.out, concat("A: <bdi>", model_a(), "</bdi>; B: <bdi>")));
 }
 
 TEST_CASE("lm_score --compare --top: what is refused") {

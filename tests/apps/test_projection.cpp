@@ -309,7 +309,7 @@ TEST_CASE("words on which two models differ add up to what lm_score --compare sa
   REQUIRE_MESSAGE(page.code == 0, page.err);
   const std::string html = slurp(dir / "page.html");
   CHECK(has(html, "Likelier under 32"));
-  CHECK(has(html, "<th scope=\"row\">" + gains.words.front().word));
+  CHECK(has(html, "<th scope=\"row\"><bdi>" + gains.words.front().word));
   CHECK(has(run_program("nine_report", {dir / "12", "--differences"}).err, "give two"));
   CHECK(run_program("nine_report", {}).code == 2);
   CHECK(has(run_program("nine_report", {dir / "12", "--output", dir / "12/log.jsonl"}).err,

@@ -35,10 +35,10 @@ TEST_CASE("report: a run's figures and curves") {
   const std::string html = page_of(dir, {dir.run("base", log)});
   check_page(html);
   for (const char* part :
-       {"<h1>base</h1>", ">37.00<", ">37.50<", "best, at step 400", "1.721× the floor of 21.50",
-        ">123.5k<", "2 h 5 min", "finished", "a &lt; b", "entropy floor 21.50",
-        "prefers-color-scheme: dark", "name=\"viewport\"", "role=\"img\"", "<caption>",
-        "scope=\"col\"", "scope=\"row\""}) {
+       {"<h1><bdi>base</bdi></h1>", ">37.00<", ">37.50<", "best, at step 400",
+        "1.721× the floor of 21.50", ">123.5k<", "2 h 5 min", "finished", "a &lt; b",
+        "entropy floor 21.50", "prefers-color-scheme: dark", "name=\"viewport\"", "role=\"img\"",
+        "<caption>", "scope=\"col\"", "scope=\"row\""}) {
     CAPTURE(part);
     CHECK(has(html, part));
   }
@@ -177,7 +177,7 @@ TEST_CASE("report: a Transformer language model's attention, of the last validat
   check_page(html);
   CHECK(has(html, "<h2>Attention"));
   CHECK(times(html, "table class=\"attention\"") == 1);
-  CHECK(has(html, "<summary>&lt;b&gt;late&lt;/b&gt;</summary>"));
+  CHECK(has(html, "<summary><bdi>&lt;b&gt;late&lt;/b&gt;</bdi></summary>"));
   CHECK(times(html, "--a:73%") == 1);
   CHECK_FALSE(has(html, "early"));
   CHECK_FALSE(has(html, "misshapen"));
@@ -211,7 +211,7 @@ TEST_CASE("report: layers of encoder and decoder in place of their default") {
   const auto says = [&](const fs::path& directory, const char* layers) {
     std::string html = page_of(dir, {directory});
     CAPTURE(layers);
-    CHECK(has(html, concat("layers <b>", layers, "</b>")));
+    CHECK(has(html, concat("layers <b><bdi>", layers, "</bdi></b>")));
     return html;
   };
   const std::string page = says(own, "1 + 3");
@@ -246,6 +246,45 @@ TEST_CASE("report: what comes from files is escaped") {
   CHECK_FALSE(has(nine::app::json_string(evil), "<"));
   CHECK(nine::app::escaped("a\xC3\xA9\xFFz\xC0\xAF\x01") ==
         "a\xC3\xA9\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST_CASE("report: names, words and sentences from right to left keep to themselves") {
+  const TempDir dir;
+  const std::string log = kStart + train(10, 50) + valid(10, 60) +
+                          Json{{"event", "translation"},
+                               {"step", 10},
+                               {"line", 3},
+                               {"src", "שלום עולם ."},
+                               {"ref", "hello world ."},
+                               {"hyp", "hello ."},
+                               {"src_tokens", {"שלום", "."}},
+                               {"hyp_tokens", {"hello"}},
+                               {"attention", {{900, 50, 50}}}}
+                              .dump() +
+                          "\n";
+  const auto arabic = dir.run("تجربة", log), other = dir.run("b", kStart + valid(10, 70));
+  const std::string one = page_of(dir, {arabic}), two = page_of(dir, {arabic, other});
+  for (const std::string& html : {one, two}) {
+    check_page(html);
+    CHECK(has(html, "<dd dir=\"auto\">שלום עולם .</dd>"));
+    CHECK_FALSE(has(html, "aria-label=\"<"));
+    CHECK_FALSE(has(html, "=\"Validations of <"));
+  }
+  CHECK(has(one, "<h1><bdi>تجربة</bdi></h1>"));
+  CHECK(has(one, "<th scope=\"col\"><span><bdi>שלום</bdi></span></th>"));
+  CHECK(has(two, "<caption>Validations of <bdi>تجربة</bdi></caption>"));
+  CHECK(has(two, "aria-label=\"Validations of تجربة\""));
+  CHECK(has(two, "<span class=\"of\"><bdi>تجربة</bdi></span>"));  // a legend
+}
+
+TEST_CASE("report: what is printed neither scrolls nor is dark") {
+  const TempDir dir;
+  const std::string html = page_of(dir, {dir.run("run", kStart + train(10, 50))});
+  const size_t print = html.find("@media print {");
+  REQUIRE(print != std::string::npos);
+  CHECK(html.find(".scroll, pre { overflow: visible;", print) != std::string::npos);
+  CHECK(has(html, "@media screen and (prefers-color-scheme: dark)"));
+  CHECK_FALSE(has(html, "@media (prefers-color-scheme: dark)"));
 }
 
 TEST_CASE("report: the page holds the style sheet and the scripts as they are in their files") {
