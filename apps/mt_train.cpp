@@ -20,9 +20,7 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
   o.initialise_head(model.head(), data.train.target_counts(data.target.size()));
   const std::string init_error = init_error_of([&] {
-    if (!o.init.empty())
-      load_initial_weights(o.init, data.source, data.target, parameters,
-                           {{"heads", std::to_string(o.heads)}});
+    if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, model);
   });
   model.head().set_counts(data.train.target_counts(data.target.size()));
   const TranslationValidationConfig validation{.text = data.valid ? &*data.valid : nullptr,

@@ -8,6 +8,7 @@ set(nine_public_headers
     core/error.h
     core/file_digest.h
     core/matmul_precision.h
+    core/notice.h
     core/number_format.h
     core/ops.h
     core/random.h

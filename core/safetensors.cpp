@@ -300,8 +300,12 @@ Tensor read_tensor(Source& source, const Entry& entry) {
 const Tensor& Safetensors::at(const std::string& name) const {
   const auto found = tensors.find(name);
   if (found != tensors.end()) return found->second;
+  constexpr size_t kListed = 12;  // a model of another program may have thousands
   std::string names;
-  for (const auto& [other, tensor] : tensors) names += (names.empty() ? "" : ", ") + other;
+  size_t listed = 0;
+  for (const auto& [other, tensor] : tensors)
+    if (listed++ < kListed) names += (names.empty() ? "" : ", ") + other;
+  if (listed > kListed) names += concat(" and ", listed - kListed, " more");
   fail("there is no tensor '", name, "'; there are: ", names.empty() ? "none" : names);
 }
 

@@ -12,7 +12,9 @@ namespace nine {
 /// with `NAME.weight` and `NAME.bias` of that dimension's size, which start as 1 and 0.
 class LayerNorm {
  public:
-  LayerNorm(ParameterSet& set, const std::string& name, int64_t size, double eps = 1e-5)
+  static constexpr double kEps = 1e-5;  // PyTorch's
+
+  LayerNorm(ParameterSet& set, const std::string& name, int64_t size, double eps = kEps)
       : weight_(set.add(name + ".weight", {size}, Init::ones())),
         bias_(set.add(name + ".bias", {size}, Init::zeros())),
         eps_(eps) {}

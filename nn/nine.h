@@ -14,6 +14,7 @@
 #include "autograd/gradcheck.h"     // gradients against finite differences
 #include "core/error.h"             // Error, require
 #include "core/matmul_precision.h"  // set_matmul_precision: highest, high, medium
+#include "core/notice.h"            // set_notices: what is assumed of a file
 #include "core/ops.h"               // the op list on plain views, for functions of your own
 #include "core/random.h"            // RandomStream: numbers from a seed
 #include "core/safetensors.h"       // files of tensors

@@ -37,8 +37,10 @@ class TransformerEncoderLayer {
   /// The next position of each sequence, x (batch, size) to the same shape, as a causal mask lets
   /// it see those in `cache`; see MultiHeadAttention::add_next_to.
   Var next(const Var& x, KeyValueCache& cache) const;
-  /// Of a pre-norm layer: MultiHeadAttention::weights for x (steps, size).
-  Var attention_weights(const Var& x) const { return self_attn_.weights(norm1_(x)); }
+  /// MultiHeadAttention::weights for the layer's input x (steps, size).
+  Var attention_weights(const Var& x) const {
+    return self_attn_.weights(norm_order_ == NormOrder::pre ? norm1_(x) : x);
+  }
 
  private:
   NormOrder norm_order_;

@@ -3,6 +3,7 @@
 #include "apps/cli/processes.h"
 #include "core/bf16_product.h"
 #include "core/instruction_set.h"
+#include "core/notice.h"
 #include "core/tensor.h"
 #include "core/threads.h"
 #include "cuda/cuda.h"
@@ -68,6 +69,7 @@ int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body
 
 int on_machines(const MachineFlags& flags, const std::function<int(Device, Communicator&)>& body) {
   return with_processes(flags.mpi_timeout_s, [&](Communicator& communicator) {
+    if (!communicator.first()) set_notices([](const std::string&) {});  // rank 0 says them
     const int own = app::default_threads(communicator);
     return compute(flags, flags.threads > 0 ? flags.threads : own,
                    [&](Device device) { return body(device, communicator); });

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "nn/models/model_directory.h"
+#include "nn/models/read_model.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine::app {
@@ -14,10 +16,15 @@ void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std
     directories.push_back(resolve_checkpoint(path));
   } catch (const Error&) {  // there is none: that is said when it is opened
   }
-  for (const fs::path& directory : directories)
-    for (const char* name : {"log.jsonl", "config.json", "state.json", "model.safetensors",
-                             "optimizer.safetensors", "dict.txt", "src.dict.txt", "tgt.dict.txt"})
+  for (const fs::path& directory : directories) {
+    for (const char* name : {"log.jsonl", "config.json", "state.json", kWeightsFile, kOptimizerFile,
+                             kDictionaryFile, kSourceDict, kTargetDict})
       inputs.push_back({flag, (directory / name).string()});
+    try {
+      for (const fs::path& file : weight_files(directory)) inputs.push_back({flag, file.string()});
+    } catch (const Error&) {  // as above
+    }
+  }
 }
 
 }  // namespace nine::app

@@ -12,6 +12,7 @@
 #include "core/gemm.h"
 #include "core/instruction_set.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/read_model.h"
 
 namespace nine::app {
 namespace {
@@ -62,8 +63,9 @@ void require_same_use(Communicator& communicator, const Options& options,
   for (const std::string& model : models) {
     if (model.empty()) continue;
     const std::filesystem::path directory = model_directory(model);
-    for (const char* name :
-         {"model.safetensors", "config.json", kDictionaryFile, kSourceDict, kTargetDict})
+    for (const std::filesystem::path& file : weight_files(directory))
+      add(concat(model, "'s ", file.filename().string()), file);
+    for (const char* name : {"config.json", kDictionaryFile, kSourceDict, kTargetDict})
       if (exists(directory / name)) add(concat(model, "'s ", name), directory / name);
   }
   for (const std::string& file : files)

@@ -56,6 +56,10 @@ void LmOptions::declare_model(Options& o) {
   o.add("activation", activation,
         "transformer: the function between a feed-forward branch's two maps");
   o.add("positions", positions, "transformer: where a word stands, as learned vectors or as sines");
+  o.add("norm", norm,
+        "transformer: where layer norms stand: pre, before each branch and behind the last layer; "
+        "post, behind each residual sum")
+      .called("norm order");
   o.add("tie-embeddings", tie_embeddings,
         "one matrix for the embeddings and the head's word vectors (embed = hidden)")
       .called("tied embeddings");
@@ -155,7 +159,7 @@ void LmOptions::check_arch(const Options& given) const {
   const bool is_lstm = arch == LanguageArch::lstm;
   only_with(given, is_lstm, "--arch lstm", {"embed", "dropout_hidden", "variational"});
   only_with(given, !is_lstm, "--arch transformer",
-            {"ffn", "heads", "activation", "positions", "attention_dropout"});
+            {"ffn", "heads", "activation", "positions", "norm", "attention_dropout"});
   if (is_lstm) return;
   require_usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
   require_usage(positions == Positions::learned || hidden % 2 == 0, "--hidden ", hidden,
@@ -193,6 +197,7 @@ TransformerLanguageModelConfig LmOptions::transformer(int64_t vocabulary) const 
           .window = bptt,
           .activation = activation,
           .positions = positions,
+          .norm = norm,
           .dropout = dropout,
           .attention_dropout = attention_dropout,
           .tie_embeddings = tie_embeddings,

@@ -24,6 +24,7 @@ struct LmOptions : TrainOptions {
   int64_t layers = 2, hidden = 512, embed = 512, ffn = 0, heads = 8;
   Activation activation = Activation::gelu;
   Positions positions = Positions::learned;
+  NormOrder norm = NormOrder::pre;
   double dropout = 0.1, attention_dropout = 0;
   bool tie_embeddings = false;
   // Regularisation

@@ -55,7 +55,8 @@ Json config_json(const LmOptions& o, const LanguageNetwork& model) {
                    {"heads", o.heads},
                    {"window", o.bptt},
                    {"activation", to_text(o.activation)},
-                   {"positions", to_text(o.positions)}});
+                   {"positions", to_text(o.positions)},
+                   {"norm", to_text(o.norm)}});
   config.update(replayed_norms(head));
   return config;
 }

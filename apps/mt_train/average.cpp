@@ -56,12 +56,12 @@ int write_average(const std::string& run, int64_t count) {
   std::map<std::string, Mean> means;
   Json steps = Json::array();
   for (const fs::path& directory : found) {
-    const Checkpoint checkpoint(directory);
+    const Checkpoint checkpoint(directory, CheckpointUse::model);
     steps.push_back(checkpoint.step());
     for (const auto& [name, tensor] : checkpoint.tensors("model.safetensors").tensors)
       means[name].add(tensor);
   }
-  const Checkpoint last(found.back());
+  const Checkpoint last(found.back(), CheckpointUse::model);
   const Safetensors weights = last.tensors("model.safetensors");
   require(weights.tensors.size() == means.size(),
           "the checkpoints hold different tensors: they are not of one run");

@@ -8,20 +8,21 @@
 
 #include "apps/report/pca.h"
 #include "core/ops.h"
-#include "core/safetensors.h"
 #include "nn/models/language_network.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/read_model.h"
 
 namespace nine::app {
 namespace {
 
 // The tensor that begins with the vectors of the output layer, of an untied mixture with the first
 // component's: where these are tied to the embedding, head.weight begins with the second's.
-std::string output_tensor(const std::filesystem::path& directory, const Safetensors& weights) {
+std::string output_tensor(const ModelFiles& files) {
+  const Safetensors& weights = files.weights;
   const char *const own = "head.weight", *const embedding = "embedding.weight";
   if (!weights.tensors.contains(own)) return embedding;
   if (weights.at(own).shape().rank() < 3) return own;
-  const HeadSpec head = head_of(model_config(directory, weights.metadata));
+  const HeadSpec head = head_of(files.config);
   return has_tied_embeddings(weights, head) ? embedding : own;
 }
 
@@ -38,10 +39,10 @@ std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary) {
 
 WordVectors read_word_vectors(const std::filesystem::path& directory, const Vocabulary& vocabulary,
                               std::span<const int32_t> ids) {
-  const Safetensors weights = read_safetensors(directory / "model.safetensors");
+  const ModelFiles files = read_model(directory);
   WordVectors out;
-  out.tensor = output_tensor(directory, weights);
-  const Tensor& all = weights.at(out.tensor);
+  out.tensor = output_tensor(files);
+  const Tensor& all = files.weights.at(out.tensor);
   require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor,
           " ", all.shape(), " has fewer rows than dict.txt words, ", vocabulary.size());
   const int64_t n = std::ssize(ids), d = all.view().cols();

@@ -96,7 +96,7 @@ std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
 
 // The best model's results, and the log's last line.
 void conclude(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDirectory& run) {
-  const Checkpoint best = open_checkpoint(run.path());
+  const Checkpoint best = open_checkpoint(run.path(), CheckpointUse::model);
   t.parameters.load(best.tensors("model.safetensors"));
   Json done{{"event", "done"},
             {"step", trainer.step()},

@@ -119,7 +119,7 @@ class TransformerLanguageModel(nn.Module):
     embedding and position and on residual branches, not on attention weights and not inside of the feed-forward branch.
     """
 
-    def __init__(self, vocab, dim, layers, heads, ffn, window, activation="gelu", fixed=None, dropout=0.0, **head):
+    def __init__(self, vocab, dim, layers, heads, ffn, window, activation="gelu", fixed=None, dropout=0.0, norm="pre", **head):
         super().__init__()
         self.embedding = nn.Embedding(vocab, dim)
         self.factor = 1.0
@@ -129,8 +129,8 @@ class TransformerLanguageModel(nn.Module):
             self.factor = math.sqrt(dim)
             self.register_buffer("fixed", fixed, persistent=False)
         self.dropout = nn.Dropout(dropout)
-        layer = nn.TransformerEncoderLayer(dim, heads, ffn, dropout, ACTIVATIONS[activation], norm_first=True)
-        self.transformer = nn.TransformerEncoder(layer, layers, nn.LayerNorm(dim), enable_nested_tensor=False)
+        layer = nn.TransformerEncoderLayer(dim, heads, ffn, dropout, ACTIVATIONS[activation], norm_first=norm == "pre")
+        self.transformer = nn.TransformerEncoder(layer, layers, nn.LayerNorm(dim) if norm == "pre" else None, enable_nested_tensor=False)
         for layer in self.transformer.layers:
             layer.dropout.p = layer.self_attn.dropout = 0.0
         self.head = make_head(dim, vocab, **head)

@@ -65,7 +65,7 @@ class TransformerReplay:
         c = export.config
         fixed = paired_sinusoids(c["window"], c["dim"]).to(export.dtype) if c["positions"] == "sinusoidal" else None
         self.model = common.TransformerLanguageModel(c["vocab"], c["dim"], c["layers"], c["heads"], c["ffn"], c["window"], c["activation"],
-                                                     fixed, **head_of(c))
+                                                     fixed, norm=c.get("norm", "pre"), **head_of(c))
         if c["tie_embeddings"]:
             self.model.head.weight = self.model.embedding.weight
         self.batches, self.ignore = export.batches, c["ignore"]

@@ -11,7 +11,6 @@
 namespace nine {
 namespace {
 
-constexpr double kEps = 1e-5;  // of layer norms, as in LayerNorm
 // One row's attention to n keys: key(i) is where key i's numbers begin, followed by its value's.
 template <class T, class Key>
 void attend(cpu::RowAttention<T> a, Key&& key) {
@@ -84,7 +83,7 @@ IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model)
                         projection(cross, 1, 2), linear(cross + ".out_proj"), feed(layer),
                         norm(layer + ".norm1"), norm(layer + ".norm2"), norm(layer + ".norm3")});
   }
-  if (config_.norm == NormOrder::pre) {
+  if (config_.has_final_norms()) {
     encoder_norm_ = norm("transformer.encoder.norm");
     decoder_norm_ = norm("transformer.decoder.norm");
   }
@@ -104,7 +103,7 @@ void IncrementalTransformer<T>::Norm::operator()(const T* x, int64_t rows, int64
   parallel_for(
       rows,
       [&](int64_t r) {
-        cpu::row_loops<T>().layer_norm(x + r * d, gamma, beta, d, kEps, y + r * d);
+        cpu::row_loops<T>().layer_norm(x + r * d, gamma, beta, d, LayerNorm::kEps, y + r * d);
       },
       static_cast<double>(8 * rows * d));
 }
@@ -199,7 +198,7 @@ void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_
     });
     model_.feed_forward(layer.feed, layer.norm2, *this, rows);
   }
-  if (c.norm == NormOrder::pre) model_.encoder_norm_(x, rows, d, x);
+  if (c.has_final_norms()) model_.encoder_norm_(x, rows, d, x);
   source_keys_.resize(model_.decoder_.size());
   for (size_t i = 0; i < model_.decoder_.size(); ++i)
     model_.decoder_[i].cross_kv(x, d, rows, source_keys_[i].get(Linear::padded(rows) * 2 * d),
@@ -290,7 +289,7 @@ const T* IncrementalTransformer<T>::Batch::step(int64_t t, std::span<const Row> 
     });
     model_.feed_forward(layer.feed, layer.norm3, *this, count);
   }
-  if (c.norm == NormOrder::pre) model_.decoder_norm_(x, count, d, x);
+  if (c.has_final_norms()) model_.decoder_norm_(x, count, d, x);
   return x;
 }
 

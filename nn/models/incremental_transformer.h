@@ -112,7 +112,7 @@ class IncrementalTransformer {
   View src_embedding_, tgt_embedding_;
   std::vector<EncoderLayer> encoder_;
   std::vector<DecoderLayer> decoder_;
-  Norm encoder_norm_{}, decoder_norm_{};  // pre-norm only
+  Norm encoder_norm_{}, decoder_norm_{};  // where the model has them
   std::unique_ptr<HeadDecoder<T>> head_;
 };
 

@@ -1,11 +1,13 @@
 #include "nn/models/initial_weights.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <cmath>
+#include <initializer_list>
+#include <utility>
 
-#include "core/json.h"
-#include "core/safetensors.h"
+#include "nn/models/language_config.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/translation_config.h"
 
 namespace nine {
 namespace {
@@ -19,23 +21,36 @@ void check_same_words(const std::string& path, const char* name, const Vocabular
             "only)");
 }
 
-void load_weights(const std::string& path, const std::filesystem::path& directory,
-                  const ParameterSet& parameters,
-                  const std::map<std::string, std::string>& network) {
-  const Safetensors file = read_safetensors(directory / "model.safetensors");
-  const Json config = model_config(directory, file.metadata);
-  // An LSTM's config.json has a Transformer's settings too: the kind of network comes first.
-  for (const char* name : {"arch", "heads", "activation", "positions"}) {
-    const auto stored = config.find(name);
-    const auto given = network.find(name);
-    if (stored == config.end() || given == network.end()) continue;
-    const std::string text = stored->is_string() ? stored->get<std::string>() : json_text(*stored);
-    require(text == given->second, "initial weights of ", path, ": they are of a network with ",
-            name, ' ', text, ", this one has ", given->second,
-            ", and its values would be others; give it theirs");
+// Throws where a setting that tensors do not show is another one.
+void check_same_setting(const std::string& path, const char* name, const std::string& stored,
+                        const std::string& given) {
+  require(stored == given, "initial weights of ", path, ": they are of a network with ", name, ' ',
+          stored, ", this one has ", given, ", and its values would be others; give it theirs");
+}
+
+// Positions of this program are computed. Those of another one are the same if they differ by no
+// more than its arithmetic, or by the rounding of what the table was stored as.
+void check_same_positions(const std::string& path, const Tensor& table, const Tensor& own) {
+  const int64_t count = std::min(table.elements(), own.elements());
+  const std::vector<double> stored = table.to_vector(), computed = own.to_vector();
+  int bits = 0;  // of the longest mantissa
+  for (const double x : stored) {
+    int exponent = 0, used = 53;
+    for (double m = std::frexp(x, &exponent) * 0x1p53; used > 0 && std::fmod(m, 2) == 0; m /= 2)
+      --used;
+    bits = std::max(bits, used);
   }
+  const double limit = std::max(1e-4, std::ldexp(1, -bits));
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+    require(std::abs(stored[i] - computed[i]) < limit, "initial weights of ", path,
+            ": their positions are not the sinusoids that mt_train computes (", stored[i],
+            " where they are ", computed[i], "); such a model can be used, not trained on");
+}
+
+void load_weights(const std::string& path, const Safetensors& weights,
+                  const ParameterSet& parameters) {
   try {
-    parameters.load(file);
+    parameters.load(weights);
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& e) {
@@ -56,12 +71,28 @@ void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
     require(stored.word(id) == vocabulary.word(id), "initial weights of ", path, ": the word ", id,
             " of their vocabulary is '", stored.word(id), "', here it is '", vocabulary.word(id),
             "'; train with the vocabulary ", (directory / kDictionaryFile).string());
-  load_weights(path, directory, parameters, network);
+  ModelFiles files = read_model(directory);
+  const std::map<std::string, std::string> settings = language_settings(files);
+  // An LSTM has no settings; the kind of network comes first.
+  for (const auto& [name, usual] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"arch", "lstm"},
+           {"heads", ""},
+           {"activation", ""},
+           {"positions", ""},
+           {"norm", "pre"},
+           {"embed_scale", "its usual one"}}) {
+    const auto in = [&, &name = name, &usual = usual](const auto& all) {
+      const auto found = all.find(name);
+      return found == all.end() ? std::string(usual) : found->second;
+    };
+    check_same_setting(path, name, in(settings), in(network));
+  }
+  load_weights(path, files.weights, parameters);
+  files.say_assumed();
 }
 
 void load_initial_weights(const std::string& path, const Vocabulary& source,
-                          const Vocabulary& target, const ParameterSet& parameters,
-                          const std::map<std::string, std::string>& network) {
+                          const Vocabulary& target, const Transformer& network) {
   const std::filesystem::path directory = model_directory(path, kSourceDict);
   check_same_words(
       path, kSourceDict,
@@ -69,7 +100,17 @@ void load_initial_weights(const std::string& path, const Vocabulary& source,
   check_same_words(
       path, kTargetDict,
       Vocabulary::read_saved((directory / kTargetDict).string(), Specials::kTranslation), target);
-  load_weights(path, directory, parameters, network);
+  ModelFiles files = read_model(directory);
+  const TransformerConfig stored = transformer_config(files), &own = network.config();
+  check_same_setting(path, "heads", concat(stored.heads), concat(own.heads));
+  check_same_setting(path, "norm", to_text(stored.norm), to_text(own.norm));
+  check_same_setting(path, "embed_scale", concat(*stored.embed_scale),
+                     concat(network.embed_scale()));
+  load_weights(path, files.weights, network.parameters());
+  if (const auto table = files.weights.tensors.find(kPositionsName);
+      table != files.weights.tensors.end())
+    check_same_positions(path, table->second, network.positions());
+  files.say_assumed();
 }
 
 }  // namespace nine

@@ -1,8 +1,5 @@
 #include "nn/models/language_model.h"
 
-#include <nlohmann/json.hpp>
-
-#include "core/safetensors.h"
 #include "data/corpus.h"
 #include "nn/models/generate_text.h"
 #include "nn/models/language_config.h"
@@ -31,17 +28,17 @@ LanguageModel LanguageModel::load(const std::string& path, Device device) {
   const std::filesystem::path directory = model_directory(path, kDictionaryFile);
   const std::string dictionary = (directory / kDictionaryFile).string();
   Vocabulary vocabulary = Vocabulary::read_saved(dictionary, Specials::kLanguageModel);
-  const Safetensors weights = read_safetensors(directory / "model.safetensors");
-  const Json json = model_config(directory, weights.metadata);
+  ModelFiles files = read_model(directory);
+  const Safetensors& weights = files.weights;
   const ParameterOptions options{
       .dtype = weights.at("embedding.weight").dtype(), .gradients = false, .device = device};
   auto parts = std::make_unique<Parts>(std::move(vocabulary), options);
-  parts->network =
-      make_language_network(parts->parameters, json, weights, (directory / "config.json").string());
+  parts->network = make_language_network(parts->parameters, files);
   require(parts->network->vocab() == parts->vocabulary.size(), dictionary, " has ",
           parts->vocabulary.size(), " entries with </s> and <unk>, but the model has ",
           parts->network->vocab(), " words");
   parts->parameters.load(weights);
+  files.say_assumed();
   return LanguageModel(std::move(parts));
 }
 

@@ -17,15 +17,21 @@ inline constexpr const char* kDictionaryFile = "dict.txt";
 /// The dictionaries of a translation model.
 inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.dict.txt";
 
+/// A model's tensors; and where other programs have cut them into several files, which tensor is
+/// where.
+inline constexpr const char *kWeightsFile = "model.safetensors",
+                            *kWeightsIndex = "model.safetensors.index.json";
+
 /// The directory of a trained model's files. `path` is a run, a directory of checkpoints or one
-/// checkpoint, which is verified (open_checkpoint), or a directory with model.safetensors but
-/// without state.json, such as PyTorch writes, which is not verified. Errors: there is no model;
-/// `dictionary`, where given, is missing because the model is of the other kind.
+/// checkpoint, which is verified (open_checkpoint, for the model alone), or a directory with
+/// model.safetensors or its index but without state.json, such as PyTorch writes, which is not
+/// verified. Errors: there is no model, with the lines of Python that make one where PyTorch's own
+/// files are there; `dictionary`, where given, is missing because the model is of the other kind.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
-/// The directory's config.json. Where there is none: the head that model.safetensors' `metadata`
-/// names, if it names one, and what it says of a Transformer language model. Error: config.json is
-/// not a JSON object of at most kJsonLevels levels.
+/// The directory's config.json, if there is one. A key that it lacks is taken from
+/// model.safetensors' `metadata`: those of the head and of a Transformer. Error: config.json is not
+/// a JSON object of at most kJsonLevels levels.
 Json model_config(const std::filesystem::path& directory,
                   const std::map<std::string, std::string>& metadata = {});
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/ops.h"
 #include "nn/sinusoidal_positions.h"
 
 namespace nine {
@@ -63,10 +64,10 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
   const std::string encoder = "transformer.encoder", decoder = "transformer.decoder";
   for (int64_t i = 0; i < c.encoder_layers; ++i)
     encoder_.emplace_back(set, concat(encoder, ".layers.", i), layer);
-  if (c.norm == NormOrder::pre) encoder_norm_.emplace(set, encoder + ".norm", c.dim);
+  if (c.has_final_norms()) encoder_norm_.emplace(set, encoder + ".norm", c.dim);
   for (int64_t i = 0; i < c.decoder_layers; ++i)
     decoder_.emplace_back(set, concat(decoder, ".layers.", i), layer);
-  if (c.norm == NormOrder::pre) decoder_norm_.emplace(set, decoder + ".norm", c.dim);
+  if (c.has_final_norms()) decoder_norm_.emplace(set, decoder + ".norm", c.dim);
   head_.emplace(set, "head", c.head, c.tgt_vocab, c.dim, words,
                 c.tie_embeddings ? tgt_embedding_ : nullptr);
   if (c.head.sampled)
@@ -74,7 +75,21 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
   set.ignore_on_load(kPositionsName);
 }
 
-double Transformer::embed_scale() const { return std::sqrt(static_cast<double>(config_.dim)); }
+double Transformer::embed_scale() const {
+  return config_.embed_scale.value_or(std::sqrt(static_cast<double>(config_.dim)));
+}
+
+void Transformer::use_positions(const Tensor& table) {
+  const Shape needed{config_.max_length, config_.dim};
+  require(table.shape() == needed, "positions have the shape ", table.shape(), ", the model needs ",
+          needed);
+  std::call_once(positions_made_, [&] {
+    const Tensor converted(needed, dtype());
+    ops::copy(table, converted);
+    positions_ = Tensor(needed, dtype(), parameters_.device());
+    ops::copy(converted, positions_);
+  });
+}
 
 const Tensor& Transformer::positions() const {
   std::call_once(positions_made_, [&] {

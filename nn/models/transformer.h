@@ -34,6 +34,13 @@ struct TransformerConfig {
   bool tie_embeddings = true;  ///< the head's word vectors are the decoder's embeddings
   HeadConfig head = {};
   int64_t max_length = 1024;  ///< positions of the longest sentence, </s> counted
+
+  // Of models that other programs trained:
+  std::optional<bool> final_norms =
+      {};  ///< norms behind the last layers; empty: where `norm` is pre
+  std::optional<double> embed_scale = {};  ///< of the embeddings; empty: sqrt(dim)
+
+  bool has_final_norms() const { return final_norms.value_or(norm == NormOrder::pre); }
 };
 
 /// A micro-batch of B sentence pairs. Sentences begin at column 0 and are followed by padding, any
@@ -84,9 +91,14 @@ class Transformer {
   /// The head's parameters, for how they start (SoftmaxHead).
   const SoftmaxHead& head() const { return *head_; }
 
-  /// What is added to scaled embeddings, (max_length, dim): sinusoidal_positions.
+  /// What is added to scaled embeddings, (max_length, dim): sinusoidal_positions, unless
+  /// use_positions() was called.
   const Tensor& positions() const;
-  /// Embeddings are multiplied by this, sqrt(dim).
+  /// Has `table` (max_length, dim), of any floating type, on the CPU, added in place of
+  /// sinusoidal_positions: that which the weights were trained with. Before the first use of
+  /// positions(). Error: its shape is another.
+  void use_positions(const Tensor& table);
+  /// Embeddings are multiplied by this.
   double embed_scale() const;
 
   /// model.safetensors' `__metadata__`: the format, and the ties where there are any.

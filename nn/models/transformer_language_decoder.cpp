@@ -27,7 +27,7 @@ Var TransformerLanguageDecoder::step(Tape& tape, const Tensor& ids) {
   words_.insert(words_.end(), ids.data<int32_t>(), ids.data<int32_t>() + batch_);
   Var x = model_.with_positions(model_.embed(tape, ids), place, 1, batch_);
   for (size_t i = 0; i < caches_.size(); ++i) x = model_.layers_[i].next(x, caches_[i]);
-  return (*model_.norm_)(x);
+  return model_.normed(x);
 }
 
 // The window is full: its later half becomes the first one. Positions are counted from a window's

@@ -17,6 +17,21 @@ Init words_of(const TransformerLanguageModelConfig& c) {
 
 }  // namespace
 
+double TransformerLanguageModelConfig::embedding_factor() const {
+  return embed_scale.value_or(positions == Positions::sinusoidal ? root(hidden) : 1);
+}
+
+std::map<std::string, std::string> TransformerLanguageModelConfig::settings() const {
+  std::map<std::string, std::string> m{{"arch", "transformer"},
+                                       {"heads", std::to_string(heads)},
+                                       {"bptt", std::to_string(window)},
+                                       {"activation", to_text(activation)},
+                                       {"positions", to_text(positions)}};
+  if (norm != NormOrder::pre) m["norm"] = to_text(norm);
+  if (embed_scale) m["embed_scale"] = concat(*embed_scale);
+  return m;
+}
+
 TransformerLanguageModel::TransformerLanguageModel(ParameterSet& set,
                                                    const TransformerLanguageModelConfig& config)
     : LanguageNetwork(set, config),
@@ -37,13 +52,13 @@ TransformerLanguageModel::TransformerLanguageModel(ParameterSet& set,
                                      .inner = c.ffn,
                                      .dropout = c.dropout,
                                      .attention_dropout = c.attention_dropout,
-                                     .norm = NormOrder::pre,
+                                     .norm = c.norm,
                                      .activation = c.activation,
                                      .init = maps,
                                      .branch_init = last};
   for (int64_t i = 0; i < c.layers; ++i)
     layers_.emplace_back(set, concat("transformer.layers.", i), layer);
-  norm_.emplace(set, "transformer.norm", c.hidden);
+  if (c.has_final_norm()) norm_.emplace(set, "transformer.norm", c.hidden);
   head_.emplace(set, "head", c.head, c.vocab, c.hidden, Init::normal(0.02),
                 c.tie_embeddings ? &embedding_.weight() : nullptr);
   if (c.head.sampled) embedding_.weight().touched.emplace();
@@ -55,7 +70,8 @@ Var TransformerLanguageModel::embed(Tape& tape, const Tensor& ids) const {
   const Var words = embedding_(tape, on_device);
   const Var flat = reshape(words, {words.shape().rows(), config_.hidden});
   const Var kept = dropout_words(flat, on_device, config_.dropout_words, "dropout.words");
-  return config_.positions == Positions::sinusoidal ? scale(kept, root(config_.hidden)) : kept;
+  const double factor = config_.embedding_factor();
+  return factor == 1 ? kept : scale(kept, factor);
 }
 
 // x (batch * steps, hidden), sequence by sequence, plus the positions first, first + 1, ...
@@ -81,7 +97,7 @@ Var TransformerLanguageModel::window_of(Tape& tape, const Tensor& ids) const {
   Var x = dropout(with_positions(sequences, 0, steps, batch), config_.dropout, "dropout.embedding");
   const AttentionMask mask{.batch = batch, .causal = true};
   for (const TransformerEncoderLayer& layer : layers_) x = layer(x, mask);
-  return transpose_rows((*norm_)(x), batch);
+  return transpose_rows(normed(x), batch);
 }
 
 LanguageNetwork::Hidden TransformerLanguageModel::run(Tape& tape, const Tensor& ids,
@@ -114,12 +130,8 @@ std::vector<double> TransformerLanguageModel::attention(Tape& tape,
 }
 
 std::map<std::string, std::string> TransformerLanguageModel::metadata() const {
-  std::map<std::string, std::string> m{{"format", "pt"},
-                                       {"arch", "transformer"},
-                                       {"heads", std::to_string(config_.heads)},
-                                       {"bptt", std::to_string(config_.window)},
-                                       {"activation", to_text(config_.activation)},
-                                       {"positions", to_text(config_.positions)}};
+  std::map<std::string, std::string> m = config_.settings();
+  m["format"] = "pt";
   if (config_.tie_embeddings) m["tied"] = head_->tie_text("embedding.weight");
   return m;
 }

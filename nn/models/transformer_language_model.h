@@ -1,5 +1,5 @@
-// A Transformer language model of GPT-2's shape (Radford et al., 2019): a pre-norm decoder without
-// encoder (Vaswani et al., 2017; Xiong et al., 2020) and a kernel softmax.
+// A Transformer language model of GPT-2's shape (Radford et al., 2019): a decoder without encoder,
+// pre-norm or post-norm (Vaswani et al., 2017; Xiong et al., 2020), and a kernel softmax.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace nine {
 /// What tells a Transformer where a word stands.
 enum class Positions : uint8_t {
   learned,    ///< a table of vectors, `positions.weight`
-  sinusoidal  ///< sinusoidal_positions; embeddings are then multiplied by sqrt(hidden)
+  sinusoidal  ///< sinusoidal_positions
 };
 template <>
 inline constexpr EnumNames<Positions, 2> kEnumNames<Positions>{
@@ -36,6 +36,7 @@ struct TransformerLanguageModelConfig {
   int64_t window = 128;
   Activation activation = Activation::gelu;
   Positions positions = Positions::learned;
+  NormOrder norm = NormOrder::pre;
   double dropout = 0.1;  ///< on embeddings with positions and at the end of residual branches
   double attention_dropout = 0;  ///< of attention's weights
   bool tie_embeddings = false;   ///< the head's word vectors are the embeddings
@@ -46,17 +47,30 @@ struct TransformerLanguageModelConfig {
   double dropout_output = 0;           ///< on the final norm's output, before the head
   double activation_reg = 0;           ///< AR, as in LstmLanguageModelConfig
   double temporal_activation_reg = 0;  ///< TAR
+
+  // Of models that other programs trained:
+  std::optional<bool> final_norm =
+      {};  ///< a norm behind the last layer; empty: where `norm` is pre
+  /// Embeddings are multiplied by this; empty: by sqrt(hidden) with sinusoidal positions, else 1.
+  std::optional<double> embed_scale = {};
+
+  bool has_final_norm() const { return final_norm.value_or(norm == NormOrder::pre); }
+  double embedding_factor() const;
+  /// What shapes of tensors do not say, by its key in metadata and config.json: `arch`, `heads`,
+  /// `bptt`, `activation`, `positions`, and where they are not the usual ones `norm` and
+  /// `embed_scale`.
+  std::map<std::string, std::string> settings() const;
 };
 
 /// Embedding, positions, layers, final norm and output layer, with the loss for training.
 class TransformerLanguageModel final : public LanguageNetwork {
  public:
   /// Declares `embedding.weight` (V, hidden), `positions.weight` (window, hidden) where they are
-  /// learned, `transformer.layers.N.*` and `transformer.norm.*` as torch.nn.TransformerEncoder
-  /// does, and the head's parameters (SoftmaxHead) in `set`. Starts as GPT-2: N(0, 0.02^2),
-  /// positions N(0, 0.01^2), the last map of each residual branch N(0, 0.02^2 / (2 layers)), biases
-  /// 0; with sinusoidal positions the embeddings, which are scaled there, as N(0, 1 /
-  /// hidden). Error: heads that do not divide the width; an odd width with sinusoidal
+  /// learned, `transformer.layers.N.*` and, pre-norm, `transformer.norm.*` as
+  /// torch.nn.TransformerEncoder does, and the head's parameters (SoftmaxHead) in `set`. Starts as
+  /// GPT-2: N(0, 0.02^2), positions N(0, 0.01^2), the last map of each residual branch N(0, 0.02^2
+  /// / (2 layers)), biases 0; with sinusoidal positions the embeddings, which are scaled there, as
+  /// N(0, 1 / hidden). Error: heads that do not divide the width; an odd width with sinusoidal
   /// positions.
   TransformerLanguageModel(ParameterSet& set, const TransformerLanguageModelConfig& config);
 
@@ -79,13 +93,14 @@ class TransformerLanguageModel final : public LanguageNetwork {
   Var embed(Tape& tape, const Tensor& ids) const;
   Var with_positions(const Var& x, int64_t first, int64_t steps, int64_t batch) const;
   Var window_of(Tape& tape, const Tensor& ids) const;
+  Var normed(const Var& x) const { return norm_ ? (*norm_)(x) : x; }
 
   TransformerLanguageModelConfig config_;
   Embedding embedding_;
   Parameter* learned_positions_ = nullptr;
   std::vector<TransformerEncoderLayer> layers_;
   // After the layers, because parameters are in the order of their declaration.
-  std::optional<LayerNorm> norm_;
+  std::optional<LayerNorm> norm_;  // where there is one
   std::optional<SoftmaxHead> head_;
   // Computed at the first use, when the weights' type is known; several threads may come to it.
   mutable std::once_flag positions_made_;

@@ -1,10 +1,12 @@
 #include "nn/models/translation_config.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "data/vocabulary.h"
 #include "kernels/head_json.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/transformer_language_model.h"
 
 namespace nine {
 
@@ -30,37 +32,85 @@ Json translation_config(const Transformer& model) {
           {"tie_embeddings", c.tie_embeddings}};
 }
 
-TransformerConfig transformer_config(const Json& config, const Safetensors& weights,
-                                     const std::string& file) {
-  const auto key = [&](const char* name) -> const Json& {
-    const auto found = config.find(name);
-    require(found != config.end(), file, " lacks the key '", name,
-            "' of a translation model (is this mt_train's checkpoint?)");
-    return *found;
-  };
-  try {
-    const auto number = [&](const char* name) { return key(name).get<int64_t>(); };
-    TransformerConfig c{
-        .src_vocab = number("src_vocab"),
-        .tgt_vocab = number("tgt_vocab"),
-        .encoder_layers = number("encoder_layers"),
-        .decoder_layers = number("decoder_layers"),
-        .dim = number("dim"),
-        .ffn = number("ffn"),
-        .heads = number("heads"),
-        .dropout = 0,
-        .norm = enum_from_text<NormOrder>(key("norm").get<std::string>()),
-        .shared_vocab = key("shared_vocab").get<bool>(),
-        .tie_embeddings = key("tie_embeddings").get<bool>(),
-        .head = {.spec = head_of(config), .bias = weights.tensors.contains("head.bias")}};
-    read_norms(config, c.head);
-    if (const auto positions = weights.tensors.find(kPositionsName);
-        positions != weights.tensors.end())
-      c.max_length = positions->second.shape().rank() == 2 ? positions->second.shape()[0] : 0;
-    return c;
-  } catch (const Json::exception& e) {
-    fail_for_type(file, e);
+namespace {
+
+// Where a model's positions are from. Returns the rows of its own table, 0 where it has none; a
+// table that is an nn.Embedding gets the name of the others.
+int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
+  auto& tensors = files.weights.tensors;
+  if (auto learned = tensors.extract(concat(kPositionsName, ".weight"))) {
+    learned.key() = kPositionsName;
+    tensors.insert(std::move(learned));
   }
+  if (const auto table = tensors.find(kPositionsName); table != tensors.end()) {
+    const Shape& shape = table->second.shape();
+    require(shape.rank() == 2 && shape[1] == dim, files.directory.string(),
+            ": positions have the shape ", shape, ", the model needs (T, ", dim, ")");
+    return shape[0];
+  }
+  if (!files.foreign) return 0;
+  require(files.says(kPositionsName), files.directory.string(), " has no tensor 'positions', (T, ",
+          dim,
+          "), which is added to the embeddings: store it, or, where it is Nine's formula, say "
+          "\"positions\": \"sinusoidal\" in config.json (docs/pytorch.md)");
+  require(files.choice(kPositionsName, Positions::sinusoidal) == Positions::sinusoidal,
+          files.config_file(), " names learned positions, but there is no tensor 'positions'");
+  return 0;
+}
+
+int64_t layers_of(const Safetensors& weights, const char* side) {
+  int64_t n = 0;
+  while (weights.tensors.contains(concat("transformer.", side, ".layers.", n, ".linear1.weight")))
+    ++n;
+  return n;
+}
+
+}  // namespace
+
+TransformerConfig transformer_config(ModelFiles& files) try {
+  files.require_keys({"heads", "norm"});
+  const Safetensors& weights = files.weights;
+  const bool shared = !weights.tensors.contains("src_embedding.weight");
+  const View target = weights.at("tgt_embedding.weight").view(),
+             source = shared ? target : weights.at("src_embedding.weight").view();
+  const Tensor& inner = weights.at("transformer.decoder.layers.0.linear1.weight");
+  const auto size = [&](const char* key, int64_t of_tensors) {
+    require(!files.says(key) || files.count(key) == of_tensors, files.config_file(), ": the key '",
+            key, "' is ", files.config[key].dump(), ", but the tensors have ", of_tensors);
+    return of_tensors;
+  };
+  const auto flag = [&](const char* key, bool of_tensors) {
+    return files.says(key) ? files.config[key].get<bool>() : of_tensors;
+  };
+  const HeadSpec head = head_of(files.config);
+  TransformerConfig c{.src_vocab = size("src_vocab", source.rows()),
+                      .tgt_vocab = size("tgt_vocab", target.rows()),
+                      .encoder_layers = size("encoder_layers", layers_of(weights, "encoder")),
+                      .decoder_layers = size("decoder_layers", layers_of(weights, "decoder")),
+                      .dim = size("dim", target.cols()),
+                      .ffn = size("ffn", inner.shape()[0]),
+                      .heads = files.count("heads"),
+                      .dropout = 0,
+                      .norm = files.choice("norm", NormOrder::post),
+                      .shared_vocab = flag("shared_vocab", shared),
+                      .tie_embeddings = flag("tie_embeddings", has_tied_embeddings(weights, head)),
+                      .head = {.spec = head, .bias = weights.tensors.contains("head.bias")},
+                      .final_norms = weights.tensors.contains("transformer.encoder.norm.weight")};
+  read_norms(files.config, c.head);
+  if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
+    c.max_length = rows;
+  } else if (files.foreign && files.says("max_length")) {
+    c.max_length = files.count("max_length");
+  }
+  files.assume_head();
+  files.only("activation", Activation::relu);
+  c.embed_scale = files.number("embed_scale", std::sqrt(static_cast<double>(c.dim)));
+  files.only("layer_norm_eps", LayerNorm::kEps);
+  return c;
+} catch (const Json::exception& e) {
+  fail_for_type(files.config_file(), e);
+} catch (const UsageError& e) {  // a name that config.json has, not the command line
+  fail(files.config_file(), ": ", e.what());
 }
 
 }  // namespace nine

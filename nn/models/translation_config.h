@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/json.h"
+#include "nn/models/read_model.h"
 #include "nn/models/transformer.h"
 
 namespace nine {
@@ -13,10 +14,10 @@ namespace nine {
 /// `task`, `dtype`, sizes, norm order, smoothing, ties. The head is not among them.
 Json translation_config(const Transformer& model);
 
-/// The model that `config`, the contents of `file`, and the tensors beside it describe, for
-/// evaluation: dropout is 0. Errors name the file: a key that is needed is missing or of the wrong
-/// type.
-TransformerConfig transformer_config(const Json& config, const Safetensors& weights,
-                                     const std::string& file);
+/// The model that the tensors and what is said of them describe, for evaluation: dropout is 0.
+/// Sizes that nobody says are the tensors'; a table `positions.weight` is called kPositionsName
+/// from now on. Errors name config.json: a key that is needed is missing or of the wrong type; a
+/// foreign model has neither a table of positions nor says that they are sinusoidal.
+TransformerConfig transformer_config(ModelFiles& files);
 
 }  // namespace nine

@@ -1,12 +1,8 @@
 #include "nn/models/translator.h"
 
-#include <cmath>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/json.h"
-#include "core/safetensors.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/translation_config.h"
 
@@ -14,22 +10,6 @@ namespace nine {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The weights of another engine were trained with the table of positions beside them; this program
-// computes its own, which must be the same.
-void check_positions(const Safetensors& weights, const Transformer& model,
-                     const std::string& file) {
-  const auto found = weights.tensors.find(kPositionsName);
-  if (found == weights.tensors.end()) return;
-  require(found->second.shape() == model.positions().shape(), file, ": positions have the shape ",
-          found->second.shape(), ", the model needs ", model.positions().shape());
-  const std::vector<double> stored = found->second.to_vector(),
-                            computed = model.positions().to_vector();
-  for (size_t i = 0; i < computed.size(); ++i)
-    require(std::abs(stored[i] - computed[i]) < 1e-4, file,
-            ": positions differ from the sinusoids of this program (", stored[i],
-            " where they are ", computed[i], "); such a model cannot be used here");
-}
 
 void check_size(const fs::path& file, const Vocabulary& dictionary, int64_t words) {
   require(dictionary.size() == words, file.string(), " has ", dictionary.size(),
@@ -73,17 +53,20 @@ Translator Translator::load(const std::string& path, const SegmentationOptions& 
   const fs::path directory = model_directory(path, kSourceDict);
   Vocabulary source = read_dictionary(directory / kSourceDict),
              target = read_dictionary(directory / kTargetDict);
-  const Safetensors weights = read_safetensors(directory / "model.safetensors");
-  const TransformerConfig config = transformer_config(
-      model_config(directory, weights.metadata), weights, (directory / "config.json").string());
+  ModelFiles files = read_model(directory);
+  const TransformerConfig config = transformer_config(files);
   check_size(directory / kSourceDict, source, config.src_vocab);
   check_size(directory / kTargetDict, target, config.tgt_vocab);
-  const ParameterOptions options{
-      .dtype = weights.at("tgt_embedding.weight").dtype(), .gradients = false, .device = device};
+  const ParameterOptions options{.dtype = files.weights.at("tgt_embedding.weight").dtype(),
+                                 .gradients = false,
+                                 .device = device};
   auto parts =
       std::make_unique<Parts>(directory, std::move(source), std::move(target), options, config);
-  parts->parameters.load(weights);
-  check_positions(weights, parts->network, (directory / "model.safetensors").string());
+  parts->parameters.load(files.weights);
+  const auto& tensors = files.weights.tensors;
+  if (const auto table = tensors.find(kPositionsName); table != tensors.end())
+    parts->network.use_positions(table->second);
+  files.say_assumed();
   parts->reader.emplace(segmentation);
   parts->join = segmentation.join || !segmentation.codes.empty();
   return Translator(std::move(parts));

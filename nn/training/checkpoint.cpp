@@ -151,7 +151,8 @@ Json read_state(const fs::path& directory) {
 
 void verify_file(const fs::path& directory, const std::string& name, const FileDigest& expected) {
   std::error_code error;
-  require(fs::is_regular_file(directory / name, error), name, " is missing");
+  require(fs::is_regular_file(directory / name, error), name, " is missing",
+          name == kOptimizerFile ? ", which going on with the training needs" : "");
   const FileDigest found = digest_of_file(directory / name);
   require(found.bytes >= expected.bytes, name, " is truncated: ", found.bytes, " of ",
           expected.bytes, " bytes");
@@ -258,13 +259,16 @@ void CheckpointFiles::text(const std::string& name, std::string_view content) {
 
 // ---- Checkpoint
 
-Checkpoint::Checkpoint(const fs::path& directory) : directory_(real_path(directory)) {
+Checkpoint::Checkpoint(const fs::path& directory, CheckpointUse use)
+    : directory_(real_path(directory)) {
   require(holds_state(directory_), "there is no checkpoint in ", directory.string(),
           ": it holds no ", kStateFile);
   std::string problem;
   try {
     Json state = read_state(directory_);
     files_ = digests_of(state.at("files"));
+    if (use == CheckpointUse::model && !fs::exists(directory_ / kOptimizerFile))
+      files_.erase(kOptimizerFile);
     step_ = state.at("step").get<int64_t>();
     for (const auto& [name, digest] : files_) verify_file(directory_, name, digest);
     state.erase("files");
@@ -312,7 +316,9 @@ fs::path resolve_checkpoint(const fs::path& path) {
        " nor checkpoints/ with one; name a run directory or one of its checkpoints");
 }
 
-Checkpoint open_checkpoint(const fs::path& path) { return Checkpoint(resolve_checkpoint(path)); }
+Checkpoint open_checkpoint(const fs::path& path, CheckpointUse use) {
+  return Checkpoint(resolve_checkpoint(path), use);
+}
 
 std::vector<fs::path> checkpoints_in(const fs::path& checkpoints) {
   std::vector<fs::path> out;

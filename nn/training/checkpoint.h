@@ -56,12 +56,22 @@ class CheckpointFiles {
   std::vector<std::pair<std::string, FileDigest>> written_;
 };
 
+/// A checkpoint's file that going on with the training needs, and nothing else does.
+inline constexpr const char* kOptimizerFile = "optimizer.safetensors";
+
+/// What a checkpoint is opened for.
+enum class CheckpointUse : uint8_t {
+  training,  ///< to go on from it: every file is needed
+  model      ///< its model alone: kOptimizerFile may be missing, as where a model is given away
+};
+
 /// A checkpoint whose every byte was verified when it was opened.
 class Checkpoint {
  public:
   /// Reads state.json and checks size and CRC32C of every file it names. An Error says which file
   /// is damaged and how.
-  explicit Checkpoint(const std::filesystem::path& directory);
+  explicit Checkpoint(const std::filesystem::path& directory,
+                      CheckpointUse use = CheckpointUse::training);
 
   /// The real directory: links are resolved once, so that a trainer that moves `best` meanwhile
   /// changes nothing here.
@@ -89,7 +99,8 @@ class Checkpoint {
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 
 /// resolve_checkpoint, then verified.
-Checkpoint open_checkpoint(const std::filesystem::path& path);
+Checkpoint open_checkpoint(const std::filesystem::path& path,
+                           CheckpointUse use = CheckpointUse::training);
 
 /// The checkpoints of RUN/checkpoints, intact or not, the one with the most steps first. Without a
 /// directory there are none.

@@ -266,7 +266,7 @@ void Trainer::save(bool is_best) {
           files.tensors("model.safetensors", weights, metadata_);
           std::vector<NamedView> others = moments;
           others.insert(others.end(), carried.begin(), carried.end());
-          files.tensors("optimizer.safetensors", others);
+          files.tensors(kOptimizerFile, others);
           callbacks_.add_files(files);
         },
         is_best || !task_.has_validation());
@@ -317,7 +317,7 @@ void Trainer::restore(const Checkpoint* checkpoint) {
   if (checkpoint != nullptr) {
     saved = {{"step", checkpoint->step()}, {"state", checkpoint->state()}};
     parameters_.load(checkpoint->tensors("model.safetensors"));
-    others = checkpoint->tensors("optimizer.safetensors");
+    others = checkpoint->tensors(kOptimizerFile);
   }
   if (communicator_.size() > 1)
     saved =

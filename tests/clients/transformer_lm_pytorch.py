@@ -4,7 +4,8 @@
   transformer_lm_pytorch.py BIN
 
 1. lm_train --export-parity: its 20 steps again, with autograd and torch.optim.Adam, weights by PyTorch's names, in float64.
-2. A checkpoint of nn.TransformerEncoder with random weights, in float32: lm_score opens it and scores the same.
+2. Checkpoints of nn.TransformerEncoder with random weights, in float32 and bfloat16, pre-norm and post-norm, under the names of PyTorch's
+   wrappers: lm_score opens them as docs/pytorch.md says and scores the same.
 3. A checkpoint that lm_train wrote, loaded with load_state_dict: the same scores in float64.
 
 Exit 0 fine, 1 wrong, 77 skipped: PyTorch is not installed.
@@ -31,13 +32,15 @@ ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": functools.partial(F.
 
 
 class LM(nn.Module):
-    def __init__(self, vocab, hidden, layers, heads, ffn, window, activation, positions="learned", components=0):
+    def __init__(self, vocab, hidden, layers, heads, ffn, window, activation, positions="learned", components=0, norm="pre",
+                 final_norm=None):
         super().__init__()
         self.embedding = nn.Embedding(vocab, hidden)
         if positions == "learned":
             self.positions = nn.Embedding(window, hidden)
-        layer = nn.TransformerEncoderLayer(hidden, heads, ffn, 0.0, ACTIVATIONS[activation], norm_first=True, batch_first=True)
-        self.transformer = nn.TransformerEncoder(layer, layers, nn.LayerNorm(hidden), enable_nested_tensor=False)
+        layer = nn.TransformerEncoderLayer(hidden, heads, ffn, 0.0, ACTIVATIONS[activation], norm_first=norm == "pre", batch_first=True)
+        final = norm == "pre" if final_norm is None else final_norm
+        self.transformer = nn.TransformerEncoder(layer, layers, nn.LayerNorm(hidden) if final else None, enable_nested_tensor=False)
         self.head = nn.Linear(hidden, vocab)
         if components:
             self.head.prior = nn.Linear(hidden, components, bias=False)
@@ -71,9 +74,10 @@ def read_safetensors(path):
 
 def write_safetensors(path, tensors):
     header, data = {}, b""
+    names = {torch.float32: "F32", torch.bfloat16: "BF16", torch.float16: "F16"}
     for name, x in tensors.items():
-        part = x.detach().contiguous().numpy().tobytes()
-        header[name] = {"dtype": "F32", "shape": list(x.shape), "data_offsets": [len(data), len(data) + len(part)]}
+        part = x.detach().contiguous().view(torch.uint8).numpy().tobytes()
+        header[name] = {"dtype": names[x.dtype], "shape": list(x.shape), "data_offsets": [len(data), len(data) + len(part)]}
         data += part
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
@@ -94,7 +98,7 @@ def close(name, found, expected, limit):
 def model_of(config, tensors, dtype):
     c = config
     model = LM(c["vocab"], c["hidden"], c["layers"], c["heads"], c["ffn"], c["window"], c["activation"], c["positions"],
-               c["components"] if c["head"] == "mos" else 0).to(dtype)
+               c["components"] if c["head"] == "mos" else 0, c["norm"]).to(dtype)
     if c["tie_embeddings"]:
         model.head.weight = model.embedding.weight
     missing, unknown = model.load_state_dict(tensors, strict=False)
@@ -155,19 +159,20 @@ def check_scores(label, directory, model, limit):
         close(f"{label}: {line}", [float(x) for x in numbers.split()], expected.double(), limit)
 
 
-def check_pytorch_checkpoint(activation):
+def check_pytorch_checkpoint(activation, norm, final_norm, prefix="", dtype=torch.float32):
     torch.manual_seed(3)
     words = ["the", "old", "king", "was", "here", ".", "a", "cat", "saw"]
-    model = LM(len(words) + 2, 32, 3, 4, 48, 20, activation).float().eval()
+    model = LM(len(words) + 2, 32, 3, 4, 48, 20, activation, norm=norm, final_norm=final_norm).float().eval()
     for p in model.parameters():
         nn.init.uniform_(p, -0.4, 0.4)
+        p.data = p.data.to(dtype).float()
     with tempfile.TemporaryDirectory() as directory:
-        write_safetensors(os.path.join(directory, "model.safetensors"), model.state_dict())
+        write_safetensors(os.path.join(directory, "model.safetensors"), {prefix + k: x.to(dtype) for k, x in model.state_dict().items()})
         with open(os.path.join(directory, "dict.txt"), "w") as file:
             file.writelines(f"{word} 1\n" for word in words)
         with open(os.path.join(directory, "config.json"), "w") as file:
-            json.dump({"heads": 4, "activation": activation}, file)
-        check_scores(f"PyTorch's checkpoint, {activation}", directory, model.double(), 1e-5)
+            json.dump({"heads": 4, "activation": activation, "norm": norm}, file)
+        check_scores(f"PyTorch's checkpoint, {activation}, {norm}, {final_norm}, {dtype}", directory, model.double(), 1e-5)
 
 
 def check_own_checkpoint():
@@ -182,9 +187,14 @@ def check_own_checkpoint():
 
 
 torch.set_num_threads(1)
-for replayed in ["", "--positions sinusoidal --activation gelu-tanh", "--tie-embeddings --activation relu --ffn 20", "--head mix:3*lin"]:
+for replayed in ["", "--positions sinusoidal --activation gelu-tanh", "--tie-embeddings --activation relu --ffn 20", "--head mix:3*lin",
+                 "--norm post --activation relu"]:
     check_replay(*replayed.split())
 for name in ["gelu", "gelu-tanh", "relu"]:
-    check_pytorch_checkpoint(name)
+    check_pytorch_checkpoint(name, "pre", True)
+for final in [False, True]:
+    check_pytorch_checkpoint("relu", "post", final, "module.", torch.bfloat16)
+    check_pytorch_checkpoint("gelu", "post", final, "_orig_mod.", torch.float16)
+check_pytorch_checkpoint("gelu", "pre", False)
 check_own_checkpoint()
 print("the Transformer language model agrees with PyTorch")

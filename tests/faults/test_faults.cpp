@@ -533,8 +533,10 @@ TEST_CASE_TEMPLATE(
       views.push_back({name, tensor.view()});
     }
     write_safetensors(init + "/model.safetensors", views);
-    for (const std::string& dict : tiny.dictionaries)
-      fs::copy_file(tiny.dir / ("first/checkpoints/best/" + dict), init + "/" + dict);
+    std::vector<std::string> others = tiny.dictionaries;
+    others.emplace_back("config.json");
+    for (const std::string& file : others)
+      fs::copy_file(tiny.dir / ("first/checkpoints/best/" + file), init + "/" + file);
     wild.insert(wild.end(), {"--init", init});
     says = "] the ";
     bad_step = 1;

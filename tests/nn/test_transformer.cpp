@@ -92,7 +92,9 @@ using Rows = std::vector<Doubles>;
 
 class Plain {
  public:
-  Plain(const ParameterSet& set, const TransformerConfig& c) : set_(set), c_(c) {}
+  // `table`: positions in place of the sinusoids.
+  Plain(const ParameterSet& set, const TransformerConfig& c, Doubles table = {})
+      : set_(set), c_(c), table_(std::move(table)) {}
 
   Rows encode(const Ints& ids) const {
     Rows x = embed(ids, c_.shared_vocab ? "tgt_embedding" : "src_embedding");
@@ -102,7 +104,7 @@ class Plain {
                  [&](const Rows& in) { return attend(in, in, layer + ".self_attn", false); });
       x = branch(x, layer + ".norm2", [&](const Rows& in) { return feed(in, layer); });
     }
-    return c_.norm == NormOrder::pre ? norm(x, "transformer.encoder.norm") : x;
+    return final_norms() ? norm(x, "transformer.encoder.norm") : x;
   }
 
   Rows decode(const Rows& memory, const Ints& ids) const {
@@ -116,7 +118,7 @@ class Plain {
       });
       x = branch(x, layer + ".norm3", [&](const Rows& in) { return feed(in, layer); });
     }
-    return c_.norm == NormOrder::pre ? norm(x, "transformer.decoder.norm") : x;
+    return final_norms() ? norm(x, "transformer.decoder.norm") : x;
   }
 
   // Sum over positions of the smoothed cross-entropy, with the head tied to the decoder's
@@ -147,6 +149,8 @@ class Plain {
     return {};
   }
 
+  bool final_norms() const { return c_.final_norms.value_or(c_.norm == NormOrder::pre); }
+
   Rows embed(const Ints& ids, const std::string& table) const {
     const Doubles w = value(table + ".weight");
     const auto d = static_cast<size_t>(c_.dim);
@@ -157,8 +161,11 @@ class Plain {
         const double angle =
             static_cast<double>(t) *
             std::pow(1e4, -2.0 * static_cast<double>(i % (d / 2)) / static_cast<double>(d));
-        row[i] = std::sqrt(static_cast<double>(d)) * w[static_cast<size_t>(ids[t]) * d + i] +
-                 (i < d / 2 ? std::sin(angle) : std::cos(angle));
+        row[i] = c_.embed_scale.value_or(std::sqrt(static_cast<double>(d))) *
+                 w[static_cast<size_t>(ids[t]) * d + i];
+        row[i] += !table_.empty() ? table_[t * d + i]
+                  : i < d / 2     ? std::sin(angle)
+                                  : std::cos(angle);
       }
       x.push_back(row);
     }
@@ -235,6 +242,7 @@ class Plain {
 
   const ParameterSet& set_;
   TransformerConfig c_;
+  Doubles table_;
 };
 
 constexpr int32_t kPad = 1;
@@ -468,6 +476,29 @@ TEST_CASE(
       CHECK(worst < 1e-7 * (1 + top));
     }
   }
+}
+
+TEST_CASE(
+    "transformer: another engine's positions, embed_scale and final norms as in plain loops") {
+  TransformerConfig config = small_config(NormOrder::post);
+  config.final_norms = true;
+  config.embed_scale = 1.25;
+  config.max_length = 9;
+  SmallModel small(config);
+  const Doubles table = random_values({{{9, 12}, -1, 1}}, 77)[0];
+  CHECK(has(error_of([&] {
+              small.model.use_positions(Tensor::from(table, {12, 9}));
+            }),
+            "positions have the shape (12, 9), the model needs (9, 12)"));
+  small.model.use_positions(Tensor::from(table, {9, 12}));
+  Arena pool("transformer");
+  Tape tape(pool);
+  const Plain plain(small.set, config, table);
+  double total = 0;
+  for (size_t i = 0; i < kSources.size(); ++i)
+    total += plain.loss(plain.decode(plain.encode(kSources[i]), kInputs[i]), kTargets[i]);
+  CHECK(small.model.loss(tape, small_batch(), 1.0 / 11).loss.value().item() ==
+        doctest::Approx(total / 11).epsilon(1e-12));
 }
 
 TEST_CASE("transformer: wider padding changes no loss") {

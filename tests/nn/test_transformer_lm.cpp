@@ -76,12 +76,16 @@ class Plain {
  public:
   Plain(ParameterSet& set, const Config& c) : set_(set), c_(c) {}
 
-  Rows run(const Ints& ids) const { return norm(layers(ids, c_.layers), "transformer.norm"); }
+  Rows run(const Ints& ids) const {
+    const Rows x = layers(ids, c_.layers);
+    return c_.final_norm.value_or(!post()) ? norm(x, "transformer.norm") : x;
+  }
   // The last layer's weights, mean over heads.
   Doubles last_attention(const Ints& ids) const {
     const std::string layer = concat("transformer.layers.", c_.layers - 1);
     Doubles mean(ids.size() * ids.size());
-    attend(norm(layers(ids, c_.layers - 1), layer + ".norm1"), layer + ".self_attn", &mean);
+    const Rows x = layers(ids, c_.layers - 1);
+    attend(post() ? x : norm(x, layer + ".norm1"), layer + ".self_attn", &mean);
     return mean;
   }
 
@@ -97,17 +101,21 @@ class Plain {
     }
     for (int64_t l = 0; l < count; ++l) {
       const std::string layer = concat("transformer.layers.", l);
-      add(x, attend(norm(x, layer + ".norm1"), layer + ".self_attn"));
-      Rows inner =
-          linear(norm(x, layer + ".norm2"), layer + ".linear1.weight", layer + ".linear1.bias");
+      add(x, attend(post() ? x : norm(x, layer + ".norm1"), layer + ".self_attn"));
+      if (post()) x = norm(x, layer + ".norm1");
+      Rows inner = linear(post() ? x : norm(x, layer + ".norm2"), layer + ".linear1.weight",
+                          layer + ".linear1.bias");
       for (Doubles& row : inner)
         for (double& v : row) v = activated(v);
       add(x, linear(inner, layer + ".linear2.weight", layer + ".linear2.bias"));
+      if (post()) x = norm(x, layer + ".norm2");
     }
     return x;
   }
   size_t width() const { return static_cast<size_t>(c_.hidden); }
+  bool post() const { return c_.norm == NormOrder::post; }
   double factor() const {
+    if (c_.embed_scale) return *c_.embed_scale;
     return c_.positions == Positions::sinusoidal ? std::sqrt(static_cast<double>(c_.hidden)) : 1;
   }
   Doubles at(const std::string& name) const { return set_.at(name).value().to_vector(); }
@@ -233,10 +241,13 @@ std::string refused(const Strings& more) {
 
 TEST_CASE("transformer LM: the network is what plain loops over its parameters compute") {
   for (const Activation activation : {Activation::gelu, Activation::gelu_tanh, Activation::relu})
-    for (const Positions positions : {Positions::learned, Positions::sinusoidal}) {
+    for (int kind = 0; kind < 5; ++kind) {
       Config c = tiny();
       c.activation = activation;
-      c.positions = positions;
+      c.positions = kind % 2 == 0 ? Positions::learned : Positions::sinusoidal;
+      if (kind >= 2) c.norm = NormOrder::post;
+      if (kind >= 3) c.final_norm = true;
+      if (kind == 4) c.embed_scale = 1.7;
       Model model(c);
       const Plain plain(model.parameters, c);
       const int64_t steps = 7, batch = 3;
@@ -261,6 +272,7 @@ TEST_CASE("transformer LM: gradients of all parameters against finite difference
       c.layers = 1;
       c.tie_embeddings = tied;
       c.positions = positions;
+      c.norm = tied ? NormOrder::post : NormOrder::pre;
       c.temporal_activation_reg = 0.3;
       c.activation_reg = 0.2;
       Model model(c);
@@ -306,6 +318,7 @@ TEST_CASE("transformer LM: read word by word, it gives what the whole window giv
     Config c = tiny();
     c.window = 2 * kHalf;
     c.positions = positions;
+    c.norm = positions == Positions::learned ? NormOrder::post : NormOrder::pre;
     Model model(c);
     const int64_t steps = 21, batch = 3, width = c.hidden;
     const Ints ids = some_ids(steps * batch, c.vocab);
@@ -332,13 +345,16 @@ TEST_CASE("transformer LM: read word by word, it gives what the whole window giv
 }
 
 TEST_CASE("transformer LM: attention is that of the plain loops, and training logs it") {
-  Config c = tiny();
-  Model model(c);
-  const Plain plain(model.parameters, c);
-  const Ints ids = some_ids(6, c.vocab);
-  Arena arena("test");
-  Tape tape(arena);
-  check_close(model.network.attention(tape, ids), plain.last_attention(ids), 1e-12);
+  for (const NormOrder norm : {NormOrder::pre, NormOrder::post}) {
+    Config c = tiny();
+    c.norm = norm;
+    Model model(c);
+    const Plain plain(model.parameters, c);
+    const Ints ids = some_ids(6, c.vocab);
+    Arena arena("test");
+    Tape tape(arena);
+    check_close(model.network.attention(tape, ids), plain.last_attention(ids), 1e-12);
+  }
   const TemporaryDirectory dir;
   train(dir / "run", {"--after", "10u"});
   int sentences = 0;
@@ -563,6 +579,29 @@ TEST_CASE("transformer LM: dropout and attention's dropout act in training, and 
         score(dir / "some", {"--tokens"}, "the cat\n"));
 }
 
+TEST_CASE(
+    "transformer LM: --norm post is trained, kept, opened and a start for --norm post alone") {
+  const TemporaryDirectory dir;
+  train(dir / "whole", {"--after", "12u", "--norm", "post", "--threads", "1"});
+  train(dir / "parts", {"--after", "5u", "--norm", "post"});
+  train(dir / "parts", {"--after", "12u", "--norm", "post"});
+  CHECK(weights_of(dir / "whole") == weights_of(dir / "parts"));
+  const std::filesystem::path best = dir / "whole/checkpoints/best";
+  const Safetensors model = read_safetensors(best / "model.safetensors");
+  CHECK(model.metadata.at("norm") == "post");
+  CHECK(!model.tensors.contains("transformer.norm.weight"));
+  // The metadata alone say it, too.
+  std::filesystem::create_directory(dir / "bare");
+  for (const char* file : {"model.safetensors", "dict.txt"})
+    std::filesystem::copy_file(best / file, std::filesystem::path(dir / "bare") / file);
+  CHECK(score(dir / "bare", {}, "the cat\n") == score(dir / "whole", {}, "the cat\n"));
+  train(dir / "on", {"--after", "2u", "--norm", "post", "--init", dir / "whole"});
+  const Outcome other =
+      run_program("lm_train", flags(dir / "other", {"--after", "2u", "--init", dir / "whole"}));
+  CHECK(other.code == 1);
+  CHECK(has(other.err, "they are of a network with norm post, this one has pre"));
+}
+
 TEST_CASE("transformer LM: sentences of their own, longer ones than the window too") {
   const TemporaryDirectory dir;
   train(dir / "run", {"--after", "20u", "--sentences", "--bptt", "6", "--ar", "1", "--tar", "1",
@@ -576,6 +615,7 @@ TEST_CASE("transformer LM: options of the other network are refused; defaults ar
   CHECK(has(refused({"--dropout-hidden", "0.1"}), "--dropout-hidden is for --arch lstm"));
   CHECK(has(refused({"--heads", "3"}), "--hidden 16 does not divide into --heads 3"));
   CHECK(has(refused({"--arch", "lstm"}), "--heads is for --arch transformer"));
+  CHECK(has(refused({"--norm", "behind"}), "--norm behind: not one of post, pre"));
   const auto dumped = [](const Strings& arguments) {
     const Outcome r = run_program("lm_train", arguments);
     REQUIRE(r.code == 0);

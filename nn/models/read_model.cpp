@@ -1,0 +1,173 @@
+#include "nn/models/read_model.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/notice.h"
+#include "core/ops.h"
+#include "nn/models/model_directory.h"
+
+namespace nine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Which tensors each part of a sharded model holds.
+std::map<std::string, std::set<std::string>> parts_of(const fs::path& index) {
+  const Json json = read_json_object(index);
+  const auto map = json.find("weight_map");
+  require(map != json.end() && map->is_object() && !map->empty(), index.string(),
+          " lacks the object 'weight_map', which says where each tensor is");
+  std::map<std::string, std::set<std::string>> parts;
+  for (const auto& [name, value] : map->items()) {
+    const std::string file = value.is_string() ? value.get<std::string>() : std::string();
+    require(fs::path(file).filename().string() == file && file.ends_with(".safetensors"),
+            index.string(), ": the file of the tensor '", name,
+            "' is not the name of a .safetensors file beside it");
+    parts[file].insert(name);
+  }
+  return parts;
+}
+
+Safetensors read_weights(const fs::path& directory) {
+  if (fs::exists(directory / kWeightsFile)) return read_safetensors(directory / kWeightsFile);
+  const fs::path index = directory / kWeightsIndex;
+  Safetensors all;
+  for (const auto& [file, names] : parts_of(index)) {
+    Safetensors part = read_safetensors(directory / file);
+    for (const std::string& name : names)
+      require(part.tensors.contains(name), (directory / file).string(), " lacks the tensor '", name,
+              "', which ", index.string(), " has there");
+    for (const auto& [name, tensor] : part.tensors)
+      require(names.contains(name), (directory / file).string(), " holds a tensor '", name,
+              "', which ", index.string(), " does not have there");
+    all.tensors.merge(part.tensors);
+    all.metadata.merge(part.metadata);
+  }
+  return all;
+}
+
+// DistributedDataParallel, torch.compile and FullyShardedDataParallel put a module into another
+// one, whose name stands before it or, of a part, in the middle.
+std::string unwrapped(const std::string& name) {
+  std::string out;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('.', begin), name.size());
+    const std::string_view part = std::string_view(name).substr(begin, end - begin);
+    if (part != "module" && part != "_orig_mod" && part != "_fsdp_wrapped_module")
+      out += concat(out.empty() ? "" : ".", part);
+    begin = end + 1;
+  }
+  return out;
+}
+
+Tensor widened(const Tensor& tensor) {
+  if (tensor.dtype() != DType::bfloat16) return tensor;
+  Tensor wide(tensor.shape(), DType::float32);
+  ops::copy(tensor, wide);
+  return wide;
+}
+
+std::string quoted_list(const std::vector<std::string>& keys) {
+  std::string all;
+  for (size_t i = 0; i < keys.size(); ++i)
+    all += concat(i == 0 ? "" : i + 1 < keys.size() ? ", " : " and ", '"', keys[i], '"');
+  return all;
+}
+
+}  // namespace
+
+std::vector<fs::path> weight_files(const fs::path& directory) {
+  if (fs::exists(directory / kWeightsFile) || !fs::exists(directory / kWeightsIndex))
+    return {directory / kWeightsFile};
+  std::vector<fs::path> files{directory / kWeightsIndex};
+  for (const auto& [file, names] : parts_of(files[0])) files.push_back(directory / file);
+  return files;
+}
+
+ModelFiles read_model(const fs::path& directory) {
+  ModelFiles files{.directory = directory};
+  Safetensors stored = read_weights(directory);
+  for (const auto& [name, tensor] : stored.tensors)
+    require(files.weights.tensors.emplace(unwrapped(name), widened(tensor)).second,
+            directory.string(), ": two tensors are called '", unwrapped(name),
+            "' without the prefixes of PyTorch's wrappers; one of them is '", name, "'");
+  files.weights.metadata = std::move(stored.metadata);
+  files.config = model_config(directory, files.weights.metadata);
+  const auto& metadata = files.weights.metadata;
+  files.foreign = !metadata.contains("nine_version") && !metadata.contains("arch") &&
+                  !files.says("resolved") && !fs::exists(directory / "state.json");
+  return files;
+}
+
+int64_t ModelFiles::count(const char* key) const {
+  require_keys({key});
+  const Json& value = config[key];
+  const std::string text = value.is_string()           ? value.get<std::string>()
+                           : value.is_number_integer() ? value.dump()
+                                                       : std::string();
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  require(error == std::errc{} && end == text.data() + text.size() && number > 0, config_file(),
+          ": the key '", key, "' is no whole number from 1 on");
+  return number;
+}
+
+double ModelFiles::number(const char* key, double usual) {
+  if (!says(key)) {
+    if (foreign) assumed[key] = usual;
+    return usual;
+  }
+  const Json& value = config[key];
+  if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
+  const std::string text = value.is_string() ? value.get<std::string>() : std::string();
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  require(error == std::errc{} && end == text.data() + text.size() && std::isfinite(number),
+          config_file(), ": the key '", key, "' is no number");
+  return number;
+}
+
+void ModelFiles::only(const char* key, double wanted) {
+  const double said = number(key, wanted);
+  require(said == wanted, config_file(), ": the key '", key, "' is ", said, ", but Nine has ",
+          wanted, " alone");
+}
+
+std::string ModelFiles::text_or(const char* key, const std::string& usual) {
+  if (!says(key)) {
+    if (foreign) assumed[key] = usual;
+    return usual;
+  }
+  require(config[key].is_string(), config_file(), ": the key '", key, "' is no text");
+  return config[key].get<std::string>();
+}
+
+void ModelFiles::require_keys(std::initializer_list<const char*> keys,
+                              std::string_view more) const {
+  std::vector<std::string> missing;
+  for (const char* key : keys)
+    if (!says(key)) missing.emplace_back(key);
+  if (missing.empty()) return;
+  const bool there = fs::exists(directory / "config.json");
+  fail(there ? config_file() + " lacks "
+             : directory.string() + " has no config.json, and nothing else says ",
+       quoted_list(missing),
+       ", which tensors do not show; of PyTorch's defaults it has {\"heads\": N, ",
+       "\"norm\": \"post\", \"activation\": \"relu\"", more.empty() ? "" : ", ", more,
+       "}, and norm_first=True is \"norm\": \"pre\" (docs/pytorch.md)");
+}
+
+void ModelFiles::say_assumed() const {
+  if (!assumed.empty())
+    notice(concat(directory.string(),
+                  " was not written by Nine, and nothing in it says what is assumed: ",
+                  json_text(assumed), "; its config.json can say it (docs/pytorch.md)"));
+}
+
+}  // namespace nine

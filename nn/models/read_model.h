@@ -1,0 +1,76 @@
+// The files of a trained model as they are read: Nine's own, or another program's, for which
+// docs/pytorch.md says what must be said of them and what is assumed.
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/enum_names.h"
+#include "core/json.h"
+#include "core/safetensors.h"
+
+namespace nine {
+
+/// The files that hold a directory's tensors: model.safetensors, or model.safetensors.index.json
+/// and the files that it names. Error: that index is damaged, or names a file outside.
+std::vector<std::filesystem::path> weight_files(const std::filesystem::path& directory);
+
+/// What a directory holds of its model.
+struct ModelFiles {
+  std::filesystem::path directory;
+  /// Without the parts `module`, `_orig_mod` and `_fsdp_wrapped_module` of names, which PyTorch's
+  /// wrappers add; bfloat16 is widened to float32.
+  Safetensors weights;
+  Json config;           ///< model_config(): config.json, and the metadata where that has no key
+  bool foreign = false;  ///< nothing shows that Nine wrote it
+  Json assumed = Json::object();  ///< of a foreign model: keys that were needed and nowhere said
+
+  /// The name of config.json for messages.
+  std::string config_file() const { return (directory / "config.json").string(); }
+  bool says(const char* key) const { return config.contains(key); }
+  /// The whole number from 1 on under a key, also as a text (metadata has texts). Error: it is
+  /// none, or nobody says it.
+  int64_t count(const char* key) const;
+  /// The number under a key, also as a text; `usual` where nobody says it, which is assumed then.
+  double number(const char* key, double usual);
+  /// Of a key for which Nine has one number alone. Error: config.json says another.
+  void only(const char* key, double number);
+  /// The value that a key names; `usual` where nobody says it, which is assumed then.
+  template <NamedEnum E>
+  E choice(const char* key, E usual) {
+    const std::string text = text_or(key, to_text(usual));
+    try {
+      return enum_from_text<E>(text);
+    } catch (const UsageError& e) {
+      fail(config_file(), ": the key '", key, "': ", e.what());
+    }
+  }
+  /// The same for which Nine has one value alone. Error: config.json says another.
+  template <NamedEnum E>
+  void only(const char* key, E value) {
+    require(choice(key, value) == value, config_file(), ": the key '", key, "' is '",
+            to_text(choice(key, value)), "', but such a model has ", to_text(value), " alone here");
+  }
+  /// The head, lin, where nobody says it.
+  void assume_head() {
+    if (foreign && !says("head")) assumed["head"] = "lin";
+  }
+  /// Error, which lists all of `keys` that nobody says and what to write: a model of PyTorch's
+  /// defaults, with `more`, further keys as JSON has them.
+  void require_keys(std::initializer_list<const char*> keys, std::string_view more = {}) const;
+  /// Gives a notice() of what was assumed, if anything was.
+  void say_assumed() const;
+
+ private:
+  std::string text_or(const char* key, const std::string& usual);
+};
+
+/// Reads a directory that model_directory() found. Errors: read_safetensors', weight_files' and
+/// model_config's; parts of a model that do not fit their index; two tensors of one name.
+ModelFiles read_model(const std::filesystem::path& directory);
+
+}  // namespace nine

@@ -1,0 +1,458 @@
+// Models that other programs wrote (docs/pytorch.md): what must be said of them, what is assumed,
+// and how their files may lie. Beside PyTorch: tests/clients/transformer_lm_pytorch.py and
+// translation_pytorch.py.
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "checks/op_cases.h"
+#include "core/notice.h"
+#include "core/safetensors.h"
+#include "nn/models/beam_search.h"
+#include "nn/models/initial_weights.h"
+#include "nn/models/language_model.h"
+#include "nn/models/model_directory.h"
+#include "nn/models/transformer_language_model.h"
+#include "nn/models/translator.h"
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
+
+namespace {
+
+using namespace nine;
+using namespace nine::tests;
+using Doubles = std::vector<double>;
+using Strings = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+// Notices that are given while it lives.
+struct Notices {
+  Notices() {
+    set_notices([this](const std::string& text) { all.push_back(text); });
+  }
+  ~Notices() {
+    set_notices([](const std::string&) {});
+  }
+  Strings all;
+};
+
+// Values far from the start, so that every part counts.
+void scatter(ParameterSet& set) {
+  for (const NamedView& p : set.named(set.values())) {
+    const Doubles values = checks::random_values({{p.view.shape, -0.6, 0.6}}, stream_id(p.name))[0];
+    for (size_t i = 0; i < values.size(); ++i)
+      p.view.as<float>()[i] = static_cast<float>(values[i]);
+  }
+}
+
+// The tensors of a set under names with `prefix`, which write_safetensors can write.
+std::vector<NamedView> tensors_of(const ParameterSet& set, const std::string& prefix = {}) {
+  return set.named(set.values(), prefix);
+}
+
+// The upper bits of a float32 as a float16: it is cut, and what is below its range is 0.
+uint16_t half_of(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  const int exponent = static_cast<int>((bits >> 23) & 0xff) - 127 + 15;
+  const uint32_t sign = (bits >> 16) & 0x8000u;
+  if (exponent <= 0) return static_cast<uint16_t>(sign);
+  return static_cast<uint16_t>(sign | static_cast<uint32_t>(exponent) << 10 |
+                               ((bits >> 13) & 0x3ffu));
+}
+
+// A file of float16 or bfloat16, which the library reads and does not write.
+void write_16_bits(const std::string& file, const std::vector<NamedView>& tensors, bool brain) {
+  Json header = Json::object();
+  std::string data;
+  for (const NamedView& t : tensors) {
+    const size_t begin = data.size();
+    const auto* values = t.view.as<float>();
+    for (int64_t i = 0; i < t.view.elements(); ++i) {
+      const uint16_t bits = brain ? bfloat16(values[i]).bits : half_of(values[i]);
+      data.append({static_cast<char>(bits & 0xff), static_cast<char>(bits >> 8)});
+    }
+    Json shape = Json::array();
+    for (int d = 0; d < t.view.shape.rank(); ++d) shape.push_back(t.view.shape[d]);
+    header[t.name] = {{"dtype", brain ? "BF16" : "F16"},
+                      {"shape", shape},
+                      {"data_offsets", {begin, data.size()}}};
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const uint64_t size = text.size();
+  std::ofstream out(file, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&size), 8);
+  out << text << data;
+}
+
+constexpr const char* kWords = "the 5\ncat 4\nsaw 3\na 2\ndog 1\n";  // and </s>, <unk>
+const Strings kLines{"the cat saw a dog", "", "dog the"};
+
+// A language model of PyTorch's defaults, in memory and, as write() has it, in a directory.
+struct Foreign {
+  static TransformerLanguageModelConfig config() {
+    return {.vocab = 7,
+            .layers = 2,
+            .hidden = 8,
+            .ffn = 12,
+            .heads = 2,
+            .window = 9,
+            .activation = Activation::relu,
+            .norm = NormOrder::post,
+            .dropout = 0,
+            .head = {.bias = true},
+            .final_norm = true};
+  }
+  explicit Foreign(const TransformerLanguageModelConfig& c = config()) : network(set, c) {
+    scatter(set);
+    dir.write("dict.txt", kWords);
+  }
+  // log p of each word of kLines and </s>.
+  std::vector<Doubles> expected() const {
+    std::vector<Doubles> all;
+    for (const auto& words :
+         {std::vector<int32_t>{2, 3, 4, 5, 6}, std::vector<int32_t>{}, {6, 2}}) {
+      std::vector<int32_t> read{0}, next = words;
+      read.insert(read.end(), words.begin(), words.end());
+      next.push_back(0);
+      Arena arena("test");
+      Tape tape(arena);
+      const NoGrad guard(tape);
+      std::vector<LstmState> state;
+      const Doubles log_p = network
+                                .log_probabilities(network.encode(
+                                    tape, Tensor::from(read, {std::ssize(read), 1}), state))
+                                .to_vector();
+      Doubles& line = all.emplace_back();
+      for (size_t t = 0; t < next.size(); ++t)
+        line.push_back(log_p[t * 7 + static_cast<size_t>(next[t])]);
+    }
+    return all;
+  }
+  void say(const std::string& config) const { dir.write("config.json", config); }
+
+  TemporaryDirectory dir;
+  std::string path = dir.path().string(), weights = dir / "model.safetensors";
+  ParameterSet set;
+  TransformerLanguageModel network;
+};
+
+void check_close(const std::vector<Doubles>& found, const std::vector<Doubles>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    REQUIRE(found[i].size() == expected[i].size());
+    for (size_t t = 0; t < found[i].size(); ++t)
+      CHECK(found[i][t] == doctest::Approx(expected[i][t]).epsilon(1e-6));
+  }
+}
+
+constexpr const char* kSaid = R"({"heads": 2, "norm": "post", "activation": "relu"})";
+
+// A translation model with its table of positions.
+struct ForeignTranslation {
+  static TransformerConfig config() {
+    return {.src_vocab = 7,
+            .tgt_vocab = 6,
+            .encoder_layers = 1,
+            .decoder_layers = 2,
+            .dim = 8,
+            .ffn = 10,
+            .heads = 2,
+            .dropout = 0,
+            .tie_embeddings = false,
+            .max_length = 9,
+            .final_norms = true};
+  }
+  explicit ForeignTranslation(const TransformerConfig& c = config()) : network(set, c) {
+    scatter(set);
+    dir.write("src.dict.txt", "der 3\nhund 2\n. 1\n");
+    dir.write("tgt.dict.txt", "dog 2\nthe 1\n");
+    dir.write("config.json", R"({"heads": 2, "norm": "post"})");
+  }
+  std::vector<NamedView> tensors(const char* positions) const {
+    std::vector<NamedView> all = tensors_of(set);
+    if (positions != nullptr) all.push_back({positions, network.positions()});
+    return all;
+  }
+  std::vector<Doubles> expected() const {
+    const std::vector<BeamSearch::Ids> sources{{4, 5, 6}, {6}}, targets{{5, 4}, {}};
+    return BeamSearch(network).score(sources, targets);
+  }
+  std::vector<Doubles> scores() const {
+    return Translator::load(path).score({"der hund .", "."}, {"the dog", ""});
+  }
+
+  TemporaryDirectory dir;
+  std::string path = dir.path().string(), weights = dir / "model.safetensors";
+  ParameterSet set;
+  Transformer network;
+};
+
+}  // namespace
+
+TEST_CASE("foreign: what tensors of a language model do not show must be said") {
+  const Notices notices;
+  const Foreign f;
+  write_safetensors(f.weights, tensors_of(f.set));
+  const auto says = [&] { return error_of([&] { LanguageModel::load(f.path); }); };
+  CHECK(has(says(), f.path + " has no config.json, and nothing else says \"heads\", \"norm\" and "
+                             "\"activation\", which tensors do not show"));
+  CHECK(has(says(), R"({"heads": N, "norm": "post", "activation": "relu"})"));
+  f.say(R"({"heads": 2})");
+  CHECK(has(says(), "config.json lacks \"norm\" and \"activation\""));
+  f.say(R"({"heads": 2, "norm": "behind", "activation": "relu"})");
+  CHECK(has(says(), "config.json: the key 'norm': norm order 'behind' is not one of post, pre"));
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "layer_norm_eps": 1e-6})");
+  CHECK(has(says(), "config.json: the key 'layer_norm_eps' is 1e-06, but Nine has 1e-05 alone"));
+  for (const char* heads : {"0", "-2", "2.5", "\"two\"", "null", "99999999999999999999"}) {
+    f.say(concat(R"({"norm": "post", "activation": "relu", "heads": )", heads, "}"));
+    CHECK(has(says(), "config.json: the key 'heads' is no whole number from 1 on"));
+  }
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "head": "lean"})");
+  CHECK(has(says(), "config.json: no kernel is called 'lean'"));
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "embed_scale": "much"})");
+  CHECK(has(says(), "config.json: the key 'embed_scale' is no number"));
+  CHECK(notices.all.empty());
+  f.say(kSaid);
+  check_close(LanguageModel::load(f.path).score(kLines), f.expected());
+  // Each assumption is said, once, as config.json would have it.
+  LanguageModel::load(f.path);
+  REQUIRE(notices.all.size() == 1);
+  CHECK(has(notices.all[0], f.path));
+  CHECK(has(notices.all[0], R"({"head":"lin","embed_scale":1.0,"layer_norm_eps":1e-05})"));
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "head": "lin", "embed_scale": 1,
+            "layer_norm_eps": 1e-5})");
+  LanguageModel::load(f.path);
+  CHECK(notices.all.size() == 1);
+}
+
+TEST_CASE("foreign: embed_scale is honoured, sinusoidal positions and their window are said") {
+  const Notices notices;
+  TransformerLanguageModelConfig c = Foreign::config();
+  SUBCASE("embed_scale") {
+    c.embed_scale = 2.5;
+    const Foreign f(c);
+    write_safetensors(f.weights, tensors_of(f.set));
+    f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "embed_scale": 2.5})");
+    check_close(LanguageModel::load(f.path).score(kLines), f.expected());
+  }
+  SUBCASE("positions") {
+    c.positions = Positions::sinusoidal;
+    const Foreign f(c);
+    write_safetensors(f.weights, tensors_of(f.set));
+    f.say(kSaid);
+    CHECK(has(error_of([&] { LanguageModel::load(f.path); }),
+              "config.json lacks \"positions\" and \"bptt\""));
+    f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "positions": "sinusoidal",
+              "bptt": 9})");
+    check_close(LanguageModel::load(f.path).score(kLines), f.expected());
+    CHECK(has(notices.all.back(), "\"embed_scale\":2.8284271247461903"));
+  }
+}
+
+TEST_CASE("foreign: prefixes of PyTorch's wrappers, bfloat16, float16 and shards") {
+  const Notices notices;
+  const Foreign f;
+  f.say(kSaid);
+  const auto scores = [&] { return LanguageModel::load(f.path).score(kLines); };
+  SUBCASE("prefixes") {
+    for (const char* prefix : {"module.", "_orig_mod.", "module._orig_mod."}) {
+      write_safetensors(f.weights, tensors_of(f.set, prefix));
+      check_close(scores(), f.expected());
+    }
+    std::vector<NamedView> twice = tensors_of(f.set);
+    twice.push_back({"module.head.bias", twice.back().view});
+    write_safetensors(f.weights, twice);
+    CHECK(has(error_of(scores), "two tensors are called 'head.bias'"));
+  }
+  SUBCASE("sixteen bits") {
+    for (const bool brain : {true, false}) {
+      write_16_bits(f.weights, tensors_of(f.set), brain);
+      const auto found = scores();
+      // The same as those of the rounded weights in float32.
+      const Foreign rounded;
+      for (const NamedView& p : tensors_of(rounded.set))
+        for (int64_t i = 0; i < p.view.elements(); ++i) {
+          float& x = p.view.as<float>()[i];
+          const uint16_t bits = half_of(x);
+          if (brain) {
+            x = static_cast<float>(bfloat16(x));
+          } else if ((bits & 0x7c00) == 0) {
+            x = 0;
+          } else {
+            x = std::bit_cast<float>(std::bit_cast<uint32_t>(x) & 0xffffe000u);
+          }
+        }
+      check_close(found, rounded.expected());
+    }
+  }
+  SUBCASE("shards") {
+    const std::vector<NamedView> all = tensors_of(f.set);
+    const std::vector<NamedView> parts[] = {{all.begin(), all.begin() + 9},
+                                            {all.begin() + 9, all.end()}};
+    Json map = Json::object();
+    for (const int part : {0, 1}) {
+      const std::string name = concat("model-0000", part + 1, "-of-00002.safetensors");
+      write_safetensors(f.dir / name, parts[part]);
+      for (const NamedView& t : parts[part]) map[t.name] = name;
+    }
+    const auto index = [&](const Json& weight_map) {
+      f.dir.write("model.safetensors.index.json",
+                  Json{{"metadata", {{"total_size", 1}}}, {"weight_map", weight_map}}.dump());
+    };
+    index(map);
+    check_close(scores(), f.expected());
+    Json other = map;
+    other.erase("head.bias");
+    index(other);
+    CHECK(has(error_of(scores), "holds a tensor 'head.bias', which "));
+    other = map;
+    other["head.more"] = "model-00001-of-00002.safetensors";
+    index(other);
+    CHECK(has(error_of(scores), "lacks the tensor 'head.more', which "));
+    for (const char* file : {"../model.safetensors", "model.bin", ""}) {
+      other = map;
+      other["head.bias"] = file;
+      index(other);
+      CHECK(has(error_of(scores), "is not the name of a .safetensors file beside it"));
+    }
+    index(Json::array());
+    CHECK(has(error_of(scores), "lacks the object 'weight_map'"));
+    index(map);
+    fs::remove(f.dir / "model-00002-of-00002.safetensors");
+    CHECK(has(error_of(scores), "model-00002-of-00002.safetensors"));
+  }
+}
+
+TEST_CASE("foreign: PyTorch's pickles get the lines that convert them") {
+  const TemporaryDirectory dir;
+  const auto says = [&](const std::string& path) {
+    return error_of([&] { model_directory(path, kDictionaryFile); });
+  };
+  CHECK(has(says(dir.path().string()),
+            "checkpoints/ with one; name a run directory or one of its checkpoints, or a directory "
+            "with model.safetensors"));
+  dir.write("optimizer.pt", "");
+  dir.write("pytorch_model-00002-of-00002.bin", "");
+  dir.write("pytorch_model-00001-of-00002.bin", "");
+  const std::string lines = says(dir.path().string());
+  CHECK(has(lines, concat("for file in [\"", dir / "pytorch_model-00001-of-00002.bin", "\",\"",
+                          dir / "pytorch_model-00002-of-00002.bin",
+                          "\"]:\n    state.update(torch.load(")));
+  CHECK(has(lines, concat(", \"", dir / "model.safetensors", "\")")));
+  CHECK(has(says(dir.write("model.pt", "")), concat("for file in [\"", dir / "model.pt", "\"]:")));
+}
+
+TEST_CASE("foreign: a translation model says its positions, its sizes are the tensors'") {
+  const Notices notices;
+  const ForeignTranslation f;
+  for (const char* name : {"positions", "positions.weight"}) {
+    write_safetensors(f.weights, f.tensors(name));
+    check_close(f.scores(), f.expected());
+  }
+  CHECK(has(notices.all.at(0),
+            R"({"head":"lin","activation":"relu","embed_scale":2.8284271247461903,)"));
+  write_safetensors(f.weights, f.tensors(nullptr));
+  CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions', (T, 8)"));
+  const auto say = [&](const std::string& more) {
+    f.dir.write("config.json", R"({"heads": 2, "norm": "post", )" + more + "}");
+  };
+  say(R"("positions": "learned")");
+  CHECK(has(error_of([&] { f.scores(); }), "names learned positions, but there is no tensor"));
+  say(R"("positions": "sinusoidal")");
+  check_close(f.scores(), f.expected());
+  say(R"("positions": "sinusoidal", "activation": "gelu")");
+  CHECK(has(error_of([&] { f.scores(); }), "the key 'activation' is 'gelu'"));
+  f.dir.write("config.json", R"({"heads": 2})");
+  CHECK(has(error_of([&] { f.scores(); }), "config.json lacks \"norm\""));
+  SUBCASE("in float16") {
+    write_16_bits(f.weights, f.tensors("positions"), false);
+    say(R"("embed_scale": 40)");
+    CHECK(f.scores()[0][0] != doctest::Approx(f.expected()[0][0]).epsilon(0.01));
+    say(R"("embed_scale": 2.8284271247461903)");
+    const auto found = f.scores(), expected = f.expected();
+    for (size_t t = 0; t < found[0].size(); ++t)
+      CHECK(found[0][t] == doctest::Approx(expected[0][t]).epsilon(0.01));
+  }
+  SUBCASE("embed_scale") {
+    TransformerConfig c = ForeignTranslation::config();
+    c.embed_scale = 0.5;
+    const ForeignTranslation other(c);
+    write_safetensors(other.weights, other.tensors("positions"));
+    other.dir.write("config.json", R"({"heads": 2, "norm": "post", "embed_scale": 0.5})");
+    check_close(other.scores(), other.expected());
+  }
+}
+
+TEST_CASE("foreign: training goes on from what it would compute, and from nothing else") {
+  const Notices notices;
+  const ForeignTranslation f;
+  const auto init = [&](TransformerConfig own) {
+    ParameterSet set;
+    const Transformer network(set, own);
+    const Vocabulary source =
+                         Vocabulary::read_saved(f.dir / "src.dict.txt", Specials::kTranslation),
+                     target =
+                         Vocabulary::read_saved(f.dir / "tgt.dict.txt", Specials::kTranslation);
+    return error_of([&] { load_initial_weights(f.path, source, target, network); });
+  };
+  TransformerConfig c = ForeignTranslation::config();
+  for (const bool brain : {false, true}) {
+    write_16_bits(f.weights, f.tensors("positions"), brain);
+    CHECK(init(c) == "");
+    c.max_length = 1024;  // more positions than there
+  }
+  c.norm = NormOrder::pre;
+  CHECK(has(init(c), "they are of a network with norm post, this one has pre"));
+  c = ForeignTranslation::config();
+  c.embed_scale = 1;
+  CHECK(has(init(c), "with embed_scale 2.8284271247461903, this one has 1"));
+  c = ForeignTranslation::config();
+  const Tensor moved = f.network.positions();
+  moved.data<float>()[11] += 0.01f;
+  write_16_bits(f.weights, f.tensors("positions"), false);
+  CHECK(has(init(c), "their positions are not the sinusoids that mt_train computes"));
+}
+
+TEST_CASE(
+    "foreign: lm_score says what it assumes, and a model without its optimiser's state opens") {
+  const Foreign f;
+  f.say(kSaid);
+  write_safetensors(f.weights, tensors_of(f.set));
+  const Outcome scored = run_program("lm_score", {"--checkpoint", f.path}, "the cat\n");
+  CHECK(scored.code == 0);
+  CHECK(has(scored.err, "nothing in it says what is assumed: {\"head\":\"lin\""));
+
+  const TemporaryDirectory dir;
+  const auto train = [&](const std::string& run, const Strings& more) {
+    Strings all{"--sample", "--sample-sentences",
+                "200",      "--layers",
+                "1",        "--hidden",
+                "8",        "--embed",
+                "8",        "--batch",
+                "4",        "--bptt",
+                "16",       "--run",
+                run};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_program("lm_train", all);
+  };
+  REQUIRE(train(dir / "run", {"--after", "2u"}).code == 0);
+  const std::string text = "the cat\n";
+  const Outcome before = run_program("lm_score", {"--checkpoint", dir / "run"}, text);
+  CHECK(!has(before.err, "assumed"));
+  const fs::path best = fs::canonical(dir / "run/checkpoints/best");
+  fs::remove(best / "optimizer.safetensors");
+  const Outcome after = run_program("lm_score", {"--checkpoint", dir / "run"}, text);
+  CHECK(after.code == 0);
+  CHECK(after.out == before.out);
+  CHECK(train(dir / "on", {"--after", "1u", "--init", best.string()}).code == 0);
+  const Outcome again = train(dir / "run", {"--after", "3u"});
+  CHECK_MESSAGE(has(again.err + again.out,
+                    "optimizer.safetensors is missing, which going on with the training needs"),
+                again.err);
+}
