@@ -4,11 +4,11 @@
 #include <string>
 #include <system_error>
 
+#include "apps/cli/text_io.h"
 #include "apps/report/page.h"
 #include "apps/report/run_log.h"
 #include "apps/report/sections.h"
 #include "core/error.h"
-#include "core/files.h"
 
 namespace nine::app {
 namespace {
@@ -56,7 +56,7 @@ void write_report(const std::vector<fs::path>& directories, const fs::path& outp
   const std::string differences =
       word_differences ? word_differences_html(runs, directories) : std::string();
   try {
-    atomic_write_text(output, page_of(runs, differences));
+    write_whole(output.string(), page_of(runs, differences));
   } catch (const Error& error) {
     fail("[report] ", error.what(), "; choose another file with --output");
   }

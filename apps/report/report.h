@@ -10,7 +10,8 @@ namespace nine::app {
 /// a `config.json`. One run gets a page about itself; several are compared: overlaid curves,
 /// figures side by side, the settings that differ. The logs may be those of runs that are still
 /// training: a half-written last line, missing fields and values that are not finite are fine. The
-/// file is written beside `output` and renamed, so a reader never sees half a page.
+/// file is written beside `output` and renamed, so a reader never sees half a page; "-" is standard
+/// output.
 ///
 /// With `word_differences`, two runs of lm_train are also compared word by word: their best models
 /// score the validation text, which takes as long as two validations.
