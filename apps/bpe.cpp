@@ -9,6 +9,7 @@
 #include "apps/bpe/bpe_commands.h"
 #include "apps/cli/completion.h"
 #include "apps/cli/option_conflicts.h"
+#include "apps/cli/processes.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "core/error.h"
@@ -35,6 +36,7 @@ int run_command(const Command& command, int argc, char** argv) {
   o.declare(options, command.name);
   if (!options.parse(argc - 1, argv + 1)) return kExitDone;
   o.check(command.name);
+  require_one_process();
   if (o.num_workers > 0) set_threads(o.num_workers);
   in_team([&] { command.run(o); });
   return kExitDone;

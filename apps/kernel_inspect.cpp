@@ -2,6 +2,7 @@
 // Its parts are in apps/inspect/: inspect.h is --input.
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/options.h"
+#include "apps/cli/processes.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/text_io.h"
 #include "apps/cli/version.h"
@@ -74,6 +75,10 @@ struct InspectOptions {
     const int modes = (input.empty() ? 0 : 1) + (explain.empty() ? 0 : 1) + (show.empty() ? 0 : 1) +
                       (exercise.empty() ? 0 : 1) + (check ? 1 : 0);
     check_outputs({{"--output", output}, {"--plot", plot}, {"--page", page}}, {{"--input", input}});
+    const bool prints_text = output == "-" && (!show.empty() || given.was_set("output"));
+    for (const auto& [flag, file] : {std::pair("--plot", plot), std::pair("--page", page)})
+      require_usage(file != "-" || !prints_text, flag,
+                    " - and text would mix on standard output: give one of them a file");
     if (modes > 1)
       throw UsageError("give one of --input, --explain, --exercise, --show and --check");
     const bool plots = !plot.empty() && modes == 0;
@@ -116,6 +121,7 @@ int run(int argc, char** argv) {
   o.declare(options);
   if (!options.parse(argc, argv)) return kExitDone;
   o.refuse_contradictions(options);
+  require_one_process();
   if (o.check && options.was_set("kernels")) o.checks.kernels = o.figure.kernels;
   install_cuda();
   if (!o.input.empty()) {

@@ -9,6 +9,7 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/lm_rescore/rescore_report.h"
+#include "apps/lm_rescore/warn_of_costs.h"
 
 namespace nine::app {
 namespace {
@@ -18,6 +19,8 @@ int run(const RescoreOptions& o, Device device) {
   // All files are read before anything is scored: a wrong one is an error now.
   RescoredLists tuning, lists = read_lists(o, o.nbest, o.reference);
   if (o.tunes()) tuning = read_lists(o, o.tune_nbest, o.tune_reference);
+  warn_of_costs(o, lists);
+  if (o.tunes()) warn_of_costs(o, tuning);
   const Comparison comparison = read_comparison(o, lists);
   RescoringWeights weights{o.lambda, o.mu};
   if (o.tunes()) {

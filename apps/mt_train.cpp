@@ -3,6 +3,7 @@
 #include "apps/cli/machine.h"
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/option_data.h"
+#include "apps/cli/processes.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/mt_train/average.h"
@@ -59,6 +60,7 @@ int main(int argc, char** argv) {
         require_usage(!option->set || option->name == "run" || option->name == "average",
                       "--average reads --run and does nothing with --", option->name,
                       ": leave it out");
+      require_one_process();
       return write_average(o.run, o.average);
     }
     o.check(options);

@@ -32,7 +32,7 @@ struct ReportOptions {
   void declare(Options& o) {
     o.add_positional("RUN", runs,
                      "run directories, those that hold log.jsonl; several are compared");
-    o.add("output", output, "the page to write")
+    o.add("output", output, "the page to write; -: standard output")
         .unit("FILE")
         .default_text(
             "RUN/report.html, ./report.html for several runs, ./words.html with --words, "
@@ -87,6 +87,9 @@ struct ReportOptions {
                             : "report.html";
   }
 
+  /// Where everything but the page is printed.
+  std::FILE* messages() const { return page_file() == "-" ? stderr : stdout; }
+
   AngleSettings angle_settings() const {
     AngleSettings s{.words = page.words,
                     .perplexity = page.perplexity,
@@ -97,6 +100,11 @@ struct ReportOptions {
     return s;
   }
 };
+
+int said_written(const ReportOptions& o) {
+  if (o.page_file() != "-") std::printf("wrote %s\n", o.page_file().c_str());
+  return kExitDone;
+}
 
 int write_angles(const ReportOptions& o) {
   const AngleSettings settings = o.angle_settings();
@@ -113,8 +121,8 @@ int write_angles(const ReportOptions& o) {
     return kExitDone;
   }
   write_angle_page(study, settings, o.page_file());
-  std::printf("%swrote %s\n", angles_text(study, settings).c_str(), o.page_file().c_str());
-  return kExitDone;
+  std::fputs(angles_text(study, settings).c_str(), o.messages());
+  return said_written(o);
 }
 
 int write_page(const ReportOptions& o) {
@@ -126,8 +134,7 @@ int write_page(const ReportOptions& o) {
   } else {
     write_word_page(model_directory(o.words[0], kDictionaryFile), o.words[0], o.page, file);
   }
-  std::printf("wrote %s\n", file.c_str());
-  return kExitDone;
+  return said_written(o);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "core/json.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -17,32 +19,78 @@ bool opens_beyond(int max_levels, int depth, Json::parse_event_t event) {
   return (event == Event::object_start || event == Event::array_start) && depth >= max_levels;
 }
 
+// A place in a text that remembers how far the parser has read.
+struct ReadingPlace {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+  const char* at;
+  const char** read;
+
+  const char& operator*() const { return *at; }
+  ReadingPlace& operator++() {
+    *read = ++at;
+    return *this;
+  }
+  bool operator==(const ReadingPlace& other) const { return at == other.at; }
+};
+
+// Where the last character of `read` stands, as the library says it: " (line 2, column 5)".
+std::string place_text(std::string_view read) {
+  const size_t line_begin = read.rfind('\n') + 1;  // 0 on the first line
+  return concat(" (line ", 1 + std::count(read.begin(), read.end(), '\n'), ", column ",
+                read.size() - line_begin, ")");
+}
+
+// A message of the library without "[json.exception.parse_error.101] " and with the end alone of
+// what it quotes, at most 60 characters of it.
+std::string shortened(std::string what) {
+  constexpr size_t kMost = 60;
+  if (const size_t id_end = what.find("] "); id_end != std::string::npos) what.erase(0, id_end + 2);
+  for (const std::string_view before : {"last read: '", "number overflow parsing '"}) {
+    size_t begin = what.find(before);
+    if (begin == std::string::npos) continue;
+    begin += before.size();
+    size_t end = what.rfind("'; expected ");
+    if (end == std::string::npos || end < begin) end = what.rfind('\'');
+    if (end <= begin + kMost) break;
+    size_t kept = end - kMost;
+    while (kept < end && (static_cast<unsigned char>(what[kept]) & 0xc0u) == 0x80u) ++kept;
+    what.replace(begin, kept - begin, "...");
+    break;
+  }
+  return what;
+}
+
 }  // namespace
 
 Json parse_json(const std::string& text, int max_levels) {
   std::vector<std::set<std::string>> objects;  // the open ones' keys
   std::string twice;
+  const char *const begin = text.data(), *const end = begin + text.size(), *read = begin;
+  const auto place = [&] { return place_text({begin, static_cast<size_t>(read - begin)}); };
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
     using Event = Json::parse_event_t;
     if (opens_beyond(max_levels, depth, event))
-      throw UsageError(concat("is nested more deeply than ", max_levels, " levels"));
+      throw UsageError(concat("is nested more deeply than ", max_levels, " levels", place()));
     if (event == Event::object_start) objects.emplace_back();
     if (event == Event::object_end) objects.pop_back();
-    if (event == Event::key && !objects.back().insert(value.get<std::string>()).second)
-      twice = value.get<std::string>();
+    if (event == Event::key && twice.empty() &&
+        !objects.back().insert(value.get<std::string>()).second)
+      twice = concat('"', value.get<std::string>(), "\" is given twice", place());
     return true;
   };
   Json json;
   try {
-    json = Json::parse(text, watch);
+    json = Json::parse(ReadingPlace{begin, &read}, ReadingPlace{end, &read}, watch);
   } catch (const Json::exception& e) {
-    const std::string_view what = e.what();
-    // "[json.exception.parse_error.101] parse error at line 2, ...": without the part in brackets.
-    const size_t end_of_id = what.find("] ");
-    throw UsageError(concat("is not JSON: ",
-                            what.substr(end_of_id == std::string_view::npos ? 0 : end_of_id + 2)));
+    const std::string what = shortened(e.what());
+    throw UsageError(
+        concat("is not JSON: ", what, what.find(" at line ") == std::string::npos ? place() : ""));
   }
-  if (!twice.empty()) throw UsageError(concat('"', twice, "\" is given twice"));
+  if (!twice.empty()) throw UsageError(twice);
   return json;
 }
 
@@ -56,11 +104,25 @@ Json parse_json_object(std::string_view text) {
   return value.is_object() && !deep ? value : Json();
 }
 
-Json read_json_object(const std::filesystem::path& file, std::string_view instead) {
-  Json value = parse_json_object(read_text(file));
-  require(value.is_object(), file.string(), " is not a JSON object of at most ", kJsonLevels,
-          " nested levels", instead);
+Json require_json_object(const std::string& text) {
+  Json value;
+  try {
+    value = parse_json(text);
+  } catch (const UsageError& e) {
+    const std::string_view what = e.what();
+    throw UsageError(concat("is not a JSON object: ", what.starts_with("is ") ? "it " : "", what));
+  }
+  if (!value.is_object()) throw UsageError("is not a JSON object");
   return value;
+}
+
+Json read_json_object(const std::filesystem::path& file, std::string_view instead) {
+  const std::string text = read_text(file);
+  try {
+    return require_json_object(text);
+  } catch (const UsageError& e) {
+    fail(file.string(), " ", e.what(), instead);
+  }
 }
 
 std::string json_text(const Json& value, int indent) {

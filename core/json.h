@@ -16,16 +16,21 @@ using Json = nlohmann::ordered_json;
 /// would take beyond the stack's end.
 inline constexpr int kJsonLevels = 100;
 
-/// The value of a JSON text of at most so many nested levels. UsageError: it is not JSON or deeper;
-/// a key is given twice in one object, which a JSON reader lets pass.
+/// The value of a JSON text of at most so many nested levels. UsageError, which names line and
+/// column: it is not JSON or deeper; a key is given twice in one object, which a JSON reader lets
+/// pass.
 Json parse_json(const std::string& text, int max_levels = kJsonLevels);
 
 /// The JSON object that text holds; null where it holds anything else, is not JSON or is nested
 /// more deeply than kJsonLevels.
 Json parse_json_object(std::string_view text);
 
-/// The object in a file. Error, "FILE is not a JSON object of at most 100 nested levels" and
-/// `instead`, what follows from that: parse_json_object() finds none, or the file cannot be read.
+/// The object that a JSON text holds. UsageError, "is not a JSON object", and where it is wrong:
+/// ": it is not JSON: parse error at line 2, column 5: ..."; parse_json's others likewise.
+Json require_json_object(const std::string& text);
+
+/// The object in a file. Error: require_json_object's behind the file's name, and `instead`, what
+/// follows from that; the file cannot be read.
 Json read_json_object(const std::filesystem::path& file, std::string_view instead = "");
 
 /// value as text: on one line, or with indent spaces a level. Bytes that are not UTF-8 become

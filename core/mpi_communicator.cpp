@@ -21,22 +21,28 @@ int from_environment(const char* open_mpi, const char* mpich, int otherwise) {
 }
 
 #ifdef NINE_MPI_LIBRARY
-void* load(const std::string& file, int flags) {
+constexpr const char* kInstallOpenMpi =
+    "install Open MPI (Debian: openmpi-bin), the version that this was built with";
+
+void* load(const std::string& file, int flags, std::string_view help) {
   void* library = dlopen(file.c_str(), flags);
   if (library == nullptr)
     fail("mpirun has started ", processes_started(),
-         " processes, but MPI cannot be loaded: ", dlerror(),
-         "; install Open MPI (Debian: openmpi-bin), the version that this was built with");
+         " processes, but MPI cannot be loaded: ", dlerror(), "; ", help);
   return library;
 }
 
 // bin/lm_train finds lib/nine/nine_mpi.so, in a build's folder and where it is installed.
 const NineMpiFunctions& load_module() {
-  load(NINE_MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL);  // for Open MPI's own modules, too
+  load(NINE_MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL, kInstallOpenMpi);  // for its own modules, too
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  void* module =
-      load(program.parent_path().parent_path() / "lib/nine/nine_mpi.so", RTLD_NOW | RTLD_LOCAL);
+  const auto file = program.parent_path().parent_path() / "lib/nine/nine_mpi.so";
+  void* module = load(file, RTLD_NOW | RTLD_LOCAL,
+                      std::filesystem::exists(file, error)
+                          ? kInstallOpenMpi
+                          : concat("that file is Nine's own and belongs beside the directory of ",
+                                   program.string(), ": copy it there too, or install Nine again"));
   const auto functions =
       reinterpret_cast<const NineMpiFunctions* (*)()>(dlsym(module, "nine_mpi_functions"));
   require(functions != nullptr, "lib/nine/nine_mpi.so is not Nine's module for MPI: install again");

@@ -24,16 +24,25 @@ bool separate_end_of(std::string_view line, const std::string& path) {
   return version == "0.1";
 }
 
+// Whether a line `left right` of codes without a first line could be one of a vocabulary, a word
+// and its count.
+bool looks_counted(std::string_view left, std::string_view right) {
+  int64_t count = 0;
+  return parse_count(right, count) && !parse_count(left, count);
+}
+
 BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
   constexpr size_t kUsual = 10'000;  // merges: not too much memory where there are fewer
   BpeCodes codes;
   codes.merges.reserve(kUsual);
   codes.separate_end = true;
   std::string first_empty;  // which only the end of the file may have
-  bool first = true;
+  bool first = true, has_version = false;
+  int64_t counted = 0;
   for (std::string_view line; text.next_line(line);) {
     if (std::exchange(first, false) && line.starts_with("#version:")) {
       codes.separate_end = separate_end_of(line, path);
+      has_version = true;
       continue;
     }
     if (line.empty() && first_empty.empty()) first_empty = text.place();
@@ -44,7 +53,11 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
     if (!split_in_two(line, left, right))
       fail(text.place(), ": '", line, "' is not a merge: two symbols separated by a space");
     codes.merges.emplace_back(left, right);
+    if (looks_counted(left, right)) ++counted;
   }
+  require(has_version || 2 * counted <= std::ssize(codes.merges), path,
+          " has no line '#version: 0.2', and most of its lines are a word and a number: is this a "
+          "vocabulary? merges are wanted, as bpe learn writes them");
   return codes;
 }
 

@@ -27,7 +27,7 @@ struct BpeCodes {
 
   /// Reads "#version: 0.2" (or 0.1, or no such line, which means 0.1) and a line `left right` for
   /// each merge, the first `most` of them (-1: all). Errors name file and line: a line that is not
-  /// two symbols, another version.
+  /// two symbols, another version; a vocabulary, words with counts and no version.
   static BpeCodes read(const std::string& path, int64_t most = -1);
   /// The same from a stream that errors call `name`.
   static BpeCodes read(std::istream& in, const std::string& name, int64_t most = -1);

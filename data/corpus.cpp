@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "data/text.h"
@@ -39,12 +40,15 @@ std::vector<int64_t> Corpus::counts(int64_t words) const {
   return counts;
 }
 
+uint32_t Corpus::id_checksum() const { return crc32c(0, flat_.data(), flat().size_bytes()); }
+
 void Corpus::reserve(int64_t sentences, int64_t tokens) {
   offsets_.reserve(static_cast<size_t>(sentences) + 1);
   flat_.reserve(static_cast<size_t>(tokens));
 }
 
 void Corpus::add(std::span<const std::string_view> sentence, const Vocabulary& vocabulary) {
+  checksum_.add(sentence);
   const auto first = std::ssize(flat_);
   vocabulary.encode(sentence, flat_);
   unknown_ += std::count(flat_.begin() + first, flat_.end(), Specials::kLanguageModel.unknown);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/line_checksum.h"
 #include "data/vocabulary.h"
 
 namespace nine {
@@ -34,6 +35,10 @@ class Corpus {
   int64_t length(int64_t i) const { return static_cast<int64_t>(begin(i + 1) - begin(i)); }
   /// How often each of `words` ids occurs.
   std::vector<int64_t> counts(int64_t words) const;
+  /// Of the lines that it was made of.
+  uint32_t checksum() const { return checksum_.value(); }
+  /// CRC-32C over the ids, by which versions up to 0.2.0 knew a text.
+  uint32_t id_checksum() const;
   /// All sentences one after another.
   std::span<const int32_t> flat() const { return flat_; }
 
@@ -46,6 +51,7 @@ class Corpus {
   std::vector<int32_t> flat_;
   std::vector<int64_t> offsets_ = {0};  // of each sentence's first token, and the end
   int64_t unknown_ = 0;
+  LineChecksum checksum_;
 };
 
 }  // namespace nine

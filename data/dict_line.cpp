@@ -48,7 +48,8 @@ DictEntry parse_dict_line(std::string_view line, const std::string& place) {
     std::tie(word, field) = split_last(word);
   }
   require(!word.empty(), place, ": '", line,
-          "' lacks a word or its count; each line of a dictionary is `word count`");
+          "' lacks a word or its count; each line of a dictionary is `word count`",
+          line.find('\t') == std::string_view::npos ? "" : ", with a space where this has a tab");
   require(word.find(' ') == std::string_view::npos, place, ": '", word,
           "' is not one word; each line of a dictionary is `word count`");
   require(parse_count(field, entry.count), place, ": the count '", field, "' of '", word,

@@ -76,6 +76,8 @@ ParallelCorpus::ParallelCorpus(const PairText& text, const Vocabulary& source,
   int64_t line = 0;
   text([&](std::string_view s, std::string_view t) {
     ++line;
+    source_.lines.add(s);
+    target_.lines.add(t);
     const std::vector<int32_t> from = source.encode_sentence(s), to = target.encode_sentence(t);
     if (!selection.keep_empty && (from.size() == 1 || to.size() == 1)) {
       ++skipped_empty_;
@@ -102,7 +104,7 @@ int64_t ParallelCorpus::longest() const {
   return most;
 }
 
-uint32_t ParallelCorpus::checksum() const {
+uint32_t ParallelCorpus::id_checksum() const {
   uint32_t crc = 0;
   for (const Side* side : {&source_, &target_}) {
     crc = crc32c(crc, side->flat.data(), side->flat.size() * sizeof(int32_t));

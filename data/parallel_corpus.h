@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/line_checksum.h"
 #include "data/vocabulary.h"
 
 namespace nine {
@@ -61,14 +62,19 @@ class ParallelCorpus {
   /// Pairs that the selection left out, for an empty side or for their length.
   int64_t skipped_empty() const { return skipped_empty_; }
   int64_t skipped_long() const { return skipped_long_; }
-  /// CRC-32C over the ids of both sides and their lengths.
-  uint32_t checksum() const;
+  /// Of the lines of a side, those of pairs that were left out too.
+  uint32_t source_checksum() const { return source_.lines.value(); }
+  uint32_t target_checksum() const { return target_.lines.value(); }
+  /// CRC-32C over the ids of both sides and their lengths, by which versions up to 0.2.0 knew a
+  /// text.
+  uint32_t id_checksum() const;
 
  private:
   struct Side {
     std::vector<int32_t> flat;
     std::vector<int64_t> offsets = {0};  // of each sentence's first token, and the end
     int64_t unknown = 0;
+    LineChecksum lines;
     void add(std::span<const int32_t> ids);
     std::span<const int32_t> sentence(int64_t i) const;
   };

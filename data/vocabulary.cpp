@@ -3,6 +3,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "data/dict_line.h"
 #include "data/text.h"
@@ -108,6 +109,13 @@ std::string Vocabulary::dict_text(std::span<const int64_t> counts) const {
   require(counts.size() == words_.size(), "[Vocabulary] ", counts.size(), " counts for ",
           words_.size(), " words");
   return nine::dict_text(words_, counts, specials_.size);
+}
+
+uint32_t Vocabulary::word_checksum() const {
+  uint32_t crc = 0;
+  for (const std::string& word : words_)
+    crc = crc32c(crc, word.data(), word.size() + 1);  // with the 0 that ends it
+  return crc;
 }
 
 void Vocabulary::write(const std::string& path) const {

@@ -72,6 +72,8 @@ class Vocabulary {
   std::string dict_text() const;
   /// The same with other counts, those of another text by id. Error: not one for each id.
   std::string dict_text(std::span<const int64_t> counts) const;
+  /// CRC-32C of the words in their order, the specials too; counts do not matter.
+  uint32_t word_checksum() const;
   /// Writes dict_text(). Errors: the file cannot be written.
   void write(const std::string& path) const;
 

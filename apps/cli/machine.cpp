@@ -64,6 +64,7 @@ int compute(const MachineFlags& flags, int threads, const std::function<int(Devi
 }  // namespace
 
 int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body) {
+  require_one_process();
   return compute(flags, flags.threads > 0 ? flags.threads : nine::default_threads(), body);
 }
 

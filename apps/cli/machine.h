@@ -30,7 +30,7 @@ struct MachineFlags {
 /// Installs the CUDA backend, sets the number of threads and the precision of matrix products, and
 /// returns what `body` returns for the device, with a team of those threads open (core/threads.h)
 /// unless told otherwise. Programs make no tensor before.
-/// Errors: a text of neither form; no such device on this machine.
+/// Errors: a text of neither form; no such device on this machine; require_one_process()'s.
 int on_machine(const MachineFlags& flags, const std::function<int(Device)>& body);
 /// The same for a program that several processes can run together (apps/cli/processes.h).
 int on_machines(const MachineFlags& flags, const std::function<int(Device, Communicator&)>& body);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +24,8 @@ using Strings = std::vector<std::string>;
 
 std::string config_text(const std::string& file) {
   try {
-    return read_text(file);
+    return file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                       : read_text(file);
   } catch (const Error& e) {
     throw UsageError(concat("--config: ", e.what()));
   }
@@ -36,7 +38,7 @@ Json parse_config(const std::string& file, const std::string& text) {
       throw UsageError("must be a JSON object whose keys are flags, such as {\"lr\": 0.001}");
     return config;
   } catch (const UsageError& e) {
-    throw UsageError(concat("--config ", file, ": ", e.what()));
+    throw UsageError(concat("--config ", file == "-" ? "standard input" : file, ": ", e.what()));
   }
 }
 
@@ -153,7 +155,8 @@ void Options::add_built_in() {
   declare("help", &s.help, "prints this page");
   if (s.version != nullptr) declare("version", &s.show_version, "prints the version");
   declare("config", &s.config_file,
-          "reads options from a JSON object, keys with underscores; flags given here win")
+          "reads options from a JSON object, keys with underscores; flags given here win; - is "
+          "standard input")
       .unit = "FILE.json";
   declare("dump-config", &s.dump, "prints all options as such a file and exits");
   if (s.program.find(' ') == std::string::npos) {  // of "bpe learn", bpe's own completes it

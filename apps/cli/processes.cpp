@@ -8,10 +8,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "apps/cli/option_conflicts.h"
 #include "core/mpi_communicator.h"
 #include "core/threads.h"
 
@@ -31,6 +33,16 @@ std::string place() {
   return out;
 }
 
+// Whether the process that started this one is itself a process of an MPI job, so that this one is
+// not. False where that cannot be seen.
+bool started_by_process_of_job() {
+  std::ifstream file("/proc/" + std::to_string(getppid()) + "/environ", std::ios::binary);
+  for (std::string variable; std::getline(file, variable, '\0');)
+    if (variable.starts_with("OMPI_COMM_WORLD_SIZE=") || variable.starts_with("PMI_SIZE="))
+      return true;
+  return false;
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -45,6 +57,13 @@ int with_processes(double timeout_s, const std::function<int(Communicator&)>& bo
   g_mpi->finish();
   g_mpi.reset();
   return code;
+}
+
+void require_one_process() {
+  require_usage(processes_started() <= 1 || started_by_process_of_job(), "mpirun has started ",
+                processes_started(),
+                " processes, but this work cannot be shared out: each would do all of it; start it "
+                "without mpirun, or with -n 1");
 }
 
 bool first_process() { return processes_started() <= 1 || process_number() == 0; }

@@ -23,6 +23,7 @@ std::string difference(const Json& own, const Json& first, bool options) {
     const Json there = first.contains(key) ? first[key] : Json();
     if (value == there) continue;
     if (key == "resolved") return difference(value, there, false);
+    if (key == "identity") return "other data, by checksum: " + difference(value, there, true);
     return concat(options ? "--" + flag_of(key) : key, " ", json_text(value),
                   ", where process 0 has ", json_text(there));
   }

@@ -70,6 +70,13 @@ std::string output_of(const std::string& path, const Communicator& communicator)
 
 std::string input_name(const std::string& input) { return input == "-" ? "standard input" : input; }
 
+void write_whole(const std::string& path, std::string_view text) {
+  if (path != "-") return atomic_write_text(path, text);
+  TextOutput out(path);
+  out.stream() << text;
+  out.finish();
+}
+
 void TextOutput::LazyFile::open_now() {
   if (!is_open()) open(path_, std::ios::out | std::ios::binary);
 }

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,10 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<Name
 
 /// Where this process writes what rank 0 alone writes: `path`, elsewhere nowhere.
 std::string output_of(const std::string& path, const Communicator& communicator);
+
+/// Writes a whole text: to standard output ("-"), or to a file as atomic_write_text() does. Error:
+/// it cannot be written.
+void write_whole(const std::string& path, std::string_view text);
 
 /// A file to write, or standard output. An existing file keeps its content until the first text is
 /// written, so that an earlier error loses nothing.

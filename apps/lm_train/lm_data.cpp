@@ -40,14 +40,18 @@ LmData sample_data(const LmOptions& o) {
 
 }  // namespace
 
-uint32_t LmData::train_checksum() const {
-  const auto ids = train.flat();
+RunInputs LmData::inputs(const LmOptions& o) const {
+  RunInputs out;
+  out.identity["train"] = train.checksum();
+  if (valid) out.identity["valid"] = valid->checksum();
+  if (test) out.identity["test"] = test->checksum();
+  out.identity["vocab"] = vocabulary.word_checksum();
+  out.add_model("init", o.init);
   const std::string words = vocabulary.dict_text();
-  return crc32c(crc32c(0, ids.data(), ids.size_bytes()), words.data(), words.size());
-}
-
-uint32_t LmData::valid_checksum() const {
-  return valid ? crc32c(0, valid->flat().data(), valid->flat().size_bytes()) : 0;
+  out.former = {
+      {"train_crc32c", crc32c(train.id_checksum(), words.data(), words.size()), {"train", "vocab"}},
+      {"valid_crc32c", valid ? valid->id_checksum() : 0, {"valid"}}};
+  return out;
 }
 
 LmData load_lm_data(const LmOptions& o) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "apps/lm_train/lm_options.h"
+#include "apps/training/run_inputs.h"
 #include "data/corpus.h"
 
 namespace nine::app {
@@ -17,11 +18,8 @@ struct LmData {
   /// token in general.
   std::optional<double> valid_floor, test_floor, language_floor;
 
-  /// CRC-32C over the training ids and the vocabulary (with the counts of --vocab's file, where
-  /// that was given), and over the validation ids. A run is resumed only with the data it was
-  /// started with.
-  uint32_t train_checksum() const;
-  uint32_t valid_checksum() const;
+  /// A run goes on only with the data that it was started with.
+  RunInputs inputs(const LmOptions& options) const;
 };
 
 /// Reads the files, or generates the sample. Errors name files and lines.

@@ -38,9 +38,7 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
                         const LanguageNetwork& model, ParameterSet& parameters,
                         LanguageModelTask& task) {
   Json resolved = resolved_settings(o, parameters, data.vocabulary.size(), o.hidden);
-  resolved.update({{"vocab", data.vocabulary.size()},
-                   {"train_crc32c", data.train_checksum()},
-                   {"valid_crc32c", data.valid_checksum()}});
+  resolved["vocab"] = data.vocabulary.size();
   Json start{{"vocab", data.vocabulary.size()},
              {"train_tokens", data.train.tokens()},
              {"unknown_share", static_cast<double>(data.train.unknown()) /
@@ -68,6 +66,7 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
           .task = task,
           .metadata = model.metadata(),
           .resolved = resolved,
+          .inputs = data.inputs(o),
           .model_config = Json::object(),
           // Its counts are the training text's, also where --vocab has those of another text.
           .files = {{"dict.txt", data.vocabulary.dict_text(counts)}},

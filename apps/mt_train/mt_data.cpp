@@ -4,6 +4,7 @@
 
 #include "core/crc32c.h"
 #include "data/sample/pairs.h"
+#include "data/text.h"
 
 namespace nine::app {
 namespace {
@@ -43,6 +44,28 @@ HeldOutPairs held_out(const PairText& text, const Vocabulary& source, const Voca
   return out;
 }
 
+// Where a line of a text in several files stands.
+std::string place_of(const std::vector<std::string>& files, int64_t line) {
+  int64_t left = line;
+  for (const std::string& file : files) {
+    TextReader reader(std::vector<std::string>{file});
+    for (std::string_view text; reader.next_line(text);)
+      if (--left == 0) return reader.place();
+  }
+  return concat("line ", line);  // of --sample
+}
+
+// Error: a training pair is larger than a batch.
+void require_room(const ParallelCorpus& train, const MtOptions& o) {
+  for (int64_t i = 0; o.batch_tokens > 0 && i < train.pairs(); ++i) {
+    const int64_t s = train.source_length(i), t = train.target_length(i);
+    if (std::max(s, t) <= o.batch_tokens) continue;
+    fail(place_of(s > t ? o.src : o.tgt, train.line(i)), ": the sentence has ", std::max(s, t),
+         " tokens, </s> counted, more than --batch-tokens ", o.batch_tokens,
+         ": raise it, or leave such pairs out by --max-length ", o.batch_tokens);
+  }
+}
+
 // A run's texts; null where there is none.
 struct Texts {
   PairText train, valid, test;
@@ -56,6 +79,7 @@ MtData data_of(const Texts& texts, const MtOptions& o) {
           train.skipped_empty() + train.skipped_long(), " pairs ", train.skipped_empty(),
           " have a side without a word and ", train.skipped_long(), " more than --max-length ",
           o.max_length, " tokens");
+  require_room(train, o);
   std::optional<HeldOutPairs> valid, test;
   if (texts.valid) valid = held_out(texts.valid, source, target, o.positions(), "--valid-src");
   if (texts.test) test = held_out(texts.test, source, target, o.positions(), "--test-src");
@@ -63,9 +87,9 @@ MtData data_of(const Texts& texts, const MtOptions& o) {
           std::move(test)};
 }
 
-uint32_t checksum_of(const std::optional<HeldOutPairs>& text) {
+uint32_t former_checksum(const std::optional<HeldOutPairs>& text) {
   if (!text) return 0;
-  uint32_t crc = text->pairs.checksum();
+  uint32_t crc = text->pairs.id_checksum();
   for (const std::string& line : text->references)
     crc = crc32c(crc, line.data(), line.size() + 1);  // with the 0 that ends it
   return crc;
@@ -91,13 +115,25 @@ MtData load_mt_data(const MtOptions& o) {
                  o);
 }
 
-uint32_t MtData::train_checksum() const {
+RunInputs MtData::inputs(const MtOptions& o) const {
+  RunInputs out;
+  const auto add = [&](const char* of_source, const char* of_target, const ParallelCorpus& pairs) {
+    out.identity[of_source] = pairs.source_checksum();
+    out.identity[of_target] = pairs.target_checksum();
+  };
+  add("src", "tgt", train);
+  if (valid) add("valid_src", "valid_tgt", valid->pairs);
+  if (test) add("test_src", "test_tgt", test->pairs);
+  out.identity["src_dict"] = source.word_checksum();
+  out.identity["tgt_dict"] = target.word_checksum();
+  out.add_model("init", o.init);
   const std::string words = source.dict_text() + target.dict_text();
-  return crc32c(train.checksum(), words.data(), words.size());
+  out.former = {{"train_crc32c",
+                 crc32c(train.id_checksum(), words.data(), words.size()),
+                 {"src", "tgt", "src_dict", "tgt_dict"}},
+                {"valid_crc32c", former_checksum(valid), {"valid_src", "valid_tgt"}},
+                {"test_crc32c", former_checksum(test), {"test_src", "test_tgt"}}};
+  return out;
 }
-
-uint32_t MtData::valid_checksum() const { return checksum_of(valid); }
-
-uint32_t MtData::test_checksum() const { return checksum_of(test); }
 
 }  // namespace nine::app

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/mt_train/mt_options.h"
+#include "apps/training/run_inputs.h"
 #include "data/parallel_corpus.h"
 
 namespace nine::app {
@@ -16,11 +17,8 @@ struct MtData {
   ParallelCorpus train;
   std::optional<HeldOutPairs> valid, test;  ///< pairs that the model has positions for
 
-  /// CRC-32C over the training ids and the dictionaries, and over ids and references of validation
-  /// and test. A run is resumed only with the data it was started with.
-  uint32_t train_checksum() const;
-  uint32_t valid_checksum() const;
-  uint32_t test_checksum() const;
+  /// A run goes on only with the data that it was started with.
+  RunInputs inputs(const MtOptions& options) const;
 };
 
 /// Reads the files, or generates the sample. Errors name files and lines.

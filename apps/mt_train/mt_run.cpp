@@ -84,11 +84,7 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
 TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& data,
                         const Transformer& model, ParameterSet& parameters, TranslationTask& task) {
   Json resolved = resolved_settings(o, parameters, data.target.size(), o.hidden);
-  resolved.update({{"src_vocab", data.source.size()},
-                   {"tgt_vocab", data.target.size()},
-                   {"train_crc32c", data.train_checksum()},
-                   {"valid_crc32c", data.valid_checksum()},
-                   {"test_crc32c", data.test_checksum()}});
+  resolved.update({{"src_vocab", data.source.size()}, {"tgt_vocab", data.target.size()}});
   const ParallelCorpus& train = data.train;
   const Json start{{"src_vocab", data.source.size()},
                    {"tgt_vocab", data.target.size()},
@@ -113,6 +109,7 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
       .task = task,
       .metadata = model.metadata(),
       .resolved = resolved,
+      .inputs = data.inputs(o),
       .model_config = translation_config(model),
       .files = {{kSourceDict, data.source.dict_text()}, {kTargetDict, data.target.dict_text()}},
       .start = start,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "apps/cli/text_io.h"
 #include "apps/cli/text_table.h"
 #include "apps/report/angles.h"
 #include "apps/report/page.h"
@@ -10,7 +11,6 @@
 #include "apps/report/table.h"
 #include "apps/svg/svg.h"
 #include "apps/svg/text.h"
-#include "core/files.h"
 #include "core/number_format.h"
 
 namespace nine::app {
@@ -205,7 +205,7 @@ void write_angle_page(const AngleStudy& study, const AngleSettings& settings,
              study.pairs.empty() ? "" : cells_html(pairs_note(study, settings), pair_cells(study)),
              groups_html(groups), "</section>\n", figures,
              "<footer>Written by Nine from model.safetensors and dict.txt.</footer>\n");
-  atomic_write_text(output, page_html("Angles of words – Nine", body));
+  write_whole(output.string(), page_html("Angles of words – Nine", body));
 }
 
 }  // namespace nine::app

@@ -4,11 +4,11 @@
 #include <string>
 #include <system_error>
 
+#include "apps/cli/text_io.h"
 #include "apps/report/page.h"
 #include "apps/report/run_log.h"
 #include "apps/report/sections.h"
 #include "core/error.h"
-#include "core/files.h"
 
 namespace nine::app {
 namespace {
@@ -55,7 +55,7 @@ void write_report(const std::vector<fs::path>& directories, const fs::path& outp
   make_names_differ(runs, directories);
   const std::string more_html = more ? more(runs, directories) : std::string();
   try {
-    atomic_write_text(output, page_of(runs, more_html));
+    write_whole(output.string(), page_of(runs, more_html));
   } catch (const Error& error) {
     fail("[report] ", error.what(), "; choose another file with --output");
   }

@@ -17,7 +17,8 @@ using ReportSection = std::string(const std::vector<Run>& runs,
 /// a `config.json`. One run gets a page about itself; several are compared: overlaid curves,
 /// figures side by side, the settings that differ. The logs may be those of runs that are still
 /// training: a half-written last line, missing fields and values that are not finite are fine. The
-/// file is written beside `output` and renamed, so a reader never sees half a page.
+/// file is written beside `output` and renamed, so a reader never sees half a page; "-" is standard
+/// output.
 ///
 /// `more` is one more section, of code that the trainers do not link: word_differences_html
 /// (apps/report/sections.h) compares two runs of lm_train word by word.

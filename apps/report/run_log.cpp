@@ -278,9 +278,11 @@ void read_config(const std::filesystem::path& file, Run& run) {
     return;
   }
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const Json config = parse_json_object(text);
-  if (!config.is_object()) {
-    run.notes.emplace_back("config.json is not a JSON object; it is shown as it is.");
+  Json config;
+  try {
+    config = require_json_object(text);
+  } catch (const UsageError& e) {
+    run.notes.push_back(concat("config.json ", e.what(), "; it is shown as it is."));
     run.config_text = text;
     return;
   }

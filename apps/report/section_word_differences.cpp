@@ -8,10 +8,12 @@
 #include "apps/report/sections.h"
 #include "apps/report/table.h"
 #include "apps/svg/text.h"
+#include "apps/training/run_inputs.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "data/sample/sample.h"
 #include "nn/models/compare_models.h"
+#include "nn/models/model_directory.h"
 
 namespace nine::app {
 namespace {
@@ -19,21 +21,50 @@ namespace {
 namespace fs = std::filesystem;
 constexpr size_t kShown = 15;
 
-// The text that a run of lm_train was validated on, from its config.json.
+// Why `lines` are not the text of a run with such a configuration, or nothing: checksums, as
+// "checksum 5, the run's is 7".
+std::string difference_of(const std::vector<std::string>& lines, const Json& config,
+                          const fs::path& run) {
+  const Json resolved = config.value("resolved", Json::object()),
+             identity = resolved.value(kIdentity, Json::object());
+  uint32_t own = 0, of_run = 0;
+  if (identity.contains("valid")) {
+    LineChecksum checksum;
+    for (const std::string& line : lines) checksum.add(std::string_view(line));
+    own = checksum.value();
+    of_run = identity["valid"];
+  } else if (resolved.contains("valid_crc32c")) {  // of versions up to 0.2.0: of the ids
+    const fs::path dictionary = model_directory(run.string(), kDictionaryFile) / kDictionaryFile;
+    own = Corpus::of_lines(lines, Vocabulary::read_saved(dictionary, Specials::kLanguageModel))
+              .id_checksum();
+    of_run = resolved["valid_crc32c"];
+  }
+  return own == of_run ? "" : concat("checksum ", own, ", the run's is ", of_run);
+}
+
+// The text that a run of lm_train was validated on, from its config.json. Error: the files are
+// gone, or other ones have their names now.
 std::vector<std::string> validation_lines(const fs::path& run) {
   const Json config =
       read_json_object(run / "config.json", ": the report takes the validation text from it");
-  if (config.value("sample", false))
-    return SampleLanguage()
-        .generate(config.value("seed", uint64_t{1}), "valid", kSampleHeldOut)
-        .lines;
   std::vector<std::string> lines;
+  std::string names;
+  if (config.value("sample", false)) {
+    names = "the built-in sample";
+    lines =
+        SampleLanguage().generate(config.value("seed", uint64_t{1}), "valid", kSampleHeldOut).lines;
+  }
   for (const std::string& file : config.value("valid", std::vector<std::string>())) {
     const std::vector<std::string> more = read_lines(file);
     lines.insert(lines.end(), more.begin(), more.end());
+    names += (names.empty() ? "" : ", ") + file;
   }
   require(!lines.empty(), "[report] ", run.string(),
           " had no validation text (--valid): there is nothing to compare words on");
+  const std::string difference = difference_of(lines, config, run);
+  require(difference.empty(), "[report] ", names, " is not the text that ", run.string(),
+          " was validated on (", difference,
+          "); start nine_report where the run was started, or put that text under that name");
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "apps/cli/text_io.h"
 #include "apps/report/page.h"
 #include "apps/report/place_labels.h"
 #include "apps/report/table.h"
@@ -14,7 +15,6 @@
 #include "apps/svg/svg.h"
 #include "apps/svg/text.h"
 #include "core/error.h"
-#include "core/files.h"
 
 namespace nine::app {
 namespace {
@@ -327,7 +327,7 @@ void write_word_page(const std::filesystem::path& directory, const std::string& 
              "</section>\n<section>\n", map_html(polar_map(words, settings.seed), words),
              "</section>\n<section>\n", table_of(words), "</section>\n",
              "<footer>Written by Nine from model.safetensors and dict.txt.</footer>\n");
-  atomic_write_text(output, page_html(title + " – Nine word vectors", body));
+  write_whole(output.string(), page_html(title + " – Nine word vectors", body));
 }
 
 }  // namespace nine::app

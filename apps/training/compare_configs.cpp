@@ -11,6 +11,7 @@ namespace nine::app {
 namespace {
 
 std::string value_text(const Json& value) {
+  if (value.is_null()) return "not given";
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
   if (value.is_string())
     return value.get<std::string>().empty() ? "not given" : value.get<std::string>();
@@ -33,6 +34,67 @@ std::string difference(const std::string& key, const Json& now, const Json& stor
   return {};
 }
 
+// Whether the inputs of a run are those that it was started with.
+class InputComparison {
+ public:
+  InputComparison(const Json& stored, const Json& now, const RunInputs& inputs)
+      : stored_(stored), now_(now) {
+    const Json resolved = stored.value("resolved", Json::object());
+    if (const auto identity = resolved.find(kIdentity); identity != resolved.end()) {
+      for (const auto& [key, value] : inputs.identity.items())
+        if (identity->contains(key)) compare(key, (*identity)[key], value);
+      return;
+    }
+    for (const RunInputs::Former& former : inputs.former)
+      if (const auto was = resolved.find(former.key); was != resolved.end()) compare(former, *was);
+  }
+
+  /// Whether an option was compared here, so that its path does not matter.
+  bool knows(const std::string& key) const {
+    return std::find(known_.begin(), known_.end(), key) != known_.end();
+  }
+  /// What differs, as "--train was ...; ". What was built from a text, or made by --sample, is
+  /// named only where no text and no option explains it.
+  std::string differences(bool explained) const {
+    return differences_.empty() && !explained ? of_built_ : differences_;
+  }
+
+ private:
+  void compare(const std::string& key, const Json& was, const Json& is) {
+    // A model to start from may have been trained on since, and a run that goes on needs none.
+    if (key == "init" && path(stored_, key) == path(now_, key)) return;
+    known_.push_back(key);
+    if (was == is) return;
+    const bool built = path(stored_, key).empty() && path(now_, key).empty();
+    (built ? of_built_ : differences_) += concat(
+        "--", flag_of(key), " was ", value_text(path(stored_, key)), " (checksum ", json_text(was),
+        ") in this run, now ", value_text(path(now_, key)), " (checksum ", json_text(is), "); ");
+  }
+
+  void compare(const RunInputs::Former& former, const Json& was) {
+    if (was == former.checksum) {
+      known_.insert(known_.end(), former.inputs.begin(), former.inputs.end());
+      return;
+    }
+    std::string flags;
+    for (const std::string& key : former.inputs) {
+      if (!path(stored_, key).empty() || !path(now_, key).empty())
+        flags += concat(flags.empty() ? "--" : ", --", flag_of(key));
+    }
+    differences_ += concat(flags, flags.empty() ? "" : ": ", former.key, " was ", json_text(was),
+                           " in this run, now ", former.checksum, "; ");
+  }
+
+  static Json path(const Json& config, const std::string& key) {
+    Json value = config.value(key, Json());
+    return value == "" ? Json() : value;
+  }
+
+  const Json &stored_, &now_;
+  std::vector<std::string> known_;
+  std::string differences_, of_built_;
+};
+
 // As it comes back from config.json, which has neither bytes that are not UTF-8 (of a path, say)
 // nor numbers that are not finite.
 Json as_stored(const Json& config) { return parse_json(json_text(config)); }
@@ -47,14 +109,19 @@ const std::vector<std::string>& keys_free_on_resume() {
 }
 
 std::string compare_configs(const Json& stored, const Json& now,
-                            const std::vector<std::string>& free_keys, const Json& defaults) {
+                            const std::vector<std::string>& free_keys, const Json& defaults,
+                            const RunInputs& inputs) {
   std::string out;
   const Json given = as_stored(now), usual = as_stored(defaults);
+  const InputComparison compared(stored, given, inputs);
   for (const auto& [key, value] : given.items()) {
     if (std::find(free_keys.begin(), free_keys.end(), key) != free_keys.end()) continue;
+    if (compared.knows(key)) continue;
     if (const std::string text = difference(key, value, stored, usual); !text.empty())
       out += text + "; ";
   }
+  if (const std::string data = compared.differences(!out.empty()); !data.empty())
+    out += data + "give what this run began with, under any path, or ";
   return out.empty() ? out : out + "use --restart or another --run";
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/training/run_inputs.h"
 #include "core/json.h"
 
 namespace nine::app {
@@ -18,7 +19,10 @@ const std::vector<std::string>& keys_free_on_resume();
 /// `stored` lacks (the run is of an older version) must have its value in `defaults`, or is passed
 /// over when that lacks it too; keys of `stored` alone are not compared. `stored` was read from
 /// config.json; the others are compared as they would come back from there.
+/// An input is the same where its identity is: under which paths it was and is read does not
+/// matter then ("--train was t.txt (checksum 5) in this run, now u.txt (checksum 7); ...").
 std::string compare_configs(const Json& stored, const Json& now,
-                            const std::vector<std::string>& free_keys, const Json& defaults);
+                            const std::vector<std::string>& free_keys, const Json& defaults,
+                            const RunInputs& inputs = {});
 
 }  // namespace nine::app

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "apps/training/run_inputs.h"
 #include "core/error.h"
 #include "core/instruction_set.h"
 #include "cuda/cuda.h"
@@ -76,7 +77,7 @@ std::vector<std::string> require_same_machine(const std::string& path, const Jso
   std::vector<std::string> passed;
   for (const auto& [key, value] : now.items()) {
     const Json was = in_present_form(key, before.value(key, Json()));
-    if (key == "version" || was == value) continue;
+    if (key == "version" || key == kIdentity || was == value) continue;
     const std::string difference = concat(
         key, " was ", was.is_null() ? "not recorded" : json_text(was), ", now ", json_text(value));
     if (!is_of_gpu(key) || !other_gpu)

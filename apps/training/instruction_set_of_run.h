@@ -25,7 +25,8 @@ std::string how_to_go_on(const std::string& was);
 Json gpu_settings(Device device);
 
 /// Error, which says how to go on: what a run in directory `path` came to (`before`) is not what it
-/// comes to now, and its bits depend on it; "version" alone may differ. With `other_gpu` the keys
+/// comes to now, and its bits depend on it; "version" may differ, and inputs are compared elsewhere
+/// (compare_configs). With `other_gpu` the keys
 /// of gpu_settings() may too, and the differences are returned.
 std::vector<std::string> require_same_machine(const std::string& path, const Json& before,
                                               const Json& now, bool other_gpu);

@@ -26,6 +26,23 @@ bool is_there(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, ignored));
 }
 
+// UsageError: the directory is, or would be, within the checkpoints of a run, where --restart would
+// move a checkpoint's files away.
+void require_outside_of_checkpoints(const fs::path& directory) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(directory / "x", error).parent_path();
+  if (error) return;  // said when it is made
+  if (is_there(whole / "state.json"))
+    fail_usage("--run ", directory.string(),
+               " is a checkpoint, not a run; give the directory of its run to go on with that, or "
+               "another --run with --init ",
+               directory.string(), " to start from its weights");
+  for (fs::path p = whole; p.has_relative_path(); p = p.parent_path())
+    if (p.filename() == "checkpoints" && is_there(p.parent_path() / "log.jsonl"))
+      fail_usage("--run ", directory.string(), " lies within the checkpoints of a run; give --run ",
+                 p.parent_path().string(), " to go on with that, or another --run");
+}
+
 // Calls take(line) for each whole line.
 template <class F>
 void for_each_line(std::string_view text, F take) {
@@ -75,6 +92,7 @@ class LogCutter {
 
 RunDirectory::RunDirectory(fs::path directory) : path_(std::move(directory)) {
   if (path_.empty()) throw UsageError("--run is empty; give the run's directory");
+  require_outside_of_checkpoints(path_);
   make_output_directory("--run", path_);
   lock();
 }

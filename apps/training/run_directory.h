@@ -17,7 +17,8 @@ namespace nine::app {
 class RunDirectory {
  public:
   /// Makes the directory where there is none and locks it. Throws Error when it is no directory,
-  /// cannot be made or written, or another process has it (its id is named). On a file system
+  /// cannot be made or written, lies within a run's checkpoints, or another process has it (its id
+  /// is named). On a file system
   /// without locks no lock is taken. A finished run that may only be read can be opened too.
   explicit RunDirectory(std::filesystem::path directory);
   ~RunDirectory();

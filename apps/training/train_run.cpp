@@ -41,8 +41,8 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run,
     return false;
   }
   const Json before = t.flags.in_present_names(run.read_config());
-  const std::string mismatch =
-      compare_configs(before, t.flags.to_json(), keys_free_on_resume(), t.flags.defaults_json());
+  const std::string mismatch = compare_configs(before, t.flags.to_json(), keys_free_on_resume(),
+                                               t.flags.defaults_json(), t.inputs);
   if (!mismatch.empty())
     throw UsageError(concat(run.path().string(), " holds another run: ", mismatch));
   if (now["resolved"].contains(kGradientSum) && before.contains("resolved") &&
@@ -60,11 +60,13 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run,
 void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoint& found,
               RunCallbacks& callbacks) {
   if (found.checkpoint) {
-    callbacks.event({{"event", "resume"},
-                     {"step", trainer.step()},
-                     {"epoch", trainer.epochs()},
-                     {"time_s", trainer.seconds()},
-                     {"skipped", found.skipped}});
+    Json resume{{"event", "resume"},
+                {"step", trainer.step()},
+                {"epoch", trainer.epochs()},
+                {"time_s", trainer.seconds()},
+                {"skipped", found.skipped}};
+    if (!trainer.lost_best().empty()) resume["lost_best"] = trainer.lost_best();
+    callbacks.event(resume);
     callbacks.message(concat("going on from step ", trainer.step(), " of ", t.options.run));
   } else {
     Json start{{"event", "start"},
@@ -94,9 +96,19 @@ std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
   return metadata;
 }
 
+// The best model, as it was saved.
+Checkpoint open_best(const RunDirectory& run) {
+  try {
+    return Checkpoint(run.checkpoints() / "best", CheckpointUse::model);
+  } catch (const Error& e) {
+    fail("the best model was lost during the run: ", e.what(),
+         "; the same command ends the run with the latest one");
+  }
+}
+
 // The best model's results, and the log's last line.
 void conclude(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDirectory& run) {
-  const Checkpoint best = open_checkpoint(run.path(), CheckpointUse::model);
+  const Checkpoint best = open_best(run);
   t.parameters.load(best.tensors("model.safetensors"));
   Json done{{"event", "done"},
             {"step", trainer.step()},
@@ -240,7 +252,12 @@ int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
                   metadata_of(t));
   if (communicator.broadcast(start.found.checkpoint.has_value()))
     trainer.restore(&*start.found.checkpoint);
-  if (communicator.broadcast(run.finished() && trainer.done())) {
+  const bool lost_best = !trainer.lost_best().empty();
+  if (lost_best)
+    callbacks.message(concat("the best model so far, of step ", trainer.best().step,
+                             ", is lost: ", trainer.lost_best()));
+  // A finished run whose best model is lost ends once more, with the figures of one that is there.
+  if (communicator.broadcast(run.finished() && trainer.done() && !(lost_best && run.writable()))) {
     callbacks.message(
         concat(t.options.run, trainer.stopped_early() ? kStoppedEarly : kFinishedBefore));
     return kExitDone;
@@ -302,8 +319,10 @@ int run_training(const TrainingRun& t, Communicator& communicator) {
   for (const char* key : {"restart", "other_gpu"})
     config.erase(key);  // about one start, not the run
   config["resolved"] = t.resolved;
+  config["resolved"][kIdentity] = t.inputs.identity;
   Json compared = config;  // rank 0 alone writes
   for (const char* key : {"run", "tensorboard"}) compared.erase(key);
+  for (const auto& [key, identity] : t.inputs.identity.items()) compared.erase(key);  // paths
   require_same_start(communicator, compared);
   return communicator.first() ? lead(t, config, communicator) : assist(t, communicator);
 }

@@ -10,6 +10,7 @@
 
 #include "apps/training/run_callbacks.h"
 #include "apps/training/run_directory.h"
+#include "apps/training/run_inputs.h"
 #include "apps/training/train_options.h"
 
 namespace nine::app {
@@ -29,6 +30,7 @@ struct TrainingRun {
   /// What the options resolve to on this machine with this data: a run is resumed only where it is
   /// the same.
   Json resolved;
+  RunInputs inputs;  ///< likewise
   /// Keys of a checkpoint's config.json beside the options; an object.
   Json model_config;
   /// Files of every checkpoint besides config.json.

@@ -25,6 +25,7 @@ namespace {
 constexpr const char* kStateFile = "state.json";
 constexpr const char* kLatest = "latest";
 constexpr const char* kBest = "best";
+constexpr std::string_view kUseAnother = "; use another checkpoint of the run";
 // Prefixes of what is not (or no longer) a checkpoint.
 constexpr std::string_view kTemporary = ".tmp-";
 constexpr std::string_view kReplaced = ".old-";
@@ -140,8 +141,12 @@ bool is_plain_name(const std::string& name) {
 
 // The whole of state.json, its own checksum verified and taken out. Throws Json::exception too.
 Json read_state(const fs::path& directory) {
-  Json state = parse_json_object(read_text(directory / kStateFile));
-  require(state.is_object(), kStateFile, " cannot be read: it is not a JSON object");
+  Json state;
+  try {
+    state = require_json_object(read_text(directory / kStateFile));
+  } catch (const UsageError& e) {
+    fail(kStateFile, " cannot be read: it ", e.what());
+  }
   const auto expected = state.at("crc32c").get<uint32_t>();
   state.erase("crc32c");
   require(checksum_of(state) == expected, kStateFile,
@@ -193,12 +198,18 @@ void make_directory(const fs::path& path) {
   require(!error, "cannot make the directory ", path.string(), ": ", error.message());
 }
 
-// A file in the place of a link is an error when a run starts, not when it saves.
-void require_link_or_nothing(const fs::path& path) {
-  std::error_code error;
-  const auto status = fs::symlink_status(path, error);
-  require(!fs::exists(status) || fs::is_symlink(status), path.string(),
-          " is in the way: it should be a symbolic link; move it elsewhere");
+// What is in the place of a link is an error when a run starts, not when it saves.
+void require_links_or_nothing(const fs::path& directory) {
+  std::string wrong;
+  for (const char* link : {kLatest, kBest}) {
+    std::error_code error;
+    const auto status = fs::symlink_status(directory / link, error);
+    if (fs::exists(status) && !fs::is_symlink(status))
+      wrong += (wrong.empty() ? "" : " and ") + (directory / link).string();
+  }
+  require(wrong.empty(), wrong,
+          ": in the way of a symbolic link (a copy that does not keep links makes directories of "
+          "them); move what is there elsewhere, then the run makes its links anew");
 }
 
 bool exchange(const fs::path& a, const fs::path& b) {
@@ -279,8 +290,7 @@ Checkpoint::Checkpoint(const fs::path& directory, CheckpointUse use)
   } catch (const Json::exception& e) {
     problem = concat(kStateFile, " cannot be read (", e.what(), ")");
   }
-  fail("the checkpoint ", directory_.string(), " is damaged: ", problem,
-       "; use another checkpoint of the run");
+  fail("the checkpoint ", directory_.string(), " is damaged: ", problem, kUseAnother);
 }
 
 fs::path Checkpoint::file(const std::string& name) const {
@@ -307,6 +317,12 @@ fs::path resolve_checkpoint(const fs::path& path) {
   if (holds_state(path)) return real_path(path);
   const fs::path inside = path / "checkpoints";
   const fs::path checkpoints = fs::is_directory(inside, error) ? inside : path;
+  require(!fs::is_symlink(checkpoints / kBest, error) || fs::exists(checkpoints / kBest, error),
+          (checkpoints / kBest).string(), " leads to ",
+          fs::read_symlink(checkpoints / kBest, error).string(),
+          ", which is not there: the best model is lost; name another checkpoint of the run, such "
+          "as ",
+          (checkpoints / kLatest).string());
   for (const char* link : {kBest, kLatest})
     if (holds_state(checkpoints / link)) return real_path(checkpoints / link);
   for (const int64_t step : steps_in(checkpoints))
@@ -354,7 +370,7 @@ CheckpointStore::CheckpointStore(const fs::path& checkpoints, int keep)
     : CheckpointStore(checkpoints, keep, make_and_lock(checkpoints)) {
   require(keep >= 1, "at least one checkpoint has to be kept, not ", keep);
   clear_leftovers();
-  for (const char* link : {kLatest, kBest}) require_link_or_nothing(directory_ / link);
+  require_links_or_nothing(directory_);
 }
 
 CheckpointStore::CheckpointStore(fs::path checkpoints, int keep, int lock)
@@ -419,6 +435,20 @@ void CheckpointStore::save(int64_t step, const Json& state,
   remove_or_fail(temporary);
   remove_or_fail(replaced);
   prune(step);
+}
+
+std::string CheckpointStore::damage_of(int64_t step) const {
+  const std::vector<int64_t> steps = steps_in(directory_);
+  if (std::find(steps.begin(), steps.end(), step) == steps.end())
+    return concat("there is no ", (directory_ / name_of_step(step)).string());
+  try {
+    const Checkpoint intact(directory_ / name_of_step(step));
+  } catch (const Error& e) {
+    std::string damage = e.what();
+    if (damage.ends_with(kUseAnother)) damage.resize(damage.size() - kUseAnother.size());
+    return damage;
+  }
+  return {};
 }
 
 void CheckpointStore::restore_links(int64_t latest, std::optional<int64_t> best) {

@@ -95,7 +95,7 @@ class Checkpoint {
 
 /// The directory that `path` means: a checkpoint, a symbolic link to one, or a run (or its
 /// checkpoints directory), of which it is the best, else the latest, else the one with the most
-/// steps. Verifies nothing.
+/// steps. Verifies nothing. Errors: there is no checkpoint; `best` leads to one that is gone.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 
 /// resolve_checkpoint, then verified.
@@ -122,7 +122,8 @@ IntactCheckpoint find_latest_intact(const std::filesystem::path& checkpoints);
 class CheckpointStore {
  public:
   /// Makes the directory and removes what a killed writer left. Keeps the last `keep` (at least 1)
-  /// checkpoints and the best. Error: another process is writing there.
+  /// checkpoints and the best. Errors: another process is writing there; something else is in the
+  /// place of a link.
   CheckpointStore(const std::filesystem::path& checkpoints, int keep);
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
@@ -140,6 +141,10 @@ class CheckpointStore {
   /// removed or replaced since this object was made.
   void save(int64_t step, const Json& state,
             const std::function<void(CheckpointFiles&)>& write_files, bool is_best = false);
+
+  /// Why the checkpoint of a step cannot be used, "there is no 00000035" or what is damaged; empty
+  /// where it is intact.
+  std::string damage_of(int64_t step) const;
 
   /// Points `latest` to the checkpoint that a run goes on from and `best` to the one with the best
   /// validation, if there was one, as far as they are there: a writer that ended between publishing

@@ -14,6 +14,12 @@ namespace {
 std::unique_ptr<BatchStream<LmBatch>> make_stream(const Corpus& text, const LmBatching& b) {
   if (!b.sentences) {
     const MicroBatchSlots slots = MicroBatchSlots::of(b.accumulate, b.communicator);
+    // ColumnBatches says the same of one batch; it does not know of what the columns are made.
+    require(slots.all == 1 || text.tokens() >= b.batch * slots.all * b.bptt,
+            "the training text has ", text.tokens(),
+            " tokens, too few for one update of batch size ", b.batch,
+            " columns x accumulation steps ", slots.all, " x bptt length ", b.bptt,
+            " rows: lower one of the three");
     return std::make_unique<ColumnBatches>(
         text, b.batch * slots.all, b.bptt, b.seed,
         ColumnRange{.first = slots.first * b.batch, .count = slots.own() * b.batch});

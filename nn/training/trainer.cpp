@@ -93,6 +93,7 @@ bool Trainer::due(const TrainingLength& every, int64_t& count) const {
 }
 
 Trainer::Outcome Trainer::run() {
+  if (best_is_lost_) replace_lost_best();
   while (!done()) {
     if (communicator_.any(callbacks_.interrupted())) {
       if (saved_step_ != progress_.step) save(false);
@@ -205,9 +206,7 @@ bool Trainer::validate(bool is_due) {
   require(std::isfinite(nll), "validation after step ", progress_.step, " gave ", nll,
           " nats per token; lower the learning rate or set gradient clipping (the last checkpoint "
           "is kept)");
-  require(config_.best_metric == BestMetric::nll || result.bleu,
-          "the best model is chosen by BLEU, but validation does not translate");
-  const double metric = config_.best_metric == BestMetric::bleu ? -*result.bleu : nll;
+  const double metric = metric_of(result);
   const bool improved = metric < best_.metric;
   if (improved) best_ = {ppl, nll, progress_.step, result.bleu, metric};
   if (is_due) progress_.bad = metric < progress_.due_metric ? 0 : progress_.bad + 1;
@@ -338,10 +337,38 @@ void Trainer::restore(const Checkpoint* checkpoint) {
   restore_state(s);
   progress_.step = saved.at("step");
   saved_step_ = progress_.step;
-  if (store_ != nullptr)
-    store_->restore_links(progress_.step, !task_.has_validation() ? std::optional(progress_.step)
-                                          : best_.step > 0        ? std::optional(best_.step)
-                                                                  : std::nullopt);
+  find_best();
+}
+
+void Trainer::find_best() {
+  const bool has_other_best =
+      task_.has_validation() && best_.step > 0 && best_.step != progress_.step;
+  if (store_ != nullptr && has_other_best) lost_best_ = store_->damage_of(best_.step);
+  best_is_lost_ = communicator_.any(!lost_best_.empty());
+  if (store_ == nullptr || best_is_lost_) return;
+  store_->restore_links(progress_.step, !task_.has_validation() ? std::optional(progress_.step)
+                                        : best_.step > 0        ? std::optional(best_.step)
+                                                                : std::nullopt);
+}
+
+void Trainer::replace_lost_best() {
+  optimizer_->swap_average();
+  const Evaluation result = task_.validate(step_.tape());
+  optimizer_->swap_average();
+  best_ = {result.ppl(), result.nll(), progress_.step, result.bleu, metric_of(result)};
+  if (store_ != nullptr) store_->restore_links(progress_.step, progress_.step);
+  best_is_lost_ = false;
+  callbacks_.message(concat("step ", progress_.step,
+                            " takes the place of the best model; validated again, its perplexity "
+                            "is ",
+                            short_number(best_.ppl)));
+}
+
+// Lower is better.
+double Trainer::metric_of(const Evaluation& result) const {
+  require(config_.best_metric == BestMetric::nll || result.bleu,
+          "the best model is chosen by BLEU, but validation does not translate");
+  return config_.best_metric == BestMetric::bleu ? -*result.bleu : result.nll();
 }
 
 void Trainer::restore_state(const Json& s) {

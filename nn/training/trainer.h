@@ -109,8 +109,12 @@ class Trainer {
           std::map<std::string, std::string> metadata);
 
   /// Continues from a checkpoint of this run, to the same bits as if it had not been interrupted.
-  /// Rank 0 has the checkpoint and hands it out; the others pass null.
+  /// Rank 0 has the checkpoint and hands it out; the others pass null. Where the best model's
+  /// checkpoint is gone or damaged, which lost_best() then says, run() validates the restored model
+  /// first, and it is the best until there is a better one; training itself stays as it was.
   void restore(const Checkpoint* checkpoint);
+  /// What happened to the best model's checkpoint, empty where it is intact; rank 0 alone knows.
+  const std::string& lost_best() const { return lost_best_; }
 
   enum class Outcome : uint8_t { finished, interrupted };
   /// Trains until `after`, early stop or an interruption, which saves first.
@@ -152,6 +156,8 @@ class Trainer {
     double fastest_s = 0, slowest_s = 0;  // of the processes' micro-batches
   };
 
+  void find_best();
+  void replace_lost_best();
   void one_update();
   Json state() const;
   void save_files(CheckpointFiles& files);
@@ -160,6 +166,7 @@ class Trainer {
   void clear_window();
   bool due(const TrainingLength& every, int64_t& count) const;
   bool validate(bool due);
+  double metric_of(const Evaluation& result) const;
   void save(bool is_best);
   void stamp(Json& line) const;
 
@@ -179,6 +186,8 @@ class Trainer {
   Best best_;
   double seconds_before_ = 0, started_ = 0;
   int64_t saved_step_ = -1, updates_here_ = 0;
+  bool best_is_lost_ = false;
+  std::string lost_best_;
 };
 
 /// Peak memory so far in MiB. CPU: the process's maximum resident set. GPU: the arena's peak plus

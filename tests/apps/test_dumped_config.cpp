@@ -1,11 +1,13 @@
 // The programs' configurations: what --dump-config prints, --config reads.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/support/programs.h"
+#include "tests/support/support.h"
 
 namespace {
 
@@ -32,6 +34,15 @@ ByDump run_by_dump(const TemporaryDirectory& dir, const std::string& program,
 }  // namespace
 
 TEST_SUITE("dumped configurations") {
+  TEST_CASE("--config -: standard input") {
+    const Outcome o =
+        run_program("lm_train", {"--config", "-", "--dump-config"}, "{\"hidden\": 7}");
+    REQUIRE_MESSAGE(o.code == 0, o.err);
+    CHECK(Json::parse(o.out)["hidden"] == 7);
+    CHECK(has(run_program("lm_train", {"--config", "-"}, "{\n\"hidden\" 7}").err,
+              "--config standard input: is not JSON: parse error at line 2, column 10"));
+  }
+
   TEST_CASE("every program reads back the configuration that it dumps") {
     const TemporaryDirectory dir;
     const std::vector<std::pair<std::string, Strings>> programs{

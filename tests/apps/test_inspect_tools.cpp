@@ -564,6 +564,11 @@ TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
     CHECK_MESSAGE(has(r.err, concat(flag, " is for --plot of kernels, not of margins")), r.err);
     CHECK_FALSE(std::filesystem::exists(directory / "c.svg"));
   }
+  for (const std::vector<std::string>& mixed :
+       {std::vector<std::string>{"--show", "reach", "--plot", "-"},
+        {"--explain", "wav", "--page", "-", "--output", "-"}})
+    CHECK(has(run_program("kernel_inspect", mixed).err, "would mix on standard output"));
+  check_drawing(run_program("kernel_inspect", {"--plot", "-", "--kernels", "log"}).out);
   CHECK(run_program("kernel_inspect", {"--solution"}).code == 2);
   CHECK(run_program("kernel_inspect", {"--page", directory / "a.html"}).code == 2);
   CHECK(has(run_program("kernel_inspect", {"--exercise", "lin", "--seed", "2"}).out, "Compute S"));

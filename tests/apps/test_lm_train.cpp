@@ -101,12 +101,11 @@ TEST_CASE(
                      "--hidden", "2", "--embed", "2", "--after", after, "--run", dir / "run"});
     REQUIRE_MESSAGE(r.code == 0, r.err);
     CHECK(slurp(dir / "run/checkpoints/latest/dict.txt") == "a 11\nb 1\nd 0\nc 1\n");
-    return Json::parse(slurp(dir / "run/config.json"))["resolved"]["train_crc32c"];
+    return Json::parse(slurp(dir / "run/config.json"))["resolved"]["identity"]["vocab"];
   };
-  // The checksum is of the ids, </s> 0, <unk> 1 and a 2, and of the file as it was given.
-  const std::vector<int32_t> ids{2, 2, 2, 3, 0, 2, 1, 5, 0, 2, 2, 2, 2, 0, 2, 2, 2, 0};
-  const uint32_t checksum =
-      crc32c(crc32c(0, ids.data(), ids.size() * sizeof(int32_t)), dict.data(), dict.size());
+  // Of the words alone.
+  const std::string words{"</s>\0<unk>\0a\0b\0d\0c\0", 19};
+  const uint32_t checksum = crc32c(0, words.data(), words.size());
   CHECK(train("1u") == checksum);
   CHECK(train("2u") == checksum);
 }
@@ -691,4 +690,16 @@ TEST_CASE("the parity export holds what the replay reads") {
   CHECK(losses["loss"][0].get<double>() ==
         doctest::Approx(std::log(static_cast<double>(init.at("embedding.weight").shape()[0])))
             .epsilon(0.05));
+}
+
+TEST_CASE("lm_train: a text too small for --accumulate is said with --batch and --accumulate") {
+  const TemporaryDirectory dir;
+  const Outcome o =
+      run_program("lm_train", {"--train", dir.write("text", "a b c d e f g\na b c\n"), "--batch",
+                               "2", "--bptt", "3", "--accumulate", "100", "--run", dir / "run"});
+  CHECK(o.code == 1);
+  CHECK_MESSAGE(has(o.err,
+                    "12 tokens, too few for one update of batch size (--batch) 2 columns x "
+                    "accumulation steps (--accumulate) 100 x bptt length (--bptt) 3 rows"),
+                o.err);
 }

@@ -386,7 +386,7 @@ TEST_CASE("mt_train: a run does not go on with another reference or test text") 
   text.dir.write("references", slurp(t) + "never seen\n");  // another word that is <unk>
   const Outcome other = run_on("4u");
   CHECK(other.code == 2);
-  CHECK_MESSAGE(has(other.err, "valid_crc32c"), other.err);
+  CHECK_MESSAGE(has(other.err, "--valid-tgt was " + references + " (checksum "), other.err);
 }
 
 TEST_CASE("mt_train: wrong texts and command lines") {
@@ -422,7 +422,7 @@ TEST_CASE("mt_train: wrong texts and command lines") {
       {{"--src", at("s"), "--tgt", at("t"), "--hidden", "18"}, 2, "does not divide into --heads 4"},
       {{"--src", at("s"), "--tgt", at("t"), "--batch-tokens", "3"},
        1,
-       "more than batch tokens (--batch-tokens) 3"},
+       "line 3: the sentence has 4 tokens, </s> counted, more than --batch-tokens 3"},
       {{"--src", at("s"), "--tgt", at("t"), "--best-metric", "bleu"},
        2,
        "--best-metric has no effect here"},
@@ -515,4 +515,21 @@ TEST_CASE("translation checkpoints: what does not fit is refused") {
     CHECK(Translator::load(open).network().positions().to_vector() ==
           weights.at("positions").to_vector());
   }
+}
+
+TEST_CASE("mt_train: a pair larger than a batch is named with its file and line") {
+  const TemporaryDirectory dir;
+  const Strings small{dir.write("s1", "a\nb\n"), dir.write("s2", "c\nd\n")},
+      large{dir.write("t1", "A\nB\n"), dir.write("t2", "C\n1 2 3 4 5 6 7\n")};
+  const auto says = [&](const Strings& source, const Strings& target) {
+    const Outcome o = train(tiny(dir / "run", {"--src", source[0], source[1], "--tgt", target[0],
+                                               target[1], "--batch-tokens", "7"}));
+    CHECK(o.code == 1);
+    return o.err;
+  };
+  const std::string place = (dir / "t2") +
+                            ", line 2: the sentence has 8 tokens, </s> counted, more "
+                            "than --batch-tokens 7: raise it";
+  CHECK_MESSAGE(has(says(small, large), place), says(small, large));
+  CHECK(has(says(large, small), place));
 }

@@ -454,7 +454,8 @@ TEST_SUITE("options") {
     CHECK(has(config_error(R"({"run": null})"), "must be a text"));
     CHECK(has(config_error(R"({"optimizer": "adm"})"), "did you mean adam?"));
     CHECK(has(config_error(R"({"optimizer": 3})"), "must be one of sgd"));
-    CHECK(has(config_error(R"({"lr": 1, "lr": 2})"), "\"lr\" is given twice"));
+    CHECK(
+        has(config_error("{\"lr\": 1,\n \"lr\": 2}"), "\"lr\" is given twice (line 2, column 5)"));
     CHECK(has(config_error(R"({"train": ["a", ""]})"), "\"train\": [\"a\",\"\"] in"));
     CHECK(has(config_error(R"({"train": ["a", ""]})"), "is empty"));
     CHECK(has(config_error("[]"), "must be a JSON object"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -310,6 +311,23 @@ TEST_CASE("words on which two models differ add up to what lm_score --compare sa
   const std::string html = slurp(dir / "page.html");
   CHECK(has(html, "Likelier under 32"));
   CHECK(has(html, "<th scope=\"row\"><bdi>" + gains.words.front().word));
+  // "-" is standard output, of every page.
+  std::filesystem::create_directory(dir / "here");
+  const std::string here = dir / "here";
+  const auto prints = [&](const std::string& arguments) {
+    const Outcome o =
+        run_program("/bin/sh", {"-c", concat("cd ", here, " && ", NINE_BIN_DIR, "/nine_report ",
+                                             arguments, " --output -")});
+    CHECK_MESSAGE(o.code == 0, o.err);
+    CHECK(o.out.starts_with("<!DOCTYPE html>"));
+    CHECK(o.out.ends_with("</html>\n"));
+    CHECK(std::filesystem::is_empty(here));
+    return o.out;
+  };
+  CHECK(prints(concat(dir / "12", " ", dir / "32", " --differences")) == html);
+  const std::string model = concat("--words ", dir / "12", " --iterations 5 --most-frequent 20");
+  prints(model);
+  prints(model + " --angles --permutations 9");
   CHECK(has(run_program("nine_report", {dir / "12", "--differences"}).err, "give two"));
   CHECK(run_program("nine_report", {}).code == 2);
   CHECK(has(run_program("nine_report", {dir / "12", "--output", dir / "12/log.jsonl"}).err,

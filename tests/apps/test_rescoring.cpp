@@ -661,3 +661,29 @@ TEST_CASE("lm_rescore: sclite's Sum/Avg and sc_stats' MAPSSWE of what it wrote" 
   CHECK(z[1] == concat(j["mapsswe"]["segments"].get<int64_t>()));
   CHECK(z[2] == fixed(j["mapsswe"]["z"].get<double>(), 3));
 }
+
+TEST_CASE("lm_rescore: scores that run the wrong way get a hint at --nbest-cost") {
+  const TemporaryDirectory dir;
+  const auto run = [&](bool rising, const Strings& more) {
+    std::string list, said;
+    for (int u = 0; u < 3; ++u) {
+      said += concat("u", u, "\tthe dog saw him\n");
+      for (int h = 0; h < 3; ++h)
+        list += concat("u", u, "\t", rising ? 10 + h : 10 - h, "\tthe dog saw",
+                       h == 0 ? " him" : "", "\n");
+    }
+    const Outcome o = run_program(
+        "lm_rescore",
+        joined({"--checkpoint", model_a(), "--nbest", dir.write("list", list), "--reference",
+                dir.write("said", said), "--lambda", "0", "--output", dir / "out"},
+               more));
+    REQUIRE_MESSAGE(o.code == 0, o.err);
+    return o.err;
+  };
+  CHECK(has(run(true, {}), concat("lm_rescore: ", dir / "list",
+                                  ": in 3 of 3 lists the first hypothesis has the worst score; are "
+                                  "these costs, as Kaldi's? then give --nbest-cost")));
+  CHECK_FALSE(has(run(true, {"--nbest-cost"}), "nbest-cost"));
+  CHECK_FALSE(has(run(false, {}), "nbest-cost"));
+  CHECK(has(run(false, {"--nbest-cost"}), "are these no costs? then leave out --nbest-cost"));
+}

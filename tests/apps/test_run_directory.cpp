@@ -191,7 +191,7 @@ TEST_SUITE("run directory") {
     for (int i = 0; i < 20'000; ++i) deep += R"({"a":)";
     scratch.write("config.json", deep + '1' + std::string(20'000, '}'));
     CHECK(has(error_of([&] { (void)run.read_config(); }),
-              "config.json is not a JSON object of at most 100 nested levels"));
+              "config.json is not a JSON object: it is nested more deeply than 100 levels"));
     fs::create_directory(scratch / "ro");
     fs::permissions(scratch / "ro", fs::perms::owner_read | fs::perms::owner_exec);
     CHECK(in_child([&] {
@@ -201,6 +201,26 @@ TEST_SUITE("run directory") {
                        ? 7
                        : 8;
           }) == 7);
+  }
+
+  TEST_CASE("a run within a run's checkpoints is refused") {
+    const Scratch scratch;
+    scratch.write("log.jsonl", "");
+    fs::create_directories(scratch / "checkpoints/00000007");
+    scratch.write("checkpoints/00000007/state.json", "{}");
+    fs::create_symlink("00000007", scratch / "checkpoints/best");
+    const auto says = [&](const char* name) {
+      return error_of([&] { RunDirectory run(scratch / name); });
+    };
+    const std::string whole = fs::canonical(scratch.path()).string();
+    for (const char* name : {"checkpoints", "checkpoints/", "checkpoints/new", "checkpoints/a/b"}) {
+      CHECK(has(says(name), "lies within the checkpoints of a run; give --run " + whole));
+      CHECK_FALSE(fs::exists(scratch / "checkpoints/new"));
+    }
+    for (const char* name : {"checkpoints/best", "checkpoints/00000007"})
+      CHECK(has(says(name), "is a checkpoint, not a run"));
+    CHECK(says("other").empty());
+    CHECK(says(".").empty());
   }
 
   TEST_CASE("one process at a time") {

@@ -184,7 +184,8 @@ TEST_CASE("processes: what differs at the start is named, with its process") {
       const Json same{
           {"lr", 0.5},
           {"threads", c.rank()},
-          {"resolved", {{"version", "1.2"}, {"instruction_set", "avx2"}, {"train_crc32c", 7}}}};
+          {"resolved",
+           {{"version", "1.2"}, {"instruction_set", "avx2"}, {"identity", {{"valid_src", 7}}}}}};
       Json own = same;
       if (c.rank() == 2) own.merge_patch(other);
       errors[static_cast<size_t>(c.rank())] = error_of([&] { app::require_same_start(c, own); });
@@ -198,9 +199,9 @@ TEST_CASE("processes: what differs at the start is named, with its process") {
   CHECK(has(error({{"resolved", {{"version", "1.3"}}}}),
             "has version \"1.3\", where process 0 has \"1.2\""));
   CHECK(has(error({{"resolved", {{"instruction_set", "avx512"}}}}), "has instruction_set "));
-  const std::string data = error({{"resolved", {{"train_crc32c", 8}}}});
+  const std::string data = error({{"resolved", {{"identity", {{"valid_src", 8}}}}}});
   CHECK(has(data, "process 2 on "));
-  CHECK(has(data, "has train_crc32c 8, where process 0 has 7"));
+  CHECK(has(data, "has other data, by checksum: --valid-src 8, where process 0 has 7"));
 }
 
 TEST_CASE("shared parts: all processes get all results in order, each makes its own") {
@@ -244,4 +245,64 @@ TEST_CASE("shared parts: numbers and lists come back from their bytes") {
   CHECK(in.get<bool>());
   CHECK(in.empty());
   CHECK_THROWS_AS(in.get<char>(), Error);
+}
+
+namespace {
+
+// What mpirun says to a process of its job.
+void as_process(int rank, int size) {
+  setenv("OMPI_COMM_WORLD_SIZE", std::to_string(size).c_str(), 1);
+  setenv("OMPI_COMM_WORLD_RANK", std::to_string(rank).c_str(), 1);
+}
+
+}  // namespace
+
+TEST_CASE("processes: a program that cannot share its work stops under mpirun, before it writes") {
+  const TemporaryDirectory dir;
+  const std::string text = dir.write("text", "the cat\n"), codes = dir / "codes";
+  const std::string list = dir.write("list", "u\t1\tthe cat\nu\t0\ta cat\n"),
+                    said = dir.write("said", "u\tthe cat\n");
+  const struct {
+    const char* program;
+    Strings arguments;
+  } cases[] = {
+      {"bpe", {"learn", "--input", text, "--output", codes}},
+      {"kernel_inspect", {"--output", codes}},
+      {"nine_report", {model_a(), "--output", codes}},
+      {"lm_rescore",
+       {"--checkpoint", model_a(), "--nbest", list, "--reference", said, "--lambda", "1",
+        "--output", codes}},
+      {"mt_train", {"--run", dir.path().string(), "--average", "2"}},
+  };
+  for (const auto& [program, arguments] : cases) {
+    CAPTURE(program);
+    const Outcome o = Program(program, arguments, "", [] { as_process(0, 2); }).wait();
+    CHECK(o.code == 2);
+    CHECK_MESSAGE(has(o.err, "mpirun has started 2 processes, but this work cannot be shared out"),
+                  o.err);
+    CHECK(o.out.empty());
+    CHECK_FALSE(std::filesystem::exists(codes));
+  }
+  const Outcome one = Program("bpe", cases[0].arguments, "", [] { as_process(0, 1); }).wait();
+  CHECK(one.code == 0);
+  // A program that a process of the job starts by a shell works for that process alone.
+  const std::string command = std::string(NINE_BIN_DIR) + "/bpe apply --input " + text +
+                              " --codes " + codes + "; echo done";
+  const Outcome shell = Program("/bin/sh", {"-c", command}, "", [] { as_process(1, 2); }).wait();
+  CHECK_MESSAGE(shell.err.empty(), shell.err);
+  CHECK(has(shell.out, "done\n"));
+  CHECK(shell.out.size() > 10);
+}
+
+TEST_CASE("processes: a program without its module for MPI says what to copy" *
+          doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const TemporaryDirectory dir;
+  std::filesystem::create_directory(dir / "bin");
+  std::filesystem::copy_file(std::string(NINE_BIN_DIR) + "/lm_score", dir / "bin/lm_score");
+  const Outcome o =
+      Program(dir / "bin/lm_score", {"--checkpoint", "model"}, "", [] { as_process(0, 2); }).wait();
+  CHECK(o.code == 1);
+  CHECK_MESSAGE(has(o.err, "that file is Nine's own and belongs beside the directory of"), o.err);
+  CHECK_FALSE(has(o.err, "install Open MPI"));
 }

@@ -158,6 +158,7 @@ TEST_CASE("vocabulary: errors") {
   CHECK(has(read_error("a 2\nb 1\na 1\n"), "dict.txt, line 3: 'a' is already in the dictionary"));
   CHECK(has(read_error("</s> 2\na 1\n</s> 2\n"), "line 3: '</s>' is already"));
   CHECK(has(read_error("a\n"), "line 1: 'a' lacks a word or its count"));
+  CHECK(has(read_error("a\t2\n"), "is `word count`, with a space where this has a tab"));
   CHECK(has(read_error("a 2\n\n"), "line 2: '' lacks a word or its count"));
   CHECK(has(read_error("a 2\n 3\n"), "line 2"));
   CHECK(has(read_error("a #fairseq:overwrite\n"), "lacks a word or its count"));

@@ -408,8 +408,13 @@ TEST_CASE("checkpoint: one writer at a time, and nothing in the links' place") {
   }
   fs::create_directory(run / "c/latest");
   check_says(error_of([&] { CheckpointStore(run / "c", 1); }),
-             "latest is in the way: it should be a symbolic link");
-  fs::remove(run / "c/latest");
+             concat((run / "c/latest").string(), ": in the way of a symbolic link"));
+  // A copy that does not keep links: both are said at once.
+  fs::create_directory(run / "c/best");
+  check_says(error_of([&] { CheckpointStore(run / "c", 1); }),
+             concat((run / "c/latest").string(), " and ", (run / "c/best").string(),
+                    ": in the way of a symbolic link"));
+  for (const char* link : {"c/latest", "c/best"}) fs::remove(run / link);
   const CheckpointStore again(run / "c", 1);  // the failed start holds no lock
   put(run / "file", "");
   check_says(error_of([&] { CheckpointStore(run / "file", 1); }), "cannot make the directory");

@@ -236,6 +236,6 @@ TEST_CASE("LanguageModel::load: what cannot be opened") {
   const std::string deep = "{\"x\":" + std::string(200, '[') + std::string(200, ']') + "}";
   for (const std::string& config : {std::string("[]"), deep}) {
     dir.write("bare/config.json", config);
-    CHECK(has(says(dir / "bare"), "config.json is not a JSON object of at most 100 nested levels"));
+    CHECK(has(says(dir / "bare"), "config.json is not a JSON object"));
   }
 }

@@ -1,0 +1,29 @@
+#include "apps/training/run_inputs.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "nn/models/model_directory.h"
+
+namespace nine::app {
+
+void RunInputs::add_model(const char* key, const std::string& directory) {
+  if (directory.empty()) return;
+  try {
+    uint32_t crc = 0;
+    const std::filesystem::path model = model_directory(directory);
+    for (const char* name : {"model.safetensors", kDictionaryFile, kSourceDict, kTargetDict})
+      if (exists(model / name)) {
+        const uint32_t own = digest_of_file(model / name).crc32c;
+        crc = crc32c(crc, &own, sizeof own);
+      }
+    identity[key] = crc;
+  } catch (const Error&) {
+  } catch (const std::filesystem::filesystem_error&) {  // no permission to look there
+  }
+}
+
+}  // namespace nine::app

@@ -1,0 +1,42 @@
+// The identity of a text: what a program reads of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/crc32c.h"
+#include "data/text.h"
+
+namespace nine {
+
+/// CRC-32C of a text's lines: of each its words with a blank between two, and a line feed. Texts of
+/// kModelText with the same words in the same lines have the same, however they are cut into files,
+/// spaced, and their lines ended.
+class LineChecksum {
+ public:
+  void add(std::span<const std::string_view> words) {
+    for (size_t i = 0; i < words.size(); ++i) add_word(words[i], i == 0);
+    add_text("\n");
+  }
+  void add(std::string_view line) {
+    bool first = true;
+    for_each_word(line, [&](std::string_view word) {
+      add_word(word, first);
+      first = false;
+    });
+    add_text("\n");
+  }
+  uint32_t value() const { return crc_; }
+
+ private:
+  void add_word(std::string_view word, bool first) {
+    if (!first) add_text(" ");
+    add_text(word);
+  }
+  void add_text(std::string_view text) { crc_ = crc32c(crc_, text.data(), text.size()); }
+
+  uint32_t crc_ = 0;
+};
+
+}  // namespace nine

@@ -1,0 +1,43 @@
+// Errors of JSON.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+TEST_CASE("json: an error names line and column and quotes 60 characters at most") {
+  const auto says = [](const std::string& text) { return error_of([&] { parse_json(text); }); };
+  CHECK(has(says("{\"a\": 1,\n  \"b\" 2}"), "is not JSON: parse error at line 2, column 7: "));
+  CHECK(says("{\"a\": 1,\n \"b\": {\"a\": 1,\n\"\\\"\": 2, \"a\": 3}, \"c\": 1, \"c\": 2}") ==
+        "\"a\" is given twice (line 3, column 12)");
+  std::string deep(100, '[');
+  CHECK(says("\n" + deep + "[") == "is nested more deeply than 100 levels (line 2, column 101)");
+  CHECK(says("[1,\n1e999]") == "is not JSON: number overflow parsing '1e999' (line 2, column 6)");
+  const std::string quoted = says("[\"" + std::string(5000, 'x') + "\x01\"]");
+  CHECK(has(quoted, "parse error at line 1, column 5003"));
+  CHECK(has(quoted, "last read: '..."));
+  CHECK(quoted.size() < 400);
+  std::string accents;
+  for (int i = 0; i < 100; ++i) accents += "\xc3\xa9";
+  for (const char* more : {"", "x"})  // cut between characters
+    CHECK(has(says("[\"" + accents + more + "\n\"]"), "last read: '...\xc3\xa9"));
+
+  const TemporaryDirectory dir;
+  const auto file_says = [&](const std::string& text) {
+    const std::string file = dir.write("config.json", text);
+    const std::string said = error_of([&] { read_json_object(file, "; do this"); });
+    REQUIRE(said.starts_with(file + " is not a JSON object"));
+    return said.substr(file.size());
+  };
+  CHECK(has(file_says("{\"a\": 1,\n}"), ": it is not JSON: parse error at line 2, column 1"));
+  CHECK(file_says("[]") == " is not a JSON object; do this");
+  CHECK(file_says("{\"a\":1,\"a\":2}") ==
+        " is not a JSON object: \"a\" is given twice (line 1, column 10); do this");
+}
