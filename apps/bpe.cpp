@@ -37,6 +37,7 @@ int run_command(const Command& command, int argc, char** argv) {
   if (!options.parse(argc - 1, argv + 1)) return kExitDone;
   o.check(command.name);
   require_one_process();
+  o.resolve(options, command.name);
   if (o.num_workers > 0) set_threads(o.num_workers);
   in_team([&] { command.run(o); });
   return kExitDone;

@@ -3,6 +3,7 @@
 // calls; the parts are in apps/lm_score/.
 #include <cstdio>
 
+#include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/same_start.h"
@@ -23,17 +24,29 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-void generate(const ScoreOptions& o, Device device, const Lines& lines, TextOutput& out,
+// A text without lines has no results; where nothing else comes out, that is an error.
+void require_lines(const ScoreOptions& o, bool there) {
+  const bool needs_lines = o.generate || !o.compare.empty() || !o.restrict_to.empty();
+  require(there || !needs_lines, input_name(o.input), " has no lines",
+          o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
+}
+
+void generate(const ScoreOptions& o, Device device, LineInput& text, TextOutput& out,
               Communicator& communicator) {
   const LanguageModel model = LanguageModel::load(o.checkpoint, device);
-  const GenerateOptions how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
-                            .max_words = o.max_words,
-                            .samples = o.samples,
-                            .batch = o.batch,
-                            .seed = o.seed};
-  const GenerationStats made = write_continuations(model, lines, how, out.stream(), communicator);
+  GenerateOptions how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
+                      .max_words = o.max_words,
+                      .samples = o.samples,
+                      .batch = o.batch,
+                      .seed = o.seed};
+  GenerationStats made;
+  while (text.next()) {
+    how.first_prompt = text.first();
+    made += write_continuations(model, text.lines(), how, out.stream(), communicator);
+    out.flush();
+  }
   out.finish();
-  if (communicator.first()) std::fprintf(stderr, "%s\n", summary(made).c_str());
+  if (communicator.first() && made.texts > 0) std::fprintf(stderr, "%s\n", summary(made).c_str());
 }
 
 // What one process does alone.
@@ -55,19 +68,17 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
     if (communicator.first()) run_alone(o, device, {});
     return kExitDone;
   }
-  const Lines lines = read_lines(o.input, communicator);
-  const bool needs_lines = o.generate || !o.compare.empty() || !o.restrict_to.empty();
-  require(!lines.empty() || !needs_lines, input_name(o.input), " has no lines",
-          o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
+  const bool flush = o.answers_lines() && flushes(options, o.flush, o.input == "-", communicator);
+  LineInput text(o.input, flush, communicator);
+  const Lines& lines = text.lines();  // without --flush all of them
+  if (!flush) require_lines(o, !lines.empty());
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {
     if (communicator.first()) run_alone(o, device, lines);
     return kExitDone;
   }
   TextOutput out(output_of(o.output, communicator));
-  if (lines.empty()) {  // a line for each line of the input: none
+  if (lines.empty() && !flush) {  // a line for each line of the input: none
     model_directory(o.checkpoint, kDictionaryFile);
-    if (communicator.first())
-      std::fprintf(stderr, "%s has no lines\n", input_name(o.input).c_str());
   } else if (!o.restrict_to.empty()) {
     write_restricted(models, lines, o.restricting(device), out.stream(), communicator);
   } else if (!o.compare.empty()) {
@@ -75,17 +86,25 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
                      {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device},
                      out.stream(), communicator);
   } else if (o.generate) {
-    generate(o, device, lines, out, communicator);
-  } else if (o.components) {
-    write_components(LanguageModel::load(o.checkpoint, device), lines, o.batch_tokens, out.stream(),
-                     communicator);
-  } else if (o.top > 0) {
-    write_top_words(LanguageModel::load(o.checkpoint, device), lines, o.top, o.batch_tokens,
-                    out.stream(), communicator);
+    generate(o, device, text, out, communicator);
+  } else if (o.components || o.top > 0) {
+    const LanguageModel model = LanguageModel::load(o.checkpoint, device);
+    while (text.next()) {
+      if (o.components) {
+        write_components(model, lines, o.batch_tokens, out.stream(), communicator);
+      } else {
+        write_top_words(model, lines, text.first(), o.top, o.batch_tokens, out.stream(),
+                        communicator);
+      }
+      out.flush();
+    }
   } else {
-    write_scores(o, device, lines, out, communicator);
+    write_scores(o, device, text, out, communicator);
   }
   out.finish();
+  require_lines(o, text.count() > 0);
+  if (text.count() == 0 && communicator.first())
+    std::fprintf(stderr, "%s has no lines\n", input_name(o.input).c_str());
   return kExitDone;
 }
 

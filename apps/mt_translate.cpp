@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
 #include "apps/cli/progress.h"
 #include "apps/cli/run_main.h"
@@ -21,10 +22,10 @@ using Lines = std::vector<std::string>;
 // Batches that are translated together, sorted by length, before their lines are written.
 constexpr int64_t kWindow = 64;
 
-// Calls f(first, count, progress) with windows of the lines.
+// Calls f(first, count, progress) with windows of the lines; of a single one no progress is shown.
 template <class F>
-void for_windows(size_t lines, int64_t batch, F&& f) {
-  Progress progress("translate", "lines");
+void for_windows(size_t lines, int64_t batch, bool one, F&& f) {
+  Progress progress("translate", "lines", {.silent = one || !first_process()});
   const auto all = static_cast<int64_t>(lines), window = kWindow * batch;
   for (int64_t first = 0; first < all; first += window) {
     const auto count = std::min(window, all - first);
@@ -34,50 +35,73 @@ void for_windows(size_t lines, int64_t batch, F&& f) {
   progress.finish();
 }
 
-void report_unknown(const std::vector<BeamSearch::Ids>& sources) {
-  int64_t tokens = 0, unknown = 0;
-  for (const BeamSearch::Ids& line : sources) {
-    tokens += std::ssize(line);
-    unknown += std::count(line.begin(), line.end(), Specials::kTranslation.unknown);
+// The share of tokens that the model does not know.
+class UnknownShare {
+ public:
+  void add(const std::vector<BeamSearch::Ids>& sources) {
+    for (const BeamSearch::Ids& line : sources) {
+      tokens_ += std::ssize(line);
+      unknown_ += std::count(line.begin(), line.end(), Specials::kTranslation.unknown);
+    }
   }
-  if (unknown > 0)
-    std::fprintf(
-        stderr,
-        "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
-        100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
-}
+  void report() const {
+    if (unknown_ > 0)
+      std::fprintf(
+          stderr,
+          "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
+          100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_));
+  }
 
-void translate(const TranslateOptions& o, Communicator& communicator) {
+ private:
+  int64_t tokens_ = 0, unknown_ = 0;
+};
+
+void translate(const TranslateOptions& o, bool flush, Communicator& communicator) {
   const Translator translator = Translator::load(o.checkpoint, o.segmentation());
-  const Lines lines = read_lines(o.input, communicator);
+  const BeamSearch& search = translator.search();
+  const std::string name = input_name(o.input);
+  LineInput text(o.input, flush, communicator);
   // Read first, so that a wrong file is an error before the translation, not after it.
-  const Lines references = o.score && communicator.first()
-                               ? read_references(o.reference, lines.size(), input_name(o.input))
-                               : Lines();
-  const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input));
-  if (communicator.first()) report_unknown(sources);
+  const bool scores = o.score && communicator.first();
+  const Lines references = scores ? read_lines(o.reference) : Lines();
+  const auto check_references = [&] {
+    if (scores)
+      require_references(o.reference, references.size(), name, static_cast<size_t>(text.count()));
+  };
+  if (!flush) check_references();
   TextOutput out(output_of(o.output, communicator));
   std::optional<TextOutput> attention;
   if (!o.attention.empty()) attention.emplace(output_of(o.attention, communicator));
   Lines translated;
-  for_windows(sources.size(), o.batch,
-              [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
-                const auto part = std::span(sources).subspan(first, count);
-                const std::vector<Translation> found =
-                    shared_translate(translator.search(), part, o.search(), progress, communicator);
-                const auto number = static_cast<int64_t>(first);
-                write_translations(found, translator, {.n_best = o.n_best > 0, .first = number},
-                                   out.stream());
-                out.flush();
-                if (attention) {
-                  write_attention(found, part, translator, number, attention->stream());
-                  attention->flush();
-                }
-                for (const Translation& t : found)
-                  if (o.score) translated.push_back(translator.text(t.front().words));
-              });
+  UnknownShare unknown;
+  while (text.next()) {
+    const std::vector<BeamSearch::Ids> sources =
+        translator.source_ids(text.lines(), name, text.first());
+    unknown.add(sources);
+    if (!flush && communicator.first()) unknown.report();
+    for_windows(sources.size(), o.batch, flush,
+                [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
+                  const auto part = std::span(sources).subspan(first, count);
+                  const std::vector<Translation> found =
+                      shared_translate(search, part, o.search(), progress, communicator);
+                  const auto number = text.first() + static_cast<int64_t>(first);
+                  if (attention) {  // first, so that whoever has read an answer finds it there
+                    write_attention(found, part, translator, number, attention->stream());
+                    attention->flush();
+                  }
+                  write_translations(found, translator, {.n_best = o.n_best > 0, .first = number},
+                                     out.stream());
+                  out.flush();
+                  for (const Translation& t : found)
+                    if (o.score) translated.push_back(translator.text(t.front().words));
+                });
+  }
   out.finish();
   if (attention) attention->finish();
+  if (flush) {
+    unknown.report();
+    check_references();
+  }
   // Scores go to standard error where standard output has the translations.
   if (o.score && communicator.first())
     std::fputs(score_lines(translated, references, o.scoring).c_str(),
@@ -96,7 +120,7 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
                                          translator.target_ids(given, input_name(o.score_given));
   TextOutput out(output_of(o.output, communicator));
   for_windows(
-      sources.size(), o.batch,
+      sources.size(), o.batch, false,
       [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
         write_log_probs(
             shared_score(translator.search(), std::span(sources).subspan(first, count),
@@ -111,7 +135,7 @@ int run(const TranslateOptions& o, const Options& options, Communicator& communi
                    {"input", "output", "attention", "score_given", "reference"}, {o.checkpoint},
                    {o.codes, o.vocabulary});
   if (o.translates()) {
-    translate(o, communicator);
+    translate(o, flushes(options, o.flush, o.input == "-", communicator), communicator);
   } else if (!o.score_given.empty()) {
     score_given(o, communicator);
   } else if (communicator.first()) {

@@ -31,6 +31,12 @@ bool starts_with_ascii_block(std::string_view text, size_t at) {
   return (block & 0x8080808080808080u) == 0;
 }
 
+/// Reads what `in` has, at least a byte and at most `most`; waits only where it has nothing.
+std::streamsize read_available(std::istream& in, char* to, std::streamsize most) {
+  if (in.peek() == std::istream::traits_type::eof()) return 0;
+  return in.read(to, std::clamp<std::streamsize>(in.rdbuf()->in_avail(), 1, most)).gcount();
+}
+
 /// Bytes of the character that starts at `at`, or 0 when it is invalid (table 3-7 of the Unicode
 /// standard).
 size_t valid_sequence_length(std::string_view text, size_t at) {
@@ -108,11 +114,14 @@ bool TextReader::read_more() {
   end_ -= std::exchange(begin_, 0);
   const auto needed = static_cast<size_t>(end_) + kReadBytes;
   if (buffer_.size() < needed) buffer_.resize(needed);
-  in_->read(buffer_.data() + end_, static_cast<std::streamsize>(kReadBytes));
+  constexpr auto most = static_cast<std::streamsize>(kReadBytes);
+  char* const to = buffer_.data() + end_;
+  const std::streamsize count =
+      rules_.line_by_line ? read_available(*in_, to, most) : in_->read(to, most).gcount();
   // std::cin, which reads through stdin, takes an error there for the end.
   require(!in_->bad() && (in_ != &std::cin || std::ferror(stdin) == 0), name_,
           " cannot be read after line ", lines_, ": the system reported a read error");
-  end_ += in_->gcount();
+  end_ += count;
   return true;
 }
 
@@ -127,9 +136,8 @@ size_t TextReader::find_line_end(size_t from) const {
   return open_end ? std::string_view::npos : at;
 }
 
-bool TextReader::next_line(std::string_view& line) {
-  require_memory();
-  size_t size = 0;
+/// The next line of the unread text: its size without its end and with it; false after the last.
+bool TextReader::find_line(size_t& size, size_t& with_end) {
   for (size_t searched = 0;;) {
     if (!open()) return false;
     size = std::min(find_line_end(searched), unread().size());
@@ -139,10 +147,17 @@ bool TextReader::next_line(std::string_view& line) {
     if (size > 0) break;  // the last line, without an end
     close();
   }
-  const std::string_view text = unread();
-  const bool crlf = text.substr(size).starts_with("\r\n");
-  begin_ += static_cast<std::ptrdiff_t>(std::min(size + (crlf ? 2 : 1), text.size()));
-  line = text.substr(0, size);
+  const bool crlf = unread().substr(size).starts_with("\r\n");
+  with_end = std::min(size + (crlf ? 2 : 1), unread().size());
+  return true;
+}
+
+bool TextReader::next_line(std::string_view& line) {
+  require_memory();
+  size_t size = 0, with_end = 0;
+  if (!find_line(size, with_end)) return false;
+  line = unread().substr(0, size);
+  begin_ += static_cast<std::ptrdiff_t>(with_end);
   if (!rules_.cr_ends_line && line.ends_with('\r')) line.remove_suffix(1);
   check(line);
   drop_byte_order_mark(line);
@@ -151,8 +166,8 @@ bool TextReader::next_line(std::string_view& line) {
   return true;
 }
 
-bool TextReader::next_block(std::string_view& block) {
-  size_t size = 0;
+/// The size of the next block of the unread text; false after the last.
+bool TextReader::find_block(size_t& size) {
   for (size_t searched = 0;;) {
     if (!open()) return false;
     // In steps, so that a short text does not cost a whole block of memory.
@@ -162,10 +177,15 @@ bool TextReader::next_block(std::string_view& block) {
     const size_t last = unread().substr(searched).rfind('\n');
     size = last == std::string_view::npos ? 0 : searched + last + 1;
     if (!in_->good()) size = unread().size();
-    if (size > 0) break;
+    if (size > 0) return true;
     searched = unread().size();
     if (!in_->good()) close();
   }
+}
+
+bool TextReader::next_block(std::string_view& block) {
+  size_t size = 0, without_end = 0;
+  if (!(rules_.line_by_line ? find_line(without_end, size) : find_block(size))) return false;
   block = unread().substr(0, size);
   begin_ += static_cast<std::ptrdiff_t>(size);
   check(block);

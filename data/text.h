@@ -39,6 +39,9 @@ struct TextRules {
   bool drop_byte_order_mark = true;
   bool refuse_nul = true;
   bool refuse_empty_file = true;  ///< a stream may be empty in any case
+  /// A line is given as soon as it has ended, without waiting for more text, and a block is one
+  /// line. (A CR that ends lines waits for the next byte, which may be LF.)
+  bool line_by_line = false;
 };
 inline constexpr TextRules kModelText{};
 inline constexpr TextRules kCopiedText{.cr_ends_line = true,
@@ -66,8 +69,8 @@ class TextReader {
 
   /// Sets `line` to the next line without its end, valid until the next call; false after the last.
   bool next_line(std::string_view& line);
-  /// Sets `block` to the next lines of one file with their ends, valid until the next call; false
-  /// after the last.
+  /// Sets `block` to the next lines of one file with their ends (line by line: to one), valid until
+  /// the next call; false after the last.
   bool next_block(std::string_view& block);
   /// Where the line that was read last stands, for errors: "train.txt, line 12".
   std::string place() const;
@@ -76,6 +79,8 @@ class TextReader {
   bool open();
   void close();
   bool read_more();
+  bool find_line(size_t& size, size_t& with_end);
+  bool find_block(size_t& size);
   size_t find_line_end(size_t from) const;
   void drop_byte_order_mark(std::string_view& text) const;
   void check(std::string_view text) const;

@@ -15,12 +15,13 @@
 namespace nine::app {
 namespace {
 
-std::unique_ptr<TextReader> open_text(const std::string& path,
-                                      const std::string& tokenize = "none") {
+std::unique_ptr<TextReader> open_text(const std::string& path, const std::string& tokenize = "none",
+                                      bool flush = false) {
+  TextRules rules = kCopiedText;
+  rules.line_by_line = flush;
   const LineFilter filter = tokenize == "13a" ? LineFilter(tokenize_13a) : LineFilter();
-  if (path == "-")
-    return std::make_unique<TextReader>(std::cin, input_name(path), kCopiedText, filter);
-  return std::make_unique<TextReader>(std::vector{path}, kCopiedText, filter);
+  if (path == "-") return std::make_unique<TextReader>(std::cin, input_name(path), rules, filter);
+  return std::make_unique<TextReader>(std::vector{path}, rules, filter);
 }
 
 /// Counts words as models read them, separated by spaces and tabs, since a dict.txt holds no word
@@ -83,15 +84,21 @@ void apply_codes(const BpeFlags& o) {
   const BpeSegmenter segmenter(BpeCodes::read(o.codes, o.first_merges), std::move(options));
   BpeDropout dropout{.rate = o.dropout, .random = PythonRandom(o.seed)};
   for (size_t i = 0; i < o.input.size(); ++i) {
-    const auto text = open_text(o.input[i], o.tokenize);
+    const auto text = open_text(o.input[i], o.tokenize, o.flush);
     TextOutput out(o.output[i]);
-    if (o.dropout == 0) {
+    if (o.dropout == 0 && !o.flush) {
       segment_text(segmenter, *text, [&](std::string_view cut) { out.stream() << cut; });
     } else {
       for (std::string_view block; text->next_block(block);) {
         std::string part;
-        segmenter.segment(block, part, dropout);
+        if (o.dropout > 0) {
+          segmenter.segment(block, part, dropout);
+        } else {
+          BpeCache cache;  // of one line, so that a program that runs on and on does not grow
+          segmenter.segment(block, part, cache);
+        }
         out.stream() << part;
+        if (o.flush) out.flush();
       }
     }
     out.finish();
@@ -100,12 +107,13 @@ void apply_codes(const BpeFlags& o) {
 
 void undo_codes(const BpeFlags& o) {
   for (size_t i = 0; i < o.input.size(); ++i) {
-    const auto text = open_text(o.input[i]);
+    const auto text = open_text(o.input[i], "none", o.flush);
     TextOutput out(o.output[i]);
     for (std::string_view block; text->next_block(block);) {
       std::string part;
       undo_bpe(block, part, o.separator);
       out.stream() << part;
+      if (o.flush) out.flush();
     }
     out.finish();
   }

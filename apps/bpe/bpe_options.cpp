@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apps/cli/line_input.h"
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
 #include "core/files.h"
@@ -15,6 +16,9 @@ void add_named(std::vector<NamedFile>& files, const char* flag,
     if (!path.empty()) files.push_back({flag, path});
 }
 
+// Whether a line of input has a line of output.
+bool answers_lines(const std::string& command) { return command == "apply" || command == "undo"; }
+
 // Whether a file is a stream, which can be read only once.
 bool is_read_once(const std::string& path) { return path == "-" || is_device_or_pipe(path); }
 
@@ -27,6 +31,7 @@ void BpeFlags::declare(Options& o, const std::string& command) {
         learns ? "where the codes go; -: standard output"
                : "one file for each input; -: standard output")
       .unit("FILE...");
+  if (answers_lines(command)) add_flush(o, flush);
   if (command != "undo")
     o.add("tokenize", tokenize,
           "none: words are separated by spaces; 13a: raw text, cut as sacreBLEU does")
@@ -61,6 +66,11 @@ void BpeFlags::declare(Options& o, const std::string& command) {
     o.add("num-workers", num_workers,
           "threads; the output does not depend on it; -1: OMP_NUM_THREADS, or all physical cores")
         .range(-1, 4096);
+}
+
+void BpeFlags::resolve(const Options& options, const std::string& command) {
+  const bool reads_standard_input = std::find(input.begin(), input.end(), "-") != input.end();
+  if (answers_lines(command)) flush = flushes(options, flush, reads_standard_input);
 }
 
 void BpeFlags::check_write_vocabulary() const {

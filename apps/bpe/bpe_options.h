@@ -36,6 +36,7 @@ struct BpeFlags {
   std::string tokenize = "none";
   int num_workers = -1;  // 0 and below: all cores
   std::string separator{kBpeSeparator};
+  bool flush = false;  // of apply and undo
 
   // learn
   int64_t merges = 10000, min_frequency = 2;
@@ -56,6 +57,8 @@ struct BpeFlags {
   void declare(Options& options, const std::string& command);
   /// Throws UsageError for options of `command` that contradict each other.
   void check(const std::string& command) const;
+  /// Sets what depends on where the program was started: `flush` of `command`.
+  void resolve(const Options& options, const std::string& command);
 
  private:
   void check_write_vocabulary() const;

@@ -45,12 +45,14 @@ class TopWriter {
 
 }  // namespace
 
-void write_top_words(const LanguageModel& model, std::span<const std::string> lines, int64_t count,
-                     int64_t batch_tokens, std::ostream& out, Communicator& communicator) {
+void write_top_words(const LanguageModel& model, std::span<const std::string> lines, int64_t first,
+                     int64_t count, int64_t batch_tokens, std::ostream& out,
+                     Communicator& communicator) {
   const Vocabulary& vocabulary = model.vocabulary();
   const Corpus text = Corpus::of_lines(lines, vocabulary);
-  TopWriter(vocabulary, out)
-      .header(static_cast<size_t>(std::min<int64_t>(count, vocabulary.size())));
+  if (first == 0)
+    TopWriter(vocabulary, out)
+        .header(static_cast<size_t>(std::min<int64_t>(count, vocabulary.size())));
   const std::vector<SentenceRange> batches = sentence_batches(model.network(), text, batch_tokens);
   const auto make = [&](int64_t i) {
     std::ostringstream part;
@@ -67,7 +69,7 @@ void write_top_words(const LanguageModel& model, std::span<const std::string> li
           const bool known =
               text.sentence(s)[static_cast<size_t>(t)] != Specials::kLanguageModel.unknown ||
               word == Specials::kLanguageModel.text(Specials::kLanguageModel.unknown);
-          writer.write(s + 1, t + 1, word, known, expectation);
+          writer.write(first + s + 1, t + 1, word, known, expectation);
         },
         batches[static_cast<size_t>(i)]);
     return part.str();

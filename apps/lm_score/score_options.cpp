@@ -1,5 +1,6 @@
 #include "apps/lm_score/score_options.h"
 
+#include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
 #include "apps/cli/option_conflicts.h"
@@ -13,6 +14,7 @@ void ScoreOptions::declare(Options& o) {
       .unit("DIR");
   o.add("input", input, "text, tokenised, one sentence a line; -: standard input").unit("FILE");
   o.add("output", output, "where results go; -: standard output").unit("FILE");
+  add_flush(o, flush);
   o.add("batch-tokens", batch_tokens, "positions computed at once")
       .at_least(1)
       .unit("tokens")
@@ -89,9 +91,7 @@ void ScoreOptions::declare(Options& o) {
 
 void ScoreOptions::check(const Options& options) const {
   const bool comparing = !compare.empty(), restricting = !restrict_to.empty(),
-             clustering = !clusters.empty(),
-             plain =
-                 !generate && top == 0 && !comparing && !components && !restricting && !clustering;
+             clustering = !clusters.empty(), plain = scores();
   require_usage(
       generate + (top > 0 && !comparing) + (comparing || restricting) + components + clustering <=
               1 &&
@@ -133,6 +133,12 @@ void ScoreOptions::check(const Options& options) const {
   only_with(options, !generate && !clustering,
             "reading a text, while --generate has --batch and --clusters reads none",
             {"batch_tokens"});
+  require_usage(!flush || !carry_state,
+                "--flush answers each line before the next is read, and --carry-state cuts the "
+                "whole text into columns: leave one of them out");
+  only_with(options, answers_lines(),
+            "scoring, --top, --components and --generate; the others need the whole text",
+            {"flush"});
   only_with(options, restricting, "--restrict", {"json", "choices"});
   require_usage(!json || !choices, "--json and --choices are two ways to write: leave one out");
   only_with(options, !choices, "intervals, of which --choices has none", {"resamples", "seed"});
@@ -151,6 +157,15 @@ void ScoreOptions::check(const Options& options) const {
   require_usage(samples == 1 || temperature > 0,
                 "--temperature 0 always takes the likeliest word, so all ", samples,
                 " continuations would be the same: leave out --samples");
+}
+
+bool ScoreOptions::scores() const {
+  return !generate && top == 0 && !components && compare.empty() && restrict_to.empty() &&
+         clusters.empty();
+}
+
+bool ScoreOptions::answers_lines() const {
+  return (scores() && !carry_state) || generate || components || (top > 0 && compare.empty());
 }
 
 RestrictOptions ScoreOptions::restricting(Device where) const {

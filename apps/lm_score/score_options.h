@@ -18,7 +18,8 @@ namespace nine::app {
 /// The values of lm_score's flags; each has the name of its flag.
 struct ScoreOptions {
   std::string checkpoint, input = "-", output = "-", device = "cpu";
-  bool tokens = false, carry_state = false, components = false, margin_correction = false;
+  bool flush = false, tokens = false, carry_state = false, components = false,
+       margin_correction = false;
   int64_t batch_tokens = 4096;
   int threads = 0;
   double mpi_timeout = 600;
@@ -44,6 +45,10 @@ struct ScoreOptions {
   RestrictOptions restricting(Device where) const;
   ClusterOptions clustering() const;
   TopPageOptions top_page(Device where) const;
+  /// Whether each line has an answer of its own, which --flush may give at once.
+  bool answers_lines() const;
+  /// Whether none of the other six is asked for.
+  bool scores() const;
 };
 
 }  // namespace nine::app

@@ -38,23 +38,29 @@ class ScoreWriter {
 
 }  // namespace
 
-void write_scores(const ScoreOptions& o, Device device, std::span<const std::string> lines,
-                  TextOutput& out, Communicator& communicator) {
+void write_scores(const ScoreOptions& o, Device device, LineInput& text, TextOutput& out,
+                  Communicator& communicator) {
   const LanguageModel model = LanguageModel::load(o.checkpoint, device);
-  const Corpus text = Corpus::of_lines(lines, model.vocabulary());
   ScoreWriter writer(out.stream(), o.tokens);
   const double margin = o.margin_correction ? margin_to_undo(o.checkpoint) : 0;
-  score_text(
-      model, text, {o.carry_state, o.batch_tokens, margin},
-      [&](std::span<const double> nats) { writer.write(nats); }, communicator);
+  int64_t tokens = 0, unknown = 0;
+  while (text.next()) {
+    const Corpus part = Corpus::of_lines(text.lines(), model.vocabulary());
+    score_text(
+        model, part, {o.carry_state, o.batch_tokens, margin},
+        [&](std::span<const double> nats) { writer.write(nats); }, communicator);
+    out.flush();
+    tokens += part.tokens();
+    unknown += part.unknown();
+  }
   out.finish();
-  if (!communicator.first()) return;
+  if (!communicator.first() || tokens == 0) return;
   const Evaluation& total = writer.total();
-  const int64_t dropped = text.tokens() - total.tokens;
+  const int64_t dropped = tokens - total.tokens;
   std::fprintf(
       stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown tokens)%s\n",
-      total.ppl(), static_cast<long long>(total.tokens), static_cast<long long>(text.sentences()),
-      100.0 * static_cast<double>(text.unknown()) / static_cast<double>(text.tokens()),
+      total.ppl(), static_cast<long long>(total.tokens), static_cast<long long>(text.count()),
+      100.0 * static_cast<double>(unknown) / static_cast<double>(tokens),
       dropped > 0
           ? concat("; ", dropped, " tokens at the end fill no row of columns and were left out")
                 .c_str()

@@ -1,5 +1,6 @@
 #include "apps/mt_translate/translate_options.h"
 
+#include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
 #include "apps/cli/option_conflicts.h"
@@ -14,6 +15,7 @@ void TranslateOptions::declare(Options& o) {
       .unit("FILE");
   o.add("output", output, "where translations go, one for each line; -: standard output")
       .unit("FILE");
+  add_flush(o, flush);
   o.add("codes", codes,
         "cut words into subwords with these BPE codes, and join those of translations")
       .unit("FILE");
@@ -36,6 +38,7 @@ void TranslateOptions::declare(Options& o) {
   o.add("length-penalty", length_penalty, "a translation's score is log p / length^this")
       .range(-10, 10);
   o.add("count-end", count_end, "count </s> in that length, as CTranslate2 does");
+  o.add("allow-unknown", allow_unknown, "<unk> may be in translations");
   o.add("max-length", max_length, "words of a translation at most, subwords counted")
       .range(1, 100'000)
       .unit("words")
@@ -89,7 +92,8 @@ void TranslateOptions::check(const Options& options) const {
   scoring.check();
 
   only_with(options, translates(), "translating: a --checkpoint without --score-given",
-            {"beam", "length_penalty", "count_end", "max_length", "n_best", "attention", "join"});
+            {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length",
+             "n_best", "attention", "join"});
   only_with(options, !checkpoint.empty(), "work with a --checkpoint",
             {"codes", "tokenize_input", "batch", "threads", "matmul_precision", "mpi_timeout"});
   only_with(options, translates() || !score_given.empty(), "translating and --score-given",
@@ -123,6 +127,7 @@ SearchOptions TranslateOptions::search() const {
           .count_end = count_end,
           .max_length = max_length,
           .n_best = std::max<int64_t>(1, n_best),
+          .excluded = allow_unknown ? -1 : Specials::kTranslation.unknown,
           .batch = batch,
           .attention = !attention.empty()};
 }

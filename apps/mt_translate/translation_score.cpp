@@ -37,13 +37,10 @@ void TranslationScoreFlags::check() const {
                 ": leave it out");
 }
 
-std::vector<std::string> read_references(const std::string& references, size_t lines,
-                                         const std::string& name) {
-  std::vector<std::string> expected = read_lines(references);
-  require(lines == expected.size(), name, " has ", lines, " lines, but ", input_name(references),
-          " has ", expected.size(),
-          ": each translation needs its reference on the same line, an empty one too");
-  return expected;
+void require_references(const std::string& references, size_t expected, const std::string& name,
+                        size_t lines) {
+  require(lines == expected, name, " has ", lines, " lines, but ", input_name(references), " has ",
+          expected, ": each translation needs its reference on the same line, an empty one too");
 }
 
 std::string score_lines(std::span<const std::string> translated,
@@ -57,9 +54,10 @@ std::string score_lines(std::span<const std::string> translated,
 
 std::string score_translation(const std::string& hypotheses, const std::string& references,
                               const TranslationScoreFlags& flags) {
-  const std::vector<std::string> translated = read_lines(hypotheses);
-  return score_lines(translated,
-                     read_references(references, translated.size(), input_name(hypotheses)), flags);
+  const std::vector<std::string> translated = read_lines(hypotheses),
+                                 expected = read_lines(references);
+  require_references(references, expected.size(), input_name(hypotheses), translated.size());
+  return score_lines(translated, expected, flags);
 }
 
 }  // namespace nine::app

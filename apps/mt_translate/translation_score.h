@@ -26,10 +26,9 @@ struct TranslationScoreFlags {
   void check() const;
 };
 
-/// The lines of a file, of which there must be `lines`, as many as `name` has. Errors:
-/// TextReader's, another number.
-std::vector<std::string> read_references(const std::string& references, size_t lines,
-                                         const std::string& name);
+/// Error: the file `references` has not as many lines as the input `name`.
+void require_references(const std::string& references, size_t expected, const std::string& name,
+                        size_t lines);
 /// Scores lines against as many others: a line of BLEU and a line of chrF, each with its line feed.
 std::string score_lines(std::span<const std::string> translated,
                         std::span<const std::string> references,

@@ -195,6 +195,7 @@ void EngineOf<T>::extend(Search& search, int64_t step, int64_t first_row, int64_
   for (size_t p = 0; p < search.prefixes.size(); ++p)
     for (int64_t i = 0; i < k; ++i) {
       const auto at = static_cast<size_t>((first_row + static_cast<int64_t>(p)) * k + i);
+      if (w.answer.words[at] == options.excluded) continue;
       candidates.push_back({static_cast<int64_t>(p), w.answer.words[at],
                             search.prefixes[p].log_prob + w.answer.log_probs[at]});
     }
@@ -259,7 +260,8 @@ std::vector<Translation> EngineOf<T>::translate(std::span<const Ids> sources,
     const T* hidden = w.batch.step(step, w.rows, w.ancestors.data(), w.stride);
     if (options.attention) w.keep_attention(step);
     const int32_t excluded = step == 0 ? end : -1;
-    const int64_t k = std::min(2 * options.beam, model_.head().words() - (excluded >= 0));
+    const int64_t wanted = 2 * options.beam + (options.excluded >= 0),
+                  k = std::min(wanted, model_.head().words() - (excluded >= 0));
     model_.head()(
         {.h = hidden, .rows = static_cast<int64_t>(w.rows.size()), .k = k, .excluded = excluded},
         w.memory, w.answer);
@@ -393,6 +395,9 @@ std::vector<Translation> BeamSearch::translate(std::span<const Ids> sources,
           ": both are at least 1, and no more hypotheses than the beam are found");
   require(o.max_length >= 1 && o.batch >= 1, "[BeamSearch] max length ", o.max_length,
           " and batch ", o.batch, " are at least 1");
+  require(o.excluded < engine_->config().tgt_vocab && o.excluded != engine_->end,
+          "[BeamSearch] the excluded word is ", o.excluded,
+          ": it is a word of the target's dictionary, and not </s>");
   require(std::isfinite(o.length_penalty), "[BeamSearch] a length penalty of ", o.length_penalty);
   check_lengths(sources);
   std::vector<Translation> out(sources.size(), Translation(1));

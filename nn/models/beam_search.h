@@ -12,9 +12,10 @@
 //
 //   score = log p / length^length_penalty,  length without </s> unless count_end is set.
 //
-// A translation has at least one word: </s> is left out of the first step's softmax. No other word
-// is excluded. With length_penalty 0 a search ends as soon as its likeliest prefix is finished and
-// n_best hypotheses are. Equal scores: the better prefix first, then the smaller word.
+// A translation has at least one word: </s> is left out of the first step's softmax. Extensions by
+// the excluded word, where there is one, are left out; log p of the others stays as it is. With
+// length_penalty 0 a search ends as soon as its likeliest prefix is finished and n_best hypotheses
+// are. Equal scores: the better prefix first, then the smaller word.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,7 @@ struct SearchOptions {
   bool count_end = false;     ///< </s> is part of that length, as in CTranslate2
   int64_t max_length = 200;   ///< most words of a translation; the model's positions limit it too
   int64_t n_best = 1;         ///< hypotheses returned for each sentence, at most `beam`
+  int32_t excluded = -1;      ///< a word that no translation has, such as <unk>; -1: none
   int64_t batch = 64;         ///< sentences at once; results do not depend on it
   bool attention = false;     ///< fill Hypothesis::attention
 };

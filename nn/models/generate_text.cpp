@@ -64,7 +64,8 @@ class Generator {
 
  private:
   void extend(GeneratedText& text, std::span<const double> log_p) {
-    const double uniform = uniform_of(options_.seed, text.prompt, text.sample, text.ids.size());
+    const double uniform = uniform_of(options_.seed, options_.first_prompt + text.prompt,
+                                      text.sample, text.ids.size());
     const int32_t word = choose_word(log_p, options_.sampling, uniform);
     text.nats -= log_p[static_cast<size_t>(word)];
     if (word == Specials::kLanguageModel.end) {
@@ -92,8 +93,9 @@ void check(const GenerateOptions& o) {
   const SamplingOptions& s = o.sampling;
   require(o.batch >= 1 && o.batch <= kMaxGenerateBatch, "batch size ", o.batch,
           " must be from 1 to ", kMaxGenerateBatch);
-  require(o.max_words >= 0 && o.samples >= 0, "[generate_text] ", o.samples,
-          " continuations of at most ", o.max_words, " words: neither can be below 0");
+  require(o.max_words >= 0 && o.samples >= 0 && o.first_prompt >= 0, "[generate_text] ", o.samples,
+          " continuations of at most ", o.max_words, " words after ", o.first_prompt,
+          " other prompts: all three are at least 0");
   require(s.temperature >= 0 && s.top_k >= 0 && s.top_p >= 0 && s.top_p <= 1,
           "[generate_text] temperature ", s.temperature, ", the ", s.top_k,
           " likeliest words, a share of ", s.top_p,
@@ -148,7 +150,7 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
       text.prompt_words = text.ids.size();
       texts.push_back(std::move(text));
     }
-    generator.run(texts, first);
+    generator.run(texts, options.first_prompt * options.samples + first);
     return bytes_of(texts);
   };
   GenerationStats stats{.texts = all};

@@ -14,7 +14,7 @@ namespace nine {
 
 /// A prompt with one of its continuations.
 struct GeneratedText {
-  int64_t prompt = 0, sample = 0;  ///< numbers of the prompt and of its continuation, from 0
+  int64_t prompt = 0, sample = 0;  ///< numbers of the call's prompt and of its continuation, from 0
   std::vector<int32_t> ids = {};   ///< the prompt's words, then those added, without </s>
   size_t prompt_words = 0;         ///< how many of the ids are the prompt's
   bool ended = false;              ///< by </s>, not by max_words
@@ -28,13 +28,21 @@ struct GenerationStats {
   int64_t words = 0;  ///< added to the prompts, </s> not counted
   int64_t ended = 0;  ///< texts ended by </s>
   double nats = 0;    ///< the texts' sum
+
+  GenerationStats& operator+=(const GenerationStats& more) {
+    texts += more.texts;
+    words += more.words;
+    ended += more.ended;
+    nats += more.nats;
+    return *this;
+  }
 };
 
 /// Continues each prompt `samples` times and calls `callback` with finished texts, a batch at a
 /// time, in the order of prompts and samples. The random number behind a word depends on seed,
-/// prompt, sample and position alone, and so does everything else: neither `batch` nor the other
-/// prompts change a text. Several processes share batches out; each gets all texts. Error: options
-/// out of range.
+/// the prompt's number (from options.first_prompt on), sample and position alone, and so does
+/// everything else: neither `batch` nor the other prompts change a text. Several processes share
+/// batches out; each gets all texts. Error: options out of range.
 GenerationStats generate_text(const LanguageModel& model, std::span<const std::string> prompts,
                               const GenerateOptions& options,
                               const std::function<void(std::span<const GeneratedText>)>& callback,

@@ -51,6 +51,8 @@ struct GenerateOptions {
   int64_t samples = 1;     ///< continuations of each prompt
   int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
   uint64_t seed = 1;
+  /// Prompts before these: a text in parts has the continuations of the whole.
+  int64_t first_prompt = 0;
 };
 
 /// A language model that lm_train made, with its vocabulary, for evaluation: without gradients. It

@@ -31,14 +31,14 @@ std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const 
 
 std::vector<std::vector<int32_t>> TokenReader::ids(const std::vector<std::string>& lines,
                                                    const Vocabulary& dictionary, int64_t most,
-                                                   const std::string& name) const {
+                                                   const std::string& name, int64_t first) const {
   std::vector<std::vector<int32_t>> all;
   BpeCache cache;
   for (const std::string& line : lines) {
     all.push_back(dictionary.encode(tokens(line, cache)));  // BeamSearch adds </s>
-    require(static_cast<int64_t>(all.back().size()) <= most, name, ", line ", all.size(), " has ",
-            all.back().size(), " tokens, but the model has positions for ", most,
-            ": cut it into several lines");
+    require(static_cast<int64_t>(all.back().size()) <= most, name, ", line ",
+            first + std::ssize(all), " has ", all.back().size(),
+            " tokens, but the model has positions for ", most, ": cut it into several lines");
   }
   return all;
 }

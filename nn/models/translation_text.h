@@ -33,10 +33,11 @@ class TokenReader {
   TokenReader(TokenReader&&) noexcept;
   TokenReader& operator=(TokenReader&&) noexcept;
 
-  /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`.
+  /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`
+  /// and its number; `first` lines came before these.
   std::vector<std::vector<int32_t>> ids(const std::vector<std::string>& lines,
                                         const Vocabulary& dictionary, int64_t most,
-                                        const std::string& name) const;
+                                        const std::string& name, int64_t first = 0) const;
 
  private:
   std::string tokens(const std::string& line, BpeCache& cache) const;

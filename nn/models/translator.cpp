@@ -84,8 +84,8 @@ const BeamSearch& Translator::search() const {
 }
 
 std::vector<BeamSearch::Ids> Translator::source_ids(const std::vector<std::string>& lines,
-                                                    const std::string& name) const {
-  return parts_->reader->ids(lines, source(), search().max_words(), name);
+                                                    const std::string& name, int64_t first) const {
+  return parts_->reader->ids(lines, source(), search().max_words(), name, first);
 }
 
 std::vector<BeamSearch::Ids> Translator::target_ids(const std::vector<std::string>& lines,

@@ -20,6 +20,7 @@
 #include "nn/models/model_directory.h"
 #include "nn/models/translation_config.h"
 #include "nn/models/translator.h"
+#include "tests/support/conversation.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
@@ -146,6 +147,87 @@ TEST_CASE(
   }
   CHECK(shares == found[0][0].attention);
   CHECK(Json::parse(rows[1])["attention"].empty());
+}
+
+TEST_CASE("mt_translate --flush: each line is answered before the next, with the same bytes") {
+  const Checkpoint c;
+  const std::string codes = c.dir.write("codes", "#version: 0.2\nei n</w>\ne i\nhun d</w>\n"),
+                    attention = c.dir / "attention";
+  const Strings options{"--checkpoint", c.path, "--max-length", "9"};
+  const auto check = [&](const Strings& more, int lists) {
+    const Strings arguments = joined(options, more);
+    CAPTURE(arguments);
+    const Outcome whole = run_program("mt_translate", arguments, joined(kLines));
+    const std::string rows = slurp(attention);
+    Conversation talk("mt_translate", joined(arguments, {"--flush"}));
+    std::string out;
+    for (size_t i = 0; i < kLines.size(); ++i) {
+      out += talk.ask(kLines[i] + "\n", kLines[i].empty() ? 1 : lists);
+      if (!rows.empty()) CHECK(lines_of(slurp(attention)).size() == i + 1);
+    }
+    const Outcome end = talk.end();
+    CHECK(end.code == 0);
+    CHECK(end.out.empty());
+    CHECK(out == whole.out);
+    CHECK(slurp(attention) == rows);
+    CHECK(end.err.substr(0, end.err.find('\n')) == whole.err.substr(0, whole.err.find('\n')));
+  };
+  check({}, 1);
+  check({"--n-best", "3"}, 3);
+  check({"--no-allow-unknown", "--codes", codes}, 1);
+  check({"--attention", attention}, 1);
+  // Scores come at the end.
+  const Strings score{"--score", "--reference", c.dir.write("ref", "a dog .\n\na cat\n")};
+  Conversation scored("mt_translate", joined(joined(options, score), {"--flush"}));
+  const std::string text = "ein hund .\n\nkatze\n";
+  for (const std::string& line : lines_of(text)) scored.ask(line + "\n");
+  const std::string err = run_program("mt_translate", joined(options, score), text).err;
+  CHECK(has(scored.end().err, err.substr(err.find("BLEU"))));
+  Conversation fewer("mt_translate", joined(joined(options, score), {"--flush"}));
+  fewer.ask("ein\n");
+  CHECK(has(fewer.end().err, "standard input has 1 lines, but "));
+  // An error comes after the answers to the lines before.
+  std::string line;
+  for (int i = 0; i < 30; ++i) line += "ein ";
+  Conversation wrong("mt_translate", joined(options, {"--flush"}));
+  CHECK(wrong.ask("\n" + line + "\n") == "\n");
+  const Outcome end = wrong.end();
+  CHECK(end.code == 1);
+  CHECK(has(end.err, "standard input, line 2 has 30 tokens"));
+  for (const Strings& other : {Strings{"--checkpoint", c.path, "--score-given", codes},
+                               Strings{"--score", "--reference", codes}}) {
+    const Outcome r = run_program("mt_translate", joined(other, {"--flush"}));
+    CHECK(r.code == 2);
+    CHECK(has(r.err, "--flush is for translating"));
+  }
+}
+
+TEST_CASE("mt_translate: --no-allow-unknown keeps <unk> out of translations") {
+  // A model that likes <unk>: its word vector is the last hidden state's own direction and more.
+  Checkpoint c("lin");
+  const View words = c.set.at("tgt_embedding.weight").value();
+  float* unknown = words.as<float>() + Specials::kTranslation.unknown * 16;
+  const auto likeliest = [&] {
+    const BeamSearch search(c.model);
+    return search.translate(std::vector<Ids>{{4, 5}}, {.beam = 1, .max_length = 3})[0][0].words[0];
+  };
+  std::copy_n(words.as<float>() + likeliest() * 16, 16, unknown);
+  for (int i = 0; i < 16; ++i) unknown[i] *= 3;
+  REQUIRE(likeliest() == Specials::kTranslation.unknown);
+  std::vector<NamedView> tensors = c.set.named(c.set.values());
+  tensors.push_back({kPositionsName, c.model.positions()});
+  write_safetensors(c.dir / "model.safetensors", tensors, c.model.metadata());
+  const std::string text = c.source.word(4) + " " + c.source.word(5) + "\n";
+  for (const char* beam : {"1", "5"}) {
+    const Strings options{"--checkpoint", c.path, "--beam", beam, "--n-best", beam};
+    CHECK(has(run(options, text), "<unk>"));
+    const std::string without = run(joined(options, {"--no-allow-unknown"}), text);
+    CHECK(!without.empty());
+    CHECK(!has(without, "<unk>"));
+  }
+  const Outcome r = run_program(
+      "mt_translate", {"--checkpoint", c.path, "--score-given", c.dir / "x", "--no-allow-unknown"});
+  CHECK(has(r.err, "--allow-unknown is for translating"));
 }
 
 TEST_CASE("mt_translate: ||| in a word is written so that the n-best list reads back") {

@@ -104,6 +104,48 @@ TEST_CASE("text: lines and blocks are two views of one text") {
   CHECK(line == "!");
 }
 
+TEST_CASE("text: line by line, a line is there before more is asked for") {
+  // Gives one piece after the other and counts how often more was asked for.
+  class Pieces : public std::streambuf {
+   public:
+    explicit Pieces(Strings pieces) : pieces_(std::move(pieces)) {}
+    size_t asked = 0;
+
+   protected:
+    int_type underflow() override {
+      if (asked++ >= pieces_.size()) return traits_type::eof();
+      std::string& piece = pieces_[asked - 1];
+      setg(piece.data(), piece.data(), piece.data() + piece.size());
+      return traits_type::to_int_type(piece[0]);
+    }
+
+   private:
+    Strings pieces_;
+  };
+  struct Step {
+    std::string text;
+    size_t asked;
+  };
+  const Strings pieces{"a\nb", "b\r\n\nc\r", "\nd\re\r", "f", "g"};
+  const auto check = [&](TextRules rules, bool blocks, const std::vector<Step>& steps) {
+    rules.line_by_line = true;
+    Pieces buffer(pieces);
+    std::istream in(&buffer);
+    TextReader reader(in, "pieces", rules);
+    std::string_view text;
+    const auto next = [&] { return blocks ? reader.next_block(text) : reader.next_line(text); };
+    for (const Step& step : steps) {
+      REQUIRE(next());
+      CHECK(text == step.text);
+      CHECK(buffer.asked == step.asked);
+    }
+    CHECK(!next());
+  };
+  check(kModelText, false, {{"a", 1}, {"bb", 2}, {"", 2}, {"c", 3}, {"d\re\rfg", 6}});
+  check(kCopiedText, true,
+        {{"a\n", 1}, {"bb\r\n", 2}, {"\n", 2}, {"c\r\n", 3}, {"d\r", 3}, {"e\r", 4}, {"fg", 6}});
+}
+
 TEST_CASE("text: read_sentences gives each line's words") {
   TemporaryDirectory dir;
   Strings seen;

@@ -129,7 +129,7 @@ std::vector<Found> ranked(std::vector<Found> all, Ranking r) {
 
 // The rules of nn/models/beam_search.h, plainly.
 std::vector<Found> plain_search(Oracle& oracle, int64_t words, size_t beam, Ranking ranking,
-                                size_t most, size_t n_best = 1) {
+                                size_t most, size_t n_best = 1, int32_t excluded = -1) {
   struct Open {
     Ids words;
     double log_p = 0;
@@ -143,7 +143,7 @@ std::vector<Found> plain_search(Oracle& oracle, int64_t words, size_t beam, Rank
       for (int32_t v = 0; v < words; ++v) {
         Ids longer = o.words;
         longer.push_back(v);
-        if (log_p[static_cast<size_t>(v)] > -INFINITY)
+        if (v != excluded && log_p[static_cast<size_t>(v)] > -INFINITY)
           extended.push_back({longer, o.log_p + log_p[static_cast<size_t>(v)]});
       }
     }
@@ -290,6 +290,27 @@ TEST_CASE("decoding: the search follows its rules, for any beam and length penal
     }
   }
   CHECK(different > 10);  // or the models are too sure of themselves to test anything
+}
+
+TEST_CASE("decoding: an excluded word is in no translation, and log p of the others stays") {
+  Model m(tiny());
+  const BeamSearch search(m.model);
+  const std::vector<Ids> sources = random_sentences(4, 9, 8, 11);
+  const int32_t word = search.translate(sources, {.beam = 1})[0][0].words[0];
+  for (const size_t beam : {size_t{1}, size_t{3}, size_t{5}}) {
+    const auto n = static_cast<int64_t>(beam);
+    const auto found =
+        search.translate(sources, {.beam = n, .max_length = 6, .n_best = n, .excluded = word});
+    for (size_t i = 0; i < sources.size(); ++i) {
+      Oracle oracle(m.model, sources[i]);
+      check_same(found[i], plain_search(oracle, 9, beam, {1}, 6, beam, word), {1}, beam);
+      for (const Hypothesis& h : found[i])
+        CHECK(std::count(h.words.begin(), h.words.end(), word) == 0);
+    }
+  }
+  CHECK_THROWS_WITH_AS(static_cast<void>(search.translate(sources, {.excluded = kEnd})),
+                       doctest::Contains("the excluded word is 2"), Error);
+  CHECK_THROWS_AS(static_cast<void>(search.translate(sources, {.excluded = 9})), Error);
 }
 
 TEST_CASE("decoding: a beam that holds everything finds what an exhaustive search finds") {

@@ -1,0 +1,48 @@
+#include "apps/cli/line_input.h"
+
+#include <unistd.h>
+
+#include <iostream>
+
+#include "apps/cli/option_conflicts.h"
+#include "apps/cli/text_io.h"
+#include "data/text.h"
+
+namespace nine::app {
+
+void add_flush(Options& options, bool& flush) {
+  options.add("flush", flush,
+              "answer each line before the next is read; on where standard input is a terminal");
+}
+
+bool flushes(const Options& options, bool flush, bool reads_standard_input,
+             const Communicator& communicator) {
+  require_usage(!flush || communicator.size() == 1,
+                "--flush answers one line after the other, which ", communicator.size(),
+                " processes cannot share: start one process");
+  if (options.was_named("flush")) return flush;
+  return reads_standard_input && communicator.size() == 1 && isatty(STDIN_FILENO) == 1;
+}
+
+LineInput::LineInput(const std::string& input, bool one_by_one, Communicator& communicator) {
+  if (!one_by_one) {
+    lines_ = read_lines(input, communicator);
+    return;
+  }
+  const TextRules rules{.refuse_empty_file = false, .line_by_line = true};
+  reader_ = input == "-" ? std::make_unique<TextReader>(std::cin, input_name(input), rules)
+                         : std::make_unique<TextReader>(std::vector{input}, rules);
+}
+LineInput::~LineInput() = default;
+
+bool LineInput::next() {
+  if (!one_by_one()) return !std::exchange(taken_, true) && !lines_.empty();
+  first_ = count();
+  lines_.clear();
+  std::string_view line;
+  if (!reader_->next_line(line)) return false;
+  lines_.emplace_back(line);
+  return true;
+}
+
+}  // namespace nine::app
