@@ -75,8 +75,12 @@ void translate(const TranslateOptions& o, bool flush, Communicator& communicator
   Lines translated;
   UnknownShare unknown;
   while (text.next()) {
+    Lines too_long;
     const std::vector<BeamSearch::Ids> sources =
-        translator.source_ids(text.lines(), name, text.first());
+        translator.source_ids(text.lines(), name, text.first(), o.skip_long ? &too_long : nullptr);
+    for (const std::string& message : too_long)
+      if (communicator.first())
+        std::fprintf(stderr, "warning: %s; its translation is empty here\n", message.c_str());
     unknown.add(sources);
     if (!flush && communicator.first()) unknown.report();
     for_windows(sources.size(), o.batch, flush,

@@ -43,6 +43,9 @@ void TranslateOptions::declare(Options& o) {
       .range(1, 100'000)
       .unit("words")
       .called("maximum length");
+  o.add("skip-long", skip_long,
+        "a line of more tokens than the model has positions for has an empty translation and a "
+        "warning; without this it is an error");
   o.add("batch", batch, "sentences at once; what comes out does not depend on it")
       .range(1, 10'000)
       .unit("sentences")
@@ -93,7 +96,7 @@ void TranslateOptions::check(const Options& options) const {
 
   only_with(options, translates(), "translating: a --checkpoint without --score-given",
             {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length",
-             "n_best", "attention", "join"});
+             "skip_long", "n_best", "attention", "join"});
   only_with(options, !checkpoint.empty(), "work with a --checkpoint",
             {"codes", "tokenize_input", "batch", "threads", "matmul_precision", "mpi_timeout"});
   only_with(options, translates() || !score_given.empty(), "translating and --score-given",

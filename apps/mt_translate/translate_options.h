@@ -16,7 +16,7 @@ struct TranslateOptions {
   std::string checkpoint, input = "-", output = "-", codes, vocabulary, tokenize_input = "none",
                           attention, score_given, reference;
   bool flush = false, join = false, tokens = false, score = false, count_end = false,
-       allow_unknown = true;
+       allow_unknown = true, skip_long = false;
   std::vector<std::string> glossaries;
   int64_t vocabulary_threshold = 0, beam = 5, max_length = 200, batch = 64, n_best = 0;
   double length_penalty = 1;

@@ -31,14 +31,19 @@ std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const 
 
 std::vector<std::vector<int32_t>> TokenReader::ids(const std::vector<std::string>& lines,
                                                    const Vocabulary& dictionary, int64_t most,
-                                                   const std::string& name, int64_t first) const {
+                                                   const std::string& name, int64_t first,
+                                                   std::vector<std::string>* too_long) const {
   std::vector<std::vector<int32_t>> all;
   BpeCache cache;
   for (const std::string& line : lines) {
     all.push_back(dictionary.encode(tokens(line, cache)));  // BeamSearch adds </s>
-    require(static_cast<int64_t>(all.back().size()) <= most, name, ", line ",
-            first + std::ssize(all), " has ", all.back().size(),
-            " tokens, but the model has positions for ", most, ": cut it into several lines");
+    if (std::ssize(all.back()) <= most) continue;
+    std::string message =
+        concat(name, ", line ", first + std::ssize(all), " has ", all.back().size(),
+               " tokens, but the model has positions for ", most, ": cut it into several lines");
+    if (too_long == nullptr) throw Error(message);
+    too_long->push_back(std::move(message));
+    all.back().clear();
   }
   return all;
 }

@@ -34,10 +34,12 @@ class TokenReader {
   TokenReader& operator=(TokenReader&&) noexcept;
 
   /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`
-  /// and its number; `first` lines came before these.
+  /// and its number; `first` lines came before these. With `too_long` that is no error: the line
+  /// has no ids, and its message is added there.
   std::vector<std::vector<int32_t>> ids(const std::vector<std::string>& lines,
                                         const Vocabulary& dictionary, int64_t most,
-                                        const std::string& name, int64_t first = 0) const;
+                                        const std::string& name, int64_t first = 0,
+                                        std::vector<std::string>* too_long = nullptr) const;
 
  private:
   std::string tokens(const std::string& line, BpeCache& cache) const;

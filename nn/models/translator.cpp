@@ -84,8 +84,9 @@ const BeamSearch& Translator::search() const {
 }
 
 std::vector<BeamSearch::Ids> Translator::source_ids(const std::vector<std::string>& lines,
-                                                    const std::string& name, int64_t first) const {
-  return parts_->reader->ids(lines, source(), search().max_words(), name, first);
+                                                    const std::string& name, int64_t first,
+                                                    std::vector<std::string>* too_long) const {
+  return parts_->reader->ids(lines, source(), search().max_words(), name, first, too_long);
 }
 
 std::vector<BeamSearch::Ids> Translator::target_ids(const std::vector<std::string>& lines,

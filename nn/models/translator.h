@@ -78,9 +78,11 @@ class Translator {
   const BeamSearch& search() const;
 
   /// Ids of each line's words as search() takes them, without </s>. Error: a line that is too long,
-  /// "NAME, line 3 has ..."; `first` lines came before these.
+  /// "NAME, line 3 has ..."; `first` lines came before these. With `too_long` that is no error: the
+  /// line has no ids, and its message is added there.
   std::vector<BeamSearch::Ids> source_ids(const std::vector<std::string>& lines,
-                                          const std::string& name, int64_t first = 0) const;
+                                          const std::string& name, int64_t first = 0,
+                                          std::vector<std::string>* too_long = nullptr) const;
   std::vector<BeamSearch::Ids> target_ids(const std::vector<std::string>& lines,
                                           const std::string& name) const;
   /// The words of a translation with spaces between them; subwords are joined to words where codes

@@ -202,6 +202,27 @@ TEST_CASE("mt_translate --flush: each line is answered before the next, with the
   }
 }
 
+TEST_CASE("mt_translate --skip-long: a line of too many tokens has no words, and is named") {
+  const Checkpoint c;
+  const Strings options{"--checkpoint", c.path, "--skip-long"};
+  std::string most, more;  // as many tokens as the model has positions for, and one more
+  for (int i = 0; i < 29; ++i) most += "ein ";
+  more = most + "ein";
+  const Outcome r = run_program("mt_translate", options,
+                                joined(Strings{"katze .", more, most, more, "ein hund"}));
+  CHECK(r.code == 0);
+  CHECK(r.out ==
+        run({"--checkpoint", c.path}, joined(Strings{"katze .", "", most, "", "ein hund"})));
+  for (const char* line : {"2", "4"})
+    CHECK(has(r.err, concat("warning: standard input, line ", line,
+                            " has 30 tokens, but the model has positions for 29")));
+  CHECK_FALSE(has(r.err, "line 3"));
+  Conversation talk("mt_translate", joined(options, {"--flush"}));
+  CHECK(talk.ask(more + "\n") == "\n");
+  CHECK(talk.ask("katze .\n") == run({"--checkpoint", c.path}, "katze .\n"));
+  CHECK(has(talk.end().err, "warning: standard input, line 1 has 30 tokens"));
+}
+
 TEST_CASE("mt_translate: --no-allow-unknown keeps <unk> out of translations") {
   // A model that likes <unk>: its word vector is the last hidden state's own direction and more.
   Checkpoint c("lin");
