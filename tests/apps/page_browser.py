@@ -156,6 +156,8 @@ def compare(browser, program, name, rng):
             if "arc" in options.get("margin", ""):  # the slope's terms divide by the sine of the target's angle
                 w = W[y]
                 term /= max(1e-9, abs(w[0] * H[r][1] - w[1] * H[r][0]) / math.hypot(*w) / math.hypot(*H[r]))
+            if name.startswith("hpb") and "sigmoid" not in name:  # the slope's terms divide by a distance, whose digits are few where it is small
+                term /= min(1, min(math.dist(H[r], w) for w in W))
             pairs = []
             for k, row in enumerate(o["S"]):
                 for v, x in enumerate(row):
