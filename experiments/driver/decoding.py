@@ -1,6 +1,5 @@
 """Part Dec: CPU time of whole decoding, lin against each preset. Nothing is trained to the end: after one update a model computes what any other
 of its shape does, and a limit on the length gives every translation as many steps."""
-import json
 import math
 import os
 import pathlib
@@ -12,7 +11,7 @@ from .text import sentences
 HEADS = ("lin", "mos", "mixbig", "mix1", "mix2", "mix3", "mix4", "mix5")
 ROUNDS, LINES, SENTENCES, STEPS = 5, 500, 40, 20
 TASKS = {"lm": "scoring with lm_score", "beam": "mt_translate, beam 5"}
-FILE = "Dec/rounds.jsonl"
+NAME = "Dec/rounds"
 
 
 def check(command, **more):
@@ -78,31 +77,31 @@ def measure(programs, base, task, head):
 
 def go(context):
     """The rounds that have no record, each a line a head and task; another process that is at them is waited for."""
-    path = (context.folder or records.RECORDS) / FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
     with locks.held(context.runs / "Dec" / "worker.lock", context.late) as mine:
         if not mine:
             return
-        done = records.Record(path).last("round", "round", 0) if path.exists() else 0
+        record = records.named(NAME, context.folder)
+        lines = list(record.events) if record else [
+            {"event": "config", "machine": machine.described(machine.environment("Dec", [])), "lines": LINES, "sentences": SENTENCES, "steps": STEPS}
+        ]
+        done = record.last("round", "round", 0) if record else 0
         base = prepare(context.programs, context.runs, context.data)
         for number in range(done + 1, ROUNDS + 1):
             if context.late():
                 return
-            lines = [] if path.exists() else [{"event": "config", "machine": machine.described(machine.environment("Dec", [])), "lines": LINES, "sentences": SENTENCES, "steps": STEPS}]
             for head in HEADS if number % 2 else HEADS[::-1]:
                 for task in TASKS:
                     seconds, tokens = measure(context.programs, base, task, head)
                     lines.append({"event": "round", "round": number, "head": head, "task": task, "cpu_s": round(seconds, 4), "tokens": tokens})
-            with open(path, "a", encoding="utf-8") as out:
-                out.writelines(json.dumps(e) + "\n" for e in lines)
+            records.keep((context.folder or records.NEW) / f"{NAME}.jsonl", lines)
             print(f"Dec: round {number} of {ROUNDS}", flush=True)
 
 
 def times(folder=None):
     """{task: {head: [CPU seconds a token, by round]}}, empty without a record."""
-    path = (folder or records.RECORDS) / FILE
+    record = records.named(NAME, folder)
     found = {task: {head: [] for head in HEADS} for task in TASKS}
-    for e in records.Record(path).of("round") if path.exists() else []:
+    for e in record.of("round") if record else []:
         found[e["task"]][e["head"]].append(e["cpu_s"] / e["tokens"])
     return found
 
@@ -141,8 +140,8 @@ def table(_, folder=None):
             mean = math.exp(statistics.mean([statistics.mean(ratios(found[task], head)) for head in HEADS[1:]]))
             lines.append([f"geometric mean, {name}", *(["", f"{mean:.2f}", "", ""] if task == "lm" else ["", "", "", f"{mean:.2f}"])])
     made = tables.markdown(["head", "scoring, µs of CPU a token", "ratio to lin", "beam 5, µs of CPU a subword", "ratio to lin"], lines)
-    path = (folder or records.RECORDS) / FILE
-    machine = f" One thread of {records.Record(path).last('config', 'machine')}, beside other work." if path.exists() else ""
+    record = records.named(NAME, folder)
+    machine = f" One thread of {record.last('config', 'machine')}, beside other work." if record else ""
     return (f"**{rounds} of {ROUNDS} rounds**; ratios paired by round, with Student's 95% interval.{machine}\n\n{made}")
 
 

@@ -52,8 +52,7 @@ def speed(folder):
     for row in part.rows:
         record = found(part, row, folder).get(1)
         if record:
-            each = sorted(e["tokens_per_s"] for e in record.of("train"))
-            result[row.label] = record.last("speed", "tokens_per_s") or each[len(each) // 2]
+            result[row.label] = record.last("speed", "tokens_per_s") or record.last("training", "tokens_per_s")
     return result
 
 
@@ -71,7 +70,7 @@ def table(part, folder=None):
         for row in part.rows:
             rs = list(found(part, row, folder).values())
             network, _, head = row.label.partition("-")
-            lines.append([network, head, str(rs[0].last("done", "parameters")), str(len(rs)), spread([r.last("done", "best_valid_ppl") for r in rs]),
+            lines.append([network, head, str(rs[0].last("start", "parameters")), str(len(rs)), spread([r.last("done", "best_valid_ppl") for r in rs]),
                           spread([r.test_ppl for r in rs]), f"{speeds[row.label]:.0f}" if row.label in speeds else "not measured"] if rs else
                          [network, head, "", "0", "not run", "", ""])
         return tables.markdown(["network", "head", "parameters", "seeds", "validation perplexity, mean (deviation)", "test perplexity", "tokens a second"], lines)
@@ -84,7 +83,7 @@ def table(part, folder=None):
             if record is None:
                 lines.append([label, "", "not run"])
                 continue
-            shown, prior = str(record.last("done", "parameters")), record.last("valid", "pi_mean")
+            shown, prior = str(record.last("start", "parameters")), record.last("valid", "pi_mean")
             if part.setup == "pairs":
                 lines.append([label, shown, each(record, "ppl", 2), each(record, "bleu", 1), f"{record.test_ppl:.2f}", f"{record.last('done', 'test_bleu'):.1f}"])
             elif part.name == "pi":

@@ -1,18 +1,17 @@
 """Part R1: how good can a score be whose values lie in [m, M]? The posterior of a model without bounds is taken for the true one, t; with the bias
 fixed to the unigram distribution q, the best posterior of a bounded score is p_v proportional to q_v exp(s_v), s_v = clip(log(t_v S / q_v), m, M) with
 S = sum_v q_v exp(s_v): where s_v is free its derivative of the cross-entropy, p_v - t_v, is 0. The prediction is written to
-experiments/records/R1/prediction.jsonl before a run is trained."""
+the record R1/prediction before a run is trained."""
 import bisect
 import collections
 import itertools
-import json
 import math
 import subprocess
 
 from . import machine, parts, records, statistics, tables
 from .text import sentences
 
-FILE = "R1/prediction.jsonl"
+NAME = "R1/prediction"
 EVERY = 100  # lines of the validation text: each hundredth
 
 
@@ -112,15 +111,12 @@ def predict(programs, checkpoint, train, valid, work, name):
 
 
 def write(programs, checkpoint, train, valid, work, name, folder=None):
-    path = (folder or records.RECORDS) / FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(e) + "\n" for e in predict(programs, checkpoint, train, valid, work, name)), encoding="utf-8")
+    records.keep((folder or records.NEW) / f"{NAME}.jsonl", predict(programs, checkpoint, train, valid, work, name))
 
 
 def written(folder=None):
     """The record of the predictions: that in `folder`, else the repository's."""
-    path = (folder or records.RECORDS) / FILE
-    return records.Record(path if path.exists() else records.RECORDS / FILE)
+    return records.named(NAME, folder) or records.named(NAME)
 
 
 def predictions(folder=None):

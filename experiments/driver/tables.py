@@ -126,7 +126,7 @@ def head(part, table):
     seeds = [len(c.values) for c in table]
     done = sum(seeds)
     few = f"**{min(seeds)} to {max(seeds)} of {part.seeds} seeds" if min(seeds) != max(seeds) else f"**{seeds[0]} of {part.seeds} seeds"
-    older = sum("experiments/heads" in str(r.path) for c in table for r in c.records.values())
+    older = sum(r.older for c in table for r in c.records.values())
     text = f"{few}: {done} of {sum(c.row.seeds or part.seeds for c in table)} runs are in the records**"
     if older:
         text += f", {older} of them older than the rules"
@@ -177,8 +177,7 @@ def learned_scales(part, folder=None):
     lines = []
     for c in cells(part, folder):
         if "scale=learn" in c.row.options:
-            before = [[e for e in r.of("train") if e["step"] <= r.last("done", "best_step")] for r in c.records.values()]
-            found = [next(iter(events[-1]["learned"].values())) for events in before]
+            found = [next(iter(r.last("training", "learned").values())) for r in c.records.values()]
             lines.append([f"`{c.row.label}`", ", ".join(f"{scale:.2f}" for scale in found) or DASH])
     return markdown(["head", "learned scale at the best checkpoint, by seed"], lines)
 

@@ -60,11 +60,11 @@ def cost(options):
 def seconds_an_epoch(setup):
     """CPU seconds of an epoch of one kernel: the median over all records of a set-up, else in proportion to that on S, else the constant above."""
     measured = []
-    for path in records.RECORDS.glob("*/*.jsonl"):
-        config = next(iter(records.Record(path).of("config")), {})
-        if "options" in config and config["options"].get("device", "cpu") == "cpu" and config.get("setup", "S") == setup and records.Record(path).last("done", "epoch"):
+    for record in records.trained():
+        config, epochs = next(iter(record.of("config")), {}), record.last("done", "epoch")
+        if "options" in config and config["options"].get("device", "cpu") == "cpu" and config.get("setup", "S") == setup and epochs:
             options = f"--head {config['options']['head']}" + " --sampled-softmax" * bool(config["options"].get("sampled_softmax"))
-            measured.append(config["cpu_s"] / records.Record(path).last("done", "epoch") / cost(options))
+            measured.append(config["cpu_s"] / epochs / cost(options))
     if measured:
         return sorted(measured)[len(measured) // 2]
     return SECONDS_AN_EPOCH if setup == "S" else seconds_an_epoch("S") * SETUPS[setup].cost
@@ -181,7 +181,7 @@ def finished(directory):
 
 def same_model(run, directory, folder=None):
     """SystemExit where a run that was trained again is not the one of its record: on a GPU, or with other instructions, it is another model."""
-    found, recorded = (record.valid_ppl() for record in (records.Record(directory / "log.jsonl"), records.find(run, folder)))
+    found, recorded = (record.valid_ppl() for record in (records.read(directory / "log.jsonl"), records.find(run, folder)))
     if abs(found / recorded - 1) > 0.001:
         raise SystemExit(f"{run.name}, trained again for what is measured of it, has validation perplexity {found:.3f}, its record {recorded:.3f}: measure it where "
                          f"it was trained ({directory} is another model), or train all of the part into --records of your own")
@@ -232,7 +232,7 @@ def train(run, context):
 def twin(run, folder=None, device="cpu"):
     """A run of another part that trains the same on the same kind of device and has a record, or None: M1's, M2's and M3's base."""
     others = [other for part in all_parts(folder).values() if part.name != run.part for row in part.rows for other in part.runs_of(row) if other.seed == run.seed]
-    same = (other for other in others if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists())
+    same = (other for other in others if (other.setup, other.arguments) == (run.setup, run.arguments) and records.named(other.name, folder))
     return next((other for other in same if records.find(other, folder).options.get("device", "cpu") == device), None)
 
 

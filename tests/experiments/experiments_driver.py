@@ -13,7 +13,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
-from driver import pages, parts, plots, projection, records, search, setups, statistics, tables, training, verdicts  # noqa: E402
+from driver import packed, pages, parts, plots, projection, records, search, setups, statistics, tables, training, verdicts  # noqa: E402
 
 
 class Statistics(unittest.TestCase):
@@ -102,6 +102,55 @@ class Projection(unittest.TestCase):
             self.assertAlmostEqual(projection.wav_least(a, b), min(values), places=6)
 
 
+class Packing(unittest.TestCase):
+    options = packed.usual("lm_train") | {"head": "mix:3*lin,log", "clip": 0.5, "new": "a; b"}
+    del options["seed"]  # as of a program that has no such option
+    events = [
+        {"event": "config", "options": options, "machine": "CPU, 2 cores", "floor": 2.0},
+        {"event": "start", "parameters": 10},
+        {"event": "valid", "step": 1, "ppl": 1 / 3, "note": "0.5"},
+        {"event": "valid", "step": 2, "ppl": float("inf"), "pi_mean": [0.25, 0.75]},
+        {"event": "restricted", "sets": "ppmi", "images": [[0, 3, 2, 1.5]]},
+    ]
+
+    def setUp(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.folder = pathlib.Path(made.name)
+        for name in ("NEW", "RECORDS"):
+            self.addCleanup(setattr, records, name, getattr(records, name))
+            setattr(records, name, self.folder / name)
+
+    def test_a_record_is_a_line_that_says_the_same(self):
+        cells = packed.cells_of(self.events)
+        self.assertEqual(cells["options"], "clip=0.5; head=mix:3*lin,log; new=\"a\\u003b b\"; seed=")
+        self.assertEqual(cells["valid.step"], "1; 2")
+        self.assertEqual(packed.ordered(packed.events_of(cells)), packed.ordered(self.events))
+
+    def test_new_records_are_added_to_their_parts(self):
+        for name, ppl in (("P/b-1", 3.0), ("P/a-1", 4.0)):
+            records.keep(records.NEW / f"{name}.jsonl", [{"event": "done", "test_ppl": ppl}])
+        records.keep(records.NEW / "P" / "measured" / "a-1.jsonl", self.events)
+        self.assertEqual(records.named("P/a-1").test_ppl, 4.0)
+        self.assertEqual(records.pack(), 3)
+        self.assertEqual(list(records.NEW.glob("**/*.jsonl")), [])
+        lines = (records.RECORDS / "P.csv").read_text().splitlines()
+        self.assertEqual([line.partition(",")[0] for line in lines], ["run", "a-1", "b-1", "measured/a-1"])
+        self.assertNotIn("[[0, 3, 2, 1.5]]", lines[3])
+        self.assertEqual(records.named("P/measured/a-1").of("restricted"), self.events[-1:])
+        records.keep(records.NEW / "P" / "b-1.jsonl", [{"event": "done", "test_ppl": 5.0}])
+        self.assertEqual(records.named("P/b-1").test_ppl, 5.0)  # the new record is read before the table
+        self.assertEqual(records.pack(), 1)
+        self.assertEqual((records.named("P/b-1").test_ppl, records.named("P/a-1").test_ppl), (5.0, 4.0))
+        self.assertEqual((records.pack(), records.named("P/c-1")), (0, None))
+
+    def test_what_would_be_read_as_another_record_is_refused(self):
+        records.keep(records.NEW / "P" / "a-1.jsonl", [{"event": "done"}])
+        with self.assertRaisesRegex(ValueError, "a-1 would be read as another record"):
+            records.pack()
+        self.assertTrue((records.NEW / "P" / "a-1.jsonl").exists())
+
+
 class Search(unittest.TestCase):
     def steps(self, values, factor, f):
         """What climbing trains, and the best at its end."""
@@ -143,8 +192,8 @@ class Driver(unittest.TestCase):
 
     def test_older_records_are_of_their_seed_alone(self):
         run = parts.search_run("log:p=4", parts.RATE)
-        self.assertTrue(records.legacy_path(run).exists())
-        self.assertIsNone(records.legacy_path(parts.Run(run.part, run.row, 2, run.epochs)))
+        self.assertIsNotNone(records.legacy(run))
+        self.assertIsNone(records.legacy(parts.Run(run.part, run.row, 2, run.epochs)))
         self.assertIsNone(records.find(run, pathlib.Path("/nowhere")))
 
     def test_records_are_of_the_runs_that_they_are_shown_as(self):
@@ -155,10 +204,11 @@ class Driver(unittest.TestCase):
         chosen = [tuning.run(*found) for tuning in (parts.T1_TUNING, parts.M2_TUNING, *(t for some in search.TUNINGS.values() for t in some))
                   for kernel in tuning.ladders if (found := search.state(kernel, None, tuning)[:2])[0]]
         for run in [*(job for part in training.all_parts().values() for job in part.jobs() if isinstance(job, parts.Run)), *chosen]:
-            if not records.path_of(run).exists():
+            record = records.named(run.name)
+            if not record:
                 continue
             checked.append(run.part)
-            config = records.Record(records.path_of(run)).of("config")[-1]
+            config = record.of("config")[-1]
             options, asked = config["options"], {}
             for flag, value in itertools.zip_longest(run.arguments, run.arguments[1:]):
                 if flag.startswith("--"):
@@ -187,7 +237,7 @@ class Driver(unittest.TestCase):
         self.assertIn("a&lt;b", svg)
 
     def test_the_share_of_inner_products_over_training(self):  # of mix2 in the older records, which have it at validations
-        record = records.Record(records.LEGACY / "presets" / "mix2-1.jsonl")
+        record = records.in_table("presets/mix2-1", records.LEGACY)
         shares = verdicts.share_over_training("--head mix:3*lin,log", record, "valid")
         self.assertEqual([x for x, _ in shares], [175, 350, 525, 700, 875])
         self.assertAlmostEqual(shares[-1][1], 1 - 0.0024255, places=6)

@@ -301,7 +301,7 @@ class Verdicts(Records):
         for last, floor, verdict in ((1.01, 80, "reproduced"), (1.05, 80, "not reproduced"), (1.01, 10, "undecided")):  # little of what can be learnt has been
             self.train(self.parts["SS"], ends_at(last), floor=floor, unigram=200)
             self.assertEqual(self.verdict("SS"), verdict)
-        with unittest.mock.patch.object(records, "RECORDS", self.folder):
+        with unittest.mock.patch.object(records, "NEW", self.folder):
             svg = figures.sampled(self.parts["SS"])
         self.assertEqual(svg.count("<polyline"), 2)
         self.assertEqual(svg.count('<line class="line"'), 6)  # an interval for each number of samples
@@ -379,7 +379,7 @@ class Pages(Records):
             self.assertEqual([row.label for part in page.values() for row in part.rows], [row.label for part in repeated.values() for row in part.rows])
             row = page["T1"].rows[1]
             run = page["T1"].run(row, 1)
-            records.keep(records.path_of(run, pathlib.Path(own)), records.Record(records.path_of(run)).events)
+            records.keep(records.path_of(run, pathlib.Path(own)), records.named(run.name).events)
             self.assertIn(f"| `{row.label}` | 2,646,050 |", pages.block("T1", repeated["T1"], pathlib.Path(own)))
             self.assertIn("unigram:100,32", pages.block("M2", repeated["M2"], pathlib.Path(own)))  # the search is the page's
 
@@ -390,13 +390,16 @@ class Pages(Records):
             for seed in range(1, part.seeds + 1):
                 for run in part.runs(seed):
                     ppl = 20.0 + seed / 10
-                    self.write(run, {"event": "start", "parameters": 1, "train_tokens": 1, "entropy_floor_ppl": 10.0}, {"event": "train", "step": 20, "learned": {"a.scale": 4.5}, **prior(run)}, {"event": "train", "step": 40, "learned": {"a.scale": 7}, **prior(run)},
-                               *({"event": "valid", "step": e, "ppl": ppl, "averaging": e > 3, **prior(run)} for e in range(run.epochs)), {"event": "done", "test_ppl": ppl, "test_bleu": 0.0, "best_step": 20})
+                    train = [{"event": "train", "step": step, "learned": {"a.scale": scale}, **prior(run)} for step, scale in ((20, 4.5), (40, 7))]
+                    events = [{"event": "start", "parameters": 1, "train_tokens": 1, "entropy_floor_ppl": 10.0}, *train,
+                              *({"event": "valid", "step": e, "ppl": ppl, "averaging": e > 3, **prior(run)} for e in range(run.epochs)), {"event": "done", "test_ppl": ppl, "test_bleu": 0.0, "best_step": 20}]
+                    self.write(run, *records.summary(events, records.has_series(run)))
             for m in part.measures:
                 self.write(m, *self.EVENTS[part.name])
-        kept, records.RECORDS = records.RECORDS, self.folder
-        self.addCleanup(setattr, records, "RECORDS", kept)
-        records.keep(self.folder / "R1" / "prediction.jsonl", records.Record(kept / "R1" / "prediction.jsonl").events)
+        records.keep(self.folder / "R1" / "prediction.jsonl", records.named("R1/prediction").events)
+        for name, folder in (("NEW", self.folder), ("RECORDS", self.folder / "none")):
+            self.addCleanup(setattr, records, name, getattr(records, name))
+            setattr(records, name, folder)
         made = pages.outputs()
         for name in self.parts:
             text = made[pages.PAGES / f"{name}.md"]
