@@ -260,5 +260,5 @@ def commands(part):
     bfloat16 = any(MEDIUM in SETUPS[setup].options + row.options for setup, row in trained)
     medium = f"; `NINE_BF16_TILES=pairs` before it for `{MEDIUM}` on a CPU that does not multiply bfloat16" if bfloat16 else ""
     return (f"Any row again, into records of its own, which `experiments/table {part.name} --records runs/records` prints "
-            f"(`DATA` as in [experiments](../../experiments/README.md#data); after `#` "
+            f"(`DATA` as in [experiments](../../experiments/data.md); after `#` "
             f"stands what a row adds to the [set-up](rules.md#common-to-all-parts){gpu}{medium}):\n\n" + "\n".join(lines))

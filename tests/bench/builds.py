@@ -7,7 +7,7 @@
 NAME=BUILD[:ISA]: a build's folder and what NINE_ISA is set to for it. Every round runs each command once by the first and once by the
 second; a figure is a program's own median of its steps, of bench_decode the sum of its rows, of `bpe apply` the whole process. FILE gets
 a line for each, so that the same command goes on where it was stopped. The table prints median and best of the rounds, and the second's
-over the first's. `bpe` needs the corpora ($DATA, experiments/README.md).
+over the first's. `bpe` needs the corpora ($DATA, experiments/data.md).
 """
 import argparse
 import json
