@@ -1,10 +1,11 @@
 """Records as tables: one file a part, PART.csv, one line a run, sorted by run.
 
-A record is a list of events, as in log.jsonl: {"event": "valid", "step": 175, "ppl": 36.1}. The column
-`valid.ppl` has a value of each of a run's `valid` events, with "; " between them; a column without a dot is of
-the configuration, the event `config`. A value is JSON or, where that is no other value, a string without quotes. A
-run's options are written where they differ from experiments/options/PROGRAM.csv, which must not change: older lines
-count on it. What single words, sentences and updates gave is in PART.csv.xz, by the same rules.
+A record is a list of events, as in log.jsonl: {"event": "valid", "step": 175, "ppl": 36.1}. The
+column `valid.ppl` has a value of each of a run's `valid` events, with "; " between them; a column
+without a dot is of the configuration, the event `config`. A value is JSON or, where that is no
+other value, a string without quotes. A run's options are written where they differ from
+experiments/options/PROGRAM.csv, which must not change: older lines count on it. What single words,
+sentences and updates gave is in PART.csv.xz, by the same rules.
 """
 import csv
 import functools
@@ -35,7 +36,12 @@ def value_of(text):
 
 
 def text_of(value):
-    if isinstance(value, str) and value.isprintable() and ";" not in value and value_of(value) == value != "":
+    if (
+        isinstance(value, str)
+        and value.isprintable()
+        and ";" not in value
+        and value_of(value) == value != ""
+    ):
         return value
     return json.dumps(value, ensure_ascii=False).replace(";", "\\u003b")
 
@@ -108,7 +114,9 @@ def events_of(cells):
             options["resolved"] = pairs(cells["resolved"])
             del config["resolved"]
         config["options"] = options
-    return [{"event": "config", **config}] * bool(config) + [e for some in kinds.values() for e in some]
+    return [{"event": "config", **config}] * bool(config) + [
+        e for some in kinds.values() for e in some
+    ]
 
 
 def read(path):
@@ -131,7 +139,9 @@ def write(path, rows):
     text = made.getvalue().encode()
     part = path.with_name(f"{path.name}.part")
     path.parent.mkdir(parents=True, exist_ok=True)
-    part.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
+    part.write_bytes(
+        lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text
+    )
     part.rename(path)
 
 

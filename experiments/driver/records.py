@@ -1,7 +1,8 @@
 """Records of runs: where they are, and what tables ask of them.
 
-A run writes a file of its own, runs/new/PART/NAME.jsonl, or under a folder of one's own. `experiments/table --pack`
-adds it to experiments/records/PART.csv (packed.py). experiments/heads has older records, which lack a configuration.
+A run writes a file of its own, runs/new/PART/NAME.jsonl, or under a folder of one's own.
+`experiments/table --pack` adds it to experiments/records/PART.csv (packed.py). experiments/heads
+has older records, which lack a configuration.
 """
 import functools
 import json
@@ -79,7 +80,8 @@ def legacy(run):
 
 
 def find(run, records=None):
-    """The record of a run, or None where it has not been trained; a folder of one's own has no older records beside it."""
+    """The record of a run, or None where it has not been trained; a folder of one's own has no
+    older records beside it."""
     return named(run.name, records) or (legacy(run) if records is None else None)
 
 
@@ -87,7 +89,9 @@ def trained():
     """All records of runs that the repository or runs/new has."""
     for path in RECORDS.glob("*.csv"):
         table = packed.table(path)
-        yield from (Record(table.events(run)) for run, row in table.rows.items() if row.get("program"))
+        yield from (
+            Record(table.events(run)) for run, row in table.rows.items() if row.get("program")
+        )
     yield from map(read, NEW.glob("*/*.jsonl"))
 
 
@@ -99,7 +103,12 @@ def pack():
             table = packed.Table(RECORDS / f"{folder.name}.csv")
             new = {path: read(path) for path in folder.glob("**/*.jsonl")}
             if new:
-                table.add({str(path.relative_to(folder).with_suffix("")): r.events for path, r in new.items()})
+                table.add(
+                    {
+                        str(path.relative_to(folder).with_suffix("")): r.events
+                        for path, r in new.items()
+                    }
+                )
             for path in new:
                 path.unlink()
             count += len(new)
@@ -117,7 +126,9 @@ def keep(path, lines):
     """A record is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
-    part.write_text("".join(json.dumps(e, ensure_ascii=False) + "\n" for e in lines), encoding="utf-8")
+    part.write_text(
+        "".join(json.dumps(e, ensure_ascii=False) + "\n" for e in lines), encoding="utf-8"
+    )
     part.rename(path)
 
 
@@ -140,16 +151,20 @@ def middle(values):
 
 
 def training(train, best_step):
-    """What remains of the events `train`: medians, the last value, and what the best checkpoint has learned."""
+    """What remains of the events `train`: medians, the last value, and what the best checkpoint has
+    learned."""
     event = {"event": "training"}
-    event |= {k: middle([e[k] for e in train]) for k in ("tokens_per_s", "grad_norm") if k in train[-1]}
+    event |= {
+        k: middle([e[k] for e in train]) for k in ("tokens_per_s", "grad_norm") if k in train[-1]
+    }
     event |= {k: train[-1][k] for k in ("ppl", "context_norm", "context_max") if k in train[-1]}
     learned = [e["learned"] for e in train if "learned" in e and e["step"] <= best_step]
     return event | ({"learned": learned[-1]} if learned else {})
 
 
 def summary(events, series=False):
-    """What tables and checks need of a run's events; with `series` also a mixture's prior over all of training."""
+    """What tables and checks need of a run's events; with `series` also a mixture's prior over all
+    of training."""
     train = [e for e in events if e["event"] == "train"]
     kept = [
         {k: v for k, v in e.items() if k not in LEFT_OUT.get(e["event"], ())}
@@ -179,7 +194,16 @@ def write(run, run_directory, machine, cpu_s, records=None, **more):
             config[key] = [pathlib.PurePath(p).name for p in config[key]]
     config["vocab"] = pathlib.PurePath(config.get("vocab", "")).name
     config.pop("run", None)
-    lines = [{"event": "config", "options": config, "machine": machine, "cpu_s": round(cpu_s, 1), "setup": run.setup, **more}]
+    lines = [
+        {
+            "event": "config",
+            "options": config,
+            "machine": machine,
+            "cpu_s": round(cpu_s, 1),
+            "setup": run.setup,
+            **more,
+        }
+    ]
     for line in (run_directory / "log.jsonl").read_text().splitlines():
         e = json.loads(line)
         if e["event"] == "train":
