@@ -30,7 +30,7 @@ help:
 	@echo "make fuzz      every reader's fuzzer for SECONDS=60 (clang)"
 	@echo "make allocations   every allocation of a short run of each program fails, one by one"
 	@echo "make tidy      clang-tidy over the tree; SLICE=2/6: the second of six parts of it"
-	@echo "make format    clang-format over the tree; CI fails where it would change something"
+	@echo "make format    clang-format and black over the tree; CI fails where they would change something"
 
 deps:
 	@./cmake/install_deps.sh
@@ -129,6 +129,7 @@ tidy:
 format:
 	@./cmake/install_deps.sh format
 	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i
+	git ls-files '*.py' experiments/run experiments/table | xargs black --quiet --line-length 100
 
 clean:
 	rm -rf $(BUILD) build-package build-sanitize build-tsan build-fuzz build-tidy

@@ -15,7 +15,7 @@ if [ "${1:-}" != pack ]; then
   exit
 fi
 
-data=${DATA:?set DATA to the folder of the corpora (experiments/README.md)}
+data=${DATA:?set DATA to the folder of the corpora (experiments/data.md)}
 rm -rf .gpu/bin .gpu/data
 mkdir -p .gpu/bin .gpu/data
 cp -r "$data"/captions "$data"/rescoring "$data"/multi30k .gpu/data/

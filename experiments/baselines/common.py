@@ -1,4 +1,5 @@
-"""What the PyTorch programs here have in common: output layers, models, losses, the update, and how a step is measured.
+"""What the PyTorch programs here have in common: output layers, models, losses, the update, and how
+a step is measured.
 
 Parameters have the names of the project's model.safetensors, so that state_dict() is such a file.
 """
@@ -13,7 +14,8 @@ from torch import nn
 from torch.nn import functional as F
 
 
-# --- output layers: context vectors (..., d) to a row of V numbers each. `normalised`: they are log-probabilities already.
+# --- output layers: context vectors (..., d) to a row of V numbers each. `normalised`: they are
+# log-probabilities already.
 
 
 class InnerProduct(nn.Linear):
@@ -44,7 +46,8 @@ class Distance(nn.Module):
 
 
 class Mixture(nn.Module):
-    """A mixture of K softmaxes of inner products: `prior.weight` K x d, `latent.weight` Kd x d, `weight` V x d or, untied, K x V x d."""
+    """A mixture of K softmaxes of inner products: `prior.weight` K x d, `latent.weight` Kd x d,
+    `weight` V x d or, untied, K x V x d."""
 
     normalised = True
 
@@ -53,7 +56,9 @@ class Mixture(nn.Module):
         self.components = components
         self.prior = nn.Linear(dim, components, bias=False)
         self.latent = nn.Linear(dim, components * dim, bias=False)
-        self.weight = nn.Parameter(torch.empty(components, vocab, dim) if untied else torch.empty(vocab, dim))
+        self.weight = nn.Parameter(
+            torch.empty(components, vocab, dim) if untied else torch.empty(vocab, dim)
+        )
         self.bias = nn.Parameter(torch.zeros(vocab)) if bias else None
 
     def forward(self, h):
@@ -83,7 +88,8 @@ def make_head(dim, vocab, kind="lin", bias=False, components=1, untied=False):
 
 
 class LanguageModel(nn.Module):
-    """embedding.weight, lstm.*, head.*: words (T, B) and a carried state to the head's rows (T, B, V) and the next state."""
+    """embedding.weight, lstm.*, head.*: words (T, B) and a carried state to the head's rows (T, B,
+    V) and the next state."""
 
     def __init__(self, vocab, embed, hidden, layers, dropout=0.0, **head):
         super().__init__()
@@ -100,7 +106,9 @@ class LanguageModel(nn.Module):
 def sinusoids(length, dim):
     """fairseq's table of positions: the sines of all frequencies, then their cosines."""
     half = dim // 2
-    frequencies = torch.exp(torch.arange(half, dtype=torch.float64) * (-math.log(10000.0) / max(1, half - 1)))
+    frequencies = torch.exp(
+        torch.arange(half, dtype=torch.float64) * (-math.log(10000.0) / max(1, half - 1))
+    )
     angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies
     return torch.cat([angles.sin(), angles.cos()], 1)
 
@@ -113,13 +121,28 @@ ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": gelu_tanh}
 
 
 class TransformerLanguageModel(nn.Module):
-    """embedding.weight, positions.weight, transformer.* (nn.TransformerEncoder's names), head.*: words (T, B) to rows (T, B, V).
+    """embedding.weight, positions.weight, transformer.* (nn.TransformerEncoder's names), head.*:
+    words (T, B) to rows (T, B, V).
 
-    `fixed`: a table of positions in place of the learned one; embeddings are then multiplied by sqrt(dim). Dropout is on the sum of
-    embedding and position and on residual branches, not on attention weights and not inside of the feed-forward branch.
+    `fixed`: a table of positions in place of the learned one; embeddings are then multiplied by
+    sqrt(dim). Dropout is on the sum of embedding and position and on residual branches, not on
+    attention weights and not inside of the feed-forward branch.
     """
 
-    def __init__(self, vocab, dim, layers, heads, ffn, window, activation="gelu", fixed=None, dropout=0.0, norm="pre", **head):
+    def __init__(
+        self,
+        vocab,
+        dim,
+        layers,
+        heads,
+        ffn,
+        window,
+        activation="gelu",
+        fixed=None,
+        dropout=0.0,
+        norm="pre",
+        **head
+    ):
         super().__init__()
         self.embedding = nn.Embedding(vocab, dim)
         self.factor = 1.0
@@ -129,8 +152,12 @@ class TransformerLanguageModel(nn.Module):
             self.factor = math.sqrt(dim)
             self.register_buffer("fixed", fixed, persistent=False)
         self.dropout = nn.Dropout(dropout)
-        layer = nn.TransformerEncoderLayer(dim, heads, ffn, dropout, ACTIVATIONS[activation], norm_first=norm == "pre")
-        self.transformer = nn.TransformerEncoder(layer, layers, nn.LayerNorm(dim) if norm == "pre" else None, enable_nested_tensor=False)
+        layer = nn.TransformerEncoderLayer(
+            dim, heads, ffn, dropout, ACTIVATIONS[activation], norm_first=norm == "pre"
+        )
+        self.transformer = nn.TransformerEncoder(
+            layer, layers, nn.LayerNorm(dim) if norm == "pre" else None, enable_nested_tensor=False
+        )
         for layer in self.transformer.layers:
             layer.dropout.p = layer.self_attn.dropout = 0.0
         self.head = make_head(dim, vocab, **head)
@@ -147,20 +174,40 @@ class TransformerLanguageModel(nn.Module):
 
 
 class TranslationModel(nn.Module):
-    """src_embedding, tgt_embedding, transformer.* (nn.Transformer's names), head.*: sources and targets (B, T) to rows (B, T, V).
+    """src_embedding, tgt_embedding, transformer.* (nn.Transformer's names), head.*: sources and
+    targets (B, T) to rows (B, T, V).
 
-    Dropout stands where fairseq's recipe for IWSLT has it: on embeddings and residual branches, not on attention weights and not inside
-    of the feed-forward branch. `final_norms`: a layer norm behind the last layer of each side.
+    Dropout stands where fairseq's recipe for IWSLT has it: on embeddings and residual branches, not
+    on attention weights and not inside of the feed-forward branch. `final_norms`: a layer norm
+    behind the last layer of each side.
     """
 
-    def __init__(self, sizes, positions, embed_scale, pre_norm=False, final_norms=False, dropout=0.0, pad=None, **head):
+    def __init__(
+        self,
+        sizes,
+        positions,
+        embed_scale,
+        pre_norm=False,
+        final_norms=False,
+        dropout=0.0,
+        pad=None,
+        **head
+    ):
         super().__init__()
         dim, self.embed_scale, self.pad = sizes["dim"], embed_scale, pad
         self.src_embedding = nn.Embedding(sizes["src_vocab"], dim)
         self.tgt_embedding = nn.Embedding(sizes["tgt_vocab"], dim)
         self.dropout = nn.Dropout(dropout)
-        self.transformer = nn.Transformer(dim, sizes["heads"], sizes["encoder_layers"], sizes["decoder_layers"], sizes["ffn"], dropout,
-                                          batch_first=True, norm_first=pre_norm)
+        self.transformer = nn.Transformer(
+            dim,
+            sizes["heads"],
+            sizes["encoder_layers"],
+            sizes["decoder_layers"],
+            sizes["ffn"],
+            dropout,
+            batch_first=True,
+            norm_first=pre_norm,
+        )
         self.head = make_head(dim, sizes["tgt_vocab"], **head)
         self.register_buffer("positions", positions, persistent=False)
         for side in (self.transformer.encoder, self.transformer.decoder):
@@ -180,9 +227,16 @@ class TranslationModel(nn.Module):
         later = torch.ones(length, length, dtype=torch.bool, device=target.device).triu(1)
         masks = {"tgt_mask": later, "tgt_is_causal": True}
         if self.pad is not None:
-            masks.update(src_key_padding_mask=source == self.pad, memory_key_padding_mask=source == self.pad,
-                         tgt_key_padding_mask=target == self.pad)
-        h = self.transformer(self.embedded(self.src_embedding, source), self.embedded(self.tgt_embedding, target), **masks)
+            masks.update(
+                src_key_padding_mask=source == self.pad,
+                memory_key_padding_mask=source == self.pad,
+                tgt_key_padding_mask=target == self.pad,
+            )
+        h = self.transformer(
+            self.embedded(self.src_embedding, source),
+            self.embedded(self.tgt_embedding, target),
+            **masks
+        )
         return self.head(h)
 
 
@@ -198,20 +252,27 @@ def word_loss(head, rows, target, ignore=-1):
 def smoothed_loss(head, rows, target, pad, smoothing, convention):
     """Mean cross entropy with label smoothing.
 
-    Convention `uniform` gives smoothing / V to every word, `others` smoothing / (V - 1) to every other word.
+    Convention `uniform` gives smoothing / V to every word, `others` smoothing / (V - 1) to every
+    other word.
     """
     keep = target.flatten() != pad
     rows, target = rows.flatten(0, -2)[keep], target.flatten()[keep]
     log_probs = rows if head.normalised else F.log_softmax(rows, -1)
-    right, all_words, vocab = log_probs.gather(1, target[:, None])[:, 0], log_probs.sum(1), rows.shape[1]
+    right, all_words, vocab = (
+        log_probs.gather(1, target[:, None])[:, 0],
+        log_probs.sum(1),
+        rows.shape[1],
+    )
     rest = all_words / vocab if convention == "uniform" else (all_words - right) / (vocab - 1)
     return -((1 - smoothing) * right + smoothing * rest).mean()
 
 
 def clip_gradients(parameters, largest):
-    """Scales gradients to a norm of at most `largest` (0: leaves them); returns the norm before, its squares added in float64.
+    """Scales gradients to a norm of at most `largest` (0: leaves them); returns the norm before,
+    its squares added in float64.
 
-    nn.utils.clip_grad_norm_ adds them in the gradients' type, which is some 1e-4 off for millions of float32 numbers.
+    nn.utils.clip_grad_norm_ adds them in the gradients' type, which is some 1e-4 off for millions
+    of float32 numbers.
     """
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = math.sqrt(sum(g.double().square().sum().item() for g in gradients))
@@ -232,10 +293,16 @@ def add_machine_options(parser):
 
 def add_step_options(parser, steps, warmup):
     add_machine_options(parser)
-    parser.add_argument("--steps", type=int, default=steps, help="steps measured; the median is reported")
+    parser.add_argument(
+        "--steps", type=int, default=steps, help="steps measured; the median is reported"
+    )
     parser.add_argument("--warmup", type=int, default=warmup, help="steps before those")
-    parser.add_argument("--precision", choices=("fp32", "tf32", "bf16"), default="fp32",
-                        help="of products: tf32 on CUDA only; bf16 is PyTorch's autocast, on the CPU as well")
+    parser.add_argument(
+        "--precision",
+        choices=("fp32", "tf32", "bf16"),
+        default="fp32",
+        help="of products: tf32 on CUDA only; bf16 is PyTorch's autocast, on the CPU as well",
+    )
     parser.add_argument("--compile", action="store_true", help="torch.compile the forward pass")
 
 
@@ -247,16 +314,21 @@ def set_machine(options):
     if precision == "tf32" and options.device == "cpu":
         raise SystemExit("--precision tf32 needs --device cuda")
     if options.device != "cpu":
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = (
+            precision == "tf32"
+        )
     return torch.device(options.device)
 
 
 def autocast(options):
-    return torch.autocast(options.device.split(":")[0], dtype=torch.bfloat16, enabled=options.precision == "bf16")
+    return torch.autocast(
+        options.device.split(":")[0], dtype=torch.bfloat16, enabled=options.precision == "bf16"
+    )
 
 
 def median_seconds(step, options, device):
-    """The median time of step(0), step(1), ... after the warm-up, and what the last one returned."""
+    """The median time of step(0), step(1), ... after the warm-up, and what the last one
+    returned."""
     seconds, result = [], None
     wait = torch.cuda.synchronize if device.type == "cuda" else (lambda: None)
     for i in range(options.warmup + options.steps):
@@ -265,7 +337,7 @@ def median_seconds(step, options, device):
         result = step(i)
         wait()
         seconds.append(time.perf_counter() - begin)
-    return statistics.median(seconds[options.warmup:]), float(result)
+    return statistics.median(seconds[options.warmup :]), float(result)
 
 
 def peak_mib(device):

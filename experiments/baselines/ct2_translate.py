@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Opens a translation checkpoint of mt_train in CTranslate2 and translates with it.
 
-The baseline of mt_translate's speed, and a second opinion on a checkpoint: with --beam 1 both programs write the same words. CHECKPOINT has
-model.safetensors, config.json, src.dict.txt and tgt.dict.txt; its head must be lin. INPUT has a sentence a line, cut into subwords. Writes
-the translations, and one JSON line to stderr: the speed of translating alone, and the process's memory.
+The baseline of mt_translate's speed, and a second opinion on a checkpoint: with --beam 1 both
+programs write the same words. CHECKPOINT has model.safetensors, config.json, src.dict.txt and
+tgt.dict.txt; its head must be lin. INPUT has a sentence a line, cut into subwords. Writes the
+translations, and one JSON line to stderr: the speed of translating alone, and the process's memory.
 """
 import argparse
 import contextlib
@@ -26,7 +27,9 @@ class Checkpoint:
         directory = pathlib.Path(directory)
         self.config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
         self.weights = load_file(directory / "model.safetensors")
-        self.source_words, self.target_words = (self.words(directory / f"{side}.dict.txt") for side in ("src", "tgt"))
+        self.source_words, self.target_words = (
+            self.words(directory / f"{side}.dict.txt") for side in ("src", "tgt")
+        )
 
     @staticmethod
     def words(path):
@@ -42,7 +45,8 @@ class Checkpoint:
         spec.gamma, spec.beta = self.weights[name + ".weight"], self.weights[name + ".bias"]
 
     def attention(self, spec, name, of_encoder):
-        """CTranslate2 has one product for queries, keys and values; towards the encoder one for queries, one for keys and values."""
+        """CTranslate2 has one product for queries, keys and values; towards the encoder one for
+        queries, one for keys and values."""
         dim = self.config["dim"]
         parts = [slice(0, dim), slice(dim, 3 * dim)] if of_encoder else [slice(0, 3 * dim)]
         for linear, part in zip(spec.linear, parts):
@@ -52,7 +56,11 @@ class Checkpoint:
 
     def side(self, spec, name):
         decoder = name == "decoder"
-        own = "tgt_embedding.weight" if decoder or "src_embedding.weight" not in self.weights else "src_embedding.weight"
+        own = (
+            "tgt_embedding.weight"
+            if decoder or "src_embedding.weight" not in self.weights
+            else "src_embedding.weight"
+        )
         (spec.embeddings if decoder else spec.embeddings[0]).weight = self.weights[own]
         spec.position_encodings.encodings = self.weights["positions"]
         spec.scale_embeddings = self.config["embed_scale"] != 1
@@ -74,10 +82,14 @@ class Checkpoint:
         if c.get("head", "lin") != "lin":
             sys.exit(f"CTranslate2 has inner products only, not --head {c['head']}")
         layers = c["encoder_layers"], c["decoder_layers"]
-        spec = transformer_spec.TransformerSpec.from_config(layers, c["heads"], pre_norm=c["norm"] == "pre")
+        spec = transformer_spec.TransformerSpec.from_config(
+            layers, c["heads"], pre_norm=c["norm"] == "pre"
+        )
         self.side(spec.encoder, "encoder")
         self.side(spec.decoder, "decoder")
-        spec.decoder.projection.weight = self.weights["head.weight" if "head.weight" in self.weights else "tgt_embedding.weight"]
+        spec.decoder.projection.weight = self.weights[
+            "head.weight" if "head.weight" in self.weights else "tgt_embedding.weight"
+        ]
         if "head.bias" in self.weights:
             spec.decoder.projection.bias = self.weights["head.bias"]
         spec.config.decoder_start_token = "</s>"
@@ -88,11 +100,19 @@ class Checkpoint:
         spec.optimize(quantization=None)
         with tempfile.TemporaryDirectory() as directory:
             spec.save(directory)
-            return ctranslate2.Translator(directory, device=device, compute_type=compute_type, inter_threads=1, intra_threads=threads)
+            return ctranslate2.Translator(
+                directory,
+                device=device,
+                compute_type=compute_type,
+                inter_threads=1,
+                intra_threads=threads,
+            )
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
     p.add_argument("checkpoint")
     p.add_argument("input")
     p.add_argument("--output", default="-", help="-: standard output")
@@ -108,15 +128,34 @@ def main():
     with open(o.input, encoding="utf-8") as lines:
         sources = [line.split() for line in lines]
     begin = time.perf_counter()
-    results = translator.translate_batch(sources, max_batch_size=o.batch, beam_size=o.beam, length_penalty=o.length_penalty,
-                                         max_decoding_length=o.max_length)
+    results = translator.translate_batch(
+        sources,
+        max_batch_size=o.batch,
+        beam_size=o.beam,
+        length_penalty=o.length_penalty,
+        max_decoding_length=o.max_length,
+    )
     seconds = time.perf_counter() - begin
-    with contextlib.nullcontext(sys.stdout) if o.output == "-" else open(o.output, "w", encoding="utf-8") as out:
+    with (
+        contextlib.nullcontext(sys.stdout)
+        if o.output == "-"
+        else open(o.output, "w", encoding="utf-8")
+    ) as out:
         for result in results:
             print(" ".join(result.hypotheses[0]), file=out)
-    print(json.dumps({"system": "ctranslate2 " + ctranslate2.__version__, "beam": o.beam, "sentences": len(sources), "threads": o.threads,
-                      "sentences_per_s": len(sources) / seconds, "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}),
-          file=sys.stderr)
+    print(
+        json.dumps(
+            {
+                "system": "ctranslate2 " + ctranslate2.__version__,
+                "beam": o.beam,
+                "sentences": len(sources),
+                "threads": o.threads,
+                "sentences_per_s": len(sources) / seconds,
+                "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            }
+        ),
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Speed and memory of one language-model step in PyTorch: what bench_lm measures.
 
-An LSTM on random words with carried state, dropout 0.1 on the embeddings, no word bias, Adam at 1e-3, gradients clipped to a norm of 1.
---arch transformer: nn.TransformerEncoder with a causal mask over windows of their own, dropout 0.1 on the sum of embedding and position
-and on residual branches.
-Prints one JSON line with those keys of bench_lm that it has a value for, `precision` and `compile`.
+An LSTM on random words with carried state, dropout 0.1 on the embeddings, no word bias, Adam at
+1e-3, gradients clipped to a norm of 1. --arch transformer: nn.TransformerEncoder with a causal mask
+over windows of their own, dropout 0.1 on the sum of embedding and position and on residual
+branches. Prints one JSON line with those keys of bench_lm that it has a value for, `precision` and
+`compile`.
 """
 import argparse
 
@@ -14,19 +15,35 @@ import common
 
 
 def parse():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
     p.add_argument("--vocab", type=int, default=30000, help="words")
     p.add_argument("--arch", choices=("lstm", "transformer"), default="lstm", help="network")
     p.add_argument("--dim", type=int, default=512, help="width of the network")
     p.add_argument("--layers", type=int, default=2, help="layers")
     p.add_argument("--heads", type=int, default=8, help="transformer: attention heads")
-    p.add_argument("--ffn", type=int, default=0, help="transformer: width inside of the feed-forward networks; 0: 4 times --dim")
-    p.add_argument("--activation", choices=tuple(common.ACTIVATIONS), default="gelu", help="transformer")
+    p.add_argument(
+        "--ffn",
+        type=int,
+        default=0,
+        help="transformer: width inside of the feed-forward networks; 0: 4 times --dim",
+    )
+    p.add_argument(
+        "--activation", choices=tuple(common.ACTIVATIONS), default="gelu", help="transformer"
+    )
     p.add_argument("--batch", type=int, default=32, help="columns")
     p.add_argument("--bptt", type=int, default=35, help="time steps; transformer: the window")
-    p.add_argument("--head", choices=common.HEADS, default="lin", help="mos: a mixture of --components inner products")
+    p.add_argument(
+        "--head",
+        choices=common.HEADS,
+        default="lin",
+        help="mos: a mixture of --components inner products",
+    )
     p.add_argument("--components", type=int, default=1, help="of mos")
-    p.add_argument("--untied", action="store_true", help="mos: word vectors of its own for each component")
+    p.add_argument(
+        "--untied", action="store_true", help="mos: word vectors of its own for each component"
+    )
     p.add_argument("--score", action="store_true", help="forward only, without gradients")
     common.add_step_options(p, steps=12, warmup=3)
     return p.parse_args()
@@ -39,8 +56,17 @@ def main():
     if o.arch == "lstm":
         model = common.LanguageModel(o.vocab, o.dim, o.dim, o.layers, dropout=0.1, **head)
     else:
-        model = common.TransformerLanguageModel(o.vocab, o.dim, o.layers, o.heads, o.ffn or 4 * o.dim, o.bptt, o.activation, dropout=0.1,
-                                                **head)
+        model = common.TransformerLanguageModel(
+            o.vocab,
+            o.dim,
+            o.layers,
+            o.heads,
+            o.ffn or 4 * o.dim,
+            o.bptt,
+            o.activation,
+            dropout=0.1,
+            **head
+        )
     for matrix in (model.embedding.weight, model.head.weight):
         torch.nn.init.normal_(matrix, std=0.02)
     model.to(device).train(not o.score)
@@ -67,10 +93,26 @@ def main():
         return loss.detach()
 
     seconds, loss = common.median_seconds(step, o, device)
-    common.print_json(system="torch " + torch.__version__, task="lm", arch=o.arch, head=o.head, components=o.components, untied=o.untied, vocab=o.vocab,
-                      batch=o.batch, bptt=o.bptt, device=o.device, precision=o.precision, score=o.score, threads=o.threads,
-                      s_per_step=seconds, tokens_per_s=o.batch * o.bptt / seconds, peak_mib=common.peak_mib(device), loss=loss,
-                      compile=o.compile)
+    common.print_json(
+        system="torch " + torch.__version__,
+        task="lm",
+        arch=o.arch,
+        head=o.head,
+        components=o.components,
+        untied=o.untied,
+        vocab=o.vocab,
+        batch=o.batch,
+        bptt=o.bptt,
+        device=o.device,
+        precision=o.precision,
+        score=o.score,
+        threads=o.threads,
+        s_per_step=seconds,
+        tokens_per_s=o.batch * o.bptt / seconds,
+        peak_mib=common.peak_mib(device),
+        loss=loss,
+        compile=o.compile,
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Speed and memory of one translation step in PyTorch: what bench_mt measures.
 
-A Transformer on pairs of random words without padding, the decoder's embeddings tied to the output layer, dropout as in fairseq's recipe
-for IWSLT, label smoothing 0.1, Adam at 5e-4, no clipping. Prints one JSON line with those keys of bench_mt that it has a
-value for, `precision` and `compile`.
+A Transformer on pairs of random words without padding, the decoder's embeddings tied to the output
+layer, dropout as in fairseq's recipe for IWSLT, label smoothing 0.1, Adam at 5e-4, no clipping.
+Prints one JSON line with those keys of bench_mt that it has a value for, `precision` and `compile`.
 """
 import argparse
 
@@ -14,7 +14,9 @@ import common
 
 
 def parse():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
     p.add_argument("--vocab", type=int, default=10000, help="words of each side")
     p.add_argument("--dim", type=int, default=512, help="width")
     p.add_argument("--ffn", type=int, default=1024, help="width inside of the feed-forward branch")
@@ -22,7 +24,9 @@ def parse():
     p.add_argument("--layers", type=int, default=6, help="layers of encoder and of decoder")
     p.add_argument("--sentences", type=int, default=64, help="pairs a step")
     p.add_argument("--length", type=int, default=24, help="words of each sentence")
-    p.add_argument("--norm", choices=("post", "pre"), default="post", help="where layer norms stand")
+    p.add_argument(
+        "--norm", choices=("post", "pre"), default="post", help="where layer norms stand"
+    )
     p.add_argument("--dropout", type=float, default=0.3, help="on embeddings and residual branches")
     p.add_argument("--shared-vocab", action="store_true", help="one embedding for both sides")
     common.add_step_options(p, steps=6, warmup=2)
@@ -32,10 +36,23 @@ def parse():
 def main():
     o = parse()
     device = common.set_machine(o)
-    sizes = {"dim": o.dim, "ffn": o.ffn, "heads": o.heads, "src_vocab": o.vocab, "tgt_vocab": o.vocab, "encoder_layers": o.layers,
-             "decoder_layers": o.layers}
-    model = common.TranslationModel(sizes, common.sinusoids(1024, o.dim).float(), o.dim**0.5, pre_norm=o.norm == "pre",
-                                    final_norms=o.norm == "pre", dropout=o.dropout)
+    sizes = {
+        "dim": o.dim,
+        "ffn": o.ffn,
+        "heads": o.heads,
+        "src_vocab": o.vocab,
+        "tgt_vocab": o.vocab,
+        "encoder_layers": o.layers,
+        "decoder_layers": o.layers,
+    }
+    model = common.TranslationModel(
+        sizes,
+        common.sinusoids(1024, o.dim).float(),
+        o.dim**0.5,
+        pre_norm=o.norm == "pre",
+        final_norms=o.norm == "pre",
+        dropout=o.dropout,
+    )
     model.head.weight = model.tgt_embedding.weight
     if o.shared_vocab:
         model.src_embedding.weight = model.tgt_embedding.weight
@@ -51,7 +68,9 @@ def main():
     def step(i):
         with common.autocast(o):
             rows = forward(sources[i], targets[i, :, :-1])
-            loss = F.cross_entropy(rows.flatten(0, 1), targets[i, :, 1:].flatten(), label_smoothing=0.1)
+            loss = F.cross_entropy(
+                rows.flatten(0, 1), targets[i, :, 1:].flatten(), label_smoothing=0.1
+            )
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
@@ -59,10 +78,23 @@ def main():
 
     seconds, loss = common.median_seconds(step, o, device)
     parameters = sum(p.numel() for p in model.parameters())
-    common.print_json(system="torch " + torch.__version__, task="mt", vocab=o.vocab, layers=o.layers, sentences=o.sentences,
-                      length=o.length, device=o.device, threads=o.threads, parameters=parameters, s_per_step=seconds,
-                      tokens_per_s=2 * o.sentences * o.length / seconds, peak_mib=common.peak_mib(device), loss=loss,
-                      precision=o.precision, compile=o.compile)
+    common.print_json(
+        system="torch " + torch.__version__,
+        task="mt",
+        vocab=o.vocab,
+        layers=o.layers,
+        sentences=o.sentences,
+        length=o.length,
+        device=o.device,
+        threads=o.threads,
+        parameters=parameters,
+        s_per_step=seconds,
+        tokens_per_s=2 * o.sentences * o.length / seconds,
+        peak_mib=common.peak_mib(device),
+        loss=loss,
+        precision=o.precision,
+        compile=o.compile,
+    )
 
 
 if __name__ == "__main__":

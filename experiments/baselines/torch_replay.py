@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Replays the steps that `lm_train` or `mt_train --export-parity DIR` wrote, in PyTorch, and compares.
+"""Replays the steps that `lm_train` or `mt_train --export-parity DIR` wrote, in PyTorch, and
+compares.
 
-The same weights, the same batches: the loss, the gradient norm before clipping and the final weights must be those of the export. Prints
-one JSON line with the largest relative differences (of the weights: the norm of the difference over the norm, all parameters together).
-Exits with 1 when a loss or a gradient norm differs by more than --tolerance, the weights of a language model by more than 100 times that,
-or the export has fewer steps than --steps. The bias of an attention's keys has no gradient but rounding errors, which Adam turns into steps:
-of a Transformer language model it is left out, and a translation model's weights are reported only.
+The same weights, the same batches: the loss, the gradient norm before clipping and the final
+weights must be those of the export. Prints one JSON line with the largest relative differences (of
+the weights: the norm of the difference over the norm, all parameters together). Exits with 1 when a
+loss or a gradient norm differs by more than --tolerance, the weights of a language model by more
+than 100 times that, or the export has fewer steps than --steps. The bias of an attention's keys has
+no gradient but rounding errors, which Adam turns into steps: of a Transformer language model it is
+left out, and a translation model's weights are reported only.
 """
 import argparse
 import json
@@ -26,20 +29,31 @@ class Export:
         directory = pathlib.Path(directory)
         self.config = json.loads((directory / "config.json").read_text())
         if {"margin", "word_norm", "context_norm"} & self.config.keys():
-            sys.exit(f"{directory} has a margin or norms, which tests/clients/margins_pytorch.py replays")
+            sys.exit(
+                f"{directory} has a margin or norms, which tests/clients/margins_pytorch.py replays"
+            )
         self.losses = json.loads((directory / "losses.json").read_text())
-        self.initial, self.final, self.batches = (load_file(directory / f"{name}.safetensors") for name in ("init", "final", "batches"))
+        self.initial, self.final, self.batches = (
+            load_file(directory / f"{name}.safetensors") for name in ("init", "final", "batches")
+        )
         self.dtype = getattr(torch, self.config["dtype"])
 
 
 def head_of(config):
-    return {"kind": config["head"], "bias": config["head_bias"], "components": config["components"], "untied": config["untied"]}
+    return {
+        "kind": config["head"],
+        "bias": config["head_bias"],
+        "components": config["components"],
+        "untied": config["untied"],
+    }
 
 
 class LanguageModelReplay:
     def __init__(self, export):
         c = export.config
-        self.model = common.LanguageModel(c["vocab"], c["dim"], c["hidden"], c["layers"], **head_of(c))
+        self.model = common.LanguageModel(
+            c["vocab"], c["dim"], c["hidden"], c["layers"], **head_of(c)
+        )
         if c["tie_embeddings"]:
             self.model.head.weight = self.model.embedding.weight
         self.batches, self.ignore, self.state = export.batches, c["ignore"], None
@@ -52,7 +66,8 @@ class LanguageModelReplay:
 
 
 def paired_sinusoids(length, dim):
-    """A Transformer language model's fixed positions: frequencies 10000^(-2i/dim), the sines before the cosines."""
+    """A Transformer language model's fixed positions: frequencies 10000^(-2i/dim), the sines before
+    the cosines."""
     frequencies = 10000.0 ** (-torch.arange(dim // 2, dtype=torch.float64) / (dim // 2))
     angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies
     return torch.cat([angles.sin(), angles.cos()], 1)
@@ -63,9 +78,23 @@ class TransformerReplay:
 
     def __init__(self, export):
         c = export.config
-        fixed = paired_sinusoids(c["window"], c["dim"]).to(export.dtype) if c["positions"] == "sinusoidal" else None
-        self.model = common.TransformerLanguageModel(c["vocab"], c["dim"], c["layers"], c["heads"], c["ffn"], c["window"], c["activation"],
-                                                     fixed, norm=c.get("norm", "pre"), **head_of(c))
+        fixed = (
+            paired_sinusoids(c["window"], c["dim"]).to(export.dtype)
+            if c["positions"] == "sinusoidal"
+            else None
+        )
+        self.model = common.TransformerLanguageModel(
+            c["vocab"],
+            c["dim"],
+            c["layers"],
+            c["heads"],
+            c["ffn"],
+            c["window"],
+            c["activation"],
+            fixed,
+            norm=c.get("norm", "pre"),
+            **head_of(c),
+        )
         if c["tie_embeddings"]:
             self.model.head.weight = self.model.embedding.weight
         self.batches, self.ignore = export.batches, c["ignore"]
@@ -78,8 +107,15 @@ class TransformerReplay:
 class TranslationReplay:
     def __init__(self, export):
         c = self.config = export.config
-        self.model = common.TranslationModel(c, export.initial["positions"].to(export.dtype), c["embed_scale"], pre_norm=c["norm"] == "pre",
-                                             final_norms="transformer.encoder.norm.weight" in export.initial, pad=c["pad"], **head_of(c))
+        self.model = common.TranslationModel(
+            c,
+            export.initial["positions"].to(export.dtype),
+            c["embed_scale"],
+            pre_norm=c["norm"] == "pre",
+            final_norms="transformer.encoder.norm.weight" in export.initial,
+            pad=c["pad"],
+            **head_of(c),
+        )
         if c["tie_embeddings"]:
             self.model.head.weight = self.model.tgt_embedding.weight
         if c["shared_vocab"]:
@@ -88,13 +124,18 @@ class TranslationReplay:
 
     def loss(self, i):
         c = self.config
-        source, target, wanted = (self.batches[f"{key}.{i}"].long() for key in ("src", "tgt_in", "tgt_out"))
+        source, target, wanted = (
+            self.batches[f"{key}.{i}"].long() for key in ("src", "tgt_in", "tgt_out")
+        )
         rows = self.model(source, target)
-        return common.smoothed_loss(self.model.head, rows, wanted, c["pad"], c["label_smoothing"], c["smoothing"])
+        return common.smoothed_loss(
+            self.model.head, rows, wanted, c["pad"], c["label_smoothing"], c["smoothing"]
+        )
 
 
 def load(model, tensors, dtype):
-    """Gives the model the export's weights. Of parameters that are one matrix under two names the export has one name."""
+    """Gives the model the export's weights. Of parameters that are one matrix under two names the
+    export has one name."""
     names = {id(p): [] for p in model.parameters()}
     for name, p in model.named_parameters(remove_duplicate=False):
         names[id(p)].append(name)
@@ -113,13 +154,20 @@ def difference(ours, theirs):
 
 
 def replay(export):
-    """Makes the export's steps; returns the largest difference of losses, gradient norms and final weights."""
+    """Makes the export's steps; returns the largest difference of losses, gradient norms and final
+    weights."""
     c = export.config
-    kind = TransformerReplay if c.get("arch") == "transformer" else {"lm": LanguageModelReplay, "mt": TranslationReplay}[c["task"]]
+    kind = (
+        TransformerReplay
+        if c.get("arch") == "transformer"
+        else {"lm": LanguageModelReplay, "mt": TranslationReplay}[c["task"]]
+    )
     task = kind(export)
     model = task.model.to(export.dtype).train()
     load(model, export.initial, export.dtype)
-    optimizer = torch.optim.Adam(model.parameters(), lr=c["lr"], betas=tuple(c["betas"]), eps=c["eps"])
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=c["lr"], betas=tuple(c["betas"]), eps=c["eps"]
+    )
     worst = {"loss": 0.0, "grad_norm": 0.0}
     seen = export.losses
     rates = seen.get("lr") or [c["lr"]] * len(seen["loss"])
@@ -147,9 +195,15 @@ def replay(export):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
     p.add_argument("directory", help="an export")
-    p.add_argument("--tolerance", type=float, help="largest relative difference; 1e-5 for float32 and 1e-10 for float64 when not given")
+    p.add_argument(
+        "--tolerance",
+        type=float,
+        help="largest relative difference; 1e-5 for float32 and 1e-10 for float64 when not given",
+    )
     p.add_argument("--steps", type=int, default=20, help="how many the export must have at least")
     p.add_argument("--threads", type=int, default=2, help="of PyTorch's operations")
     o = p.parse_args()

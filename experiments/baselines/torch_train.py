@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Trains the paper's language model in PyTorch: the perplexity that lm_train is to reach.
 
-Embeddings and a two-layer LSTM of 512 numbers, dropout 0.1 on the embeddings, a softmax layer with a word bias, Adam, clipped gradients.
-Words that are rarer than --min-count become <unk>; each epoch takes the sentences in a new order, joins them with </s>, cuts the text
-into --batch columns and carries the LSTM's state from one block of --bptt words to the next. Perplexity counts </s> and <unk>. Prints a
-JSON line after each epoch, progress to stderr.
+Embeddings and a two-layer LSTM of 512 numbers, dropout 0.1 on the embeddings, a softmax layer with
+a word bias, Adam, clipped gradients. Words that are rarer than --min-count become <unk>; each epoch
+takes the sentences in a new order, joins them with </s>, cuts the text into --batch columns and
+carries the LSTM's state from one block of --bptt words to the next. Perplexity counts </s> and
+<unk>. Prints a JSON line after each epoch, progress to stderr.
 """
 import argparse
 import collections
@@ -20,7 +21,9 @@ END, UNKNOWN = 0, 1
 
 
 def parse():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
     p.add_argument("--train", required=True, help="text, a sentence of words between spaces a line")
     p.add_argument("--valid", required=True)
     p.add_argument("--test", help="scored after each epoch, too")
@@ -48,7 +51,10 @@ class Vocabulary:
 
     def __init__(self, text, min_count):
         counts = collections.Counter(word for sentence in text for word in sentence)
-        kept = sorted((word for word, count in counts.items() if count >= min_count), key=lambda word: (-counts[word], word))
+        kept = sorted(
+            (word for word, count in counts.items() if count >= min_count),
+            key=lambda word: (-counts[word], word),
+        )
         self.ids = {word: i for i, word in enumerate(kept, 2)}
 
     def __len__(self):
@@ -59,14 +65,16 @@ class Vocabulary:
 
 
 def blocks(encoded, batch, bptt, device, whole=False):
-    """Yields inputs and targets (T, batch), the text cut into columns; T is bptt, and less in the last block, which `whole` leaves out.
+    """Yields inputs and targets (T, batch), the text cut into columns; T is bptt, and less in the
+    last block, which `whole` leaves out.
 
     The first input of a column is the word before it in the text, that of the first column </s>.
     """
     flat = torch.tensor([word for sentence in encoded for word in sentence])
     rows = len(flat) // batch
     columns = flat[: rows * batch].view(batch, rows).t().contiguous()
-    first = torch.cat([torch.tensor([END]), columns[-1, :-1]])  # what stands before each column in the text
+    # what stands before each column in the text
+    first = torch.cat([torch.tensor([END]), columns[-1, :-1]])
     columns = torch.cat([first[None], columns]).to(device)
     for begin in range(0, rows - bptt + 1 if whole else rows, bptt):
         end = min(begin + bptt, rows)
@@ -89,7 +97,9 @@ def train_epoch(model, optimizer, encoded, options, device, epoch):
     model.train()
     order = torch.randperm(len(encoded)).tolist()
     begin, words, state = time.perf_counter(), 0, None
-    for i, (inputs, targets) in enumerate(blocks([encoded[s] for s in order], options.batch, options.bptt, device, True)):
+    for i, (inputs, targets) in enumerate(
+        blocks([encoded[s] for s in order], options.batch, options.bptt, device, True)
+    ):
         rows, state = model(inputs, state)
         state = tuple(s.detach() for s in state)
         loss = common.word_loss(model.head, rows, targets)
@@ -100,7 +110,11 @@ def train_epoch(model, optimizer, encoded, options, device, epoch):
         words += targets.numel()
         if i % 200 == 0:
             speed = words / (time.perf_counter() - begin)
-            print(f"epoch {epoch}, update {i}: loss {loss.item():.4f}, {speed:.0f} words/s", file=sys.stderr, flush=True)
+            print(
+                f"epoch {epoch}, update {i}: loss {loss.item():.4f}, {speed:.0f} words/s",
+                file=sys.stderr,
+                flush=True,
+            )
     return words / (time.perf_counter() - begin)
 
 
@@ -122,7 +136,13 @@ def main():
         figures = {"valid_ppl": perplexity(model, valid, device)}
         if test is not None:
             figures["test_ppl"] = perplexity(model, test, device)
-        common.print_json(system="torch " + torch.__version__, epoch=epoch, vocab=len(vocabulary), **figures, words_per_s=speed)
+        common.print_json(
+            system="torch " + torch.__version__,
+            epoch=epoch,
+            vocab=len(vocabulary),
+            **figures,
+            words_per_s=speed,
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The plots of the parts' pages, from the records: each function gives a part's SVG, or None where nothing of it is known."""
+"""The plots of the parts' pages, from the records: each function gives a part's SVG, or None where
+nothing of it is known."""
 from . import measured, parts, plots, projection, statistics, tables, verdicts
 
 
@@ -14,29 +15,60 @@ def variances(part):
     for label, seeds in tables.t2_values(part).items():
         xs = [v[1] for v in seeds.values()]
         rho = label.partition(":")[2]
-        rows.append((label, statistics.mean(xs) if xs else None, statistics.interval(xs), parts.T2_PAPER[float(rho)][0] if rho else None))
+        rows.append(
+            (
+                label,
+                statistics.mean(xs) if xs else None,
+                statistics.interval(xs),
+                parts.T2_PAPER[float(rho)][0] if rho else None,
+            )
+        )
     return plots.dots("100 E Var_k(π) of nine softmaxes by penalty", "100 E Var_k(π)", rows)
 
 
 def predicted(part):
     """R1."""
     found = projection.predictions()
-    rows = [(c.row.label, c.mean, c.interval, found[c.row.label]["ppl"] if c.row.label in found else None) for c in projection.compared(part)[0]]
+    rows = [
+        (
+            c.row.label,
+            c.mean,
+            c.interval,
+            found[c.row.label]["ppl"] if c.row.label in found else None,
+        )
+        for c in projection.compared(part)[0]
+    ]
     return plots.dots(part.title, "validation perplexity", rows, "predicted")
 
 
 def gaps(part):
     """R3: to the floor, over width."""
-    points = lambda by_width: [(width, *statistics.average(list(gap.logs.values()))) for width, (gap, _) in by_width.items() if gap.values]
-    return plots.lines(part.title, "width", "nats a token above the floor", [(head, points(by_width)) for head, by_width in measured.widths(part).items()])
+    points = lambda by_width: [
+        (width, *statistics.average(list(gap.logs.values())))
+        for width, (gap, _) in by_width.items()
+        if gap.values
+    ]
+    return plots.lines(
+        part.title,
+        "width",
+        "nats a token above the floor",
+        [(head, points(by_width)) for head, by_width in measured.widths(part).items()],
+    )
 
 
 def over_rates(part):
     """M-rates."""
     by = {}
     for c in tables.cells(part):
-        by.setdefault(c.row.group, []).append((float(c.row.label.partition("lr=")[2]), c.mean, c.interval))
-    return plots.lines(part.title, "learning rate", "test perplexity", [(group, [p for p in points if p[1]]) for group, points in by.items()])
+        by.setdefault(c.row.group, []).append(
+            (float(c.row.label.partition("lr=")[2]), c.mean, c.interval)
+        )
+    return plots.lines(
+        part.title,
+        "learning rate",
+        "test perplexity",
+        [(group, [p for p in points if p[1]]) for group, points in by.items()],
+    )
 
 
 def sampled(part):
@@ -44,37 +76,67 @@ def sampled(part):
     series = []
     for full, cells in verdicts.beside_full(tables.cells(part)):
         number = lambda c: int(c.row.options.partition("--sampled-softmax ")[2].split()[0])
-        series.append((full.row.label.removeprefix("full, "), [(number(c), *statistics.ratio(logs)) for c in cells if (logs := c.against(full))]))
+        series.append(
+            (
+                full.row.label.removeprefix("full, "),
+                [(number(c), *statistics.ratio(logs)) for c in cells if (logs := c.against(full))],
+            )
+        )
     return plots.lines(part.title, "samples", "test perplexity over the full softmax's", series)
 
 
 def angles(part):
     """MF."""
-    rows = [(label, *statistics.average([v[measured.ANGLES[0]] for v in c.values.values()]), None) for label, c in measured.angle_cells(part).items() if c.values]
-    return plots.dots(part.title, "mean angle to the nearest of the 100 most frequent words, degrees", rows)
+    rows = [
+        (label, *statistics.average([v[measured.ANGLES[0]] for v in c.values.values()]), None)
+        for label, c in measured.angle_cells(part).items()
+        if c.values
+    ]
+    return plots.dots(
+        part.title, "mean angle to the nearest of the 100 most frequent words, degrees", rows
+    )
 
 
 def corrected(part):
     """R2: each margin, plain and corrected."""
-    rows = [(f"{label}, {kind}", *statistics.average([v[kind] for v in c.values.values() if kind in v]), None) for label, c in measured.corrected_cells(part).items()
-            for kind in ("plain", "corrected") if c.values and (kind == "plain" or label != "m=0")]
+    rows = [
+        (
+            f"{label}, {kind}",
+            *statistics.average([v[kind] for v in c.values.values() if kind in v]),
+            None,
+        )
+        for label, c in measured.corrected_cells(part).items()
+        for kind in ("plain", "corrected")
+        if c.values and (kind == "plain" or label != "m=0")
+    ]
     return plots.dots(part.title, "test perplexity", rows)
 
 
 def word_errors(part):
     """M5."""
-    rows = [(label, *statistics.average([e["rescored"]["wer"] for e in c.values.values()]), None) for label, c in measured.rescored(part).items() if c.values]
+    rows = [
+        (label, *statistics.average([e["rescored"]["wer"] for e in c.values.values()]), None)
+        for label, c in measured.rescored(part).items()
+        if c.values
+    ]
     return plots.dots(part.title, "word error rate of the test lists, %", rows)
 
 
 def close_words(part):
     """D, D-S and D-S-content."""
-    rows = [(label, *statistics.average([measured.accuracy(e) for e in c.values.values()]), None) for label, c in measured.restricted(part).items() if c.values]
+    rows = [
+        (label, *statistics.average([measured.accuracy(e) for e in c.values.values()]), None)
+        for label, c in measured.restricted(part).items()
+        if c.values
+    ]
     return plots.dots(part.title, "accuracy on the rule's sets, %", rows)
 
 
 def prior(part):
     """T3, T3-L: how much of the prior is on inner products while the tied presets train, seed 1."""
-    lines = [(c.row.label, verdicts.share_over_training(c.row.options, c.records[1])) for c in tables.cells(part)
-             if c.row.group == "mixture" and 1 in c.records and not c.row.label.endswith("untied")]
+    lines = [
+        (c.row.label, verdicts.share_over_training(c.row.options, c.records[1]))
+        for c in tables.cells(part)
+        if c.row.group == "mixture" and 1 in c.records and not c.row.label.endswith("untied")
+    ]
     return plots.curves("The prior's share on inner products, seed 1", "update", lines)

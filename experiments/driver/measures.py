@@ -1,4 +1,5 @@
-"""What is measured of trained models. Each function takes (context, measure) and returns the events of a record; `context.model(run)` is a kept model."""
+"""Measures trained models. Each function takes (context, measure) and returns the events of a
+record; `context.model(run)` is a kept model."""
 import collections
 import json
 import math
@@ -10,8 +11,13 @@ from .text import sentences
 
 def run_program(context, program, *arguments, stdin=None):
     """What a program printed; its last line of errors where it failed."""
-    done = subprocess.run([str(context.programs / program), *map(str, arguments), "--threads", "1"], input=stdin, capture_output=True, text=True,
-                          env=machine.environment(program, arguments))
+    done = subprocess.run(
+        [str(context.programs / program), *map(str, arguments), "--threads", "1"],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=machine.environment(program, arguments),
+    )
     if done.returncode:
         raise SystemExit(f"{program} failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
     return done.stdout
@@ -24,23 +30,44 @@ def lines_of(path):
 # ---- MF ----
 def angles(context, measure):
     """Degrees, as nine_report has them: of the hundred most frequent words' vectors."""
-    printed = run_program(context, "nine_report", "--words", context.model(measure.needs[0]), "--angles", "--json", "--iterations", 500)
+    printed = run_program(
+        context,
+        "nine_report",
+        "--words",
+        context.model(measure.needs[0]),
+        "--angles",
+        "--json",
+        "--iterations",
+        500,
+    )
     return [{"event": "angles", **json.loads(printed)["models"][0]["measures"]}]
 
 
 # ---- R2 ----
 def perplexity(context, model, text, *options):
     """Over words and ends of lines, but for those that `--carry-state` leaves out."""
-    printed = run_program(context, "lm_score", "--checkpoint", model, "--input", text, "--tokens", *options)
+    printed = run_program(
+        context, "lm_score", "--checkpoint", model, "--input", text, "--tokens", *options
+    )
     logs = [x for x in map(float, printed.split()) if not math.isnan(x)]
     return math.exp(-math.fsum(logs) / len(logs))
 
 
 def correction(context, measure):
-    """Of each line from a fresh state, by which the rule goes, and of running text, as training and M1 have it."""
+    """Of each line from a fresh state, by which the rule goes, and of running text, as training and
+    M1 have it."""
     model, text = context.model(measure.needs[0]), context.data / "captions" / "test.en"
-    return [{"event": event, **{name: perplexity(context, model, text, *options, *more) for name, more in (("plain", ()), ("corrected", ("--margin-correction",)))
-                                if name == "plain" or measure.label != "m=0"}} for event, options in (("perplexity", ()), ("running", ("--carry-state",)))]
+    return [
+        {
+            "event": event,
+            **{
+                name: perplexity(context, model, text, *options, *more)
+                for name, more in (("plain", ()), ("corrected", ("--margin-correction",)))
+                if name == "plain" or measure.label != "m=0"
+            },
+        }
+        for event, options in (("perplexity", ()), ("running", ("--carry-state",)))
+    ]
 
 
 # ---- R3 ----
@@ -48,7 +75,8 @@ CONTEXTS, TOLERANCE = 256, 1e-3
 
 
 def rank_of(rows, tolerance=TOLERANCE):
-    """Rows that remain longer than `tolerance` times the longest when what the ones before span is taken out, the longest remaining row first."""
+    """Rows that remain longer than `tolerance` times the longest when what the ones before span is
+    taken out, the longest remaining row first."""
     rows, found = [list(row) for row in rows], 0
     lengths = [math.sqrt(math.fsum(x * x for x in row)) for row in rows]
     longest = max(lengths)
@@ -66,26 +94,52 @@ def rank_of(rows, tolerance=TOLERANCE):
 
 
 def rank(context, measure):
-    """Of log p over positions of text that the last of the models that it needs continues by itself, by all words."""
+    """Of log p over positions of text that the last of the models that it needs continues by
+    itself, by all words."""
     model = context.model(measure.needs[0])
-    text = run_program(context, "lm_score", "--checkpoint", context.model(measure.needs[-1]), "--generate", "--samples", 60, "--max-words", 20, "--seed", 1, stdin="\n")
-    printed = run_program(context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text).splitlines()[1:1 + CONTEXTS]
+    text = run_program(
+        context,
+        "lm_score",
+        "--checkpoint",
+        context.model(measure.needs[-1]),
+        "--generate",
+        "--samples",
+        60,
+        "--max-words",
+        20,
+        "--seed",
+        1,
+        stdin="\n",
+    )
+    printed = run_program(
+        context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text
+    ).splitlines()[1 : 1 + CONTEXTS]
     rows = [dict(zip(cells[5::2], cells[6::2])) for cells in (line.split("\t") for line in printed)]
     words = sorted(rows[0])
     matrix = [[math.log(max(float(row[w]), 1e-30)) for w in words] for row in rows]
-    return [{"event": "rank", "rank": rank_of(matrix), "positions": len(matrix), "words": len(words)}]
+    return [
+        {"event": "rank", "rank": rank_of(matrix), "positions": len(matrix), "words": len(words)}
+    ]
 
 
 # ---- R5 ----
 SPEECH = {
-    "determiners": "a an the this that these those some each every another", "prepositions": "in on at of with by for to from into near over under through behind "
-    "between around along across down up off outside inside against onto", "pronouns": "he she it they him her them his their its himself herself who which what",
-    "conjunctions": "and or but while as", "auxiliaries": "is are was be being been has have having does do", "numbers": "one two three four five six several many",
-    "colours": "red blue green white black yellow orange brown pink purple gray grey"}
+    "determiners": "a an the this that these those some each every another",
+    "prepositions": (
+        "in on at of with by for to from into near over under through behind "
+        "between around along across down up off outside inside against onto"
+    ),
+    "pronouns": "he she it they him her them his their its himself herself who which what",
+    "conjunctions": "and or but while as",
+    "auxiliaries": "is are was be being been has have having does do",
+    "numbers": "one two three four five six several many",
+    "colours": "red blue green white black yellow orange brown pink purple gray grey",
+}
 FREQUENCIES = ((1000, "1,000 and more"), (100, "100 to 999"), (10, "10 to 99"), (0, "below 10"))
 
 
-LINEAR = ("lin", "pow:p=2", "pol:p=1")  # lin, and what is lin but for a bias (docs/heads.md, section 5)
+# lin, and what is lin but for a bias (docs/heads.md, section 5)
+LINEAR = ("lin", "pow:p=2", "pol:p=1")
 
 
 def inner_products(head):
@@ -109,74 +163,190 @@ def shares(context, measure):
     run = measure.needs[0]
     model, lin = context.model(run), inner_products(run.row.options)
     text = "".join(line + "\n" for line in lines_of(context.data / "captions" / "val.en")[::50])
-    share = [math.fsum(float(p) for p, yes in zip(token.split(";")[0].split(","), lin) if yes)
-             for token in run_program(context, "lm_score", "--checkpoint", model, "--components", stdin=text).split()]
-    cells = [line.split("\t") for line in run_program(context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text).splitlines()[1:]]
+    share = [
+        math.fsum(float(p) for p, yes in zip(token.split(";")[0].split(","), lin) if yes)
+        for token in run_program(
+            context, "lm_score", "--checkpoint", model, "--components", stdin=text
+        ).split()
+    ]
+    cells = [
+        line.split("\t")
+        for line in run_program(
+            context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text
+        ).splitlines()[1:]
+    ]
     words = [line[2] for line in cells]
-    entropies = [-math.fsum(p * math.log(p) for p in map(float, line[6::2]) if p > 0) for line in cells]
-    counts = collections.Counter(word for line in sentences(context.text("S")) for word in [*line, "</s>"])
-    quarters = sorted(entropies)[::max(1, len(entropies) // 4)][1:4]
+    entropies = [
+        -math.fsum(p * math.log(p) for p in map(float, line[6::2]) if p > 0) for line in cells
+    ]
+    counts = collections.Counter(
+        word for line in sentences(context.text("S")) for word in [*line, "</s>"]
+    )
+    quarters = sorted(entropies)[:: max(1, len(entropies) // 4)][1:4]
     speech = {word: name for name, of_class in SPEECH.items() for word in of_class.split()}
-    return [{"event": "shares", "frequency": by_class(share, [next(name for least, name in FREQUENCIES if counts[w] >= least) for w in words]),
-             "entropy": by_class(share, [f"quarter {1 + sum(e >= q for q in quarters)}" for e in entropies]),
-             "part of speech": by_class(share, [speech.get(w, "others") for w in words])}]
+    return [
+        {
+            "event": "shares",
+            "frequency": by_class(
+                share,
+                [next(name for least, name in FREQUENCIES if counts[w] >= least) for w in words],
+            ),
+            "entropy": by_class(
+                share, [f"quarter {1 + sum(e >= q for q in quarters)}" for e in entropies]
+            ),
+            "part of speech": by_class(share, [speech.get(w, "others") for w in words]),
+        }
+    ]
 
 
 # ---- T1-MT ----
 def translations(context, measure):
-    """BLEU of greedy translations of the test set, and of resamples of its sentences: the same draws for every system, so that differences are paired.
-    The translations are mt_train's, whose precision and longest translation (docs/mt.md, Validation) mt_translate is told."""
+    """BLEU of greedy translations of the test set, and of resamples of its sentences: the same
+    draws for every system, so that differences are paired. The translations are mt_train's, whose
+    precision and longest translation (docs/mt.md, Validation) mt_translate is told."""
     pairs = context.pairs()
-    longest = 1 + max(len(line) for side in ("de", "en") for line in sentences(pairs / f"test2016.{side}"))  # </s> counted
-    printed = run_program(context, "mt_translate", "--checkpoint", context.model(measure.needs[0]), "--input", pairs / "test2016.de", "--beam", 1, "--join",
-                          "--max-length", 2 * longest, "--matmul-precision", "medium")
+    # </s> counted
+    longest = 1 + max(
+        len(line) for side in ("de", "en") for line in sentences(pairs / f"test2016.{side}")
+    )
+    printed = run_program(
+        context,
+        "mt_translate",
+        "--checkpoint",
+        context.model(measure.needs[0]),
+        "--input",
+        pairs / "test2016.de",
+        "--beam",
+        1,
+        "--join",
+        "--max-length",
+        2 * longest,
+        "--matmul-precision",
+        "medium",
+    )
     references = lines_of(context.data / "multi30k" / "test2016.en")
-    counted = [bleu.counts(line.split(), right.split()) for line, right in zip(printed.splitlines(), references)]
-    return [{"event": "translations", "bleu": bleu.of(counted), "resamples": bleu.resamples(counted)}]
+    counted = [
+        bleu.counts(line.split(), right.split())
+        for line, right in zip(printed.splitlines(), references)
+    ]
+    return [
+        {"event": "translations", "bleu": bleu.of(counted), "resamples": bleu.resamples(counted)}
+    ]
 
 
 # ---- M5 ----
 def rescore(context, run, *more):
     """(the directory of the results, what lm_rescore printed)"""
     folder, out = context.data / "rescoring", context.runs / run.name / "rescored"
-    return out, json.loads(run_program(
-        context, "lm_rescore", "--checkpoint", context.model(run), "--tune-nbest", folder / "val.nbest.tsv", "--tune-reference", folder / "val.ref.tsv",
-        "--nbest", folder / "test.nbest.tsv", "--reference", folder / "test.ref.tsv", "--output", out, "--json", *more))
+    return out, json.loads(
+        run_program(
+            context,
+            "lm_rescore",
+            "--checkpoint",
+            context.model(run),
+            "--tune-nbest",
+            folder / "val.nbest.tsv",
+            "--tune-reference",
+            folder / "val.ref.tsv",
+            "--nbest",
+            folder / "test.nbest.tsv",
+            "--reference",
+            folder / "test.ref.tsv",
+            "--output",
+            out,
+            "--json",
+            *more,
+        )
+    )
 
 
 def rescoring(context, measure):
-    """Of a model with a margin beside the one without, the second of `needs`: MAPSSWE compares what they chose."""
-    against = [] if measure.label == "max" else ["--baseline", rescore(context, measure.needs[1])[0] / "hyp.trn"]
+    """Of a model with a margin beside the one without, the second of `needs`: MAPSSWE compares what
+    they chose."""
+    against = (
+        []
+        if measure.label == "max"
+        else ["--baseline", rescore(context, measure.needs[1])[0] / "hyp.trn"]
+    )
     out, found = rescore(context, measure.needs[0], *against)
     rows = [line.split("\t") for line in lines_of(out / "utterances.tsv")[1:]]
-    return [{"event": "rescoring", "lambda": found["lambda"], "mu": found["mu"],
-             **{k: {x: found[k][x] for x in ("words", "errors", "wer")} for k in ("first_pass", "rescored", "oracle")},
-             "substitutions": found["rescored"]["substitutions"], "deletions": found["rescored"]["deletions"], "insertions": found["rescored"]["insertions"],
-             "mapsswe": found["mapsswe"], "words": [int(row[1]) for row in rows], "errors": [sum(map(int, row[5:8])) for row in rows]}]
+    return [
+        {
+            "event": "rescoring",
+            "lambda": found["lambda"],
+            "mu": found["mu"],
+            **{
+                k: {x: found[k][x] for x in ("words", "errors", "wer")}
+                for k in ("first_pass", "rescored", "oracle")
+            },
+            "substitutions": found["rescored"]["substitutions"],
+            "deletions": found["rescored"]["deletions"],
+            "insertions": found["rescored"]["insertions"],
+            "mapsswe": found["mapsswe"],
+            "words": [int(row[1]) for row in rows],
+            "errors": [sum(map(int, row[5:8])) for row in rows],
+        }
+    ]
 
 
 # ---- D, D-S and D-S-content ----
-SETS = {"D": ("content", "ppmi", "inner", "cosine"), "D-S": ("ppmi", "inner", "cosine"), "D-S-content": ("content",)}  # the first is the rule's
+# the first is the rule's
+SETS = {
+    "D": ("content", "ppmi", "inner", "cosine"),
+    "D-S": ("ppmi", "inner", "cosine"),
+    "D-S-content": ("content",),
+}
 FREQUENT = {"D": 500, "D-S": 50, "D-S-content": 50}  # occurrences in training of each word of a set
-FUNCTION_WORDS = {word for name in ("determiners", "prepositions", "pronouns", "conjunctions", "auxiliaries") for word in SPEECH[name].split()}
+FUNCTION_WORDS = {
+    word
+    for name in ("determiners", "prepositions", "pronouns", "conjunctions", "auxiliaries")
+    for word in SPEECH[name].split()
+}
 IMAGES = 1000  # the test text has five captions of each, the first of every image first
 
 
 def content(sets):
     """The first twenty lines of a file of sets without a function word or punctuation."""
-    found = [line for line in sets if not line.startswith("#") and not any(word in FUNCTION_WORDS or not word[0].isalpha() for word in line.split("\t")[0].split())]
+    found = [
+        line
+        for line in sets
+        if not line.startswith("#")
+        and not any(
+            word in FUNCTION_WORDS or not word[0].isalpha() for word in line.split("\t")[0].split()
+        )
+    ]
     return found[:20]
 
 
 def sets_of(context, measure, kind):
-    """The file of sets: those by ppmi, and those of content words, from the training text alone, the others from lin with seed 1 (the second of `needs`), that all models have the same."""
+    """The file of sets: those by ppmi, and those of content words, from the training text alone,
+    the others from lin with seed 1 (the second of `needs`), that all models have the same."""
     lin, frequent = context.model(measure.needs[1]), FREQUENT[measure.part]
     path = lin / f"sets-{kind}-{frequent}"
-    distance, more = (f"20:{kind}", []) if kind in ("inner", "cosine") else (f"{60 if kind == 'content' else 20}:ppmi", ["--cluster-text", context.text(measure.needs[1].setup)])
+    distance, more = (
+        (f"20:{kind}", [])
+        if kind in ("inner", "cosine")
+        else (
+            f"{60 if kind == 'content' else 20}:ppmi",
+            ["--cluster-text", context.text(measure.needs[1].setup)],
+        )
+    )
     with locks.held(lin / "sets.lock"):
         if not path.exists():
             part = path.with_suffix(".part")
-            run_program(context, "lm_score", "--checkpoint", lin, "--clusters", distance, "--cluster-min-count", str(frequent), *more, "--output", part)
+            run_program(
+                context,
+                "lm_score",
+                "--checkpoint",
+                lin,
+                "--clusters",
+                distance,
+                "--cluster-min-count",
+                str(frequent),
+                *more,
+                "--output",
+                part,
+            )
             if kind == "content":
                 part.write_text("".join(line + "\n" for line in content(lines_of(part))))
             part.rename(path)
@@ -184,7 +354,8 @@ def sets_of(context, measure, kind):
 
 
 def choices(printed):
-    """(images, strata) of what `lm_score --restrict --choices` printed: {image from 0, or digits of the right word's count: [positions, right, nats]}"""
+    """(images, strata) of what `lm_score --restrict --choices` printed: {image from 0, or digits of
+    the right word's count: [positions, right, nats]}"""
     names, *rows = (line.split("\t") for line in printed.splitlines())
     images, strata = (collections.defaultdict(lambda: [0, 0, 0.0]) for _ in range(2))
     for row in rows:
@@ -197,21 +368,49 @@ def choices(printed):
 
 
 def restricted(context, measure):
-    """For every word of the test text that is in a set: which word of the set the model takes, and how surely."""
+    """For every word of the test text that is in a set: which word of the set the model takes, and
+    how surely."""
     test = lines_of(context.data / "captions" / "test.en")
     if len(test) != 5 * IMAGES:
-        raise SystemExit(f"captions/test.en has {len(test)} lines, not five for each of {IMAGES} images")
+        raise SystemExit(
+            f"captions/test.en has {len(test)} lines, not five for each of {IMAGES} images"
+        )
     model, text = context.model(measure.needs[0]), "".join(line + "\n" for line in test)
     events = []
     for kind in SETS[measure.part]:
-        images, strata = choices(run_program(context, "lm_score", "--checkpoint", model, "--restrict", sets_of(context, measure, kind), "--choices", stdin=text))
-        events.append({"event": "restricted", "sets": kind, "images": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(images.items())],
-                       "strata": {f"{10 ** (k - 1):,} to {10 ** k - 1:,}": [a, b, round(c, 3)] for k, (a, b, c) in sorted(strata.items())}})
+        images, strata = choices(
+            run_program(
+                context,
+                "lm_score",
+                "--checkpoint",
+                model,
+                "--restrict",
+                sets_of(context, measure, kind),
+                "--choices",
+                stdin=text,
+            )
+        )
+        events.append(
+            {
+                "event": "restricted",
+                "sets": kind,
+                "images": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(images.items())],
+                "strata": {
+                    f"{10 ** (k - 1):,} to {10 ** k - 1:,}": [a, b, round(c, 3)]
+                    for k, (a, b, c) in sorted(strata.items())
+                },
+            }
+        )
     return events
 
 
 def write(context, measure, machine, cpu_s):
     """Measures, and keeps the record."""
     events = measure.make(context, measure)
-    config = {"event": "config", "of": [run.name for run in measure.needs], "machine": machine, "cpu_s": cpu_s()}
+    config = {
+        "event": "config",
+        "of": [run.name for run in measure.needs],
+        "machine": machine,
+        "cpu_s": cpu_s(),
+    }
     records.keep(records.path_of(measure, context.folder), [config, *events])

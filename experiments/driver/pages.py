@@ -1,4 +1,5 @@
-"""The generated blocks of docs/results/ and the plots beside them. What stands between the markers is this program's, all else is prose."""
+"""The generated blocks of docs/results/ and the plots beside them. What stands between the markers
+is this program's, all else is prose."""
 import re
 
 from . import records, search, tables, training
@@ -19,17 +20,30 @@ def block(name, part, folder=None):
     """Of the repository's records with plots, of others' in `folder` without."""
     view = VIEWS[name]
     sections = [view.table(part, folder), tables.verdict(*view.rule(part, folder))]
-    sections += [f"![{told}](../images/results/{name}{ending}.svg)" for ending, told, _ in (() if folder else plots(view, part))]
-    sections += [(text and text + "\n\n") + tables.searches(tuning, folder) for text, tuning in view.searches(folder)]
+    sections += [
+        f"![{told}](../images/results/{name}{ending}.svg)"
+        for ending, told, _ in (() if folder else plots(view, part))
+    ]
+    sections += [
+        (text and text + "\n\n") + tables.searches(tuning, folder)
+        for text, tuning in view.searches(folder)
+    ]
     return "\n\n".join([*sections, view.commands(part)])
 
 
 def rule(name):
     """The claim, the set-up and the rule, as rules.md's row has them."""
-    row = next(line for line in (PAGES / "rules.md").read_text(encoding="utf-8").splitlines() if line.startswith(f"| {name} |"))
+    row = next(
+        line
+        for line in (PAGES / "rules.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith(f"| {name} |")
+    )
     runs, claim, wanted = (cell.strip() for cell in row.strip("| ").split(" | ")[1:])
-    return (f"**The claim.** {claim[0].upper()}{claim[1:]}.\n\n**What is run.** {runs[0].upper()}{runs[1:]}.\n\n"
-            f"**Reproduced, if** ([rules.md](rules.md#part-by-part)) {wanted}.")
+    return (
+        f"**The claim.** {claim[0].upper()}{claim[1:]}.\n\n**What is run.**"
+        f" {runs[0].upper()}{runs[1:]}.\n\n**Reproduced, if** ([rules.md](rules.md#part-by-part))"
+        f" {wanted}."
+    )
 
 
 def page(part):
@@ -43,15 +57,36 @@ def summary():
         part = made.get(name)
         verdict, figure = view.rule(part)
         if verdict == "not run":
-            figure = "; ".join(filter(None, (view.meanwhile(), f"planned: {hours(part):.{int(hours(part) < 10)}f} core-hours" if part else "")))
+            figure = "; ".join(
+                filter(
+                    None,
+                    (
+                        view.meanwhile(),
+                        (
+                            f"planned: {hours(part):.{int(hours(part) < 10)}f} core-hours"
+                            if part
+                            else ""
+                        ),
+                    ),
+                )
+            )
         linked = has_page(name, part)
-        lines.append([f"[{name}]({name}.md)" if linked else name, view.claim, f"**{verdict}**", figure])
+        lines.append(
+            [f"[{name}]({name}.md)" if linked else name, view.claim, f"**{verdict}**", figure]
+        )
     return tables.markdown(["part", "claim", "verdict", "figure"], lines)
 
 
 def hours(part, jobs=None):
     """Core-hours of what has no record, by the CPU time that the records measured."""
-    return sum(training.seconds(job) for job in (part.jobs() if jobs is None else jobs) if not records.find(job)) / 3600
+    return (
+        sum(
+            training.seconds(job)
+            for job in (part.jobs() if jobs is None else jobs)
+            if not records.find(job)
+        )
+        / 3600
+    )
 
 
 def plan():
@@ -60,18 +95,34 @@ def plan():
     for part in training.all_parts().values():
         jobs = part.jobs()
         left[part.name] = len(search.waiting(part.name))
-        lines.append([f"`experiments/run {part.name}`", f"{sum(not records.find(job) for job in jobs)} of {len(jobs)}", f"{hours(part):.1f}",
-                      f"{left[part.name]} runs of its search" if left[part.name] else ""])
-    return (tables.markdown(["part", "runs and measurements missing", "core-hours to go", "before it"], lines) +
-            "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds and is not in these hours. Hours of set-ups that nothing has been measured of are "
-            "in proportion to products and tokens.")
+        lines.append(
+            [
+                f"`experiments/run {part.name}`",
+                f"{sum(not records.find(job) for job in jobs)} of {len(jobs)}",
+                f"{hours(part):.1f}",
+                f"{left[part.name]} runs of its search" if left[part.name] else "",
+            ]
+        )
+    return (
+        tables.markdown(
+            ["part", "runs and measurements missing", "core-hours to go", "before it"], lines
+        )
+        + "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds and is not"
+        " in these hours. Hours of set-ups that nothing has been measured of are in proportion to"
+        " products and tokens."
+    )
 
 
 def filled(text, marker, content):
     begin, end = BEGIN.format(marker), END.format(marker)
     if begin not in text or end not in text:
         raise SystemExit(f"the markers {begin} and {end} are missing on the page")
-    return re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: f"{begin}\n\n{content}\n\n{end}", text, flags=re.S)
+    return re.sub(
+        re.escape(begin) + ".*?" + re.escape(end),
+        lambda _: f"{begin}\n\n{content}\n\n{end}",
+        text,
+        flags=re.S,
+    )
 
 
 def has_page(name, part):
@@ -80,15 +131,25 @@ def has_page(name, part):
 
 def outputs():
     """{path: text as it should be}: pages with their blocks filled, and plots."""
+
     def page_with(name, marker, content):
         path = PAGES / f"{name}.md"
-        return filled(path.read_text(encoding="utf-8") if path.exists() else page(parts[name]), marker, content)
+        return filled(
+            path.read_text(encoding="utf-8") if path.exists() else page(parts[name]),
+            marker,
+            content,
+        )
 
     parts = training.all_parts()
-    made = {PAGES / "README.md": page_with("README", "summary", summary()), PAGES / "plan.md": page_with("plan", "plan", plan())}
+    made = {
+        PAGES / "README.md": page_with("README", "summary", summary()),
+        PAGES / "plan.md": page_with("plan", "plan", plan()),
+    }
     for name, view in VIEWS.items():
         part = parts.get(name)
         if has_page(name, part):
-            made[PAGES / f"{name}.md"] = page_with(name, name, f"{rule(name)}\n\n{block(name, part)}")
+            made[PAGES / f"{name}.md"] = page_with(
+                name, name, f"{rule(name)}\n\n{block(name, part)}"
+            )
             made |= {IMAGES / f"{name}{ending}.svg": svg for ending, _, svg in plots(view, part)}
     return made

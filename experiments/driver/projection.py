@@ -1,18 +1,18 @@
-"""Part R1: how good can a score be whose values lie in [m, M]? The posterior of a model without bounds is taken for the true one, t; with the bias
-fixed to the unigram distribution q, the best posterior of a bounded score is p_v proportional to q_v exp(s_v), s_v = clip(log(t_v S / q_v), m, M) with
-S = sum_v q_v exp(s_v): where s_v is free its derivative of the cross-entropy, p_v - t_v, is 0. The prediction is written to
-experiments/records/R1/prediction.jsonl before a run is trained."""
+"""Part R1: how good can a score be whose values lie in [m, M]? The posterior of a model without
+bounds is taken for the true one, t; with the bias fixed to the unigram distribution q, the best
+posterior of a bounded score is p_v proportional to q_v exp(s_v), s_v = clip(log(t_v S / q_v), m, M)
+with S = sum_v q_v exp(s_v): where s_v is free its derivative of the cross-entropy, p_v - t_v, is 0.
+The prediction is written to the record R1/prediction before a run is trained."""
 import bisect
 import collections
 import itertools
-import json
 import math
 import subprocess
 
 from . import machine, parts, records, statistics, tables
 from .text import sentences
 
-FILE = "R1/prediction.jsonl"
+NAME = "R1/prediction"
 EVERY = 100  # lines of the validation text: each hundredth
 
 
@@ -24,16 +24,33 @@ def wav_least(a, b):
 
 def ranges():
     """{head: (m, M)}"""
-    found = {"rbf:gamma=1": (0.0, 1.0), "wav:a=1:b=1": (wav_least(1, 1), 1.0), "wav:a=1:b=10": (wav_least(1, 10), 1.0)}
+    found = {
+        "rbf:gamma=1": (0.0, 1.0),
+        "wav:a=1:b=1": (wav_least(1, 1), 1.0),
+        "wav:a=1:b=10": (wav_least(1, 10), 1.0),
+    }
     found.update({f"rbf:scale={beta:g}": (0.0, float(beta)) for beta in (3, 10)})
     return found
 
 
 def part():
     """The runs that the predictions are compared with; two have older records."""
-    rows = tuple(parts.Row(head, f"--head {head} {parts.lr(parts.RATE)}", legacy=f"singles/{parts.SINGLES[head]}-tuned-{{seed}}" if head in parts.SINGLES else "")
-                 for head in ranges())
-    return parts.Part("R1", "Range, not gradient: bounded scores predicted from lin's posterior", 10, 3, rows, "validation perplexity")
+    rows = tuple(
+        parts.Row(
+            head,
+            f"--head {head} {parts.lr(parts.RATE)}",
+            legacy=f"singles/{parts.SINGLES[head]}-tuned-{{seed}}" if head in parts.SINGLES else "",
+        )
+        for head in ranges()
+    )
+    return parts.Part(
+        "R1",
+        "Range, not gradient: bounded scores predicted from lin's posterior",
+        10,
+        3,
+        rows,
+        "validation perplexity",
+    )
 
 
 class Posterior:
@@ -47,10 +64,17 @@ class Posterior:
 
     def log_normaliser(self, least, most):
         """log S: the root of the falling function log(sum q exp(clip(r + z, m, M))) - z."""
+
         def total(z):
-            i, j = bisect.bisect_left(self.ratios, least - z), bisect.bisect_right(self.ratios, most - z)
+            i, j = bisect.bisect_left(self.ratios, least - z), bisect.bisect_right(
+                self.ratios, most - z
+            )
             free = math.exp(z) * (self.t_below[j] - self.t_below[i])
-            return math.exp(least) * self.q_below[i] + free + math.exp(most) * (self.q_below[-1] - self.q_below[j])
+            return (
+                math.exp(least) * self.q_below[i]
+                + free
+                + math.exp(most) * (self.q_below[-1] - self.q_below[j])
+            )
 
         low, high = least - 1, most + 1
         for _ in range(60):
@@ -77,8 +101,20 @@ def unigram(train, min_count=3):
 
 def positions(programs, checkpoint, sample, words):
     """Of each position of the sample (word, its probability, {word: probability})."""
-    command = [str(programs / "lm_score"), "--checkpoint", str(checkpoint), "--input", str(sample), "--top", str(words), "--threads", "1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=machine.environment("lm_score", command)) as child:
+    command = [
+        str(programs / "lm_score"),
+        "--checkpoint",
+        str(checkpoint),
+        "--input",
+        str(sample),
+        "--top",
+        str(words),
+        "--threads",
+        "1",
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=machine.environment("lm_score", command)
+    ) as child:
         next(child.stdout)
         for line in child.stdout:
             cells = line.rstrip("\n").split("\t")
@@ -88,8 +124,8 @@ def positions(programs, checkpoint, sample, words):
 
 
 def predict(programs, checkpoint, train, valid, work, name):
-    """Predicted validation perplexities: the unigram's on the whole text, less the gain over it on the sample, which varies far less than
-    perplexity itself."""
+    """Predicted validation perplexities: the unigram's on the whole text, less the gain over it on
+    the sample, which varies far less than perplexity itself."""
     q = unigram(train)
     lines = sentences(valid)
     sample = work / "sample.en"
@@ -104,23 +140,38 @@ def predict(programs, checkpoint, train, valid, work, name):
         own.append(math.log(p / q[word]))
         for head, (least, most) in ranges().items():
             gains[head].append(posterior.gain(p, q[word], least, most))
-    return [{"event": "model", "name": name, "positions": len(own), "unigram_ppl": round(math.exp(unigram_nll), 3),
-             "ppl": round(math.exp(unigram_nll - statistics.mean(own)), 3)},
-            *({"event": "prediction", "head": head, "least": round(ranges()[head][0], 4), "most": ranges()[head][1],
-               "ppl": round(math.exp(unigram_nll - statistics.mean(g)), 2),
-               "error": round(statistics.deviation(g) / math.sqrt(len(g)), 4)} for head, g in gains.items())]
+    return [
+        {
+            "event": "model",
+            "name": name,
+            "positions": len(own),
+            "unigram_ppl": round(math.exp(unigram_nll), 3),
+            "ppl": round(math.exp(unigram_nll - statistics.mean(own)), 3),
+        },
+        *(
+            {
+                "event": "prediction",
+                "head": head,
+                "least": round(ranges()[head][0], 4),
+                "most": ranges()[head][1],
+                "ppl": round(math.exp(unigram_nll - statistics.mean(g)), 2),
+                "error": round(statistics.deviation(g) / math.sqrt(len(g)), 4),
+            }
+            for head, g in gains.items()
+        ),
+    ]
 
 
 def write(programs, checkpoint, train, valid, work, name, folder=None):
-    path = (folder or records.RECORDS) / FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(e) + "\n" for e in predict(programs, checkpoint, train, valid, work, name)), encoding="utf-8")
+    records.keep(
+        (folder or records.NEW) / f"{NAME}.jsonl",
+        predict(programs, checkpoint, train, valid, work, name),
+    )
 
 
 def written(folder=None):
     """The record of the predictions: that in `folder`, else the repository's."""
-    path = (folder or records.RECORDS) / FILE
-    return records.Record(path if path.exists() else records.RECORDS / FILE)
+    return records.named(NAME, folder) or records.named(NAME)
 
 
 def predictions(folder=None):
@@ -135,25 +186,58 @@ def compared(part, folder=None):
     """(cells of the runs, {label: predicted over trained})"""
     table = [tables.Cells(row, part.runs_of(row), figures, folder) for row in part.rows]
     found = predictions(folder)
-    return table, {c.row.label: found[c.row.label]["ppl"] / c.mean for c in table if c.values and c.row.label in found}
+    return table, {
+        c.row.label: found[c.row.label]["ppl"] / c.mean
+        for c in table
+        if c.values and c.row.label in found
+    }
 
 
 def verdict(part, folder=None):
     table, ratios = compared(part, folder)
     if not any(c.values for c in table):
         return "not run", tables.DASH
-    figure = "predicted over trained: " + ", ".join(f"{label} {ratio:.2f}" for label, ratio in ratios.items())
+    figure = "predicted over trained: " + ", ".join(
+        f"{label} {ratio:.2f}" for label, ratio in ratios.items()
+    )
     if not all(len(c.values) == part.seeds for c in table):
-        return "undecided", f"{figure}; {sum(len(c.values) for c in table)} of {part.seeds * len(table)} runs"
-    return ("reproduced" if all(1 / 1.1 <= r <= 1.1 for r in ratios.values()) else "not reproduced"), figure
+        return (
+            "undecided",
+            f"{figure}; {sum(len(c.values) for c in table)} of {part.seeds * len(table)} runs",
+        )
+    return (
+        "reproduced" if all(1 / 1.1 <= r <= 1.1 for r in ratios.values()) else "not reproduced"
+    ), figure
 
 
 def table(part, folder=None):
     found, (cells, ratios) = predictions(folder), compared(part, folder)
     model = written(folder).of("model")[0]
-    lines = [[f"`{c.row.label}`", f"[{found[c.row.label]['least']:g}, {found[c.row.label]['most']:g}]",
-              f"{found[c.row.label]['ppl']:.1f} ± {100 * found[c.row.label]['error']:.1f}%", str(len(c.values)), tables.with_interval(c.mean, c.interval, 1),
-              f"{ratios[c.row.label]:.2f}" if c.row.label in ratios else tables.DASH] for c in cells]
-    return (tables.head(part, cells) + f" Predicted from the run {model['name']}, validation perplexity {model['ppl']:.1f} on {model['positions']} positions of a sample "
-            f"(the unigram's on the whole text {model['unigram_ppl']:.1f}); ± is the sample's standard error.\n\n" +
-            tables.markdown(["head", "range of the score", "predicted", "seeds", "trained, best validation perplexity", "predicted / trained"], lines))
+    lines = [
+        [
+            f"`{c.row.label}`",
+            f"[{found[c.row.label]['least']:g}, {found[c.row.label]['most']:g}]",
+            f"{found[c.row.label]['ppl']:.1f} ± {100 * found[c.row.label]['error']:.1f}%",
+            str(len(c.values)),
+            tables.with_interval(c.mean, c.interval, 1),
+            f"{ratios[c.row.label]:.2f}" if c.row.label in ratios else tables.DASH,
+        ]
+        for c in cells
+    ]
+    return (
+        tables.head(part, cells)
+        + f" Predicted from the run {model['name']}, validation perplexity {model['ppl']:.1f} on"
+        f" {model['positions']} positions of a sample (the unigram's on the whole text"
+        f" {model['unigram_ppl']:.1f}); ± is the sample's standard error.\n\n"
+        + tables.markdown(
+            [
+                "head",
+                "range of the score",
+                "predicted",
+                "seeds",
+                "trained, best validation perplexity",
+                "predicted / trained",
+            ],
+            lines,
+        )
+    )

@@ -1,5 +1,6 @@
-"""Tuning on validation: each kernel's ladders are climbed past their ends until the best step is an inner one, or three steps in a row gain
-less than 0.1% each; then the learning rate is, with the best head. What to train next follows from the records alone."""
+"""Tuning on validation: each kernel's ladders are climbed past their ends until the best step is an
+inner one, or three steps in a row gain less than 0.1% each; then the learning rate is, with the
+best head. What to train next follows from the records alone."""
 import dataclasses
 
 from . import parts, records
@@ -11,7 +12,8 @@ def figure(run, folder=None):
 
 
 def climb(values, factor, figure_of):
-    """(best value, []), or (best value so far or None, values to train next, in any order) of one ladder, low to high; figure_of(value) is None if untrained."""
+    """(best value, []), or (best value so far or None, values to train next, in any order) of one
+    ladder, low to high; figure_of(value) is None if untrained."""
     values = list(values)
     if untrained := [v for v in values if figure_of(v) is None]:
         known = [v for v in values if v not in untrained]
@@ -22,7 +24,9 @@ def climb(values, factor, figure_of):
             break
         up = best == values[-1]
         along = [figure_of(v) for v in (values if up else values[::-1])]
-        if len(along) > 3 and all(before / after - 1 < 0.001 for before, after in zip(along[-4:], along[-3:])):
+        if len(along) > 3 and all(
+            before / after - 1 < 0.001 for before, after in zip(along[-4:], along[-3:])
+        ):
             break
         step = float(f"{(best * factor if up else best / factor):.4g}")
         if figure_of(step) is None:
@@ -32,7 +36,9 @@ def climb(values, factor, figure_of):
 
 
 def state(kernel, folder=None, tuning=parts.T1_TUNING):
-    """(head, rate, runs to train next) of a kernel; the head is None until anything of it is known."""
+    """(head, rate, runs to train next) of a kernel; the head is None until anything of it is
+    known."""
+
     def of(head, rate=tuning.rate):
         return figure(tuning.run(head, rate), folder)
 
@@ -52,18 +58,22 @@ def state(kernel, folder=None, tuning=parts.T1_TUNING):
     head = heads[0] if len(heads) == 1 else min(heads, key=of)
     if waiting:
         return head, tuning.rate, waiting
-    rate, steps = climb(tuning.rates or (tuning.rate,), 2 if tuning.rates else 0, lambda r: of(head, r))
+    rate, steps = climb(
+        tuning.rates or (tuning.rate,), 2 if tuning.rates else 0, lambda r: of(head, r)
+    )
     steps.sort(key=lambda r: r != tuning.rate)
     return (head if rate else None), rate or tuning.rate, [tuning.run(head, r) for r in steps]
 
 
 def where(folder, tuning=parts.T1_TUNING):
-    """Whose search chooses: that of a folder of one's own if it has begun one, else the repository's (so that one row, repeated, is the page's)."""
+    """Whose search chooses: that of a folder of one's own if it has begun one, else the
+    repository's (so that one row, repeated, is the page's)."""
     return folder if folder and (folder / tuning.part).exists() else None
 
 
 def best(kernel, folder=None):
-    """(head, rate) that T1's search chose; until it is done those of the older records, or the first of the ladder."""
+    """(head, rate) that T1's search chose; until it is done those of the older records, or the
+    first of the ladder."""
     head, rate, pending = state(kernel, where(folder))
     if not pending:
         return head, rate
@@ -86,15 +96,29 @@ def unigram_norm(folder=None):
 
 
 def unigram_tunings(folder=None):
-    """B's ladder and, when that is done, A's with the best B. The largest share of a word is some .1, so that A counts where it is much larger than B."""
+    """B's ladder and, when that is done, A's with the best B. The largest share of a word is some
+    .1, so that A counts where it is much larger than B."""
     norm, _, pending = state("unigram", folder, parts.M2_TUNING)
     if pending:
         return [parts.M2_TUNING]
-    return [parts.M2_TUNING, dataclasses.replace(parts.M2_TUNING, ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 10, 100), 10),)})]
+    return [
+        parts.M2_TUNING,
+        dataclasses.replace(
+            parts.M2_TUNING,
+            ladders={"unigram": (("unigram:{}," + norm.partition(",")[2], (1, 10, 100), 10),)},
+        ),
+    ]
 
 
-TUNINGS = {"MoS": [parts.MOS_TUNING], **{part: [tuning] for part, tuning in parts.BOTTLENECK_TUNING.items()}, "R6": [parts.AHEAD_TUNING],
-           "T1-MT": [*parts.MT_TUNING.values()], "SS": [parts.SS_TUNING], "T3-L": [parts.WHOLE_TUNING]}  # parts with searches of their own
+TUNINGS = {
+    "MoS": [parts.MOS_TUNING],
+    **{part: [tuning] for part, tuning in parts.BOTTLENECK_TUNING.items()},
+    "R6": [parts.AHEAD_TUNING],
+    # parts with searches of their own
+    "T1-MT": [*parts.MT_TUNING.values()],
+    "SS": [parts.SS_TUNING],
+    "T3-L": [parts.WHOLE_TUNING],
+}
 
 
 def waiting(part, folder=None):
@@ -102,9 +126,13 @@ def waiting(part, folder=None):
     if part == "M2":
         return unigram_norm(folder)[1]
     needed = [(kernel, parts.T1_TUNING) for kernel in parts.CHOICES.get(part, ())]
-    needed += [*parts.OTHER_CHOICES.get(part, ()), *((name, tuning) for tuning in TUNINGS.get(part, ()) for name in tuning.ladders)]
+    needed += [
+        *parts.OTHER_CHOICES.get(part, ()),
+        *((name, tuning) for tuning in TUNINGS.get(part, ()) for name in tuning.ladders),
+    ]
     found = [run for kernel, tuning in needed for run in state(kernel, folder, tuning)[2]]
-    return sorted(found, key=lambda run: " lr=" in run.row.label)  # a ladder of a kernel before anybody's learning rate
+    # a ladder of a kernel before anybody's learning rate
+    return sorted(found, key=lambda run: " lr=" in run.row.label)
 
 
 def unfinished(folder=None):
@@ -112,7 +140,8 @@ def unfinished(folder=None):
 
 
 def searched(kernel, folder=None, tuning=parts.T1_TUNING):
-    """Every run of a kernel's search that has a record, (label, figure), in the order of the ladders, then of the rates."""
+    """Every run of a kernel's search that has a record, (label, figure), in the order of the
+    ladders, then of the rates."""
     found = {}
 
     def note(head, rate):
@@ -131,5 +160,5 @@ def searched(kernel, folder=None, tuning=parts.T1_TUNING):
             note(template, tuning.rate)
     head = state(kernel, folder, tuning)[0]
     for power in range(-6, 7) if head else ():
-        note(head, tuning.rate * 2 ** power)
+        note(head, tuning.rate * 2**power)
     return list(found.items())

@@ -1,4 +1,5 @@
-"""The shapes of a part: what is trained (Run) on what (Setup), what is measured of trained models (Measure), and rows of both (Part)."""
+"""The shapes of a part: what is trained (Run) on what (Setup), what is measured of trained models
+(Measure), and rows of both (Part)."""
 import dataclasses
 import re
 import typing
@@ -6,7 +7,9 @@ import typing
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """What a run is trained on; `cost` is an epoch's, that of lin on S being 1, where nothing has been measured yet."""
+    """What a run is trained on; `cost` is an epoch's, that of lin on S being 1, where nothing has
+    been measured yet."""
+
     program: str
     text: str  # see training.texts
     options: str
@@ -15,23 +18,45 @@ class Setup:
 
 CAPTIONS = "--min-count 3 --init-bias log-frequency"
 NETWORK = "--min-count 3 --layers 2 --hidden 128 --batch 16 --bptt 64 --init-bias log-frequency"
-PAIRS = "--shared-vocab --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --warmup 500 --batch-tokens 2048"
-MEDIUM = "--matmul-precision medium"  # half to two thirds of the time where a CPU multiplies bfloat16 (docs/results/rules.md: which parts)
+PAIRS = (
+    "--shared-vocab --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --warmup 500 --batch-tokens"
+    " 2048"
+)
+# half to two thirds of the time where a CPU multiplies bfloat16 (docs/results/rules.md: which
+# parts)
+MEDIUM = "--matmul-precision medium"
 SETUPS = {
     "S": Setup("lm_train", "captions 10000", f"{CAPTIONS} --hidden 256 --embed 256", 1),
-    "L": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 512 --embed 512", 52),  # measured over 15 updates: 0.32 s of CPU an update, 0.065 s on S
+    # measured over 15 updates: 0.32 s of CPU an update, 0.065 s on S
+    "L": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 512 --embed 512", 52),
     "L, width 256": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 256 --embed 256", 15),
     "M": Setup("lm_train", "captions 30000", f"{CAPTIONS} --hidden 512 --embed 512", 8),
-    "S, no bias to start from": Setup("lm_train", "captions 10000", "--min-count 3 --hidden 256 --embed 256", 1),
-    "small LSTM": Setup("lm_train", "captions 10000", f"--arch lstm --embed 128 --lr 0.016 {NETWORK}", 0.5),
-    "small Transformer": Setup("lm_train", "captions 10000", "--arch transformer --ffn 254 --heads 4 --positions sinusoidal --attention-dropout 0 "
-                               f"--lr 0.004 --warmup 100 {NETWORK}", 0.6),
+    "S, no bias to start from": Setup(
+        "lm_train", "captions 10000", "--min-count 3 --hidden 256 --embed 256", 1
+    ),
+    "small LSTM": Setup(
+        "lm_train", "captions 10000", f"--arch lstm --embed 128 --lr 0.016 {NETWORK}", 0.5
+    ),
+    "small Transformer": Setup(
+        "lm_train",
+        "captions 10000",
+        (
+            "--arch transformer --ffn 254 --heads 4 --positions sinusoidal --attention-dropout 0 "
+            f"--lr 0.004 --warmup 100 {NETWORK}"
+        ),
+        0.6,
+    ),
     "spoken": Setup("lm_train", "rescoring", f"{CAPTIONS} --hidden 512 --embed 512 {MEDIUM}", 27),
     "grammar": Setup("lm_train", "sample", "--sample", 0.15),  # the mean over widths from 8 to 128
     "zipf": Setup("lm_train", "zipf", "--hidden 128 --embed 128 --init-bias log-frequency", 12),
     "pairs": Setup("mt_train", "multi30k", PAIRS, 5),
 }
-SETUPS |= {f"{name}, medium": dataclasses.replace(SETUPS[name], options=f"{SETUPS[name].options} {MEDIUM}", cost=cost) for name, cost in (("S", 0.65), ("L", 29), ("pairs", 3.5))}
+SETUPS |= {
+    f"{name}, medium": dataclasses.replace(
+        SETUPS[name], options=f"{SETUPS[name].options} {MEDIUM}", cost=cost
+    )
+    for name, cost in (("S", 0.65), ("L", 29), ("pairs", 3.5))
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +90,12 @@ class Run:
     def arguments(self):
         length = "" if "--after" in self.row.options else f"--after {self.epochs}e"
         own = self.row.options.split()
-        common = " ".join(option for option in re.split(r" (?=--)", SETUPS[self.setup].options) if option.split()[0] not in own)  # a row's options win
+        # a row's options win
+        common = " ".join(
+            option
+            for option in re.split(r" (?=--)", SETUPS[self.setup].options)
+            if option.split()[0] not in own
+        )
         return f"{common} {self.row.options} {length} --seed {self.seed} --threads 1".split()
 
     @property
@@ -76,7 +106,9 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """Something that is measured of kept checkpoints; `make(context, measure)` gives the events of its record."""
+    """Something that is measured of kept checkpoints; `make(context, measure)` gives the events of
+    its record."""
+
     part: str
     label: str
     seed: int
@@ -108,7 +140,8 @@ class Part:
     setup: str = "S"
     measures: tuple = ()
     note: str = ""  # printed below the table's head
-    fresh: int = 0  # the first so many seeds are left out, for other parts or its own search have seen them
+    # the first so many seeds are left out, for other parts or its own search have seen them
+    fresh: int = 0
 
     def run(self, row, seed):
         return Run(self.name, row, self.fresh + seed, self.epochs, row.setup or self.setup)
@@ -124,12 +157,21 @@ class Part:
 
     def jobs(self):
         """One seed of every row, what is measured of it, then the next seed."""
-        return [job for seed in range(1, self.seeds + 1) for job in [*self.runs(seed), *(m for m in self.measures if m.seed == self.fresh + seed)]]
+        return [
+            job
+            for seed in range(1, self.seeds + 1)
+            for job in [
+                *self.runs(seed),
+                *(m for m in self.measures if m.seed == self.fresh + seed),
+            ]
+        ]
 
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """A search on validation with one seed: ladders of heads (or norms) by name, then of rates with the best."""
+    """A search on validation with one seed: ladders of heads (or norms) by name, then of rates with
+    the best."""
+
     part: str
     epochs: int
     ladders: dict
@@ -144,5 +186,7 @@ class Tuning:
         return head + ("" if rate == self.rate else f" lr={rate:g}")
 
     def run(self, head, rate):
-        row = Row(self.label(head, rate), self.options.format(head, rate), legacy=self.legacy(head, rate))
+        row = Row(
+            self.label(head, rate), self.options.format(head, rate), legacy=self.legacy(head, rate)
+        )
         return Run(self.part, row, self.seed, self.epochs, self.setup)

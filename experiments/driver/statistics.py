@@ -1,4 +1,5 @@
-"""The tests and intervals of the results' tables, in plain Python. tests/experiments/experiments_driver.py holds each against published or exact figures."""
+"""The tests and intervals of the results' tables, in plain Python.
+tests/experiments/experiments_driver.py holds each against published or exact figures."""
 import itertools
 import math
 
@@ -14,12 +15,16 @@ def deviation(xs):
 
 
 def _beta_fraction(a, b, x):
-    """Continued fraction of the incomplete beta function by Lentz's method (Abramowitz and Stegun 26.5.8)."""
+    """Continued fraction of the incomplete beta function by Lentz's method (Abramowitz and Stegun
+    26.5.8)."""
     tiny, c, d = 1e-300, 1.0, 1 - (a + b) * x / (a + 1)
     d = 1 / (d if abs(d) > tiny else tiny)
     value = d
     for m in range(1, 1000):
-        for numerator in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):
+        for numerator in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
             d = 1 + numerator * d
             d = 1 / (d if abs(d) > tiny else tiny)
             c = 1 + numerator / c
@@ -34,7 +39,9 @@ def beta_share(a, b, x):
     """The regularised incomplete beta function I_x(a, b)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
     if x < (a + 1) / (a + b + 2):
         return front * _beta_fraction(a, b, x) / a
     return 1 - front * _beta_fraction(b, a, 1 - x) / b
@@ -76,7 +83,8 @@ def ratio(logs, level=0.95):
 
 
 def one_sample_p(xs):
-    """Two-sided p of Student's test that the mean is 0 (paired differences), or None of fewer than two numbers."""
+    """Two-sided p of Student's test that the mean is 0 (paired differences), or None of fewer than
+    two numbers."""
     if len(xs) < 2:
         return None
     s = deviation(xs)
@@ -106,7 +114,8 @@ def midranks(xs):
 
 
 def page(blocks):
-    """Page's L over blocks of conditions in the order predicted (rising), and its exact p: blocks and permutations within them are alike."""
+    """Page's L over blocks of conditions in the order predicted (rising), and its exact p: blocks
+    and permutations within them are alike."""
     places = range(1, len(blocks[0]) + 1)
     total, counts = 0.0, {0: 1}
     for block in blocks:
@@ -121,21 +130,29 @@ def page(blocks):
             for b, m in sums.items():
                 merged[a + b] = merged.get(a + b, 0) + n * m
         counts = merged
-    return total, sum(n for twice, n in counts.items() if twice >= round(2 * total)) / sum(counts.values())
+    return total, sum(n for twice, n in counts.items() if twice >= round(2 * total)) / sum(
+        counts.values()
+    )
 
 
 def kendall(xs, ys):
     """Kendall's tau-b."""
     sign = lambda d: (d > 0) - (d < 0)
-    pairs = [(sign(a[0] - b[0]), sign(a[1] - b[1])) for a, b in itertools.combinations(list(zip(xs, ys)), 2)]
+    pairs = [
+        (sign(a[0] - b[0]), sign(a[1] - b[1]))
+        for a, b in itertools.combinations(list(zip(xs, ys)), 2)
+    ]
     untied = math.sqrt(sum(x != 0 for x, _ in pairs) * sum(y != 0 for _, y in pairs))
     return sum(x * y for x, y in pairs) / untied if untied else math.nan
 
 
 def permutation_p(xs, ys):
-    """Exact unpaired permutation test: P(mean difference at least as far from 0) over all splits."""
+    """Exact unpaired permutation test: P(mean difference at least as far from 0) over all
+    splits."""
     both, n = list(xs) + list(ys), len(xs)
-    distance = lambda chosen: abs(math.fsum(chosen) / n - (math.fsum(both) - math.fsum(chosen)) / (len(both) - n))
+    distance = lambda chosen: abs(
+        math.fsum(chosen) / n - (math.fsum(both) - math.fsum(chosen)) / (len(both) - n)
+    )
     observed = distance(xs) - 1e-12
     splits = list(itertools.combinations(both, n))
     return sum(distance(s) >= observed for s in splits) / len(splits)
@@ -146,6 +163,7 @@ def log_normal_density(x, m, s):
 
 
 def equivalent(differences, margin):
-    """TOST at 5%: the 90% interval of the mean lies within +-margin; None if there is no interval."""
+    """TOST at 5%: the 90% interval of the mean lies within +-margin; None if there is no
+    interval."""
     inside = interval(differences, 0.90)
     return inside and -margin < inside[0] and inside[1] < margin

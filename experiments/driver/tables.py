@@ -22,7 +22,8 @@ def paired_differences(mine, theirs):
 
 
 class Cells:
-    """What the records have of one row: {seed: value}; `jobs` are its runs, or what is measured of them, by seed."""
+    """What the records have of one row: {seed: value}; `jobs` are its runs, or what is measured of
+    them, by seed."""
 
     def __init__(self, row, jobs, figure, folder=None):
         self.row = row
@@ -67,10 +68,15 @@ class Cells:
 
 
 def figure_of(part):
-    """Test perplexity of the best checkpoint; where older records ran for longer than the part, validation perplexity after its epochs."""
+    """Test perplexity of the best checkpoint; where older records ran for longer than the part,
+    validation perplexity after its epochs."""
     if part.unit == "validation perplexity":
         return lambda r: r.of("valid")[part.epochs - 1]["ppl"]
-    return (lambda r: r.last("done", "test_bleu")) if part.unit == "test BLEU" else lambda r: r.test_ppl
+    return (
+        (lambda r: r.last("done", "test_bleu"))
+        if part.unit == "test BLEU"
+        else lambda r: r.test_ppl
+    )
 
 
 def cells(part, folder=None):
@@ -80,7 +86,12 @@ def cells(part, folder=None):
 def measured(part, figure, folder=None):
     """{label: Cells} of what is measured."""
     labels = dict.fromkeys(m.label for m in part.measures)
-    return {label: Cells(parts.Row(label, ""), [m for m in part.measures if m.label == label], figure, folder) for label in labels}
+    return {
+        label: Cells(
+            parts.Row(label, ""), [m for m in part.measures if m.label == label], figure, folder
+        )
+        for label in labels
+    }
 
 
 def whole(n):
@@ -90,7 +101,9 @@ def whole(n):
 def with_interval(value, bounds, digits=2):
     if value is None:
         return "not run"
-    return f"{value:.{digits}f}" + (f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else "")
+    return f"{value:.{digits}f}" + (
+        f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else ""
+    )
 
 
 def ratio(paired, level=0.95):
@@ -110,66 +123,132 @@ def p_value(p):
 
 
 def markdown(header, lines):
-    return "\n".join(["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(line) + " |" for line in lines])
+    return "\n".join(
+        ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+        + ["| " + " | ".join(line) + " |" for line in lines]
+    )
 
 
 def devices(table):
     """How many runs were trained on which GPU, in a sentence; empty where none was."""
     records_of = [r for c in table for r in c.records.values()]
-    gpus = collections.Counter(r.options.get("resolved", {}).get("gpu", "").partition(",")[0] for r in records_of)
-    return "".join(f" {'All' if n == len(records_of) else f'{n} of {len(records_of)}'} were trained on one {gpu} ([device](rules.md#common-to-all-parts))."
-                   for gpu, n in sorted(gpus.items()) if gpu)
+    gpus = collections.Counter(
+        r.options.get("resolved", {}).get("gpu", "").partition(",")[0] for r in records_of
+    )
+    return "".join(
+        f" {'All' if n == len(records_of) else f'{n} of {len(records_of)}'} were trained on one"
+        f" {gpu} ([device](rules.md#common-to-all-parts))."
+        for gpu, n in sorted(gpus.items())
+        if gpu
+    )
 
 
 def head(part, table):
     """How many seeds there are, said before the table."""
     seeds = [len(c.values) for c in table]
     done = sum(seeds)
-    few = f"**{min(seeds)} to {max(seeds)} of {part.seeds} seeds" if min(seeds) != max(seeds) else f"**{seeds[0]} of {part.seeds} seeds"
-    older = sum("experiments/heads" in str(r.path) for c in table for r in c.records.values())
-    text = f"{few}: {done} of {sum(c.row.seeds or part.seeds for c in table)} runs are in the records**"
+    few = (
+        f"**{min(seeds)} to {max(seeds)} of {part.seeds} seeds"
+        if min(seeds) != max(seeds)
+        else f"**{seeds[0]} of {part.seeds} seeds"
+    )
+    older = sum(r.older for c in table for r in c.records.values())
+    text = (
+        f"{few}: {done} of {sum(c.row.seeds or part.seeds for c in table)} runs are in the"
+        " records**"
+    )
     if older:
         text += f", {older} of them older than the rules"
-    return (f"{text}. {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two seeds or more.{devices(table)}" +
-            (part.note and " " + part.note))
+    return (
+        f"{text}. {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there"
+        f" are two seeds or more.{devices(table)}" + (part.note and " " + part.note)
+    )
 
 
 def comparison(part, reference, folder=None):
-    """The general table: figure, ratios to the reference's beside the paper's, paired difference with interval, Holm's p."""
+    """The general table: figure, ratios to the reference's beside the paper's, paired difference
+    with interval, Holm's p."""
     table = cells(part, folder)
     base = next(c for c in table if c.row.label == reference)
-    corrected = statistics.holm_paired({c.row.label: c.against(base) for c in table if c is not base})
+    corrected = statistics.holm_paired(
+        {c.row.label: c.against(base) for c in table if c is not base}
+    )
     lines = []
     for c in table:
         paired = c.against(base) if c is not base else []
-        lines.append([
-            f"`{c.row.label}`" if c.row.label[0].islower() else c.row.label, whole(c.parameters),
-            whole(c.tokens and c.tokens * part.epochs), str(len(c.values)), with_interval(c.mean, c.interval),
-            ratio(paired) if paired else "1" if c is base else DASH,
-            f"{c.row.paper:g}" if c.row.paper else DASH, f"{c.row.paper / base.row.paper:.3f}" if c.row.paper else DASH,
-            p_value(corrected.get(c.row.label))])
+        lines.append(
+            [
+                f"`{c.row.label}`" if c.row.label[0].islower() else c.row.label,
+                whole(c.parameters),
+                whole(c.tokens and c.tokens * part.epochs),
+                str(len(c.values)),
+                with_interval(c.mean, c.interval),
+                ratio(paired) if paired else "1" if c is base else DASH,
+                f"{c.row.paper:g}" if c.row.paper else DASH,
+                f"{c.row.paper / base.row.paper:.3f}" if c.row.paper else DASH,
+                p_value(corrected.get(c.row.label)),
+            ]
+        )
     config = next((next(iter(r.of("config")), {}) for c in table for r in c.records.values()), {})
-    told = f" The exact perplexity of the test text is {config['floor']:.2f}, by word frequencies alone {config['unigram']:.2f}." if "floor" in config else ""
-    header = ["row", "parameters", "tokens", "seeds", part.unit, f"ratio to {reference}, paired by seed", "paper", f"paper's ratio to {reference}", "p, Holm"]
+    told = (
+        f" The exact perplexity of the test text is {config['floor']:.2f}, by word frequencies"
+        f" alone {config['unigram']:.2f}."
+        if "floor" in config
+        else ""
+    )
+    header = [
+        "row",
+        "parameters",
+        "tokens",
+        "seeds",
+        part.unit,
+        f"ratio to {reference}, paired by seed",
+        "paper",
+        f"paper's ratio to {reference}",
+        "p, Holm",
+    ]
     return head(part, table) + told + "\n\n" + markdown(header, lines)
 
 
 def variants(what, variant, told):
-    """A table of the rows that have a variant, the row `LABEL, variant`: what that is beside them."""
+    """A table of the rows that have a variant, the row `LABEL, variant`: what that is beside
+    them."""
+
     def table(part, folder=None):
         by = {c.row.label: c for c in cells(part, folder)}
-        paired = {label: by[f"{label}, {variant}"].against(c) for label, c in by.items() if f"{label}, {variant}" in by}
+        paired = {
+            label: by[f"{label}, {variant}"].against(c)
+            for label, c in by.items()
+            if f"{label}, {variant}" in by
+        }
         corrected = statistics.holm_paired(paired)
-        lines = [[f"`{label}`", ratio(xs) if xs else "not run", p_value(corrected[label])] for label, xs in paired.items()]
+        lines = [
+            [f"`{label}`", ratio(xs) if xs else "not run", p_value(corrected[label])]
+            for label, xs in paired.items()
+        ]
         return markdown([what, f"{told}, test perplexity, paired by seed", "p, Holm"], lines)
+
     return table
 
 
 def averaging(part, folder=None):
     """MoS: after which epoch ASGD began to average, by seed."""
-    first = lambda record: next((i for i, e in enumerate(record.of("valid"), 1) if e["averaging"]), None)
-    found = {c.row.label: [first(r) for r in c.records.values()] for c in cells(part, folder) if "asgd" in c.row.options}
-    return "Averaging began after epoch: " + "; ".join(f"`{label}` {', '.join(str(i or 'never') for i in began) or DASH}" for label, began in found.items()) + "."
+    first = lambda record: next(
+        (i for i, e in enumerate(record.of("valid"), 1) if e["averaging"]), None
+    )
+    found = {
+        c.row.label: [first(r) for r in c.records.values()]
+        for c in cells(part, folder)
+        if "asgd" in c.row.options
+    }
+    return (
+        "Averaging began after epoch: "
+        + "; ".join(
+            f"`{label}` {', '.join(str(i or 'never') for i in began) or DASH}"
+            for label, began in found.items()
+        )
+        + "."
+    )
 
 
 def learned_scales(part, folder=None):
@@ -177,46 +256,96 @@ def learned_scales(part, folder=None):
     lines = []
     for c in cells(part, folder):
         if "scale=learn" in c.row.options:
-            before = [[e for e in r.of("train") if e["step"] <= r.last("done", "best_step")] for r in c.records.values()]
-            found = [next(iter(events[-1]["learned"].values())) for events in before]
+            found = [next(iter(r.last("training", "learned").values())) for r in c.records.values()]
             lines.append([f"`{c.row.label}`", ", ".join(f"{scale:.2f}" for scale in found) or DASH])
     return markdown(["head", "learned scale at the best checkpoint, by seed"], lines)
 
 
 def bleu_comparison(part, folder=None):
-    """BLEU, which may be 0, by arithmetic means, and its difference to the first row's, paired by seed."""
+    """BLEU, which may be 0, by arithmetic means, and its difference to the first row's, paired by
+    seed."""
     table = cells(part, folder)
     first, lines = table[0], []
     differences = {c.row.label: c.minus(first) for c in table[1:]}
     corrected = statistics.holm_paired(differences)
     for c in table:
         xs = differences.get(c.row.label)
-        lines.append([f"`{c.row.label}`", whole(c.parameters), str(len(c.values)), with_interval(*c.average),
-                      with_interval(*statistics.average(xs)) if xs else DASH, p_value(corrected.get(c.row.label))])
-    return head(part, table) + "\n\n" + markdown(["row", "parameters", "seeds", part.unit, f"minus {first.row.label}, paired by seed", "p, Holm"], lines)
+        lines.append(
+            [
+                f"`{c.row.label}`",
+                whole(c.parameters),
+                str(len(c.values)),
+                with_interval(*c.average),
+                with_interval(*statistics.average(xs)) if xs else DASH,
+                p_value(corrected.get(c.row.label)),
+            ]
+        )
+    return (
+        head(part, table)
+        + "\n\n"
+        + markdown(
+            [
+                "row",
+                "parameters",
+                "seeds",
+                part.unit,
+                f"minus {first.row.label}, paired by seed",
+                "p, Holm",
+            ],
+            lines,
+        )
+    )
 
 
 def searches(tuning=parts.T1_TUNING, folder=None):
     """What a search tried: the best validation perplexity of its epochs, the choice in bold."""
     folder, lines = search.where(folder, tuning), []
     for kernel in tuning.ladders:
-        told = lambda label: {kernel: f"lr={tuning.rate:g}"}.get(label, label.removeprefix(f"{kernel} "))  # of a kernel without parameters the rate alone
+        # of a kernel without parameters the rate alone
+        told = lambda label: {kernel: f"lr={tuning.rate:g}"}.get(
+            label, label.removeprefix(f"{kernel} ")
+        )
         chosen, rate, pending = search.state(kernel, folder, tuning)
         label = chosen and tuning.run(chosen, rate).row.label
-        tried = [f"**{told(name)}: {f:.2f}**" if name == label else f"{told(name)}: {f:.2f}" for name, f in search.searched(kernel, folder, tuning)]
-        lines.append([kernel, "; ".join(tried) or DASH, "done" if not pending else f"next: {', '.join(told(run.row.label) for run in pending)}"])
-    return markdown(["kernel", f"best validation perplexity of {'two' if tuning.epochs == 2 else tuning.epochs} epochs, seed 1", "search"], lines)
+        tried = [
+            f"**{told(name)}: {f:.2f}**" if name == label else f"{told(name)}: {f:.2f}"
+            for name, f in search.searched(kernel, folder, tuning)
+        ]
+        lines.append(
+            [
+                kernel,
+                "; ".join(tried) or DASH,
+                (
+                    "done"
+                    if not pending
+                    else f"next: {', '.join(told(run.row.label) for run in pending)}"
+                ),
+            ]
+        )
+    return markdown(
+        [
+            "kernel",
+            (
+                "best validation perplexity of"
+                f" {'two' if tuning.epochs == 2 else tuning.epochs} epochs, seed 1"
+            ),
+            "search",
+        ],
+        lines,
+    )
 
 
 # ---- T2: the prior's statistics ----
 
+
 def prior_statistics(event):
-    """(100 E_n Var_k(pi_nk), CV^2 of the components' means) of a validation; variances divide by K."""
+    """(100 E_n Var_k(pi_nk), CV^2 of the components' means) of a validation; variances divide by
+    K."""
     means, variances = event["pi_mean"], event["pi_var"]
     k = len(means)
     second = math.fsum(v + m * m for m, v in zip(means, variances)) / k
     mean = math.fsum(means) / k
-    return 100 * (second - 1 / k ** 2), math.fsum(m * m for m in means) / k / mean ** 2 - 1
+    return 100 * (second - 1 / k**2), math.fsum(m * m for m in means) / k / mean**2 - 1
 
 
 def t2_values(part, folder=None):
@@ -231,19 +360,46 @@ def t2_values(part, folder=None):
 def t2_table(part, folder=None):
     table, values = cells(part, folder), t2_values(part, folder)
     base = next(c for c in table if c.row.label == "none")
-    corrected = statistics.holm_paired({c.row.label: c.against(base) for c in table if c is not base})
+    corrected = statistics.holm_paired(
+        {c.row.label: c.against(base) for c in table if c is not base}
+    )
     lines = []
     for c in table:
         seeds = values[c.row.label]
-        columns = [with_interval(*statistics.average(x), digits)
-                   for x, digits in (([v[1] for v in seeds.values()], 2), ([v[2] for v in seeds.values()], 3))]
+        columns = [
+            with_interval(*statistics.average(x), digits)
+            for x, digits in (
+                ([v[1] for v in seeds.values()], 2),
+                ([v[2] for v in seeds.values()], 3),
+            )
+        ]
         rho = c.row.label.partition(":")[2]
         paper = parts.T2_PAPER[float(rho)] if rho else None
-        lines.append([f"`{c.row.label}`", whole(c.parameters), whole(c.tokens and c.tokens * part.epochs),
-                      str(len(seeds)), *columns, f"{paper[0]:g}" if paper else DASH, with_interval(c.mean, c.interval), f"{paper[1]:g}" if paper else DASH,
-                      p_value(corrected.get(c.row.label))])
-    header = ["penalty", "parameters", "tokens", "seeds", "100 E Var_k(π)", "CV² of the means", "paper's variance", part.unit, "paper's perplexity",
-              "p against none, Holm"]
+        lines.append(
+            [
+                f"`{c.row.label}`",
+                whole(c.parameters),
+                whole(c.tokens and c.tokens * part.epochs),
+                str(len(seeds)),
+                *columns,
+                f"{paper[0]:g}" if paper else DASH,
+                with_interval(c.mean, c.interval),
+                f"{paper[1]:g}" if paper else DASH,
+                p_value(corrected.get(c.row.label)),
+            ]
+        )
+    header = [
+        "penalty",
+        "parameters",
+        "tokens",
+        "seeds",
+        "100 E Var_k(π)",
+        "CV² of the means",
+        "paper's variance",
+        part.unit,
+        "paper's perplexity",
+        "p against none, Holm",
+    ]
     return head(part, table) + "\n\n" + markdown(header, lines)
 
 
@@ -252,14 +408,32 @@ def commands(part):
     for row in part.rows:
         setup = SETUPS[row.setup or part.setup]
         precision = f" {MEDIUM}" if MEDIUM in setup.options else ""
-        lines.append(f"    experiments/run {part.name} --only '{row.label}' --records runs/records   # {setup.program} {row.options}{precision}")
+        lines.append(
+            f"    experiments/run {part.name} --only '{row.label}' --records runs/records   #"
+            f" {setup.program} {row.options}{precision}"
+        )
     own = {row.label for row in part.rows}
-    lines += [f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of {runs}"
-              for label, runs in {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own}.items()]
+    lines += [
+        f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of"
+        f" {runs}"
+        for label, runs in {
+            m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own
+        }.items()
+    ]
     gpu = "; `--device cuda` for the table's device" if devices(cells(part)) else ""
-    trained = [(row.setup or part.setup, row) for row in part.rows] + [(run.setup, run.row) for m in part.measures for run in m.needs]
+    trained = [(row.setup or part.setup, row) for row in part.rows] + [
+        (run.setup, run.row) for m in part.measures for run in m.needs
+    ]
     bfloat16 = any(MEDIUM in SETUPS[setup].options + row.options for setup, row in trained)
-    medium = f"; `NINE_BF16_TILES=pairs` before it for `{MEDIUM}` on a CPU that does not multiply bfloat16" if bfloat16 else ""
-    return (f"Any row again, into records of its own, which `experiments/table {part.name} --records runs/records` prints "
-            f"(`DATA` as in [experiments](../../experiments/README.md#data); after `#` "
-            f"stands what a row adds to the [set-up](rules.md#common-to-all-parts){gpu}{medium}):\n\n" + "\n".join(lines))
+    medium = (
+        f"; `NINE_BF16_TILES=pairs` before it for `{MEDIUM}` on a CPU that does not multiply"
+        " bfloat16"
+        if bfloat16
+        else ""
+    )
+    return (
+        f"Any row again, into records of its own, which `experiments/table {part.name} --records"
+        " runs/records` prints (`DATA` as in [experiments](../../experiments/data.md); after `#`"
+        f" stands what a row adds to the [set-up](rules.md#common-to-all-parts){gpu}{medium}):\n\n"
+        + "\n".join(lines)
+    )

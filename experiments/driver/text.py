@@ -1,4 +1,5 @@
-"""Corpora, read as the engine reads them: a sentence a line, words between ASCII's spaces alone (a no-break space is part of a word)."""
+"""Corpora, read as the engine reads them: a sentence a line, words between ASCII's spaces alone (a
+no-break space is part of a word)."""
 
 
 def sentences(path):

@@ -1,4 +1,5 @@
-"""Trains and measures what has no record: one thing after the other, each run resumable to the same bits."""
+"""Trains and measures what has no record: one thing after the other, each run resumable to the same
+bits."""
 import dataclasses
 import functools
 import json
@@ -13,11 +14,13 @@ import time
 from . import beyond, locks, machine, measures, older, records, search, zipf
 from .setups import SETUPS, Measure, Part, Run
 
-SECONDS_AN_EPOCH = 50  # of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
+# of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
+SECONDS_AN_EPOCH = 50
 
 
 def all_parts(folder=None):
-    """By name: docs/results' parts in the order in which they are run, with what the searches in `folder` chose."""
+    """By name: docs/results' parts in the order in which they are run, with what the searches in
+    `folder` chose."""
     return beyond.all_parts(search, folder)
 
 
@@ -27,15 +30,23 @@ def known(folder=None):
 
 
 def missing(name, folder=None, only=None):
-    """A part's jobs without a record: the next steps of a search that comes before, or, when it is done, runs and what is measured of them, with the runs
-    that these need; one seed of every row, then the next. `only` is a row's label; into a folder of one's own it is trained as the page has it."""
+    """A part's jobs without a record: the next steps of a search that comes before, or, when it is
+    done, runs and what is measured of them, with the runs that these need; one seed of every row,
+    then the next. `only` is a row's label; into a folder of one's own it is trained as the page has
+    it."""
     pending = [] if only and folder else search.waiting(name, folder)
     if pending:
         return pending
     todo = []
-    for job in known(None if only else folder)[name].jobs():  # made when no search waits: other workers end searches too, and rows made before that have no choices
+    # made when no search waits: other workers end searches too, and rows made before that have no
+    # choices
+    for job in known(None if only else folder)[name].jobs():
         if only in (None, job.row.label) and not records.find(job, folder):
-            todo += [run for run in getattr(job, "needs", ()) if run not in todo and not records.find(run, folder)]
+            todo += [
+                run
+                for run in getattr(job, "needs", ())
+                if run not in todo and not records.find(run, folder)
+            ]
             todo += [job] if job not in todo else []
     return todo
 
@@ -47,24 +58,35 @@ def components(options):
     if head == "mos":
         return 9
     if head.startswith("mix:"):
-        return sum(int(c.partition("*")[0]) if re.match(r"\d+\*", c) else 1 for c in head[4:].split(","))
+        return sum(
+            int(c.partition("*")[0]) if re.match(r"\d+\*", c) else 1 for c in head[4:].split(",")
+        )
     return 4 if head.startswith("mix") else 1
 
 
 def cost(options):
-    """An epoch's cost, one kernel's being 1: in Dec's scoring four components cost about 2.4 and nine 4.3."""
+    """An epoch's cost, one kernel's being 1: in Dec's scoring four components cost about 2.4 and
+    nine 4.3."""
     return (1 + 0.43 * (components(options) - 1)) * (0.3 if "--sampled-softmax" in options else 1)
 
 
 @functools.lru_cache(maxsize=None)
 def seconds_an_epoch(setup):
-    """CPU seconds of an epoch of one kernel: the median over all records of a set-up, else in proportion to that on S, else the constant above."""
+    """CPU seconds of an epoch of one kernel: the median over all records of a set-up, else in
+    proportion to that on S, else the constant above."""
     measured = []
-    for path in records.RECORDS.glob("*/*.jsonl"):
-        config = next(iter(records.Record(path).of("config")), {})
-        if "options" in config and config["options"].get("device", "cpu") == "cpu" and config.get("setup", "S") == setup and records.Record(path).last("done", "epoch"):
-            options = f"--head {config['options']['head']}" + " --sampled-softmax" * bool(config["options"].get("sampled_softmax"))
-            measured.append(config["cpu_s"] / records.Record(path).last("done", "epoch") / cost(options))
+    for record in records.trained():
+        config, epochs = next(iter(record.of("config")), {}), record.last("done", "epoch")
+        if (
+            "options" in config
+            and config["options"].get("device", "cpu") == "cpu"
+            and config.get("setup", "S") == setup
+            and epochs
+        ):
+            options = f"--head {config['options']['head']}" + " --sampled-softmax" * bool(
+                config["options"].get("sampled_softmax")
+            )
+            measured.append(config["cpu_s"] / epochs / cost(options))
     if measured:
         return sorted(measured)[len(measured) // 2]
     return SECONDS_AN_EPOCH if setup == "S" else seconds_an_epoch("S") * SETUPS[setup].cost
@@ -82,7 +104,9 @@ def prepare(runs, data, lines=10000):
     with locks.held(runs / "texts.lock"):
         if not text.exists():
             with open(data / "captions" / "train.en", encoding="utf-8") as whole:
-                text.with_suffix(".part").write_text("".join(line for _, line in zip(range(lines), whole)), encoding="utf-8")
+                text.with_suffix(".part").write_text(
+                    "".join(line for _, line in zip(range(lines), whole)), encoding="utf-8"
+                )
             text.with_suffix(".part").rename(text)
     return text
 
@@ -92,14 +116,34 @@ def prepare_pairs(programs, runs, data):
     folder, pairs = runs / "multi30k", data / "multi30k"
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "codes").exists():
-        both = "".join((pairs / f"train.{side}").read_text(encoding="utf-8") for side in ("de", "en"))
-        subprocess.run([programs / "bpe", "learn", "--merges", "10000", "--output", folder / "codes"], input=both, text=True, check=True, stderr=subprocess.DEVNULL)
+        both = "".join(
+            (pairs / f"train.{side}").read_text(encoding="utf-8") for side in ("de", "en")
+        )
+        subprocess.run(
+            [programs / "bpe", "learn", "--merges", "10000", "--output", folder / "codes"],
+            input=both,
+            text=True,
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
     for side in ("de", "en"):
         for name in ("train", "val", "test2016"):
             target = folder / f"{name}.{side}"
             if not target.exists():
-                subprocess.run([programs / "bpe", "apply", "--codes", folder / "codes", "--input", pairs / target.name, "--output", folder / "part"], check=True,
-                               stderr=subprocess.DEVNULL)
+                subprocess.run(
+                    [
+                        programs / "bpe",
+                        "apply",
+                        "--codes",
+                        folder / "codes",
+                        "--input",
+                        pairs / target.name,
+                        "--output",
+                        folder / "part",
+                    ],
+                    check=True,
+                    stderr=subprocess.DEVNULL,
+                )
                 (folder / "part").rename(target)
     return folder
 
@@ -107,6 +151,7 @@ def prepare_pairs(programs, runs, data):
 @dataclasses.dataclass
 class Context:
     """Where programs, runs and data are, and where records go (None: the repository's)."""
+
     programs: pathlib.Path
     runs: pathlib.Path
     data: pathlib.Path
@@ -117,7 +162,11 @@ class Context:
     def text(self, setup):
         """The training text of a set-up on captions."""
         lines = SETUPS[setup].text.split()[1:]
-        return prepare(self.runs, self.data, int(lines[0])) if lines else self.data / "captions" / "train.en"
+        return (
+            prepare(self.runs, self.data, int(lines[0]))
+            if lines
+            else self.data / "captions" / "train.en"
+        )
 
     def pairs(self):
         with locks.held(self.runs / "texts.lock"):
@@ -135,15 +184,41 @@ class Context:
             return []
         if text == "zipf":
             folder = self.generated()
-            return ["--train", folder / "train.txt", "--valid", folder / "valid.txt", "--test", folder / "test.txt", "--vocab", folder / "dict.txt"]
+            return [
+                "--train",
+                folder / "train.txt",
+                "--valid",
+                folder / "valid.txt",
+                "--test",
+                folder / "test.txt",
+                "--vocab",
+                folder / "dict.txt",
+            ]
         if text == "multi30k":
             folder = self.pairs()
-            return [x for flag, name in (("--", "train"), ("--valid-", "val"), ("--test-", "test2016"))
-                    for x in (f"{flag}src", folder / f"{name}.de", f"{flag}tgt", folder / f"{name}.en")]
+            return [
+                x
+                for flag, name in (("--", "train"), ("--valid-", "val"), ("--test-", "test2016"))
+                for x in (f"{flag}src", folder / f"{name}.de", f"{flag}tgt", folder / f"{name}.en")
+            ]
         if text == "rescoring":
             folder = self.data / "rescoring"
-            return ["--train", folder / "train.en", "--valid", folder / "val.ref.txt", "--test", folder / "test.ref.txt"]
-        return ["--train", self.text(setup), "--valid", captions / "val.en", "--test", captions / "test.en"]
+            return [
+                "--train",
+                folder / "train.en",
+                "--valid",
+                folder / "val.ref.txt",
+                "--test",
+                folder / "test.ref.txt",
+            ]
+        return [
+            "--train",
+            self.text(setup),
+            "--valid",
+            captions / "val.en",
+            "--test",
+            captions / "test.en",
+        ]
 
     def late(self):
         return self.deadline is not None and time.monotonic() >= self.deadline
@@ -153,19 +228,26 @@ class Context:
         return locks.held(self.runs / job.name / "worker.lock", self.late, wait)
 
     def kept(self, run):
-        """The directory that has a run's best checkpoint, the run's own or that of the run whose record it has; None where there is none."""
+        """The directory that has a run's best checkpoint, the run's own or that of the run whose
+        record it has; None where there is none."""
         record = records.find(run, self.folder)
-        directory = self.runs / (record.last("config", "same_run_as", run.name) if record else run.name)
+        directory = self.runs / (
+            record.last("config", "same_run_as", run.name) if record else run.name
+        )
         return directory if finished(directory) else None
 
     def model(self, run):
-        """A directory with a run's best checkpoint; where none is on this machine the run is trained (again), to the same bits."""
+        """A directory with a run's best checkpoint; where none is on this machine the run is
+        trained (again), to the same bits."""
         directory = self.runs / run.name
         if kept := self.kept(run):
             return kept
         with self.alone(run, wait=True) as mine:
             if mine and not finished(directory):
-                print(f"{time.strftime('%H:%M:%S')} {run.name} has no checkpoint here and is trained", flush=True)
+                print(
+                    f"{time.strftime('%H:%M:%S')} {run.name} has no checkpoint here and is trained",
+                    flush=True,
+                )
                 mine = train(run, self)
                 if mine:
                     same_model(run, directory, self.folder)
@@ -176,36 +258,65 @@ class Context:
 
 def finished(directory):
     """Whether a run ended there and its best checkpoint is kept."""
-    return (directory / "checkpoints" / "best").exists() and '"event":"done"' in (directory / "log.jsonl").read_text()
+    return (directory / "checkpoints" / "best").exists() and '"event":"done"' in (
+        directory / "log.jsonl"
+    ).read_text()
 
 
 def same_model(run, directory, folder=None):
-    """SystemExit where a run that was trained again is not the one of its record: on a GPU, or with other instructions, it is another model."""
-    found, recorded = (record.valid_ppl() for record in (records.Record(directory / "log.jsonl"), records.find(run, folder)))
+    """SystemExit where a run that was trained again is not the one of its record: on a GPU, or with
+    other instructions, it is another model."""
+    found, recorded = (
+        record.valid_ppl()
+        for record in (records.read(directory / "log.jsonl"), records.find(run, folder))
+    )
     if abs(found / recorded - 1) > 0.001:
-        raise SystemExit(f"{run.name}, trained again for what is measured of it, has validation perplexity {found:.3f}, its record {recorded:.3f}: measure it where "
-                         f"it was trained ({directory} is another model), or train all of the part into --records of your own")
+        raise SystemExit(
+            f"{run.name}, trained again for what is measured of it, has validation perplexity"
+            f" {found:.3f}, its record {recorded:.3f}: measure it where it was trained"
+            f" ({directory} is another model), or train all of the part into --records of your own"
+        )
 
 
 def turn(job, context):
-    """What is measured of models that are here comes first, for checkpoints may not outlive the machine; of models that are not, last."""
+    """What is measured of models that are here comes first, for checkpoints may not outlive the
+    machine; of models that are not, last."""
     if isinstance(job, Run):
         return 1
     return 0 if all(context.kept(run) for run in job.needs) else 2
 
 
 def train(run, context):
-    """True when the run is finished and recorded, False when the deadline came first: what it lost is trained again, to the same bits."""
+    """True when the run is finished and recorded, False when the deadline came first: what it lost
+    is trained again, to the same bits."""
     directory, deadline = context.runs / run.name, context.deadline
     environment = machine.environment(run.name, run.arguments, context.device)
     directory.mkdir(parents=True, exist_ok=True)
-    saved = "1e" if context.device != "cpu" else "100u" if run.setup == "zipf" else "25u"  # a GPU makes 25 updates of L in less time than they take to be written; zipf's are 400 MB
-    command = [context.programs / SETUPS[run.setup].program, *context.files(run.setup), *run.arguments, "--device", context.device, "--keep", "1",
-               "--save-every", saved, "--run", directory]
+    # a GPU makes 25 updates of L in less time than they take to be written; zipf's are 400 MB
+    saved = "1e" if context.device != "cpu" else "100u" if run.setup == "zipf" else "25u"
+    command = [
+        context.programs / SETUPS[run.setup].program,
+        *context.files(run.setup),
+        *run.arguments,
+        "--device",
+        context.device,
+        "--keep",
+        "1",
+        "--save-every",
+        saved,
+        "--run",
+        directory,
+    ]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(directory / "out.txt", "a") as out:
-        # On a GPU workers share its memory; nine softmaxes of L, the largest of T3-L, need 0.01 of an H100.
-        child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=out, env={"NINE_CUDA_MEMORY": "0.07"} | environment)
+        # On a GPU workers share its memory; nine softmaxes of L, the largest of T3-L, need 0.01 of
+        # an H100.
+        child = subprocess.Popen(
+            [str(c) for c in command],
+            stdout=out,
+            stderr=out,
+            env={"NINE_CUDA_MEMORY": "0.07"} | environment,
+        )
         try:
             child.wait(None if deadline is None else max(1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -216,24 +327,59 @@ def train(run, context):
             code = child.wait()
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             spent = directory / "cpu_s"  # of all the run's beginnings and goings on
-            cpu = (float(spent.read_text()) if spent.exists() else 0.0) + after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            cpu = (
+                (float(spent.read_text()) if spent.exists() else 0.0)
+                + after.ru_utime
+                + after.ru_stime
+                - before.ru_utime
+                - before.ru_stime
+            )
             spent.write_text(f"{cpu:.1f}\n")
     if code == 0 and '"event":"done"' in (directory / "log.jsonl").read_text():
         if not records.find(run, context.folder):
-            more = json.loads((context.runs / "zipf" / "anchors.json").read_text()) if run.setup == "zipf" else {}
-            records.write(run, directory, machine.described(environment), cpu, context.folder, **more)
+            more = (
+                json.loads((context.runs / "zipf" / "anchors.json").read_text())
+                if run.setup == "zipf"
+                else {}
+            )
+            records.write(
+                run, directory, machine.described(environment), cpu, context.folder, **more
+            )
         return True
     if code and not context.late():
         tail = (directory / "out.txt").read_text().strip().splitlines()[-2:]
-        raise SystemExit(f"{run.name} {'failed' if code > 0 else f'was ended by signal {-code}'}: {' '.join(tail)}")
+        raise SystemExit(
+            f"{run.name} {'failed' if code > 0 else f'was ended by signal {-code}'}:"
+            f" {' '.join(tail)}"
+        )
     return False
 
 
 def twin(run, folder=None, device="cpu"):
-    """A run of another part that trains the same on the same kind of device and has a record, or None: M1's, M2's and M3's base."""
-    others = [other for part in all_parts(folder).values() if part.name != run.part for row in part.rows for other in part.runs_of(row) if other.seed == run.seed]
-    same = (other for other in others if (other.setup, other.arguments) == (run.setup, run.arguments) and records.path_of(other, folder).exists())
-    return next((other for other in same if records.find(other, folder).options.get("device", "cpu") == device), None)
+    """A run of another part that trains the same on the same kind of device and has a record, or
+    None: M1's, M2's and M3's base."""
+    others = [
+        other
+        for part in all_parts(folder).values()
+        if part.name != run.part
+        for row in part.rows
+        for other in part.runs_of(row)
+        if other.seed == run.seed
+    ]
+    same = (
+        other
+        for other in others
+        if (other.setup, other.arguments) == (run.setup, run.arguments)
+        and records.named(other.name, folder)
+    )
+    return next(
+        (
+            other
+            for other in same
+            if records.find(other, folder).options.get("device", "cpu") == device
+        ),
+        None,
+    )
 
 
 def do(job, context):
@@ -247,25 +393,39 @@ def do(job, context):
         return train(job, context)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     try:
-        measures.write(context, job, machine.described(os.environ), lambda: round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 1))
+        measures.write(
+            context,
+            job,
+            machine.described(os.environ),
+            lambda: round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 1),
+        )
     except TimeoutError:
         return False
     return True
 
 
 def step(name, context, only):
-    """Trains or measures the first thing missing of a part that no other worker is at: True. False when time is up before it is finished, None when there is no such thing."""
+    """Trains or measures the first thing missing of a part that no other worker is at: True. False
+    when time is up before it is finished, None when there is no such thing."""
     todo = missing(name, context.folder, only)
     for job in sorted(todo, key=lambda job: turn(job, context)):
         with context.alone(job) as mine:
-            if mine and not records.find(job, context.folder):  # the record may be younger than the list
-                print(f"{time.strftime('%H:%M:%S')} {name}: {len(todo)} runs are missing, about {sum(map(seconds, todo)) / 3600:.1f} core-hours; next {job.name}", flush=True)
+            # the record may be younger than the list
+            if mine and not records.find(job, context.folder):
+                print(
+                    (
+                        f"{time.strftime('%H:%M:%S')} {name}: {len(todo)} runs are missing, about"
+                        f" {sum(map(seconds, todo)) / 3600:.1f} core-hours; next {job.name}"
+                    ),
+                    flush=True,
+                )
                 return not context.late() and do(job, context)
     return None
 
 
 def go(names, context, only=None):
-    """Works at parts, each as far as others leave something of it, until nothing is missing or time is up; `only` is a row's label."""
+    """Works at parts, each as far as others leave something of it, until nothing is missing or time
+    is up; `only` is a row's label."""
     names = list(names)
     while names:
         for name in names:
@@ -273,7 +433,10 @@ def go(names, context, only=None):
             if worked:
                 break
             if worked is False or context.late():
-                print(f"{time.strftime('%H:%M:%S')} {name}: time is up; the same command goes on", flush=True)
+                print(
+                    f"{time.strftime('%H:%M:%S')} {name}: time is up; the same command goes on",
+                    flush=True,
+                )
                 return
             if not missing(name, context.folder, only):
                 print(f"{name}: nothing is missing", flush=True)

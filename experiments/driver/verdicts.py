@@ -1,4 +1,5 @@
-"""What the rules of docs/results/rules.md say of the records: (reproduced | not reproduced | undecided | not run, the figure)."""
+"""What the rules of docs/results/rules.md say of the records: (reproduced | not reproduced |
+undecided | not run, the figure)."""
 import math
 
 from . import parts, search, statistics, tables
@@ -12,7 +13,8 @@ def counted(part, folder=None):
 
 
 def equivalence(paired):
-    """(the ratio with its 90% interval, whether that lies within ±2.5%) of two rows: the rule of several parts."""
+    """(the ratio with its 90% interval, whether that lies within ±2.5%) of two rows: the rule of
+    several parts."""
     return tables.ratio(paired, 0.90), bool(statistics.equivalent(paired, ALIKE))
 
 
@@ -26,11 +28,21 @@ def ordered(part, levels, folder=None):
     if not started(table):
         return "not run", tables.DASH
     by = {c.row.group: c for c in table}
-    figure = ", ".join(f"{k} {by[k].mean:.1f}{apart(by[k])}" for level in levels for k in level if by[k].values)
+    figure = ", ".join(
+        f"{k} {by[k].mean:.1f}{apart(by[k])}" for level in levels for k in level if by[k].values
+    )
     searching = [k for k in search.unfinished(folder) if k in parts.CHOICES[part.name]]
     if searching:
-        return "undecided", f"{figure}; {lacking(part, table)}, the search is not done for {', '.join(searching)}"
-    holds = complete(part, table) and all(by[a].interval[1] < by[b].interval[0] for low, high in zip(levels, levels[1:]) for a in low for b in high)
+        return (
+            "undecided",
+            f"{figure}; {lacking(part, table)}, the search is not done for {', '.join(searching)}",
+        )
+    holds = complete(part, table) and all(
+        by[a].interval[1] < by[b].interval[0]
+        for low, high in zip(levels, levels[1:])
+        for a in low
+        for b in high
+    )
     return decided(part, table, holds, figure)
 
 
@@ -41,7 +53,9 @@ def apart(c, limit=1.25):
 
 
 def t1(part, folder=None):
-    return ordered(part, [("lin", "pow", "pol", "mog"), ("ssg",), ("log", "hpb"), ("rbf", "wav")], folder)
+    return ordered(
+        part, [("lin", "pow", "pol", "mog"), ("ssg",), ("log", "hpb"), ("rbf", "wav")], folder
+    )
 
 
 def t1_l(part, folder=None):
@@ -49,8 +63,8 @@ def t1_l(part, folder=None):
 
 
 def t2_readings(part, folder=None):
-    """{(penalty, statistic): (log likelihood of the paper's four figures, the ρ whose figure lies outside of a new run's 95% interval)}, or None where a
-    deviation is missing."""
+    """{(penalty, statistic): (log likelihood of the paper's four figures, the ρ whose figure lies
+    outside of a new run's 95% interval)}, or None where a deviation is missing."""
     values = tables.t2_values(part, folder)
     found = {}
     for kind in ("variance", "cv2"):
@@ -62,7 +76,10 @@ def t2_readings(part, folder=None):
                 if s == 0:
                     return None
                 total += statistics.log_normal_density(paper, statistics.mean(xs), s)
-                outside += [rho] * (abs(paper - statistics.mean(xs)) > statistics.student_quantile(0.05, len(xs) - 1) * s)
+                outside += [rho] * (
+                    abs(paper - statistics.mean(xs))
+                    > statistics.student_quantile(0.05, len(xs) - 1) * s
+                )
             found[kind, name] = total, outside
     return found
 
@@ -72,8 +89,18 @@ def t2(part, folder=None):
     if not started(table):
         return "not run", tables.DASH
     values = tables.t2_values(part, folder)
-    readings = "; ".join(f"{kind}: " + " ".join(f"{statistics.mean([v[1] for v in values[f'{kind}:{r:g}'].values()]):.2f}" if values[f"{kind}:{r:g}"] else "?"
-                                               for r in parts.T2_PAPER) for kind in ("variance", "cv2"))
+    readings = "; ".join(
+        f"{kind}: "
+        + " ".join(
+            (
+                f"{statistics.mean([v[1] for v in values[f'{kind}:{r:g}'].values()]):.2f}"
+                if values[f"{kind}:{r:g}"]
+                else "?"
+            )
+            for r in parts.T2_PAPER
+        )
+        for kind in ("variance", "cv2")
+    )
     figure = f"100 E Var_k(π) at ρ = .001 .01 .1 1, {readings}; the paper 4.74 4.98 3.67 3.81"
     found = t2_readings(part, folder)
     if not found or not complete(part, table):
@@ -83,12 +110,20 @@ def t2(part, folder=None):
     figure += f"; likeliest {first[0]} with {first[1]}, e^{ratio:.1f} times the next"
     if ratio < math.log(20):
         return "undecided", figure
-    return ("not reproduced", f"{figure}, but not at ρ = {', '.join(f'{rho:g}' for rho in outside)}") if outside else ("reproduced", figure)
+    return (
+        ("not reproduced", f"{figure}, but not at ρ = {', '.join(f'{rho:g}' for rho in outside)}")
+        if outside
+        else ("reproduced", figure)
+    )
 
 
 def rising(by, labels, seeds):
     """Page's L and p over conditions in order, seeds as blocks."""
-    blocks = [[by[label].values[s] for label in labels] for s in range(1, seeds + 1) if all(s in by[label].values for label in labels)]
+    blocks = [
+        [by[label].values[s] for label in labels]
+        for s in range(1, seeds + 1)
+        if all(s in by[label].values for label in labels)
+    ]
     return statistics.page(blocks) if blocks else None
 
 
@@ -102,14 +137,19 @@ def m1(part, folder=None):
         paired = by[label].against(base)
         if paired:
             ratio = math.exp(statistics.mean(paired))
-            figure.append(f"{name} {ratio:.{digits}f} × base (paper {by[label].row.paper / base.row.paper:.{digits}f})")
+            figure.append(
+                f"{name} {ratio:.{digits}f} × base (paper"
+                f" {by[label].row.paper / base.row.paper:.{digits}f})"
+            )
             holds.append(ratio >= least)
     for kind in ("arc", "cos"):
         page = rising(by, ["m=0"] + [f"{kind}:{m:g}" for m in parts.MARGINS[1:]], part.seeds)
         if page:
             figure.append(f"{kind}: Page's L = {page[0]:g}, p {tables.p_value(page[1])}")
             holds.append(page[1] < 0.01)
-    return decided(part, table, len(holds) == 4 and all(holds), "; ".join(figure) or "no comparison yet")
+    return decided(
+        part, table, len(holds) == 4 and all(holds), "; ".join(figure) or "no comparison yet"
+    )
 
 
 def m2(part, folder=None):
@@ -129,12 +169,18 @@ def m2(part, folder=None):
 
 
 def best_rates(table):
-    """{group: its row with the least mean validation perplexity}, of groups that have all rows of as many seeds."""
+    """{group: its row with the least mean validation perplexity}, of groups that have all rows of
+    as many seeds."""
     found = {}
     for group in dict.fromkeys(c.row.group for c in table):
         own = [c for c in table if c.row.group == group]
         if all(c.values for c in own):
-            found[group] = min(own, key=lambda c: statistics.mean([math.log(r.valid_ppl()) for r in c.records.values()]))
+            found[group] = min(
+                own,
+                key=lambda c: statistics.mean(
+                    [math.log(r.valid_ppl()) for r in c.records.values()]
+                ),
+            )
     return found
 
 
@@ -162,8 +208,15 @@ def m3(part, folder=None):
     for kind in ("arc", "cos"):
         page = rising(by, [f"{kind}:{m:g}" for m in (0.001, 0.003, 0.006, 0.01)], part.seeds)
         if page:
-            found.append((f"{kind}: Page's L = {page[0]:g}, p {tables.p_value(page[1])}", page[1] < 0.01))
-    return decided(part, table, len(found) == 4 and all(h for _, h in found), "; ".join(f for f, _ in found) or "no comparison yet")
+            found.append(
+                (f"{kind}: Page's L = {page[0]:g}, p {tables.p_value(page[1])}", page[1] < 0.01)
+            )
+    return decided(
+        part,
+        table,
+        len(found) == 4 and all(h for _, h in found),
+        "; ".join(f for f, _ in found) or "no comparison yet",
+    )
 
 
 def share_of_lin(c):
@@ -175,7 +228,11 @@ def share_of_lin(c):
 def share_over_training(options, record, kind="train"):
     """[(update, the prior's share on inner products)]"""
     lin = inner_products(options)
-    return [(e["step"], sum(p for p, yes in zip(e["pi_mean"], lin) if yes)) for e in record.of(kind) if "pi_mean" in e]
+    return [
+        (e["step"], sum(p for p, yes in zip(e["pi_mean"], lin) if yes))
+        for e in record.of(kind)
+        if "pi_mean" in e
+    ]
 
 
 def t3(part, folder=None):
@@ -203,7 +260,13 @@ def t3b(part, folder=None):
     label = min(paired, key=lambda k: statistics.mean(paired[k]))
     bounds = statistics.interval(paired[label])
     figure = f"the best, {label}, {math.exp(statistics.mean(paired[label])):.3f} × lin"
-    return decided(part, table, bounds is not None and bounds[0] > ALIKE, figure, middle=bounds is not None and bounds[0] <= ALIKE <= bounds[1])
+    return decided(
+        part,
+        table,
+        bounds is not None and bounds[0] > ALIKE,
+        figure,
+        middle=bounds is not None and bounds[0] <= ALIKE <= bounds[1],
+    )
 
 
 def above_base(table, base="base"):
@@ -213,7 +276,12 @@ def above_base(table, base="base"):
         paired = by[f"{kind}:0.001"].against(by[base])
         bounds = statistics.interval(paired)
         if paired:
-            found.append((f"{kind}:0.001 {tables.ratio(paired)} × base", bool(bounds) and bounds[0] > 0 and bounds[1] < math.log(1.05)))
+            found.append(
+                (
+                    f"{kind}:0.001 {tables.ratio(paired)} × base",
+                    bool(bounds) and bounds[0] > 0 and bounds[1] < math.log(1.05),
+                )
+            )
     return found
 
 
@@ -225,8 +293,16 @@ def m_l(part, folder=None):
     paired = by["max"].against(by["base"])
     bounds = statistics.interval(paired)
     if paired:
-        found.insert(0, (f"max {math.exp(statistics.mean(paired)):.3f} × base", bool(bounds) and bounds[1] < 0))
-    return decided(part, table, len(found) == 3 and all(holds for _, holds in found), "; ".join(f for f, _ in found) or "no comparison yet")
+        found.insert(
+            0,
+            (f"max {math.exp(statistics.mean(paired)):.3f} × base", bool(bounds) and bounds[1] < 0),
+        )
+    return decided(
+        part,
+        table,
+        len(found) == 3 and all(holds for _, holds in found),
+        "; ".join(f for f, _ in found) or "no comparison yet",
+    )
 
 
 def mos(part, folder=None):
@@ -238,14 +314,24 @@ def mos(part, folder=None):
     seeds = sorted(lin.keys() & lin_with.keys() & mos.keys() & mos_with.keys())
     found = [mos_with[s] - lin_with[s] - mos[s] + lin[s] for s in seeds]
     bounds = statistics.interval(found)
-    figure = f"interaction {statistics.mean(found):+.4f}" + (f" [{bounds[0]:.4f}, {bounds[1]:.4f}]" if bounds else "") if found else "no comparison yet"
+    figure = (
+        f"interaction {statistics.mean(found):+.4f}"
+        + (f" [{bounds[0]:.4f}, {bounds[1]:.4f}]" if bounds else "")
+        if found
+        else "no comparison yet"
+    )
     return decided(part, table, bounds is not None and bounds[1] < 0, figure)
 
 
 def closed(c):
-    """The part of the way from word frequencies to the language itself, in nats, that a row closes; None without its records."""
+    """The part of the way from word frequencies to the language itself, in nats, that a row closes;
+    None without its records."""
     config = next((r.of("config")[0] for r in c.records.values()), {})
-    return math.log(config["unigram"] / c.mean) / math.log(config["unigram"] / config["floor"]) if "unigram" in config else None
+    return (
+        math.log(config["unigram"] / c.mean) / math.log(config["unigram"] / config["floor"])
+        if "unigram" in config
+        else None
+    )
 
 
 def beside_full(table):
@@ -266,8 +352,19 @@ def ss(part, folder=None):
                 figure.append(f"{c.row.label} {tables.ratio(paired)} × full")
                 means += [statistics.mean(paired)] if full is table[0] else []
     last = statistics.interval(table[3].against(table[0]))
-    holds = len(means) == 3 and means == sorted(means, reverse=True) and last is not None and last[1] < math.log(1.03)
-    return decided(part, table, holds, "; ".join(figure) or "no comparison yet", middle=learnt is None or learnt < 0.5)
+    holds = (
+        len(means) == 3
+        and means == sorted(means, reverse=True)
+        and last is not None
+        and last[1] < math.log(1.03)
+    )
+    return decided(
+        part,
+        table,
+        holds,
+        "; ".join(figure) or "no comparison yet",
+        middle=learnt is None or learnt < 0.5,
+    )
 
 
 def slopes(part, folder=None):
@@ -279,15 +376,23 @@ def slopes(part, folder=None):
         return "not run", tables.DASH
     figure, holds = [], []
     for c in mixed:
-        value, slope = (by[word] for word in (c.row.label.split()[2].rstrip(","), c.row.label.split()[-1]))
+        value, slope = (
+            by[word] for word in (c.row.label.split()[2].rstrip(","), c.row.label.split()[-1])
+        )
         if c.values and value.values and slope.values:
-            figure.append(f"{c.row.label} {c.mean:.1f} ({value.row.label} {value.mean:.1f}, {slope.row.label} {slope.mean:.1f})")
+            figure.append(
+                f"{c.row.label} {c.mean:.1f} ({value.row.label} {value.mean:.1f},"
+                f" {slope.row.label} {slope.mean:.1f})"
+            )
             holds.append(abs(math.log(c.mean / value.mean)) < abs(math.log(c.mean / slope.mean)))
-    return decided(part, table, bool(holds) and all(holds), "; ".join(figure) or "no comparison yet")
+    return decided(
+        part, table, bool(holds) and all(holds), "; ".join(figure) or "no comparison yet"
+    )
 
 
 def warmed(part, folder=None):
-    """Whether every run of a kernel of a distance leaves the unigram, and its seeds end together."""
+    """Whether every run of a kernel of a distance leaves the unigram, and its seeds end
+    together."""
     table = tables.cells(part, folder)
     if not started(table):
         return "not run", tables.DASH
@@ -295,10 +400,19 @@ def warmed(part, folder=None):
     for c in table[1:]:
         if c.records:
             valid = [[e["ppl"] for e in r.of("valid")] for r in c.records.values()]
-            second, best, last = [v[1] for v in valid], [min(v) for v in valid], [v[-1] for v in valid]
-            figure.append(f"{c.row.label} {max(second):.1f} after two epochs at most, {min(best):.1f} to {max(best):.1f} at its best, {max(last):.1f} at the end at most")
+            second, best, last = (
+                [v[1] for v in valid],
+                [min(v) for v in valid],
+                [v[-1] for v in valid],
+            )
+            figure.append(
+                f"{c.row.label} {max(second):.1f} after two epochs at most, {min(best):.1f} to"
+                f" {max(best):.1f} at its best, {max(last):.1f} at the end at most"
+            )
             holds.append(max(second) < 150 and max(best) < 1.05 * min(best))
-    return decided(part, table, bool(holds) and all(holds), "; ".join(figure) or "no run of a kernel yet")
+    return decided(
+        part, table, bool(holds) and all(holds), "; ".join(figure) or "no run of a kernel yet"
+    )
 
 
 def r4(part, folder=None):
@@ -306,7 +420,11 @@ def r4(part, folder=None):
     if not started(table):
         return "not run", tables.DASH
     lin, by = table[0], {c.row.group: c for c in table}
-    figure = ", ".join(f"{c.row.label} {math.exp(statistics.mean(c.against(lin))):.2f}" for c in table[1:] if c.against(lin))
+    figure = ", ".join(
+        f"{c.row.label} {math.exp(statistics.mean(c.against(lin))):.2f}"
+        for c in table[1:]
+        if c.against(lin)
+    )
     inside = [statistics.interval(by[k].against(lin)) for k in ("rbf", "wav")]
     holds = all(b is not None and -math.log(1.1) < b[0] and b[1] < math.log(1.1) for b in inside)
     return decided(part, table, holds, "ratios to lin: " + (figure or tables.DASH))
@@ -319,7 +437,12 @@ def r4_mt(part, folder=None):
         return "not run", tables.DASH
     bounds = [statistics.interval(c.minus(table[0])) for c in table[1:]]
     figure = ", ".join(f"{c.row.label} {c.average[0]:.1f}" for c in table if c.values)
-    return decided(part, table, all(b is not None and b[0] > -5 for b in bounds), f"BLEU with a learned scale: {figure}")
+    return decided(
+        part,
+        table,
+        all(b is not None and b[0] > -5 for b in bounds),
+        f"BLEU with a learned scale: {figure}",
+    )
 
 
 def r6(part, folder=None):
@@ -329,9 +452,18 @@ def r6(part, folder=None):
         return "not run", tables.DASH
     paired = {c.row.label: c.against(table[0]) for c in table[1:]}
     corrected = statistics.holm_paired(paired)
-    holds = all(xs and corrected[label] is not None and corrected[label] < 0.05 and statistics.mean(xs) < 0 for label, xs in paired.items())
-    figure = ", ".join(f"{label} {tables.ratio(xs)} (p {tables.p_value(corrected[label])})" for label, xs in paired.items() if xs)
-    return decided(part, table, holds, f"ratios to lin: {figure}" if figure else "no comparison yet")
+    holds = all(
+        xs and corrected[label] is not None and corrected[label] < 0.05 and statistics.mean(xs) < 0
+        for label, xs in paired.items()
+    )
+    figure = ", ".join(
+        f"{label} {tables.ratio(xs)} (p {tables.p_value(corrected[label])})"
+        for label, xs in paired.items()
+        if xs
+    )
+    return decided(
+        part, table, holds, f"ratios to lin: {figure}" if figure else "no comparison yet"
+    )
 
 
 def maps(part, folder=None):
@@ -341,36 +473,52 @@ def maps(part, folder=None):
         return "not run", tables.DASH
     by = {c.row.label: c for c in table}
     gain = by["lin, map"].against(by["lin"])
-    bounds, figure = statistics.interval(gain), [f"lin, map {tables.ratio(gain)} × lin"] if gain else []
+    bounds, figure = statistics.interval(gain), (
+        [f"lin, map {tables.ratio(gain)} × lin"] if gain else []
+    )
     holds = [bounds is not None and bounds[1] < -ALIKE]
     for label, other in (("mos, untied", "lin"), ("mix2", "lin"), ("mos, untied, map", "lin, map")):
         if paired := by[label].against(by[other]):
             ratio, alike = equivalence(paired)
             figure.append(f"{label} {ratio} × {other} (90%)")
             holds.append(alike)
-    return decided(part, table, len(holds) == 4 and all(holds), "; ".join(figure) or "no comparison yet")
+    return decided(
+        part, table, len(holds) == 4 and all(holds), "; ".join(figure) or "no comparison yet"
+    )
 
 
 def has_tiles(record):
-    """Whether a run in `high` was computed so: by AMX, by what its machine was told in its place, or on a GPU."""
+    """Whether a run in `high` was computed so: by AMX, by what its machine was told in its place,
+    or on a GPU."""
     config = record.of("config")[0]
     resolved = config.get("options", {}).get("resolved", {})
-    return resolved.get("instruction_set") == "amx" or "gpu" in resolved or "NINE_BF16_TILES" in config.get("machine", "")
+    return (
+        resolved.get("instruction_set") == "amx"
+        or "gpu" in resolved
+        or "NINE_BF16_TILES" in config.get("machine", "")
+    )
 
 
 def precision(part, folder=None):
-    """Whether each row's mean lies in the interval of the seeds of its set-up's first row, and no run of it was float32: that one's bits, or `high` without tiles."""
+    """Whether each row's mean lies in the interval of the seeds of its set-up's first row, and no
+    run of it was float32: that one's bits, or `high` without tiles."""
     table = tables.cells(part, folder)
     if not started(table):
         return "not run", tables.DASH
     centre = lambda c: c.average if part.unit == "test BLEU" else (c.mean, c.interval)
-    inside, same, figure = [], [], "; ".join(f"{c.row.label} {tables.with_interval(*centre(c))}" for c in table if c.values)
+    inside, same, figure = (
+        [],
+        [],
+        "; ".join(f"{c.row.label} {tables.with_interval(*centre(c))}" for c in table if c.values),
+    )
     for c in table:
         first = next(other for other in table if other.row.setup == c.row.setup)
         if c.values and c is not first:
             bounds = centre(first)[1]
             inside.append(bounds is not None and bounds[0] <= centre(c)[0] <= bounds[1])
-            float32 = "precision high " in f"{c.row.options} " and not all(map(has_tiles, c.records.values()))
+            float32 = "precision high " in f"{c.row.options} " and not all(
+                map(has_tiles, c.records.values())
+            )
             same += [c.row.label] * bool(float32 or c.values.items() & first.values.items())
     if same:
         return "undecided", f"{figure}; {', '.join(same)} was trained in float32"
@@ -389,4 +537,9 @@ def precision_kernels(part, folder=None):
             ratio, alike = equivalence(paired)
             figure.append(f"{kernel} {ratio}")
             holds.append(alike)
-    return decided(part, table, bool(holds) and all(holds), "medium over highest: " * bool(figure) + equivalences(figure))
+    return decided(
+        part,
+        table,
+        bool(holds) and all(holds),
+        "medium over highest: " * bool(figure) + equivalences(figure),
+    )

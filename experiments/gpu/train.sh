@@ -2,7 +2,7 @@
 # Trains parts of docs/results on a GPU that is lent for minutes, several runs at once (README.md):
 #   experiments/gpu/train.sh SECONDS WORKERS PART...    on that machine, with .gpu/ of `tests/gpu.sh pack` beside the checkout
 # Measurements wait on the CPU while the GPU is idle: parts that need them come last. OUT/records.tar.gz, written anew every five seconds, has
-# the records that are new: unpack it in the repository here.
+# the records that are new: unpack it in the repository here (runs/new), then experiments/table --pack.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=$1 workers=$2
@@ -10,10 +10,10 @@ shift 2
 tests/gpu.sh unpack
 export DATA=${DATA:-$PWD/.gpu/data} OUT=${OUT:-build-gpu/out}
 work=$(mktemp -d)
-mkdir -p "$OUT"
+mkdir -p "$OUT" runs/new
 touch "$work/began"
 keep() {
-  find experiments/records -name '*.jsonl' -newer "$work/began" -print0 | tar --null -czf "$work/records" -T - && mv "$work/records" "$OUT/records.tar.gz"
+  find runs/new -name '*.jsonl' -newer "$work/began" -print0 | tar --null -czf "$work/records" -T - && mv "$work/records" "$OUT/records.tar.gz"
   cat "$work"/worker-* > "$OUT/workers.log"
 }
 # The kernels of several processes run beside each other with it, else in turns; no setting of the card is changed.

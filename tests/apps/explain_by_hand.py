@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Recomputes every number that kernel_inspect --explain prints, from the printed numbers above it.
+"""Recomputes every number that kernel_inspect --explain prints, from the printed numbers above
+it.
 
   explain_by_hand.py KERNEL_INSPECT examples|exercises [NAME ...]
 
-A search for an exercise takes seconds, so without names every third exercise is made, others with the next commit.
+A search for an exercise takes seconds, so without names every third exercise is made, others with
+the next commit.
 
-Reads the text as a person would: each line is symbol = formula = numbers (rule). The formula is computed with the numbers
-as they are printed, and must give the line's to the digits that it shows: half a unit of its last digit, and what half a unit
-of each number above may change. Every line of "Backward" names its rule; none says only where to look.
+Reads the text as a person would: each line is symbol = formula = numbers (rule). The formula is
+computed with the numbers as they are printed, and must give the line's to the digits that it shows:
+half a unit of its last digit, and what half a unit of each number above may change. Every line of
+"Backward" names its rule; none says only where to look.
 """
 import functools
 import math
@@ -19,21 +22,98 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from turn import turn  # noqa: E402
 
-KERNELS = ["lin", "log", "log:p=0.7", "log:p=3", "pow", "pow:p=1", "pol", "pol:alpha=0.5:p=3", "pol:p=1", "rbf", "rbf:gamma=0.3", "wav", "wav:a=-2:b=3",
-           "sig", "ssg", "ssg:variance=0.5", "ssg:pace=0.3", "mog", "mog:pace=2", "mog:form=mixture", "mog:components=3:form=mixture", "mog:components=1", "mog:variance=2",
-           "mog:form=mixture:variance=0.5", "hpb", "hpb:ball=tanh", "hpb:ball=clip", "hpb:ball=sigmoid", "hpb:ball=sigmoid:shift=0.5",
-           "expr:{s*tanh(z/s)}:s=30", "expr:{-log(1+q^(p/2))}:p=3", "expr:{c*sqrt(ww*hh)-q/d}", "expr:{where(q<2,z,erf(c))+abs(z)+min(ww,hh)}",
-           "expr:{1}", "lin:scale=2", "rbf:gamma=learn:0.5:scale=learn:2", "log:p=learn:3", "pow:p=learn:1.5:scale=0.5", "pol:alpha=learn:0.5:c=learn:0.3",
-           "wav:a=learn:2:b=learn:3", "ssg:variance=learn:0.5", "hpb:ball=sigmoid:shift=learn:-1:scale=learn", "mog:variance=learn:2",
-           "mog:form=mixture:components=3:variance=learn:0.7:scale=learn:2", "sig:scale=learn", "expr:{s*tanh(z/s)}:s=learn:3:scale=2"]
-MIXTURES = ["mix:lin,rbf", "mix:2*lin", "mix1", "mix:ssg,mog:form=mixture,hpb", "mix:ssg:variance=0.5,log:p=3,pow:p=1,sig", "mix:wav,pol:p=3,mog:components=3",
-            "mix:hpb:ball=clip,hpb:ball=sigmoid,hpb:ball=tanh", "mix:lin", "mix:rbf:gamma=learn:0.5:scale=learn:2,log:p=learn:3,rbf:gamma=learn:1",
-            "mix:expr:{c*sqrt(ww*hh)-q/d+tanh(hh)},expr:{s*tanh(z/s)}:s=learn:3", "mixbig"]
-LAYERS = ["softmax", "mixture", "label_smoothing", "pi_reg", "weight_norm_reg", "layer_norm", "lstm", "attention"]
-MARGINS = ["margin=none", "margin=cos:0.3", "margin=arc:0.5", "margin=arc:2", "margin=lsm:2", "margin=lsm:5", "word_norm=const:2", "word_norm=uniform",
-           "word_norm=uniform:through", "word_norm=log-rank", "word_norm=log-rank:ratio:through", "word_norm=unigram:2,1", "word_norm=log-unigram",
-           "word_norm=log-unigram:scaled:through", "context_norm=const:3", "context_norm=max", "context_norm=max:through",
-           "margin=arc:0.5,word_norm=log-rank:through,context_norm=max:through", "margin=cos:0.2,word_norm=const:1,context_norm=const:4"]
+KERNELS = [
+    "lin",
+    "log",
+    "log:p=0.7",
+    "log:p=3",
+    "pow",
+    "pow:p=1",
+    "pol",
+    "pol:alpha=0.5:p=3",
+    "pol:p=1",
+    "rbf",
+    "rbf:gamma=0.3",
+    "wav",
+    "wav:a=-2:b=3",
+    "sig",
+    "ssg",
+    "ssg:variance=0.5",
+    "ssg:pace=0.3",
+    "mog",
+    "mog:pace=2",
+    "mog:form=mixture",
+    "mog:components=3:form=mixture",
+    "mog:components=1",
+    "mog:variance=2",
+    "mog:form=mixture:variance=0.5",
+    "hpb",
+    "hpb:ball=tanh",
+    "hpb:ball=clip",
+    "hpb:ball=sigmoid",
+    "hpb:ball=sigmoid:shift=0.5",
+    "expr:{s*tanh(z/s)}:s=30",
+    "expr:{-log(1+q^(p/2))}:p=3",
+    "expr:{c*sqrt(ww*hh)-q/d}",
+    "expr:{where(q<2,z,erf(c))+abs(z)+min(ww,hh)}",
+    "expr:{1}",
+    "lin:scale=2",
+    "rbf:gamma=learn:0.5:scale=learn:2",
+    "log:p=learn:3",
+    "pow:p=learn:1.5:scale=0.5",
+    "pol:alpha=learn:0.5:c=learn:0.3",
+    "wav:a=learn:2:b=learn:3",
+    "ssg:variance=learn:0.5",
+    "hpb:ball=sigmoid:shift=learn:-1:scale=learn",
+    "mog:variance=learn:2",
+    "mog:form=mixture:components=3:variance=learn:0.7:scale=learn:2",
+    "sig:scale=learn",
+    "expr:{s*tanh(z/s)}:s=learn:3:scale=2",
+]
+MIXTURES = [
+    "mix:lin,rbf",
+    "mix:2*lin",
+    "mix1",
+    "mix:ssg,mog:form=mixture,hpb",
+    "mix:ssg:variance=0.5,log:p=3,pow:p=1,sig",
+    "mix:wav,pol:p=3,mog:components=3",
+    "mix:hpb:ball=clip,hpb:ball=sigmoid,hpb:ball=tanh",
+    "mix:lin",
+    "mix:rbf:gamma=learn:0.5:scale=learn:2,log:p=learn:3,rbf:gamma=learn:1",
+    "mix:expr:{c*sqrt(ww*hh)-q/d+tanh(hh)},expr:{s*tanh(z/s)}:s=learn:3",
+    "mixbig",
+]
+LAYERS = [
+    "softmax",
+    "mixture",
+    "label_smoothing",
+    "pi_reg",
+    "weight_norm_reg",
+    "layer_norm",
+    "lstm",
+    "attention",
+]
+MARGINS = [
+    "margin=none",
+    "margin=cos:0.3",
+    "margin=arc:0.5",
+    "margin=arc:2",
+    "margin=lsm:2",
+    "margin=lsm:5",
+    "word_norm=const:2",
+    "word_norm=uniform",
+    "word_norm=uniform:through",
+    "word_norm=log-rank",
+    "word_norm=log-rank:ratio:through",
+    "word_norm=unigram:2,1",
+    "word_norm=log-unigram",
+    "word_norm=log-unigram:scaled:through",
+    "context_norm=const:3",
+    "context_norm=max",
+    "context_norm=max:through",
+    "margin=arc:0.5,word_norm=log-rank:through,context_norm=max:through",
+    "margin=cos:0.2,word_norm=const:1,context_norm=const:4",
+]
 NOT_A_RULE = re.compile(r"\bexact\b|docs/|\.md\b|\bsee\b|as usual|obvious", re.IGNORECASE)
 
 
@@ -44,17 +124,36 @@ class Vector(list):
         other = other if isinstance(other, Vector) else Vector([other])
         n = max(len(self), len(other))
         assert len(self) in (1, n) and len(other) in (1, n)
-        return Vector(f(self[k if len(self) > 1 else 0], other[k if len(other) > 1 else 0]) for k in range(n))
+        return Vector(
+            f(self[k if len(self) > 1 else 0], other[k if len(other) > 1 else 0]) for k in range(n)
+        )
 
-    def __add__(self, other): return self.map(other, lambda a, b: a + b)
-    def __sub__(self, other): return self.map(other, lambda a, b: a - b)
-    def __mul__(self, other): return self.map(other, lambda a, b: a * b)
-    def __truediv__(self, other): return self.map(other, lambda a, b: a / b)
-    def __pow__(self, other): return self.map(other, lambda a, b: a ** b)
-    def __matmul__(self, other): return Vector([sum(self * other)])
-    def __neg__(self): return Vector(-a for a in self)
-    def __lt__(self, other): return self[0] < other[0]
-    def __le__(self, other): return self[0] <= other[0]
+    def __add__(self, other):
+        return self.map(other, lambda a, b: a + b)
+
+    def __sub__(self, other):
+        return self.map(other, lambda a, b: a - b)
+
+    def __mul__(self, other):
+        return self.map(other, lambda a, b: a * b)
+
+    def __truediv__(self, other):
+        return self.map(other, lambda a, b: a / b)
+
+    def __pow__(self, other):
+        return self.map(other, lambda a, b: a**b)
+
+    def __matmul__(self, other):
+        return Vector([sum(self * other)])
+
+    def __neg__(self):
+        return Vector(-a for a in self)
+
+    def __lt__(self, other):
+        return self[0] < other[0]
+
+    def __le__(self, other):
+        return self[0] <= other[0]
 
 
 def each(f):
@@ -65,14 +164,37 @@ def join(*parts):
     return Vector(a for p in parts for a in p)
 
 
-FUNCTIONS = {"exp": each(math.exp), "ln": each(math.log), "log": each(math.log), "log1p": each(math.log1p), "expm1": each(math.expm1), "sqrt": each(math.sqrt),
-             "abs": each(abs), "sign": each(lambda a: (a > 0) - (a < 0)), "tanh": each(math.tanh), "sinh": each(math.sinh), "cosh": each(math.cosh),
-             "sigmoid": each(lambda a: 1 / (1 + math.exp(-a))), "softplus": each(lambda a: max(a, 0) + math.log1p(math.exp(-abs(a)))), "sin": each(math.sin),
-             "cos": each(math.cos), "acos": each(math.acos), "arccos": each(lambda a: math.acos(max(-1, min(1, a)))), "acosh": each(math.acosh),
-             "arcosh": each(math.acosh), "arsinh": each(math.asinh), "artanh": each(math.atanh), "atan": each(math.atan), "erf": each(math.erf),
-             "detach": each(lambda a: a), "sum": lambda x: Vector([sum(x)]), "norm": lambda x: Vector([math.sqrt(sum(a * a for a in x))]),
-             "max": lambda x, *y: x.map(y[0], max) if y else Vector([max(x)]), "min": lambda x, y: x.map(y, min),
-             "where": lambda condition, x, y: x if condition else y}
+FUNCTIONS = {
+    "exp": each(math.exp),
+    "ln": each(math.log),
+    "log": each(math.log),
+    "log1p": each(math.log1p),
+    "expm1": each(math.expm1),
+    "sqrt": each(math.sqrt),
+    "abs": each(abs),
+    "sign": each(lambda a: (a > 0) - (a < 0)),
+    "tanh": each(math.tanh),
+    "sinh": each(math.sinh),
+    "cosh": each(math.cosh),
+    "sigmoid": each(lambda a: 1 / (1 + math.exp(-a))),
+    "softplus": each(lambda a: max(a, 0) + math.log1p(math.exp(-abs(a)))),
+    "sin": each(math.sin),
+    "cos": each(math.cos),
+    "acos": each(math.acos),
+    "arccos": each(lambda a: math.acos(max(-1, min(1, a)))),
+    "acosh": each(math.acosh),
+    "arcosh": each(math.acosh),
+    "arsinh": each(math.asinh),
+    "artanh": each(math.atanh),
+    "atan": each(math.atan),
+    "erf": each(math.erf),
+    "detach": each(lambda a: a),
+    "sum": lambda x: Vector([sum(x)]),
+    "norm": lambda x: Vector([math.sqrt(sum(a * a for a in x))]),
+    "max": lambda x, *y: x.map(y[0], max) if y else Vector([max(x)]),
+    "min": lambda x, y: x.map(y, min),
+    "where": lambda condition, x, y: x if condition else y,
+}
 
 
 def python_of(formula, symbols):
@@ -81,7 +203,16 @@ def python_of(formula, symbols):
     while k < len(formula):
         c = formula[k]
         if re.match(r"[A-Za-z]", c):
-            word = max((s for s in symbols if formula.startswith(s, k) and not re.match(r"[\w']", formula[k + len(s):k + len(s) + 1])), key=len, default="")
+            word = max(
+                (
+                    s
+                    for s in symbols
+                    if formula.startswith(s, k)
+                    and not re.match(r"[\w']", formula[k + len(s) : k + len(s) + 1])
+                ),
+                key=len,
+                default="",
+            )
             if word:
                 out += f"v[{word!r}]"
             else:
@@ -99,7 +230,8 @@ def python_of(formula, symbols):
             k += 1
         elif c == "[" and re.search(r"[\w)\]']$", formula[:k]):
             begin, end = re.match(r"\[(\d+)(?:\.\.(\d+))?\]", formula[k:]).groups()
-            out += f".__class__(_[{int(begin) - 1}:{end or begin}])"  # replaced below: a part of what stands before
+            # replaced below: a part of what stands before
+            out += f".__class__(_[{int(begin) - 1}:{end or begin}])"
             k = formula.index("]", k) + 1
         else:
             out += {"[": "join(", "]": ")", "^": "**", ".": "@"}.get(c, c)
@@ -115,7 +247,17 @@ def compiled(formula, symbols):
 
 
 def value(code, symbols):
-    return eval(code, {"v": symbols, "f": FUNCTIONS, "n": lambda a: Vector([a]), "join": join, "Vector": Vector, "math": math})
+    return eval(
+        code,
+        {
+            "v": symbols,
+            "f": FUNCTIONS,
+            "n": lambda a: Vector([a]),
+            "join": join,
+            "Vector": Vector,
+            "math": math,
+        },
+    )
 
 
 def half_unit(text):
@@ -124,10 +266,13 @@ def half_unit(text):
 
 
 def exact_forms(rule, count):
-    """The numbers that a solution writes out behind its rule, "(chain rule; -1/28, ln(2))"; none where it writes none."""
+    """The numbers that a solution writes out behind its rule, "(chain rule; -1/28, ln(2))"; none
+    where it writes none."""
     forms = (rule or "").rpartition("; ")[2].split(", ")
     try:
-        return [value(compiled(form, ())[0], {})[0] for form in forms] if len(forms) == count else []
+        return (
+            [value(compiled(form, ())[0], {})[0] for form in forms] if len(forms) == count else []
+        )
     except (AssertionError, SyntaxError, NameError, TypeError, AttributeError, KeyError):  # words
         return []
 
@@ -145,7 +290,11 @@ class Reader:
     def read(self, line):
         """The flaws of the next line."""
         found = LINE.match(line)
-        flaws = [f"points elsewhere: {line}"] if NOT_A_RULE.search(line) and (found or not line.startswith(" ")) else []
+        flaws = (
+            [f"points elsewhere: {line}"]
+            if NOT_A_RULE.search(line) and (found or not line.startswith(" "))
+            else []
+        )
         if not found:
             if line and not line.startswith(" "):
                 self.section = line
@@ -158,7 +307,11 @@ class Reader:
         if self.section.startswith("Check"):
             self.checks += symbol == "worst"
             return flaws if shown[0] <= 1e-6 else [*flaws, line]
-        if formula is None and self.section.startswith(("Forward", "Backward")) and symbol != "dL/dy":
+        if (
+            formula is None
+            and self.section.startswith(("Forward", "Backward"))
+            and symbol != "dL/dy"
+        ):
             flaws.append(f"a number without a formula: {line}")
         if formula is not None:
             if self.section.startswith("Backward") and not rule:
@@ -174,7 +327,8 @@ class Reader:
                 if not abs(a - b) <= 1.0001 * half_unit(t) + 1.5 * more + 1e-12:
                     flaws.append(f"{a} from the numbers above: {line}")
         for form, b, t in zip(exact_forms(rule, len(texts)), shown, texts):
-            if not abs(form - b) <= max(1.0001 * half_unit(t), 1e-13):  # which a solution takes for what rounding leaves of 0
+            # which a solution takes for what rounding leaves of 0
+            if not abs(form - b) <= max(1.0001 * half_unit(t), 1e-13):
                 flaws.append(f"{form} is no exact form: {line}")
         self.symbols[symbol] = shown
         # Given numbers are exact as they are printed.
@@ -193,15 +347,22 @@ class Reader:
                     continue
                 numbers[k] = before + unit
                 try:
-                    slack = [a + abs(b - c) for a, b, c in zip(slack, value(code, self.symbols), again)]
-                except (ValueError, ZeroDivisionError):  # arcosh at 1 and the like: no digits to tell
+                    slack = [
+                        a + abs(b - c) for a, b, c in zip(slack, value(code, self.symbols), again)
+                    ]
+                # arcosh at 1 and the like: no digits to tell
+                except (ValueError, ZeroDivisionError):
                     slack = [math.inf] * len(again)
                 numbers[k] = before
         return again, slack
 
     def notices(self, line):
         """Whether one number of this line, moved, would be a flaw."""
-        moved = re.sub(r"(-?\d+\.\d+(?:e[-+]\d+)?)(   \()", lambda m: f"{float(m[1]) + 0.5 * (1 + abs(float(m[1]))):.5f}{m[2]}", line)
+        moved = re.sub(
+            r"(-?\d+\.\d+(?:e[-+]\d+)?)(   \()",
+            lambda m: f"{float(m[1]) + 0.5 * (1 + abs(float(m[1]))):.5f}{m[2]}",
+            line,
+        )
         kept = dict(self.symbols), dict(self.units), self.steps
         flaws = self.read(moved)
         self.symbols, self.units, self.steps = kept
@@ -209,7 +370,8 @@ class Reader:
 
 
 def check(text):
-    """The flaws of an example, among them that a wrong number in its last line with a rule is not noticed."""
+    """The flaws of an example, among them that a wrong number in its last line with a rule is not
+    noticed."""
     lines, reader, flaws = text.splitlines(), Reader(), []
     end = next((k for k, line in enumerate(lines) if line.startswith("Check")), len(lines))
     last = max((k for k in range(end) if re.search(r"\d  +\(", lines[k])), default=-1)
@@ -229,8 +391,11 @@ def main():
     if what == "examples":
         runs = [(name, ["--explain", name]) for name in names]
     else:
-        names = names if sys.argv[3:] else names[turn(3)::3]
-        runs = [(f"{name}, exercise", ["--exercise", name, "--seed", "5", "--solution"]) for name in names]
+        names = names if sys.argv[3:] else names[turn(3) :: 3]
+        runs = [
+            (f"{name}, exercise", ["--exercise", name, "--seed", "5", "--solution"])
+            for name in names
+        ]
     wrong, total = 0, 0
     for name, arguments in runs:
         done = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True)
@@ -239,7 +404,11 @@ def main():
         for flaw in flaws:
             print(f"{name}: {flaw}")
         wrong += len(flaws)
-    print(f"{wrong} lines are wrong" if wrong else f"{len(runs)} examples, {total} lines follow from those above them")
+    print(
+        f"{wrong} lines are wrong"
+        if wrong
+        else f"{len(runs)} examples, {total} lines follow from those above them"
+    )
     return 1 if wrong else 0
 
 

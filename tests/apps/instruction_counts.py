@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds the instructions of steps and of bpe apply to a table, within 3%: a loss of speed that no noise hides.
+"""Holds the instructions of steps and of bpe apply to a table, within 3%: a loss of speed that no
+noise hides.
 
   instruction_counts.py BIN_DIR            compares with instruction_counts.json beside this file
   instruction_counts.py BIN_DIR --write    writes the table: a commit that changes a count says why
 
-Counted by valgrind, which imitates a CPU with AVX2, on one thread: of a step, half of what three steps need more than one; of bpe apply, what a
-text needs more than its first line. Exit 0 fine, 1 more or fewer than 3% away or no valgrind, 77 skipped: another compiler than the
-table's.
+Counted by valgrind, which imitates a CPU with AVX2, on one thread: of a step, half of what three
+steps need more than one; of bpe apply, what a text needs more than its first line. Exit 0 fine, 1
+more or fewer than 3% away or no valgrind, 77 skipped: another compiler than the table's.
 """
 import json
 import os
@@ -19,23 +20,90 @@ import tempfile
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instruction_counts.json")
 TOLERANCE = 0.03
 STEPS = {
-    "lm": ["bench_lm", "--vocab", "2000", "--dim", "64", "--layers", "1", "--batch", "10", "--bptt", "10"],
-    "log": ["bench_lm", "--vocab", "2000", "--dim", "64", "--layers", "1", "--batch", "10", "--bptt", "10", "--head", "log"],
-    "mos": ["bench_lm", "--vocab", "2000", "--dim", "64", "--layers", "1", "--batch", "10", "--bptt", "10", "--head", "mos", "--components", "4"],
-    "mt": ["bench_mt", "--vocab", "1000", "--dim", "64", "--ffn", "128", "--heads", "4", "--layers", "1", "--sentences", "8", "--length", "10"],
+    "lm": [
+        "bench_lm",
+        "--vocab",
+        "2000",
+        "--dim",
+        "64",
+        "--layers",
+        "1",
+        "--batch",
+        "10",
+        "--bptt",
+        "10",
+    ],
+    "log": [
+        "bench_lm",
+        "--vocab",
+        "2000",
+        "--dim",
+        "64",
+        "--layers",
+        "1",
+        "--batch",
+        "10",
+        "--bptt",
+        "10",
+        "--head",
+        "log",
+    ],
+    "mos": [
+        "bench_lm",
+        "--vocab",
+        "2000",
+        "--dim",
+        "64",
+        "--layers",
+        "1",
+        "--batch",
+        "10",
+        "--bptt",
+        "10",
+        "--head",
+        "mos",
+        "--components",
+        "4",
+    ],
+    "mt": [
+        "bench_mt",
+        "--vocab",
+        "1000",
+        "--dim",
+        "64",
+        "--ffn",
+        "128",
+        "--heads",
+        "4",
+        "--layers",
+        "1",
+        "--sentences",
+        "8",
+        "--length",
+        "10",
+    ],
 }
 
 
 def compiler(binary):
-    """What compiled a program, by the notes that compilers leave in it; those of CUDA's runtime (Red Hat's) say nothing."""
-    note = subprocess.run(["readelf", "-p", ".comment", binary], capture_output=True, text=True, check=True).stdout
-    return sorted({name for name in re.findall(r"(GCC: .*|clang version .*)", note) if "Red Hat" not in name})
+    """What compiled a program, by the notes that compilers leave in it; those of CUDA's runtime
+    (Red Hat's) say nothing."""
+    note = subprocess.run(
+        ["readelf", "-p", ".comment", binary], capture_output=True, text=True, check=True
+    ).stdout
+    return sorted(
+        {name for name in re.findall(r"(GCC: .*|clang version .*)", note) if "Red Hat" not in name}
+    )
 
 
 def instructions(*command):
     environment = {**os.environ, "NINE_ISA": "avx2", "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command], env=environment,
-                         capture_output=True, text=True)
+    run = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     if run.returncode != 0:
         sys.exit(f"{' '.join(command)} ended with {run.returncode}:\n{run.stdout}\n{run.stderr}")
     return int(re.search(r"Collected : (\d+)", run.stderr).group(1))
@@ -43,28 +111,70 @@ def instructions(*command):
 
 def step(bin_dir, name, *options):
     def steps(count):
-        return instructions(os.path.join(bin_dir, name), *options, "--threads", "1", "--warmup", "0", "--steps", str(count))
+        return instructions(
+            os.path.join(bin_dir, name),
+            *options,
+            "--threads",
+            "1",
+            "--warmup",
+            "0",
+            "--steps",
+            str(count),
+        )
+
     return (steps(3) - steps(1)) // 2
 
 
 def bpe_apply(bin_dir, directory):
     """A text of 4,000 lines whose words repeat as words do."""
+
     def path(name):
         return os.path.join(directory, name)
+
     bpe = os.path.join(bin_dir, "bpe")
     syllables = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "ei", "ou")]
 
     def word(i):
         return "".join(syllables[(i * k + k) % len(syllables)] for k in range(1, 2 + i % 4))
+
     with open(path("text"), "w") as out:
         for i in range(4000):
-            out.write(" ".join(word((i * i + 7 * j * j) % (50 if j % 2 else 3000)) for j in range(12)) + "\n")
+            out.write(
+                " ".join(word((i * i + 7 * j * j) % (50 if j % 2 else 3000)) for j in range(12))
+                + "\n"
+            )
     with open(path("line"), "w") as out:
         out.write(word(1) + "\n")
-    subprocess.run([bpe, "learn", "--input", path("text"), "--merges", "1000", "--output", path("codes"), "--num-workers", "1"], check=True)
+    subprocess.run(
+        [
+            bpe,
+            "learn",
+            "--input",
+            path("text"),
+            "--merges",
+            "1000",
+            "--output",
+            path("codes"),
+            "--num-workers",
+            "1",
+        ],
+        check=True,
+    )
 
     def apply(text):
-        return instructions(bpe, "apply", "--codes", path("codes"), "--input", path(text), "--output", path("out"), "--num-workers", "1")
+        return instructions(
+            bpe,
+            "apply",
+            "--codes",
+            path("codes"),
+            "--input",
+            path(text),
+            "--output",
+            path("out"),
+            "--num-workers",
+            "1",
+        )
+
     return apply("text") - apply("line")
 
 
@@ -93,7 +203,9 @@ def main():
         failed = failed or abs(ratio - 1) > TOLERANCE
         print(f"{name:4} {count:>13,} instructions, {ratio:.4f} of the table's {was:,}")
     if failed:
-        print(f"more than {TOLERANCE:.0%} away. Where it is meant: {sys.argv[0]} BIN_DIR --write, and the commit says why")
+        print(
+            f"more than {TOLERANCE:.0%} away. Where it is meant: {sys.argv[0]} BIN_DIR --write, and the commit says why"
+        )
     return 1 if failed else 0
 
 

@@ -3,12 +3,13 @@
 
   page_browser.py KERNEL_INSPECT [PICTURES [NAME ...]]   screenshots go to PICTURES when given; NAMEs are all if none are
 
-For each kernel: 400 random contexts in the page's own code against kernel_inspect --input, scores, log-probabilities and gradients to
-1e-12 of the largest term; both widths and themes as report_browser.py checks them; points moved by pointer and by keys, a step of descent.
-The body is set in Noto Sans, whose root sign does not grow: formulas must not depend on it. A root's pixels are looked at in that font and
-in DejaVu Sans. As on paper, no formula is wider than a page.
-Each commit opens a page in two of the four pairs of width and theme, and compares other contexts; given names, a page is opened in all.
-Exit 0 fine, 1 wrong, or there is no Chromium.
+For each kernel: 400 random contexts in the page's own code against kernel_inspect --input, scores,
+log-probabilities and gradients to 1e-12 of the largest term; both widths and themes as
+report_browser.py checks them; points moved by pointer and by keys, a step of descent. The body is
+set in Noto Sans, whose root sign does not grow: formulas must not depend on it. A root's pixels are
+looked at in that font and in DejaVu Sans. As on paper, no formula is wider than a page. Each commit
+opens a page in two of the four pairs of width and theme, and compares other contexts; given names,
+a page is opened in all. Exit 0 fine, 1 wrong, or there is no Chromium.
 """
 import json
 import math
@@ -27,15 +28,52 @@ from turn import turn  # noqa: E402
 
 ROWS, BATCHES, WORDS = 200, 2, 3
 # Pages with a plane. The numbers in the sliders are drawn at random for every batch.
-PAGES = ["lin", "log", "pow", "pol", "rbf", "wav", "sig", "ssg", "ssg:variance=0.5", "ssg:pace=0.3", "mog", "mog:form=mixture",
-         "mog:components=3:form=mixture:variance=0.7", "mog:components=3", "hpb", "hpb:ball=tanh", "hpb:ball=clip", "mog:form=mixture:scale=0.5",
-         "hpb:ball=sigmoid", "expr:{s*tanh(z/s)}:s=3", "rbf:gamma=0.5:scale=learn", "mog:scale=0.5", "expr:{-log(1+q^(p/2))+erf(c)*k}:p=3:k=0.5",
-         "expr:{where(q<2,softplus(z),-sqrt(ww+hh+1))+max(c,tanh(q))*atan(hh)-expm1(-q)*sigmoid(ww)}", "margin=cos:0.3", "margin=arc:0.5",
-         "margin=lsm:3", "word_norm=uniform", "word_norm=const:2,margin=cos:0.2", "word_norm=unigram:2,1,margin=arc:0.4",
-         "word_norm=log-rank:through", "context_norm=const:3", "context_norm=max",
-         "word_norm=log-unigram:scaled:through,context_norm=max:through,margin=lsm:2", "mixture", "mix:lin,rbf", "mix:log,pow:p=3,ssg",
-         "mix:mog:form=mixture:scale=0.5,hpb,expr:{s*tanh(z/s)+c}:s=3", "mix:hpb:ball=sigmoid,hpb:ball=tanh,rbf:gamma=0.5:scale=2", "mix1",
-         "mixbig", "label_smoothing", "pi_reg", "weight_norm_reg"]
+PAGES = [
+    "lin",
+    "log",
+    "pow",
+    "pol",
+    "rbf",
+    "wav",
+    "sig",
+    "ssg",
+    "ssg:variance=0.5",
+    "ssg:pace=0.3",
+    "mog",
+    "mog:form=mixture",
+    "mog:components=3:form=mixture:variance=0.7",
+    "mog:components=3",
+    "hpb",
+    "hpb:ball=tanh",
+    "hpb:ball=clip",
+    "mog:form=mixture:scale=0.5",
+    "hpb:ball=sigmoid",
+    "expr:{s*tanh(z/s)}:s=3",
+    "rbf:gamma=0.5:scale=learn",
+    "mog:scale=0.5",
+    "expr:{-log(1+q^(p/2))+erf(c)*k}:p=3:k=0.5",
+    "expr:{where(q<2,softplus(z),-sqrt(ww+hh+1))+max(c,tanh(q))*atan(hh)-expm1(-q)*sigmoid(ww)}",
+    "margin=cos:0.3",
+    "margin=arc:0.5",
+    "margin=lsm:3",
+    "word_norm=uniform",
+    "word_norm=const:2,margin=cos:0.2",
+    "word_norm=unigram:2,1,margin=arc:0.4",
+    "word_norm=log-rank:through",
+    "context_norm=const:3",
+    "context_norm=max",
+    "word_norm=log-unigram:scaled:through,context_norm=max:through,margin=lsm:2",
+    "mixture",
+    "mix:lin,rbf",
+    "mix:log,pow:p=3,ssg",
+    "mix:mog:form=mixture:scale=0.5,hpb,expr:{s*tanh(z/s)+c}:s=3",
+    "mix:hpb:ball=sigmoid,hpb:ball=tanh,rbf:gamma=0.5:scale=2",
+    "mix1",
+    "mixbig",
+    "label_smoothing",
+    "pi_reg",
+    "weight_norm_reg",
+]
 LAYERS = ["softmax", "lstm", "attention", "layer_norm"]  # without a plane
 PAINTED = ["hpb", "attention"]  # with roots
 NAMES = {"offset": "c", "factor": "scale"}  # of sliders, in head strings
@@ -43,18 +81,25 @@ NAMES = {"offset": "c", "factor": "scale"}  # of sliders, in head strings
 
 def with_values(component, values):
     """A component of a head string with the sliders' values."""
-    base, _, given = component.partition("}") if component.startswith("expr") else component.partition(":")
+    base, _, given = (
+        component.partition("}") if component.startswith("expr") else component.partition(":")
+    )
     base, given = (base + "}", given.lstrip(":")) if component.startswith("expr") else (base, given)
     parameters = dict(p.split("=") for p in given.split(":") if p)
     parameters.update({NAMES.get(name, name): repr(value) for name, value in values.items()})
     return ":".join([base] + [f"{k}={v}" for k, v in parameters.items()])
 
 
-PRESETS = {"mixture": "mix:lin,rbf", "mix1": "mix:lin,log,rbf,hpb,wav", "mixbig": "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav"}
+PRESETS = {
+    "mixture": "mix:lin,rbf",
+    "mix1": "mix:lin,log,rbf,hpb,wav",
+    "mixbig": "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav",
+}
 
 
 def input_of(name, data, values, state):
-    """What kernel_inspect --input takes: the head string and the options, with the sliders' values."""
+    """What kernel_inspect --input takes: the head string and the options, with the sliders'
+    values."""
     if "norm=" in name or name.startswith("margin="):
         parts, options, v = re.split(r",(?=[a-z_]+=)", name), {}, values[0]
         for part in parts:
@@ -75,12 +120,17 @@ def input_of(name, data, values, state):
         if name == "weight_norm_reg":
             return "lin", {"weight_norm_reg": f"{loss['kind']}:{loss['rho']!r},{loss['nu']!r}"}
         lin, rbf = values
-        return f"mix:{with_values('lin', lin)},{with_values('rbf', rbf)}", {"head_context": "none", "pi_reg": f"{loss['kind']}:{loss['rho']!r}"}
+        return f"mix:{with_values('lin', lin)},{with_values('rbf', rbf)}", {
+            "head_context": "none",
+            "pi_reg": f"{loss['kind']}:{loss['rho']!r}",
+        }
     name = PRESETS.get(name, name)
     if not name.startswith("mix:"):
         return with_values(name, values[0]), {}
     components = re.split(r",(?![^{]*})", name[4:])
-    return "mix:" + ",".join(with_values(c, v) for c, v in zip(components, values)), {"head_context": "tanh" if data.get("C") else "none"}
+    return "mix:" + ",".join(with_values(c, v) for c, v in zip(components, values)), {
+        "head_context": "tanh" if data.get("C") else "none"
+    }
 
 
 def close(page, engine, largest):
@@ -88,7 +138,8 @@ def close(page, engine, largest):
 
 
 def compare(browser, program, name, rng):
-    """The page's numbers against the program's; a list of sentences, and how far off the worst was."""
+    """The page's numbers against the program's; a list of sentences, and how far off the worst
+    was."""
     data, state, flaws, worst = browser.value("nine.D"), browser.value("nine.state"), [], 0
     size, mixture, components = len(data["h"]), "m" in data, data["components"]
     by_angle = "norm=" in name or name.startswith("margin=")
@@ -103,19 +154,41 @@ def compare(browser, program, name, rng):
                 values[-1][s["name"]] = round(x) if s["step"] == 1 else x
         rows = ROWS
         if state.get("loss"):
-            state["loss"] = {"kind": rng.choice(data["loss"]["kinds"]), **{s["name"]: rng.uniform(s["low"], s["high"]) for s in data["loss"]["sliders"]}}
+            state["loss"] = {
+                "kind": rng.choice(data["loss"]["kinds"]),
+                **{s["name"]: rng.uniform(s["low"], s["high"]) for s in data["loss"]["sliders"]},
+            }
             if name == "pi_reg":  # cv2 is one of a whole batch, the page's of one context
                 state["loss"]["kind"] = "variance" if batch < BATCHES else "cv2"
                 rows = ROWS if batch < BATCHES else 1
         if state["margin"] == "lsm":
             state["pieces"] = rng.randint(1, data["most_pieces"])
-        # pol's powers of large scores: where one word has all, the others' probabilities have no digits to compare.
-        head, options = input_of(name, data, [{k: v for k, v in of.items() if k in used(name, c)} for of, c in zip(values, components)] if not by_angle else values, state)
+        # pol's powers of large scores: where one word has all, the others' probabilities have no
+        # digits to compare.
+        head, options = input_of(
+            name,
+            data,
+            [
+                {k: v for k, v in of.items() if k in used(name, c)}
+                for of, c in zip(values, components)
+            ]
+            if not by_angle
+            else values,
+            state,
+        )
         W = [vector() for _ in range(WORDS)]
         H = [vector() for _ in range(rows)]
-        for r in range(0, ROWS, 10) if by_angle else ():  # next to the direction of a word, where the cosine has no digits for the angle
-            turn, long, w = 10 ** rng.uniform(-7, -1) * rng.choice((-1, 1)), rng.uniform(0.3, 2), rng.choice(W)
-            H[r] = [long * (w[0] * math.cos(turn) - w[1] * math.sin(turn)), long * (w[0] * math.sin(turn) + w[1] * math.cos(turn))]
+        # next to the direction of a word, where the cosine has no digits for the angle
+        for r in range(0, ROWS, 10) if by_angle else ():
+            turn, long, w = (
+                10 ** rng.uniform(-7, -1) * rng.choice((-1, 1)),
+                rng.uniform(0.3, 2),
+                rng.choice(W),
+            )
+            H[r] = [
+                long * (w[0] * math.cos(turn) - w[1] * math.sin(turn)),
+                long * (w[0] * math.sin(turn) + w[1] * math.cos(turn)),
+            ]
         targets = [rng.randrange(WORDS) for _ in range(rows)]
         given = {"head": head, "H": H, "W": W, "targets": targets, "options": options}
         if mixture:
@@ -128,12 +201,29 @@ def compare(browser, program, name, rng):
         longest = max(range(rows), key=lambda r: math.hypot(*H[r]))
         if "longest other context" in values[0]:  # the batch is these rows
             values[0]["longest other context"] = math.hypot(*H[longest])
-        engine = subprocess.Popen([program, "--input", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        engine = subprocess.Popen(
+            [program, "--input", "-"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         engine.stdin.write(json.dumps(given))
         engine.stdin.flush()  # it computes while the page does; it ends at the end of its input
-        ours = {"W": W, "P": values, "m": list(map(list, zip(*given["M"]))) if mixture else None, "C": columns, "targets": targets, "H": H, "pieces": state["pieces"], "loss": state.get("loss")}
-        page = browser.value(f"""(({{H, W, targets, P, m, C, pieces, loss}}) => H.map((h, r) => nine.compute({{
-          h, w: W, P, T: 1, margin: nine.state.margin, pieces, loss, target: targets[r], m: m ?? undefined, C: C ?? undefined }})))({json.dumps(ours)})""")
+        ours = {
+            "W": W,
+            "P": values,
+            "m": list(map(list, zip(*given["M"]))) if mixture else None,
+            "C": columns,
+            "targets": targets,
+            "H": H,
+            "pieces": state["pieces"],
+            "loss": state.get("loss"),
+        }
+        page = browser.value(
+            f"""(({{H, W, targets, P, m, C, pieces, loss}}) => H.map((h, r) => nine.compute({{
+          h, w: W, P, T: 1, margin: nine.state.margin, pieces, loss, target: targets[r], m: m ?? undefined, C: C ?? undefined }})))({json.dumps(ours)})"""
+        )
         said, errors = engine.communicate()
         if engine.returncode != 0:
             return [f"{head}: {errors.strip()}"], worst
@@ -147,23 +237,44 @@ def compare(browser, program, name, rng):
             sums[key] = [a + b / rows for a, b in zip(before, flat)]
             sizes[key] = max(sizes.get(key, 0), term)
 
-        by_longest = sum(o["dG"] for r, o in enumerate(page) if r != longest) if "max:through" in name else 0
+        by_longest = (
+            sum(o["dG"] for r, o in enumerate(page) if r != longest) if "max:through" in name else 0
+        )
         for r, o in enumerate(page):
             y = targets[r]
             lengths = [sum(a * a for a in H[r]) + sum(a * a for a in w) for w in W]
-            biggest = max([1.0] + [abs(x) for row in o["S"] for x in row] + lengths + [c["parts"] ** 2 * abs(x) for c, row in zip(components, o["S"]) for x in row])
-            term = max([1.0] + [abs(x) for v in o["dw"] for x in v] + [abs(x) for v in (o["dm"] or []) for x in v] + [abs(x) for x in flatten(o["dC"] or [])]) * biggest
-            if "arc" in options.get("margin", ""):  # the slope's terms divide by the sine of the target's angle
+            biggest = max(
+                [1.0]
+                + [abs(x) for row in o["S"] for x in row]
+                + lengths
+                + [c["parts"] ** 2 * abs(x) for c, row in zip(components, o["S"]) for x in row]
+            )
+            term = (
+                max(
+                    [1.0]
+                    + [abs(x) for v in o["dw"] for x in v]
+                    + [abs(x) for v in (o["dm"] or []) for x in v]
+                    + [abs(x) for x in flatten(o["dC"] or [])]
+                )
+                * biggest
+            )
+            # the slope's terms divide by the sine of the target's angle
+            if "arc" in options.get("margin", ""):
                 w = W[y]
-                term /= max(1e-9, abs(w[0] * H[r][1] - w[1] * H[r][0]) / math.hypot(*w) / math.hypot(*H[r]))
-            if name.startswith("hpb") and "sigmoid" not in name:  # the slope's terms divide by a distance, whose digits are few where it is small
+                term /= max(
+                    1e-9, abs(w[0] * H[r][1] - w[1] * H[r][0]) / math.hypot(*w) / math.hypot(*H[r])
+                )
+            if (
+                name.startswith("hpb") and "sigmoid" not in name
+            ):  # the slope's terms divide by a distance, whose digits are few where it is small
                 term /= min(1, min(math.dist(H[r], w) for w in W))
             pairs = []
             for k, row in enumerate(o["S"]):
                 for v, x in enumerate(row):
                     wanted = scores[k][r][v]
                     if v == y and "psi" in engine and state["margin"] != "score":
-                        # The target's score with its margin is the other one with psi in place of the cosine, where that has digits.
+                        # The target's score with its margin is the other one with psi in place of
+                        # the cosine, where that has digits.
                         c = engine["cos"][r]
                         if abs(c) < 1e-3:
                             continue
@@ -174,7 +285,11 @@ def compare(browser, program, name, rng):
             if "margin" not in options:
                 if not state.get("loss"):
                     pairs.append((o["L"], -engine["log_probs"][r][y], biggest))
-                pairs += [(math.log(p), q, biggest) for p, q in zip(o["p"], engine["log_probs"][r]) if p > 1e-300]
+                pairs += [
+                    (math.log(p), q, biggest)
+                    for p, q in zip(o["p"], engine["log_probs"][r])
+                    if p > 1e-300
+                ]
             if mixture:
                 pairs += [(a, b, 1) for a, b in zip(o["pi"], engine["pi"][r])]
             of_h = list(o["dh"])
@@ -185,7 +300,9 @@ def compare(browser, program, name, rng):
             for a, b, largest in pairs:
                 worst = max(worst, abs(a - b) / max(largest, 1e-3))
                 if not close(a, b, largest):
-                    flaws.append(f"{head}, {options}, h = {H[r]}, W = {W}: the page has {a}, kernel_inspect {b}")
+                    flaws.append(
+                        f"{head}, {options}, h = {H[r]}, W = {W}: the page has {a}, kernel_inspect {b}"
+                    )
             add("W", o["dw"], term)
             add("loss", [o["L"]], biggest)
             if mixture:
@@ -202,7 +319,9 @@ def compare(browser, program, name, rng):
             for a, b in zip(sums[key], flatten(numbers)):
                 worst = max(worst, abs(a - b) / sizes[key])
                 if not close(a, b, sizes[key]):
-                    flaws.append(f"{head}, {options}: the page's {key} has {a}, kernel_inspect's {b}")
+                    flaws.append(
+                        f"{head}, {options}: the page's {key} has {a}, kernel_inspect's {b}"
+                    )
     return flaws[:5], worst
 
 
@@ -216,7 +335,11 @@ def flatten(x):
 
 def used(name, component):
     """The sliders whose values a head string takes; the margin's is an option."""
-    return [s["name"] for s in component["sliders"] if not (s["name"] == "m" and component["label"] == "lin")]
+    return [
+        s["name"]
+        for s in component["sliders"]
+        if not (s["name"] == "m" and component["label"] == "lin")
+    ]
 
 
 def play(browser):
@@ -225,15 +348,30 @@ def play(browser):
     loss = lambda: browser.value("nine.compute(nine.state).L")
     browser.value("document.querySelector('#board').scrollIntoView()")
     # The first part of h, or the next where a word lies on it.
-    part, x, y = browser.value("""(() => {
+    part, x, y = browser.value(
+        """(() => {
       const all = [...document.querySelectorAll('.point.context')], middle = p => (b => [b.left + b.width / 2, b.top + b.height / 2])(p.getBoundingClientRect());
       const i = Math.max(0, all.findIndex(p => document.elementFromPoint(...middle(p)) === p));
       return [i, ...middle(all[i])];
-    })()""")
+    })()"""
+    )
     place = f"nine.state.h.slice({part} * nine.D.size, {part} * nine.D.size + 2)"
     before = browser.value(place)
-    for kind, dx in (("mousePressed", 0), ("mouseMoved", 20), ("mouseMoved", 30), ("mouseReleased", 30)):
-        browser.call("Input.dispatchMouseEvent", type=kind, x=x + dx, y=y - dx, button="left", buttons=0 if kind == "mouseReleased" else 1, clickCount=1)
+    for kind, dx in (
+        ("mousePressed", 0),
+        ("mouseMoved", 20),
+        ("mouseMoved", 30),
+        ("mouseReleased", 30),
+    ):
+        browser.call(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x + dx,
+            y=y - dx,
+            button="left",
+            buttons=0 if kind == "mouseReleased" else 1,
+            clickCount=1,
+        )
     after = browser.value(place)
     if not (after[0] > before[0] and after[1] > before[1]):
         flaws.append(f"the pointer moved h from {before} to {after}")
@@ -254,10 +392,14 @@ def play(browser):
     first = browser.value("(o => nine.D.m ? o.p[0] : o.S[0][0])(nine.compute(nine.state))")
     if abs(float(shown) - first) > 1e-3 * max(1, abs(float(shown))):
         flaws.append(f"the table shows {shown}")
-    for row in browser.value("[...document.querySelectorAll('#numbers tbody tr')].map(r => [...r.querySelectorAll('td')].slice(1).map(c => Number(c.textContent)))"):
+    for row in browser.value(
+        "[...document.querySelectorAll('#numbers tbody tr')].map(r => [...r.querySelectorAll('td')].slice(1).map(c => Number(c.textContent)))"
+    ):
         if abs(row[0] - row[1]) > 1e-4 * max(1, abs(row[0])):
             flaws.append(f"gradient and difference: {row}")
-    browser.value("(s => { s.value = s.min; s.dispatchEvent(new Event('input')); })([...document.querySelectorAll('input[type=range]')].pop())")
+    browser.value(
+        "(s => { s.value = s.min; s.dispatchEvent(new Event('input')); })([...document.querySelectorAll('input[type=range]')].pop())"
+    )
     before = loss()
     browser.value("document.querySelector('.buttons button').click()")
     if not loss() < before + 1e-12:
@@ -267,7 +409,9 @@ def play(browser):
     browser.value("document.querySelectorAll('.buttons button')[1].click()")
     if browser.value("JSON.stringify(nine.state.h) !== JSON.stringify(nine.D.h)"):
         flaws.append("the beginning is not as it was")
-    browser.value("(i => { i.value = 0.125; i.dispatchEvent(new Event('input')); })(document.querySelector('#numbers input'))")
+    browser.value(
+        "(i => { i.value = 0.125; i.dispatchEvent(new Event('input')); })(document.querySelector('#numbers input'))"
+    )
     if browser.value("nine.state.h[0]") != 0.125:
         flaws.append("a typed number does not count")
     return flaws
@@ -276,12 +420,16 @@ def play(browser):
 # What is wrong with the formulas: signs that do not grow. ROOTS are the boxes of a root, and of what is under it.
 ROOTS = """const box = e => e.getBoundingClientRect(), inner = e => [...e.children].map(box).reduce((a, b) =>
   ({ left: Math.min(a.left, b.left), right: Math.max(a.right, b.right), top: Math.min(a.top, b.top) }));"""
-FORMULAS = "document.fonts.ready.then(() => {" + ROOTS + """
+FORMULAS = (
+    "document.fonts.ready.then(() => {"
+    + ROOTS
+    + """
   const flaws = [...document.fonts].filter(f => f.status !== 'loaded').map(f => `the font ${f.family} is ${f.status}`), size = e => parseFloat(getComputedStyle(e).fontSize);
   for (const e of document.querySelectorAll('msqrt')) if (inner(e).left - box(e).left < 0.4 * size(e)) flaws.push('a root without its sign: ' + e.textContent);
   for (const e of document.querySelectorAll('mtable')) if (box(e.previousElementSibling).height < 0.8 * box(e).height) flaws.push('a brace that did not grow: ' + e.textContent);
   return [...new Set(flaws)].slice(0, 5);
 })"""
+)
 PAPER = """(() => {
   const A4 = 703;  // its width in pixels of CSS, without its margins
   document.body.style.width = A4 + 'px';
@@ -298,23 +446,33 @@ def paint_flaws(browser, file, name):
     seen = []
     for font in ("Noto Sans", "DejaVu Sans"):
         browser.open("file://" + file, 1280, 900, "light")
-        sign, all_of_it, under = browser.value("document.fonts.ready.then(() => {" + ROOTS + f"""
+        sign, all_of_it, under = browser.value(
+            "document.fonts.ready.then(() => {"
+            + ROOTS
+            + f"""
           const e = document.querySelector('msqrt'), math = e.closest('math');
           document.body.style.fontFamily = '{font}';
           Object.assign(math.style, {{ position: 'fixed', left: '20px', top: '20px', zIndex: 9, background: 'white', color: 'black' }});
           const b = box(e), i = inner(e);
           return [[b.left, b.top, i.left, b.bottom], [b.left, b.top, b.right, b.bottom], [i.left, b.top, i.right, i.top]];
-        }})""")
+        }})"""
+        )
         shot = lambda b: pixels(browser.picture_of(b[0], b[1], b[2] - b[0], b[3] - b[1], 4))
         if sign[2] - sign[0] < 1 or under[3] - under[1] < 1:
             return [f"{name} in {font}: no room is left for the sign of a root"]
         dark = lambda row: sum(p < 128 for p in row) / len(row)
         if sum(dark(row) > 0 for row in shot(sign)) < 0.7 * len(shot(sign)):
-            return [f"{name} in {font}: no sign is painted before the root of what begins at {under}"]
+            return [
+                f"{name} in {font}: no sign is painted before the root of what begins at {under}"
+            ]
         if max(map(dark, shot(under))) < 0.9:
             return [f"{name} in {font}: no line is painted over what is under the root"]
         seen.append(shot(all_of_it))
-    return [] if seen[0] == seen[1] else [f"{name}: a root looks otherwise in another font of the body"]
+    return (
+        []
+        if seen[0] == seen[1]
+        else [f"{name}: a root looks otherwise in another font of the body"]
+    )
 
 
 def looks(browser, file, name, pictures, views):
@@ -328,15 +486,24 @@ def looks(browser, file, name, pictures, views):
         where = f"{name}, {width} wide, {theme}: "
         browser.view(width, height, theme)
         flaws += [where + flaw for flaw in browser.value(FLAWS.replace("WIDTH", str(width)))]
-        beyond = browser.value("(e => { if (!e) return 0; const b = e.getBoundingClientRect(); return [...document.querySelectorAll('.arrow, .point')].map(a => a.getBoundingClientRect())"
-                               ".filter(a => a.left < b.left - 8 || a.top < b.top - 8 || a.right > b.right + 8 || a.bottom > b.bottom + 8).length; })(document.querySelector('.plane'))")
+        beyond = browser.value(
+            "(e => { if (!e) return 0; const b = e.getBoundingClientRect(); return [...document.querySelectorAll('.arrow, .point')].map(a => a.getBoundingClientRect())"
+            ".filter(a => a.left < b.left - 8 || a.top < b.top - 8 || a.right > b.right + 8 || a.bottom > b.bottom + 8).length; })(document.querySelector('.plane'))"
+        )
         if beyond:
             flaws.append(where + f"{beyond} points or arrows leave the plane")
-        red = browser.value("Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])")
+        red = browser.value(
+            "Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])"
+        )
         if (red < 128) != (theme == "dark"):
             flaws.append(where + f"the ground is {red}")
         if pictures:
-            browser.picture(os.path.join(pictures, "".join(c if c.isalnum() else "-" for c in name) + f"-{width}-{theme}.png"))
+            browser.picture(
+                os.path.join(
+                    pictures,
+                    "".join(c if c.isalnum() else "-" for c in name) + f"-{width}-{theme}.png",
+                )
+            )
     return flaws
 
 
@@ -346,7 +513,9 @@ def events(browser, file, name):
         method, data = event.get("method", ""), event.get("params", {})
         if method in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
             flaws.append(f"{name}: " + json.dumps(data)[:300])
-        if method == "Network.requestWillBeSent" and not data["request"]["url"].startswith(("file://" + file, "data:font/")):
+        if method == "Network.requestWillBeSent" and not data["request"]["url"].startswith(
+            ("file://" + file, "data:font/")
+        ):
             flaws.append(f"{name}: requests " + data["request"]["url"][:100])
     return flaws
 
@@ -359,22 +528,38 @@ def main():
         return 1
     program, pictures = os.path.abspath(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
     names = sys.argv[3:] or [*PAGES, *LAYERS]
-    views = [(width, height, theme) for width, height in ((390, 844), (1280, 900)) for theme in ("light", "dark")]
+    views = [
+        (width, height, theme)
+        for width, height in ((390, 844), (1280, 900))
+        for theme in ("light", "dark")
+    ]
     wrong, flaws, worst, rng = 0, [], {}, random.Random(25 + turn(1000))
     with tempfile.TemporaryDirectory() as directory:
         browser = Browser(os.path.join(directory, "profile"))
         try:
             for index, name in enumerate(names):
                 file = os.path.join(directory, f"page{index}.html")
-                done = subprocess.run([program, "--explain", name, "--page", file], capture_output=True, text=True)
+                done = subprocess.run(
+                    [program, "--explain", name, "--page", file], capture_output=True, text=True
+                )
                 if done.returncode != 0:
                     print(f"{name}: {done.stderr.strip()}", flush=True)
                     wrong += 1
                     continue
                 if name in PAINTED:
                     flaws += paint_flaws(browser, file, name)
-                seen = views if sys.argv[3:] else [views[(index + turn(2)) % 2], views[2 + (index + turn(2) + 1) % 2]]
-                flaws += looks(browser, file, name, pictures, sorted(seen, key=lambda view: view[:2] != browser.size))
+                seen = (
+                    views
+                    if sys.argv[3:]
+                    else [views[(index + turn(2)) % 2], views[2 + (index + turn(2) + 1) % 2]]
+                )
+                flaws += looks(
+                    browser,
+                    file,
+                    name,
+                    pictures,
+                    sorted(seen, key=lambda view: view[:2] != browser.size),
+                )
                 if name in PAGES:
                     found, worst[name] = compare(browser, program, name, rng)
                     flaws += found + [f"{name}: {flaw}" for flaw in play(browser)]
@@ -384,8 +569,12 @@ def main():
                     wrong += 1
         finally:
             browser.close()
-    print(f"{wrong} flaws" if wrong else f"{len(worst)} pages agree with kernel_inspect at {ROWS * BATCHES} points each, at most "
-          f"{max(worst.values(), default=0):.1e} of the largest term apart; {len(names) - len(worst)} more are fine")
+    print(
+        f"{wrong} flaws"
+        if wrong
+        else f"{len(worst)} pages agree with kernel_inspect at {ROWS * BATCHES} points each, at most "
+        f"{max(worst.values(), default=0):.1e} of the largest term apart; {len(names) - len(worst)} more are fine"
+    )
     return 1 if wrong else 0
 
 

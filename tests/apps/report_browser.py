@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 
 
 def no_browser():
@@ -37,14 +39,31 @@ class Browser:
             os.dup2(write, 4)
 
         self.process = subprocess.Popen(
-            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
-             "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=wire, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                CHROMIUM,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--hide-scrollbars",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--remote-debugging-pipe",
+                f"--user-data-dir={profile}",
+                "about:blank",
+            ],
+            preexec_fn=wire,
+            pass_fds=(3, 4),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(to_child)
         os.close(from_child)
         self.buffer, self.last, self.session, self.events, self.size = b"", 0, None, [], None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
 
@@ -74,9 +93,19 @@ class Browser:
     def view(self, width, height, theme, media="screen"):
         """Shows the page that is there in another width and theme, or as on paper."""
         if self.size != (width, height):  # which takes as long as opening a page
-            self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+            self.call(
+                "Emulation.setDeviceMetricsOverride",
+                width=width,
+                height=height,
+                deviceScaleFactor=1,
+                mobile=width < 600,
+            )
             self.size = (width, height)
-        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": theme}])
+        self.call(
+            "Emulation.setEmulatedMedia",
+            media=media,
+            features=[{"name": "prefers-color-scheme", "value": theme}],
+        )
 
     def open(self, url, width, height, theme):
         self.view(width, height, theme)
@@ -86,7 +115,9 @@ class Browser:
             self.events.append(self.message())
 
     def value(self, expression):
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        result = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
@@ -98,17 +129,29 @@ class Browser:
         self.call("Input.dispatchKeyEvent", **{**press, "type": "keyUp"})
 
     def picture(self, file):
-        self.value("document.querySelector('.shared-legend')?.style.setProperty('position', 'static')")  # where the page has it
+        # where the page has it
+        self.value(
+            "document.querySelector('.shared-legend')?.style.setProperty('position', 'static')"
+        )
         height = self.value("document.documentElement.scrollHeight")
         width = self.value("document.documentElement.clientWidth")
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip={"x": 0, "y": 0, "width": width, "height": min(height, 8000), "scale": 1})
+        shot = self.call(
+            "Page.captureScreenshot",
+            captureBeyondViewport=True,
+            clip={"x": 0, "y": 0, "width": width, "height": min(height, 8000), "scale": 1},
+        )
         with open(file, "wb") as out:
             out.write(base64.b64decode(shot["data"]))
         self.value("document.querySelector('.shared-legend')?.style.removeProperty('position')")
 
     def picture_of(self, x, y, width, height, scale):
         """A part of the page as PNG."""
-        return base64.b64decode(self.call("Page.captureScreenshot", clip={"x": x, "y": y, "width": width, "height": height, "scale": scale})["data"])
+        return base64.b64decode(
+            self.call(
+                "Page.captureScreenshot",
+                clip={"x": x, "y": y, "width": width, "height": height, "scale": scale},
+            )["data"]
+        )
 
     def close(self):
         try:
@@ -175,20 +218,36 @@ def check_page(browser, file, name, pictures):
             browser.open("file://" + file, width, height, theme)
             browser.value("document.querySelectorAll('details').forEach(e => { e.open = true })")
             flaws += [where + flaw for flaw in browser.value(FLAWS.replace("WIDTH", str(width)))]
-            red = browser.value("Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])")
+            red = browser.value(
+                "Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])"
+            )
             if (red < 128) != (theme == "dark"):
                 flaws.append(where + f"the ground is {red}")
-            flaws += [where + f"the CSV of {title} lacks values" for title in browser.value(SHORT_CSVS)]
+            flaws += [
+                where + f"the CSV of {title} lacks values" for title in browser.value(SHORT_CSVS)
+            ]
             if pictures:
                 browser.picture(os.path.join(pictures, f"{name}-{width}-{theme}.png"))
             flaws += [where + flaw for flaw in keyboard_flaws(browser, width)]
-            flaws += [where + flaw for flaw in tool_flaws(browser, pictures, f"{name}-{width}-{theme}")]
-            flaws += [where + flaw for flaw in legend_flaws(browser, width, pictures, f"{name}-{width}-{theme}")]
+            flaws += [
+                where + flaw for flaw in tool_flaws(browser, pictures, f"{name}-{width}-{theme}")
+            ]
+            flaws += [
+                where + flaw
+                for flaw in legend_flaws(browser, width, pictures, f"{name}-{width}-{theme}")
+            ]
             for event in browser.events:
                 method, data = event.get("method", ""), event.get("params", {})
-                if method in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
+                if method in (
+                    "Runtime.consoleAPICalled",
+                    "Runtime.exceptionThrown",
+                    "Log.entryAdded",
+                ):
                     flaws.append(where + json.dumps(data)[:300])
-                if method == "Network.requestWillBeSent" and data["request"]["url"] != "file://" + file:
+                if (
+                    method == "Network.requestWillBeSent"
+                    and data["request"]["url"] != "file://" + file
+                ):
                     flaws.append(where + "requests " + data["request"]["url"])
     return flaws
 
@@ -202,16 +261,27 @@ def keyboard_flaws(browser, width):
         first = browser.value(tip + ".hidden ? '' : " + tip + ".textContent")
         browser.key("ArrowRight")
         second = browser.value(tip + ".textContent")
-        outside = browser.value(f"(b => b.left < -1 || b.right > {width} + 1)({tip}.getBoundingClientRect())")
+        outside = browser.value(
+            f"(b => b.left < -1 || b.right > {width} + 1)({tip}.getBoundingClientRect())"
+        )
         browser.key("Escape")
         if not first or first == second or outside or not browser.value(tip + ".hidden"):
-            flaws.append(f"plot {i} by keyboard: '{first}', then '{second}'{', beyond the window' if outside else ''}")
+            flaws.append(
+                f"plot {i} by keyboard: '{first}', then '{second}'{', beyond the window' if outside else ''}"
+            )
     for i in range(browser.value("document.querySelectorAll('figure.map:has(input)').length")):
         figure = f"document.querySelectorAll('figure.map:has(input)')[{i}]"
-        for wanted, shown in ((f"JSON.parse({figure}.querySelector('script').textContent)[3][0]", True), ("'no such word'", False)):
-            browser.value(f"(f => {{ const e = f.querySelector('input'); e.value = {wanted}; e.dispatchEvent(new Event('input')); }})({figure})")
+        for wanted, shown in (
+            (f"JSON.parse({figure}.querySelector('script').textContent)[3][0]", True),
+            ("'no such word'", False),
+        ):
+            browser.value(
+                f"(f => {{ const e = f.querySelector('input'); e.value = {wanted}; e.dispatchEvent(new Event('input')); }})({figure})"
+            )
             if browser.value(f"{figure}.querySelector('.tip').hidden") == shown:
-                flaws.append(f"map {i}: searching {'a word shows nothing' if shown else 'nonsense shows something'}")
+                flaws.append(
+                    f"map {i}: searching {'a word shows nothing' if shown else 'nonsense shows something'}"
+                )
     return flaws
 
 
@@ -224,30 +294,55 @@ def tool_flaws(browser, pictures, name):
     steps = f"[...{chart}.querySelectorAll('.xs span')].map(s => s.textContent).join()"
     d = f"{chart}.querySelector('.plot path.line, .plot path.scatter').getAttribute('d')"
     before, xs, drawn = browser.value(labels), browser.value(steps), browser.value(d)
-    press = lambda text: browser.value(f"(b => {{ if (b) b.click(); return !!b; }})([...{chart}.querySelectorAll('.tools button')].find(b => b.textContent === '{text}'))")
+    press = lambda text: browser.value(
+        f"(b => {{ if (b) b.click(); return !!b; }})([...{chart}.querySelectorAll('.tools button')].find(b => b.textContent === '{text}'))"
+    )
     if press("log y") and browser.value(d) == drawn:
         flaws.append("log y draws the same")
     if browser.value(f"({labels}).split(',').length") < 2:
         flaws.append("an axis without labels after log y: " + browser.value(labels))
     press("log y")
     browser.value(f"{chart}.scrollIntoView()")
-    left, top, width, height = browser.value(f"(b => [b.left, b.top, b.width, b.height])({chart}.querySelector('.hit').getBoundingClientRect())")
-    for kind, share in (("mousePressed", 0.4), ("mouseMoved", 0.6), ("mouseMoved", 0.9), ("mouseReleased", 0.9)):
-        browser.call("Input.dispatchMouseEvent", type=kind, x=left + share * width, y=top + height / 2, button="left", buttons=0 if kind == "mouseReleased" else 1, clickCount=1)
+    left, top, width, height = browser.value(
+        f"(b => [b.left, b.top, b.width, b.height])({chart}.querySelector('.hit').getBoundingClientRect())"
+    )
+    for kind, share in (
+        ("mousePressed", 0.4),
+        ("mouseMoved", 0.6),
+        ("mouseMoved", 0.9),
+        ("mouseReleased", 0.9),
+    ):
+        browser.call(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=left + share * width,
+            y=top + height / 2,
+            button="left",
+            buttons=0 if kind == "mouseReleased" else 1,
+            clickCount=1,
+        )
     if browser.value(steps) == xs or browser.value(d) == drawn:
         flaws.append("dragging over a range does not zoom")
     if pictures:
         browser.picture(os.path.join(pictures, f"{name}-zoomed.png"))
-    csv = browser.value("(() => { let text; const make = URL.createObjectURL; URL.createObjectURL = b => { text = b; return make(b); };"
-                        f"[...{chart}.querySelectorAll('.tools button')].find(b => b.textContent === 'CSV').click(); URL.createObjectURL = make; return text.size; }})()")
+    csv = browser.value(
+        "(() => { let text; const make = URL.createObjectURL; URL.createObjectURL = b => { text = b; return make(b); };"
+        f"[...{chart}.querySelectorAll('.tools button')].find(b => b.textContent === 'CSV').click(); URL.createObjectURL = make; return text.size; }})()"
+    )
     if not csv > 20:
         flaws.append(f"the CSV has {csv} bytes")
-    svg = browser.value("(() => { let parts; const Before = Blob; Blob = class extends Before { constructor(p, o) { super(p, o); parts = p; } };"
-                        f"[...{chart}.querySelectorAll('.tools button')].find(b => b.textContent === 'SVG').click(); Blob = Before;"
-                        "const made = new DOMParser().parseFromString(parts[0], 'image/svg+xml'); return made.querySelector('parsererror') ? 0 : made.querySelectorAll('path').length; })()")
+    svg = browser.value(
+        "(() => { let parts; const Before = Blob; Blob = class extends Before { constructor(p, o) { super(p, o); parts = p; } };"
+        f"[...{chart}.querySelectorAll('.tools button')].find(b => b.textContent === 'SVG').click(); Blob = Before;"
+        "const made = new DOMParser().parseFromString(parts[0], 'image/svg+xml'); return made.querySelector('parsererror') ? 0 : made.querySelectorAll('path').length; })()"
+    )
     if not svg > 2:
         flaws.append(f"the SVG is none, or has {svg} paths")
-    if not press("whole range") or browser.value(labels) == "" or browser.value(d).count("L") < drawn.count("L") * 0.9:
+    if (
+        not press("whole range")
+        or browser.value(labels) == ""
+        or browser.value(d).count("L") < drawn.count("L") * 0.9
+    ):
         flaws.append("the whole range does not come back")
     return flaws
 
@@ -264,11 +359,17 @@ def legend_flaws(browser, width, pictures, name):
         return ["a legend of one curve"] if browser.value(buttons + ".length") else []
     flaws = []
     if browser.value(buttons + ".map(b => b.textContent)") != names:
-        flaws.append(f"the legend has {browser.value(buttons + '.map(b => b.textContent)')}, the charts {names}")
+        flaws.append(
+            f"the legend has {browser.value(buttons + '.map(b => b.textContent)')}, the charts {names}"
+        )
         return flaws
-    if browser.value("[...new Set(charts.flatMap(c => c.all.map(s => s.name + '|' + s.class)))].length") != len(names):
+    if browser.value(
+        "[...new Set(charts.flatMap(c => c.all.map(s => s.name + '|' + s.class)))].length"
+    ) != len(names):
         flaws.append("a curve of one name has several colours")
-    if browser.value("new Set(charts.flatMap(c => c.all.map(s => s.class))).size") < min(len(names), 18):
+    if browser.value("new Set(charts.flatMap(c => c.all.map(s => s.class))).size") < min(
+        len(names), 18
+    ):
         flaws.append("two curves have one colour")
     pressed = lambda: browser.value(buttons + ".map(b => b.getAttribute('aria-pressed'))")
     chosen = len(names) - 1
@@ -285,15 +386,23 @@ def legend_flaws(browser, width, pictures, name):
             flaws.append("'show all' is there at the wrong time")
 
     browser.value(f"{buttons}[{chosen}].scrollIntoView({{block: 'center'}})")
-    x, y = browser.value(f"(b => [b.left + b.width / 2, b.top + b.height / 2])({buttons}[{chosen}].getBoundingClientRect())")
+    x, y = browser.value(
+        f"(b => [b.left + b.width / 2, b.top + b.height / 2])({buttons}[{chosen}].getBoundingClientRect())"
+    )
     for kind in ("mousePressed", "mouseReleased"):
         browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
     state([names[chosen]])
-    said = browser.value(f"charts.filter(c => c.all.some(s => s.name === {json.dumps(names[chosen])})).map(c => c.figure.querySelector('desc').textContent)")
-    if not said or any(f"Switched off in the legend: {names[chosen]}." not in text for text in said):
+    said = browser.value(
+        f"charts.filter(c => c.all.some(s => s.name === {json.dumps(names[chosen])})).map(c => c.figure.querySelector('desc').textContent)"
+    )
+    if not said or any(
+        f"Switched off in the legend: {names[chosen]}." not in text for text in said
+    ):
         flaws.append("no description says what is switched off")
     flaws += browser.value(FLAWS.replace("WIDTH", str(width)))
-    csv = browser.value(f"charts.filter(c => c.all.some(s => s.name === {json.dumps(names[chosen])})).map(c => c.as_csv().split('\\n')[0])")
+    csv = browser.value(
+        f"charts.filter(c => c.all.some(s => s.name === {json.dumps(names[chosen])})).map(c => c.as_csv().split('\\n')[0])"
+    )
     if any(names[chosen] in head for head in csv):
         flaws.append(f"the CSV keeps what is switched off: {csv}")
     if pictures:
@@ -310,7 +419,9 @@ def legend_flaws(browser, width, pictures, name):
         flaws.append("the focus is lost with 'show all'")
     # It stays in sight, and a chart that the keyboard goes to is not below it.
     browser.value("document.querySelector('figure.chart:last-of-type .hit').focus()")
-    top, bottom, hit = browser.value("[...(b => [b.top, b.bottom])(document.querySelector('.shared-legend').getBoundingClientRect()), document.activeElement.getBoundingClientRect().top]")
+    top, bottom, hit = browser.value(
+        "[...(b => [b.top, b.bottom])(document.querySelector('.shared-legend').getBoundingClientRect()), document.activeElement.getBoundingClientRect().top]"
+    )
     if not (-1 <= top and bottom < 420 and hit > bottom - 1):
         flaws.append(f"the legend is from {top} to {bottom}, the plot in focus begins at {hit}")
     browser.key("Escape")
@@ -322,44 +433,153 @@ def synthetic(directory, name, head, components, best, bleu=False):
     run = os.path.join(directory, name)
     os.makedirs(run)
     with open(os.path.join(run, "config.json"), "w") as out:
-        json.dump({"task": "translation" if bleu else "language model", "head": head, "layers": 2, "hidden": 512, "optimizer": "adam", "lr": 0.001,
-                   "dropout": 0.1, "batch": 32, "bptt": 35, "seed": 1, "device": "cpu", "train": ["data/train.en"]}, out)
+        json.dump(
+            {
+                "task": "translation" if bleu else "language model",
+                "head": head,
+                "layers": 2,
+                "hidden": 512,
+                "optimizer": "adam",
+                "lr": 0.001,
+                "dropout": 0.1,
+                "batch": 32,
+                "bptt": 35,
+                "seed": 1,
+                "device": "cpu",
+                "train": ["data/train.en"],
+            },
+            out,
+        )
     with open(os.path.join(run, "log.jsonl"), "w") as log:
+
         def line(event, step, **rest):
-            log.write(json.dumps({"event": event, "step": step, "epoch": step // 1000, "time_s": step * 0.11, **rest}) + "\n")
+            log.write(
+                json.dumps(
+                    {
+                        "event": event,
+                        "step": step,
+                        "epoch": step // 1000,
+                        "time_s": step * 0.11,
+                        **rest,
+                    }
+                )
+                + "\n"
+            )
 
         line("start", 0, parameters=12345678, vocab=10003)
         for step in range(20, 8001, 20):
             nll = math.log(best * 0.9) + 4.2 * math.exp(-step / 900) + 0.05 * math.sin(step * 1.7)
             pi = [math.exp(k * step / 9000) for k in range(components)]
-            weights = {"pi_mean": [p / sum(pi) for p in pi], "pi_var": [0.002 * (k + 1) * (1 - math.exp(-step / 2000)) for k in range(components)]}
-            line("train", step, loss=nll, nll=nll, ppl=math.exp(nll), lr=0.001 * (0.5 if step > 5000 else 1), grad_norm=0.4 + 0.2 * math.sin(step),
-                 tokens_per_s=9800 + 300 * math.sin(step / 37), ms_per_step=110, peak_mib=812, **(weights if components else {}))
+            weights = {
+                "pi_mean": [p / sum(pi) for p in pi],
+                "pi_var": [
+                    0.002 * (k + 1) * (1 - math.exp(-step / 2000)) for k in range(components)
+                ],
+            }
+            line(
+                "train",
+                step,
+                loss=nll,
+                nll=nll,
+                ppl=math.exp(nll),
+                lr=0.001 * (0.5 if step > 5000 else 1),
+                grad_norm=0.4 + 0.2 * math.sin(step),
+                tokens_per_s=9800 + 300 * math.sin(step / 37),
+                ms_per_step=110,
+                peak_mib=812,
+                **(weights if components else {}),
+            )
             if step % 1000 == 0:
                 valid = math.log(best) + 4.0 * math.exp(-step / 900) + max(0, step - 6000) * 4e-6
-                line("valid", step, loss=valid, nll=valid, ppl=math.exp(valid), tokens=13000, **(weights if components else {}),
-                     **({"bleu": 34 * (1 - math.exp(-step / 1500))} if bleu else {}))
+                line(
+                    "valid",
+                    step,
+                    loss=valid,
+                    nll=valid,
+                    ppl=math.exp(valid),
+                    tokens=13000,
+                    **(weights if components else {}),
+                    **({"bleu": 34 * (1 - math.exp(-step / 1500))} if bleu else {}),
+                )
         line("done", 8000, best_valid_ppl=best, best_step=6000, stopped_early=False)
     return run
 
 
 def make_pages(bin_dir, directory):
     def program(name, *arguments):
-        done = subprocess.run([os.path.join(bin_dir, name), *arguments], capture_output=True, text=True, cwd=directory)
+        done = subprocess.run(
+            [os.path.join(bin_dir, name), *arguments], capture_output=True, text=True, cwd=directory
+        )
         assert done.returncode == 0, done.stderr
         return done
 
-    small = ["--sample", "--sample-sentences", "1500", "--layers", "1", "--batch", "8", "--bptt", "20", "--log-every", "5", "--after", "120u", "--valid-every", "40u"]
+    small = [
+        "--sample",
+        "--sample-sentences",
+        "1500",
+        "--layers",
+        "1",
+        "--batch",
+        "8",
+        "--bptt",
+        "20",
+        "--log-every",
+        "5",
+        "--after",
+        "120u",
+        "--valid-every",
+        "40u",
+    ]
     a, b = os.path.join(directory, "narrow"), os.path.join(directory, "wide")
     program("lm_train", *small, "--hidden", "16", "--embed", "16", "--run", a)
     program("lm_train", *small, "--hidden", "64", "--embed", "64", "--run", b)
     c = os.path.join(directory, "real-translation")
-    program("mt_train", "--sample", "--sample-pairs", "300", "--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--batch-tokens", "400", "--log-every", "5",
-            "--after", "60u", "--valid-every", "30u", "--run", c)
+    program(
+        "mt_train",
+        "--sample",
+        "--sample-pairs",
+        "300",
+        "--layers",
+        "1",
+        "--hidden",
+        "16",
+        "--ffn",
+        "16",
+        "--heads",
+        "2",
+        "--batch-tokens",
+        "400",
+        "--log-every",
+        "5",
+        "--after",
+        "60u",
+        "--valid-every",
+        "30u",
+        "--run",
+        c,
+    )
     d = os.path.join(directory, "margins")
-    program("lm_train", *small, "--hidden", "16", "--embed", "16", "--margin", "cos:0.1", "--word-norm", "log-rank", "--context-norm", "max", "--run", d)
+    program(
+        "lm_train",
+        *small,
+        "--hidden",
+        "16",
+        "--embed",
+        "16",
+        "--margin",
+        "cos:0.1",
+        "--word-norm",
+        "log-rank",
+        "--context-norm",
+        "max",
+        "--run",
+        d,
+    )
     mixture = synthetic(directory, "mixture", "mix:lin,log,pow,pol,rbf,ssg,mog,hpb,wav", 9, 61.2)
-    others = [synthetic(directory, f"a-rather-long-name-of-a-run-{i}", "lin", 0, 60 + 3 * i) for i in range(3)]
+    others = [
+        synthetic(directory, f"a-rather-long-name-of-a-run-{i}", "lin", 0, 60 + 3 * i)
+        for i in range(3)
+    ]
     translation = synthetic(directory, "translation", "mix:lin,rbf", 2, 6.1, bleu=True)
     pages = {}
 
@@ -386,14 +606,19 @@ def main():
         if sys.argv[1] == "--page":
             pages, pictures = {sys.argv[3]: os.path.abspath(sys.argv[2])}, sys.argv[4]
         else:
-            pages, pictures = make_pages(os.path.abspath(sys.argv[1]), directory), sys.argv[2] if len(sys.argv) > 2 else None
+            pages, pictures = (
+                make_pages(os.path.abspath(sys.argv[1]), directory),
+                sys.argv[2] if len(sys.argv) > 2 else None,
+            )
         browser, flaws = Browser(os.path.join(directory, "profile")), []
         try:
             for name, file in pages.items():
                 flaws += check_page(browser, file, name, pictures)
         finally:
             browser.close()
-    print("\n".join(flaws) if flaws else f"{len(pages)} pages are fine in two widths and two themes")
+    print(
+        "\n".join(flaws) if flaws else f"{len(pages)} pages are fine in two widths and two themes"
+    )
     return 1 if flaws else 0
 
 

@@ -4,9 +4,9 @@
   pip install subword-nmt tokenizers
   python3 tests/bench/bench_bpe.py build/bin/bpe train.de train.en
 
-The inputs are joined to one text. bpe and subword-nmt are timed as programs, from start to exit; tokenizers without the
-start of Python: training from the file, and encoding all lines and joining their tokens. Exits with 1 when the files of bpe and
-subword-nmt differ.
+The inputs are joined to one text. bpe and subword-nmt are timed as programs, from start to exit;
+tokenizers without the start of Python: training from the file, and encoding all lines and joining
+their tokens. Exits with 1 when the files of bpe and subword-nmt differ.
 """
 import json
 import os
@@ -60,23 +60,77 @@ def main():
     merges = None
     for _ in range(ROUNDS):
         learn, apply = seconds["nine"]
-        learn.append(timed([ours, "learn", "--merges", str(MERGES), "--input", text, "--output", path("ours.codes")]))
-        apply.append(timed([ours, "apply", "--codes", path("ours.codes"), "--input", text, "--output", path("ours.bpe")]))
+        learn.append(
+            timed(
+                [
+                    ours,
+                    "learn",
+                    "--merges",
+                    str(MERGES),
+                    "--input",
+                    text,
+                    "--output",
+                    path("ours.codes"),
+                ]
+            )
+        )
+        apply.append(
+            timed(
+                [
+                    ours,
+                    "apply",
+                    "--codes",
+                    path("ours.codes"),
+                    "--input",
+                    text,
+                    "--output",
+                    path("ours.bpe"),
+                ]
+            )
+        )
         learn, apply = seconds["subword-nmt"]
-        learn.append(timed([theirs, "learn-bpe", "-s", str(MERGES), "-i", text, "-o", path("theirs.codes")]))
-        apply.append(timed([theirs, "apply-bpe", "-c", path("theirs.codes"), "-i", text, "-o", path("theirs.bpe")]))
+        learn.append(
+            timed([theirs, "learn-bpe", "-s", str(MERGES), "-i", text, "-o", path("theirs.codes")])
+        )
+        apply.append(
+            timed(
+                [
+                    theirs,
+                    "apply-bpe",
+                    "-c",
+                    path("theirs.codes"),
+                    "-i",
+                    text,
+                    "-o",
+                    path("theirs.bpe"),
+                ]
+            )
+        )
         learn, apply = seconds["tokenizers"]
-        result = json.loads(subprocess.run([sys.executable, "-c", TOKENIZERS, text, str(MERGES)], check=True, capture_output=True).stdout)
+        result = json.loads(
+            subprocess.run(
+                [sys.executable, "-c", TOKENIZERS, text, str(MERGES)],
+                check=True,
+                capture_output=True,
+            ).stdout
+        )
         learn.append(result["learn"])
         apply.append(result["apply"])
         merges = result["merges"]
-    same = all(open(path("ours." + x), "rb").read() == open(path("theirs." + x), "rb").read() for x in ("codes", "bpe"))
+    same = all(
+        open(path("ours." + x), "rb").read() == open(path("theirs." + x), "rb").read()
+        for x in ("codes", "bpe")
+    )
     base = [statistics.median(s) for s in seconds["nine"]]
-    print(f"{'':14}{'learn s':>10}{'apply s':>10}{'learn x':>10}{'apply x':>10}   medians of {ROUNDS}")
+    print(
+        f"{'':14}{'learn s':>10}{'apply s':>10}{'learn x':>10}{'apply x':>10}   medians of {ROUNDS}"
+    )
     for name, (learn, apply) in seconds.items():
         l, a = statistics.median(learn), statistics.median(apply)
         print(f"{name:14}{l:10.3f}{a:10.3f}{l / base[0]:10.1f}{a / base[1]:10.1f}")
-    print(f"tokenizers made {merges} merges; codes and text of bpe and subword-nmt are {'the same' if same else 'DIFFERENT'}")
+    print(
+        f"tokenizers made {merges} merges; codes and text of bpe and subword-nmt are {'the same' if same else 'DIFFERENT'}"
+    )
     shutil.rmtree(folder)
     sys.exit(0 if same else 1)
 

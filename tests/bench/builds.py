@@ -4,10 +4,11 @@
   builds.py --record FILE.jsonl [--rounds 9] native=build-native default=build
   builds.py --record FILE.jsonl avx2=build:avx2 avx512=build:avx512
 
-NAME=BUILD[:ISA]: a build's folder and what NINE_ISA is set to for it. Every round runs each command once by the first and once by the
-second; a figure is a program's own median of its steps, of bench_decode the sum of its rows, of `bpe apply` the whole process. FILE gets
-a line for each, so that the same command goes on where it was stopped. The table prints median and best of the rounds, and the second's
-over the first's. `bpe` needs the corpora ($DATA, experiments/README.md).
+NAME=BUILD[:ISA]: a build's folder and what NINE_ISA is set to for it. Every round runs each command
+once by the first and once by the second; a figure is a program's own median of its steps, of
+bench_decode the sum of its rows, of `bpe apply` the whole process. FILE gets a line for each, so
+that the same command goes on where it was stopped. The table prints median and best of the rounds,
+and the second's over the first's. `bpe` needs the corpora ($DATA, experiments/data.md).
 """
 import argparse
 import json
@@ -32,9 +33,22 @@ LINES, MERGES = 60000, 4000
 def prepare_bpe(folder, programs):
     """A text, and codes learned from it."""
     text, codes = os.path.join(folder, "text"), os.path.join(folder, "codes")
-    with open(os.path.join(os.environ["DATA"], "captions", "train.en"), encoding="utf-8") as whole, open(text, "w", encoding="utf-8") as out:
+    with open(
+        os.path.join(os.environ["DATA"], "captions", "train.en"), encoding="utf-8"
+    ) as whole, open(text, "w", encoding="utf-8") as out:
         out.writelines(line for line, _ in zip(whole, range(LINES)))
-    run([os.path.join(programs, "bpe"), "learn", "--merges", str(MERGES), "--input", text, "--output", codes])
+    run(
+        [
+            os.path.join(programs, "bpe"),
+            "learn",
+            "--merges",
+            str(MERGES),
+            "--input",
+            text,
+            "--output",
+            codes,
+        ]
+    )
     return ["--codes", codes, "--input", text, "--output", os.path.join(folder, "out")]
 
 
@@ -42,11 +56,17 @@ def figure(row, programs, environment, bpe):
     """Milliseconds of one run."""
     name, *options = row.split()
     start = time.perf_counter()
-    printed = run([os.path.join(programs, name), *options, *(bpe if name == "bpe" else [])], environment)
+    printed = run(
+        [os.path.join(programs, name), *options, *(bpe if name == "bpe" else [])], environment
+    )
     if name == "bpe":
         return (time.perf_counter() - start) * 1e3
     if name == "bench_decode":
-        return sum(float(re.split(r"\s*\|\s*", line)[3]) for line in printed.splitlines() if re.match(r"\| \d", line))
+        return sum(
+            float(re.split(r"\s*\|\s*", line)[3])
+            for line in printed.splitlines()
+            if re.match(r"\| \d", line)
+        )
     return json.loads(printed.splitlines()[-1])["s_per_step"] * 1e3
 
 
@@ -58,27 +78,49 @@ def collect(o, sides, rows):
             for row in rows:
                 for name, build, isa in sides:
                     if (number, row, name) not in done:
-                        ms = figure(row, os.path.join(build, "bin"), os.environ | ({"NINE_ISA": isa} if isa else {}), bpe)
-                        print(json.dumps({"round": number, "row": row, "side": name, "ms": round(ms, 4)}), file=out, flush=True)
+                        ms = figure(
+                            row,
+                            os.path.join(build, "bin"),
+                            os.environ | ({"NINE_ISA": isa} if isa else {}),
+                            bpe,
+                        )
+                        print(
+                            json.dumps(
+                                {"round": number, "row": row, "side": name, "ms": round(ms, 4)}
+                            ),
+                            file=out,
+                            flush=True,
+                        )
 
 
 def table(records, names):
     first, second = names
-    print(f"| command | {first}, median (best), ms | {second}, median (best), ms | {second}/{first}: medians, best |\n|---|---|---|---|")
+    print(
+        f"| command | {first}, median (best), ms | {second}, median (best), ms | {second}/{first}: medians, best |\n|---|---|---|---|"
+    )
     for row in ROWS:
-        a, b = ([r["ms"] for r in records if (r["row"], r["side"]) == (row, name)] for name in names)
+        a, b = (
+            [r["ms"] for r in records if (r["row"], r["side"]) == (row, name)] for name in names
+        )
         if a and b:
             shown = [f"{statistics.median(x):.4g} ({min(x):.4g})" for x in (a, b)]
-            print(f"| `{row}` | {shown[0]} | {shown[1]} | {statistics.median(b) / statistics.median(a):.2f}, {min(b) / min(a):.2f} |")
+            print(
+                f"| `{row}` | {shown[0]} | {shown[1]} | {statistics.median(b) / statistics.median(a):.2f}, {min(b) / min(a):.2f} |"
+            )
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("sides", nargs=2, metavar="NAME=BUILD[:ISA]")
     p.add_argument("--record", required=True)
     p.add_argument("--rounds", type=int, default=9, help="0: only the table of what is recorded")
     o = p.parse_args()
-    sides = [(name, *(*where.split(":"), "")[:2]) for name, where in (side.split("=", 1) for side in o.sides)]
+    sides = [
+        (name, *(*where.split(":"), "")[:2])
+        for name, where in (side.split("=", 1) for side in o.sides)
+    ]
     rows = list(ROWS)
     if "DATA" not in os.environ:
         rows.remove("bpe apply")

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Steps of bench_lm and bench_mt beside PyTorch's, in alternating rounds, each round beside the machine's own floor.
+"""Steps of bench_lm and bench_mt beside PyTorch's, in alternating rounds, each round beside the
+machine's own floor.
 
   rounds.py BUILD PYTHON --record FILE.jsonl [--rounds 7] [--rows lm30 score ...]
   rounds.py table --record FILE.jsonl
 
-PYTHON is an interpreter that has torch. Every round runs each command of each row once, one after another; a figure is the program's own
-median of its steps. FILE gets a line for each, so that the same command goes on where it was stopped. The table prints best and median of
-the rounds, the ratios of both, and the share of the floor: operations at the rate that bench_gemm measured in that round with a tile in
-cache, of float32 or of the precision's bfloat16 pieces, and bytes at its bandwidth, over the measured time; median of the rounds. `high` and
-`medium` are run where the CPU has pieces for them; `high` stands beside PyTorch's float32.
+PYTHON is an interpreter that has torch. Every round runs each command of each row once, one after
+another; a figure is the program's own median of its steps. FILE gets a line for each, so that the
+same command goes on where it was stopped. The table prints best and median of the rounds, the
+ratios of both, and the share of the floor: operations at the rate that bench_gemm measured in that
+round with a tile in cache, of float32 or of the precision's bfloat16 pieces, and bytes at its
+bandwidth, over the measured time; median of the rounds. `high` and `medium` are run where the CPU
+has pieces for them; `high` stands beside PyTorch's float32.
 """
 import argparse
 import json
@@ -20,66 +23,155 @@ import sys
 
 BASELINES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../experiments/baselines")
 LM30, LM10 = ["--vocab", "30000"], ["--vocab", "10000"]
-# Row: what it is called, program, options, those that say how many steps, and the precisions that it is asked for.
+# Row: what it is called, program, options, those that say how many steps, and the precisions that
+# it is asked for.
 ROWS = {
-    "lm30": ("LM step, V = 30,000", "lm", LM30, ["--steps", "4", "--warmup", "1"], ("highest", "high", "medium")),
-    "lm10": ("LM step, V = 10,000", "lm", LM10, ["--steps", "6", "--warmup", "1"], ("highest", "medium")),
-    "score": ("scoring, V = 30,000", "lm", [*LM30, "--score"], ["--steps", "6", "--warmup", "1"], ("highest", "medium")),
-    "mos": ("mos, K = 4", "lm", [*LM30, "--head", "mos", "--components", "4"], ["--steps", "2", "--warmup", "1"], ("highest",)),
-    "mt": ("translation step, 6 + 6", "mt", [], ["--steps", "2", "--warmup", "1"], ("highest", "medium")),
-    "small": ("small model, V = 1,000, d = 64", "lm", ["--vocab", "1000", "--dim", "64"], ["--steps", "100", "--warmup", "10"],
-              ("highest",)),
+    "lm30": (
+        "LM step, V = 30,000",
+        "lm",
+        LM30,
+        ["--steps", "4", "--warmup", "1"],
+        ("highest", "high", "medium"),
+    ),
+    "lm10": (
+        "LM step, V = 10,000",
+        "lm",
+        LM10,
+        ["--steps", "6", "--warmup", "1"],
+        ("highest", "medium"),
+    ),
+    "score": (
+        "scoring, V = 30,000",
+        "lm",
+        [*LM30, "--score"],
+        ["--steps", "6", "--warmup", "1"],
+        ("highest", "medium"),
+    ),
+    "mos": (
+        "mos, K = 4",
+        "lm",
+        [*LM30, "--head", "mos", "--components", "4"],
+        ["--steps", "2", "--warmup", "1"],
+        ("highest",),
+    ),
+    "mt": (
+        "translation step, 6 + 6",
+        "mt",
+        [],
+        ["--steps", "2", "--warmup", "1"],
+        ("highest", "medium"),
+    ),
+    "small": (
+        "small model, V = 1,000, d = 64",
+        "lm",
+        ["--vocab", "1000", "--dim", "64"],
+        ["--steps", "100", "--warmup", "10"],
+        ("highest",),
+    ),
 }
 
 
 def operations(row):
-    """10^9 operations of the products; gigabytes that Adam and the norm move (docs/performance.md, docs/performance-mt.md)."""
+    """10^9 operations of the products; gigabytes that Adam and the norm move (docs/performance.md,
+    docs/performance-mt.md)."""
     if row == "mt":
         return 341.9, 41.8e6 * 32e-9
     vocab, dim = (1000, 64) if row == "small" else (10000 if row == "lm10" else 30000, 512)
     n, layers, components = 1120, 2, 4 if row == "mos" else 1
-    head = 2 * n * vocab * dim * components + (2 * n * dim * dim * components if components > 1 else 0)
+    head = 2 * n * vocab * dim * components + (
+        2 * n * dim * dim * components if components > 1 else 0
+    )
     lstm = 16 * layers * n * dim * dim
     parameters = 2 * vocab * dim + layers * 8 * dim * dim
-    return ((head + lstm) * 1e-9, 0) if row == "score" else (3 * (head + lstm) * 1e-9, parameters * 32e-9)
+    return (
+        ((head + lstm) * 1e-9, 0)
+        if row == "score"
+        else (3 * (head + lstm) * 1e-9, parameters * 32e-9)
+    )
 
 
 def run(command, environment=None):
-    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    process = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env=environment,
+    )
     if process.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{process.stderr}")
     return process.stdout
 
 
 def commands(build, python, row, pieces):
-    """A row's commands: (whose, precision, command); `pieces` are the precisions that the CPU computes so."""
+    """A row's commands: (whose, precision, command); `pieces` are the precisions that the CPU
+    computes so."""
     _, program, options, steps, precisions = ROWS[row]
     for precision in precisions:
         if precision != "highest" and precision not in pieces:
             continue
-        ours = [os.path.join(build, "bin", f"bench_{program}"), *options, *steps, "--matmul-precision", precision]
-        theirs = [python, os.path.join(BASELINES, f"torch_{program}.py"), *options, *steps, *(["--precision", "bf16"] if precision == "medium" else [])]
+        ours = [
+            os.path.join(build, "bin", f"bench_{program}"),
+            *options,
+            *steps,
+            "--matmul-precision",
+            precision,
+        ]
+        theirs = [
+            python,
+            os.path.join(BASELINES, f"torch_{program}.py"),
+            *options,
+            *steps,
+            *(["--precision", "bf16"] if precision == "medium" else []),
+        ]
         yield "nine", precision, ours
         if precision != "high":
             yield "torch", precision, theirs
 
 
 def machine_rates(build):
-    """GB/s of a triad and GFLOP/s of a tile in cache, of float32 and of pieces, from the first lines that bench_gemm prints."""
-    lines = run([os.path.join(build, "bin", "bench_gemm"), "--vocab", "1000", "--dim", "64", "--seconds", "0.02", "--blas", "none"])
-    bytes_, tile = re.search(r"triad ([\d.]+) GB/s, one tile in cache ([\d.]+) GFLOP/s", lines).groups()
-    pieces = re.findall(r"^(\w+), in bfloat16 pieces in cache: ([\d.]+) GFLOP/s", lines, re.MULTILINE)
-    return {"row": "floor", "gb_per_s": float(bytes_), "gflop_per_s": float(tile), "pieces": {precision: float(rate) for precision, rate in pieces}}
+    """GB/s of a triad and GFLOP/s of a tile in cache, of float32 and of pieces, from the first
+    lines that bench_gemm prints."""
+    lines = run(
+        [
+            os.path.join(build, "bin", "bench_gemm"),
+            "--vocab",
+            "1000",
+            "--dim",
+            "64",
+            "--seconds",
+            "0.02",
+            "--blas",
+            "none",
+        ]
+    )
+    bytes_, tile = re.search(
+        r"triad ([\d.]+) GB/s, one tile in cache ([\d.]+) GFLOP/s", lines
+    ).groups()
+    pieces = re.findall(
+        r"^(\w+), in bfloat16 pieces in cache: ([\d.]+) GFLOP/s", lines, re.MULTILINE
+    )
+    return {
+        "row": "floor",
+        "gb_per_s": float(bytes_),
+        "gflop_per_s": float(tile),
+        "pieces": {precision: float(rate) for precision, rate in pieces},
+    }
 
 
 def collect(o):
     records = read(o.record)
     done = {(r["round"], r["row"], r.get("who"), r.get("precision")) for r in records}
     with open(o.record, "a", encoding="utf-8") as out:
+
         def keep(number, record):
             print(json.dumps({"round": number, **record}), file=out, flush=True)
+
         for number in range(o.rounds):
-            machine = next((r for r in records if (r["round"], r["row"]) == (number, "floor")), None)
+            machine = next(
+                (r for r in records if (r["round"], r["row"]) == (number, "floor")), None
+            )
             if machine is None:
                 machine = machine_rates(o.build)
                 keep(number, machine)
@@ -100,7 +192,10 @@ def read(path):
 def floor(row, record, machine):
     """Seconds that a step takes at the machine's rates."""
     gflop, gigabytes = operations(row)
-    return gflop / machine["pieces"].get(record["precision"], machine["gflop_per_s"]) + gigabytes / machine["gb_per_s"]
+    return (
+        gflop / machine["pieces"].get(record["precision"], machine["gflop_per_s"])
+        + gigabytes / machine["gb_per_s"]
+    )
 
 
 def milliseconds(seconds):
@@ -109,24 +204,41 @@ def milliseconds(seconds):
 
 def table(records):
     machines = {r["round"]: r for r in records if r["row"] == "floor"}
-    print("| work | precision | rounds | Nine, best / median, ms | PyTorch | times as fast | of the floor | MiB, Nine and PyTorch |")
+    print(
+        "| work | precision | rounds | Nine, best / median, ms | PyTorch | times as fast | of the floor | MiB, Nine and PyTorch |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for row, (name, *_, precisions) in ROWS.items():
         for precision in precisions:
-            of = {who: [r for r in records if (r["row"], r.get("who"), r.get("precision")) == (row, who, asked)]
-                  for who, asked in (("nine", precision), ("torch", "highest" if precision == "high" else precision))}
+            of = {
+                who: [
+                    r
+                    for r in records
+                    if (r["row"], r.get("who"), r.get("precision")) == (row, who, asked)
+                ]
+                for who, asked in (
+                    ("nine", precision),
+                    ("torch", "highest" if precision == "high" else precision),
+                )
+            }
             if not of["nine"] or not of["torch"]:
                 continue
             ours, theirs = ([r["s_per_step"] for r in of[who]] for who in ("nine", "torch"))
             floors = [floor(row, r, machines[r["round"]]) for r in of["nine"]]
             share = f"{statistics.median(f / s for f, s in zip(floors, ours)):.0%}"
             ratio = f"{min(theirs) / min(ours):.2f} / {statistics.median(theirs) / statistics.median(ours):.2f}"
-            memory = ", ".join(f"{max(r['peak_mib'] for r in of[who]):,.0f}" for who in ("nine", "torch"))
-            print(f"| {name} | {precision} | {len(ours)} | {milliseconds(ours)} | {milliseconds(theirs)} | {ratio} | {share} | {memory} |")
+            memory = ", ".join(
+                f"{max(r['peak_mib'] for r in of[who]):,.0f}" for who in ("nine", "torch")
+            )
+            print(
+                f"| {name} | {precision} | {len(ours)} | {milliseconds(ours)} | {milliseconds(theirs)} | {ratio} | {share} | {memory} |"
+            )
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("build", help="a build's folder, or `table`")
     p.add_argument("python", nargs="?", default="python3", help="an interpreter that has torch")
     p.add_argument("--record", required=True)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Compares bpe with subword-nmt: the checksums that tests/data/test_bpe.cpp expects, made again by the real tools.
+"""Compares bpe with subword-nmt: the checksums that tests/data/test_bpe.cpp expects, made again by
+the real tools.
 
   bpe_reference.py NINE_TESTS            exit 0: the same, 1: different, 77 skipped: a tool or DATA is missing
   bpe_reference.py --print TEXT [DATA]   prints them
 
-TEXT is the generated text of the first test (`NINE_BPE_TEXT=FILE build/bin/nine_tests --test-case='bpe: codes*'` writes it), DATA
-the folder that holds multi30k/ and iwslt14/. Files are opened with newline="", so that LF, CRLF and CR end lines and nothing else does.
+TEXT is the generated text of the first test (`NINE_BPE_TEXT=FILE build/bin/nine_tests
+--test-case='bpe: codes*'` writes it), DATA the folder that holds multi30k/ and iwslt14/. Files are
+opened with newline="", so that LF, CRLF and CR end lines and nothing else does.
 """
 import io
 import os
@@ -33,7 +35,9 @@ def checksum(text):
 
 
 def opened(*paths):
-    return io.StringIO("".join(open(path, encoding="utf-8", newline="").read() for path in paths), newline="")
+    return io.StringIO(
+        "".join(open(path, encoding="utf-8", newline="").read() for path in paths), newline=""
+    )
 
 
 def learned(paths, *arguments, **options):
@@ -69,14 +73,18 @@ def checksums(text, data_folder=None):
     random.seed(2**40 + 5)
     made.append(("LARGE", repr(random.random())))
     for data, prefix in (("multi30k/train", "M"), ("iwslt14/valid", "I")) if data_folder else ():
-        source, target = (os.path.join(data_folder, f"{data}.{language}") for language in ("de", "en"))
+        source, target = (
+            os.path.join(data_folder, f"{data}.{language}") for language in ("de", "en")
+        )
         codes = learned([source, target], 10000)
         show(prefix + "_CODES", codes)
         show(prefix + "_DE", applied(source, codes))
         show(prefix + "_EN", applied(target, codes))
     for language in ("de", "en") if data_folder else ():
         raw = opened(os.path.join(data_folder, f"multi30k/train.raw.{language}"))
-        show("RAW_" + language.upper(), "".join(Tokenizer13a()(line.rstrip()) + "\n" for line in raw))
+        show(
+            "RAW_" + language.upper(), "".join(Tokenizer13a()(line.rstrip()) + "\n" for line in raw)
+        )
     return made
 
 
@@ -91,11 +99,18 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         text = os.path.join(folder, "text")
-        subprocess.run([sys.argv[1], "--test-case=bpe: codes*"], env={**os.environ, "NINE_BPE_TEXT": text}, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.argv[1], "--test-case=bpe: codes*"],
+            env={**os.environ, "NINE_BPE_TEXT": text},
+            stdout=subprocess.DEVNULL,
+        )
         made = checksums(text, data)
     expected = (pathlib.Path(__file__).resolve().parents[1] / "data/test_bpe.cpp").read_text()
     wrong = [f"{name} {value}" for name, value in made if value not in expected]
-    print("\n".join(f"not in tests/data/test_bpe.cpp: {w}" for w in wrong) or f"{len(made)} checksums are those of tests/data/test_bpe.cpp")
+    print(
+        "\n".join(f"not in tests/data/test_bpe.cpp: {w}" for w in wrong)
+        or f"{len(made)} checksums are those of tests/data/test_bpe.cpp"
+    )
     return 1 if wrong else 0
 
 

@@ -3,9 +3,10 @@
 
   margins_pytorch.py BIN
 
-1. kernel_inspect: loss, nll and every gradient of random heads, in float64.
-2. lm_train and lm_score: a trained checkpoint, opened in PyTorch, gives every token's log-probability.
-3. lm_train --export-parity: its steps again, with autograd and Adam by its formula: losses, gradient norms, weights,
+1. kernel_inspect: loss, nll and every gradient of random heads, in float64. 2. lm_train and
+lm_score: a trained checkpoint, opened in PyTorch, gives every token's log-probability. 3. lm_train
+--export-parity: its steps again, with autograd and Adam by its formula: losses, gradient norms,
+weights,
    the contexts' largest norm.
 
 Exit 0 fine, 1 wrong, 77 skipped: PyTorch is not installed.
@@ -121,26 +122,52 @@ def close(name, found, expected, limit):
 
 def check_kernel_inspect():
     margins = ["none", "cos:0.3", "arc:0.5", "arc:2.5", "lsm:2", "lsm:5"]
-    words = ["none", "const:2", "uniform", "uniform:through", "log-rank:through", "log-rank:ratio", "unigram:3,0.5",
-             "log-unigram", "log-unigram:scaled:through"]
+    words = [
+        "none",
+        "const:2",
+        "uniform",
+        "uniform:through",
+        "log-rank:through",
+        "log-rank:ratio",
+        "unigram:3,0.5",
+        "log-unigram",
+        "log-unigram:scaled:through",
+    ]
     contexts = ["none", "const:3", "max", "max:through"]
     generator = random.Random(1)
     cases = [(a, b, c, k) for a in margins for b in words for c in contexts for k in (0, 2)]
     for margin, word, context, k in generator.sample(cases, 60):
         n, v, d = 7, 9, 4
         number = lambda *shape: torch.tensor(
-            [generator.gauss(0, 1) for _ in range(math.prod(shape))]).reshape(shape)
-        options = {"margin": margin, "word_norm": word, "context_norm": context,
-                   "label_smoothing": generator.choice([0, 0.1])}
+            [generator.gauss(0, 1) for _ in range(math.prod(shape))]
+        ).reshape(shape)
+        options = {
+            "margin": margin,
+            "word_norm": word,
+            "context_norm": context,
+            "label_smoothing": generator.choice([0, 0.1]),
+        }
         counts = [generator.randrange(0, 40) for _ in range(v)]
         arrays = {"H": number(n, d), "W": number(v, d), "b": number(v)}
         if k:
             arrays.update({"M": number(d, k), "C": number(k, d, d)})
         targets = [generator.randrange(-1, v) for _ in range(n - 1)] + [2]
-        request = {"head": f"mix:{k}*lin" if k else "lin", "options": options, "counts": counts, "targets": targets,
-                   **{name: x.tolist() for name, x in arrays.items()}}
-        answer = json.loads(subprocess.run([os.path.join(BIN, "kernel_inspect"), "--input", "-"], check=True, text=True,
-                                           input=json.dumps(request), capture_output=True).stdout)
+        request = {
+            "head": f"mix:{k}*lin" if k else "lin",
+            "options": options,
+            "counts": counts,
+            "targets": targets,
+            **{name: x.tolist() for name, x in arrays.items()},
+        }
+        answer = json.loads(
+            subprocess.run(
+                [os.path.join(BIN, "kernel_inspect"), "--input", "-"],
+                check=True,
+                text=True,
+                input=json.dumps(request),
+                capture_output=True,
+            ).stdout
+        )
         for x in arrays.values():
             x.requires_grad_()
         loss, nll = head(options, counts, *(arrays.get(x) for x in "HWbMC"), targets)
@@ -157,21 +184,60 @@ def read_safetensors(path):
         size = int.from_bytes(file.read(8), "little")
         header, data = json.loads(file.read(size)), bytearray(file.read())
     types = {"F64": torch.float64, "F32": torch.float32, "I32": torch.int32}
-    return {name: torch.frombuffer(data, dtype=types[t["dtype"]], offset=t["data_offsets"][0],
-                                   count=math.prod(t["shape"])).reshape(t["shape"]).double()
-            for name, t in header.items() if name != "__metadata__"}
+    return {
+        name: torch.frombuffer(
+            data, dtype=types[t["dtype"]], offset=t["data_offsets"][0], count=math.prod(t["shape"])
+        )
+        .reshape(t["shape"])
+        .double()
+        for name, t in header.items()
+        if name != "__metadata__"
+    }
 
 
 def check_trained(word, context):
     lines = ["the old king was here .", "", "a cat saw the dog"]
     with tempfile.TemporaryDirectory() as directory:
         run = os.path.join(directory, "run")
-        subprocess.run([os.path.join(BIN, "lm_train"), "--sample", "--sample-sentences", "300", "--layers", "1",
-                        "--hidden", "12", "--embed", "12", "--batch", "6", "--bptt", "9", "--after", "30u", "--dtype",
-                        "float64", "--margin", "arc:0.1", "--word-norm", word, "--context-norm", context, "--run", run],
-                       check=True, capture_output=True)
-        found = subprocess.run([os.path.join(BIN, "lm_score"), "--checkpoint", run, "--tokens"], check=True, text=True,
-                               input="\n".join(lines) + "\n", capture_output=True).stdout.split("\n")
+        subprocess.run(
+            [
+                os.path.join(BIN, "lm_train"),
+                "--sample",
+                "--sample-sentences",
+                "300",
+                "--layers",
+                "1",
+                "--hidden",
+                "12",
+                "--embed",
+                "12",
+                "--batch",
+                "6",
+                "--bptt",
+                "9",
+                "--after",
+                "30u",
+                "--dtype",
+                "float64",
+                "--margin",
+                "arc:0.1",
+                "--word-norm",
+                word,
+                "--context-norm",
+                context,
+                "--run",
+                run,
+            ],
+            check=True,
+            capture_output=True,
+        )
+        found = subprocess.run(
+            [os.path.join(BIN, "lm_score"), "--checkpoint", run, "--tokens"],
+            check=True,
+            text=True,
+            input="\n".join(lines) + "\n",
+            capture_output=True,
+        ).stdout.split("\n")
         best = os.path.join(run, "checkpoints", "best")
         t = read_safetensors(os.path.join(best, "model.safetensors"))
         with open(os.path.join(best, "dict.txt")) as file:
@@ -186,8 +252,12 @@ def check_trained(word, context):
         largest = t.get("head.context_max", t.get("head.context_max_ema"))
         g = h.norm(dim=1) if largest is None else largest.expand(len(h))
         log_p = torch.log_softmax(scores(t["head.weight"], h, f, g, t["head.bias"])[1], 1)
-        close(f"lm_score {word} {context}: {line}", [float(x) for x in numbers.split()],
-              log_p[range(len(targets)), targets].detach(), 1e-9)
+        close(
+            f"lm_score {word} {context}: {line}",
+            [float(x) for x in numbers.split()],
+            log_p[range(len(targets)), targets].detach(),
+            1e-9,
+        )
 
 
 def adam(parameters, moments, step, config):
@@ -208,12 +278,43 @@ def adam(parameters, moments, step, config):
 def check_replay(*options):
     """Steps of training with carried state, for a single lin or a mixture of lin with contexts."""
     with tempfile.TemporaryDirectory() as directory:
-        subprocess.run([os.path.join(BIN, "lm_train"), "--sample", "--sample-sentences", "300", "--layers", "1",
-                        "--hidden", "12", "--embed", "12", "--batch", "6", "--bptt", "9", "--dtype", "float64",
-                        "--dropout", "0", "--lr", "0.01", "--clip", "0.3", "--export-parity", directory,
-                        "--export-steps", "12", *options], check=True, capture_output=True)
+        subprocess.run(
+            [
+                os.path.join(BIN, "lm_train"),
+                "--sample",
+                "--sample-sentences",
+                "300",
+                "--layers",
+                "1",
+                "--hidden",
+                "12",
+                "--embed",
+                "12",
+                "--batch",
+                "6",
+                "--bptt",
+                "9",
+                "--dtype",
+                "float64",
+                "--dropout",
+                "0",
+                "--lr",
+                "0.01",
+                "--clip",
+                "0.3",
+                "--export-parity",
+                directory,
+                "--export-steps",
+                "12",
+                *options,
+            ],
+            check=True,
+            capture_output=True,
+        )
         at = lambda name: os.path.join(directory, name)
-        initial, final, batches = (read_safetensors(at(f"{x}.safetensors")) for x in ("init", "final", "batches"))
+        initial, final, batches = (
+            read_safetensors(at(f"{x}.safetensors")) for x in ("init", "final", "batches")
+        )
         with open(at("config.json")) as file:
             config = json.load(file)
         with open(at("losses.json")) as file:
@@ -222,25 +323,44 @@ def check_replay(*options):
     if all(value == "none" for value in given.values()):
         sys.exit(f"{options}: config.json of the export names no margin and no norm")
     buffers = {"head.counts", "head.context_max", "head.context_max_ema"}
-    weights = {name: x.clone().requires_grad_() for name, x in initial.items() if name not in buffers}
+    weights = {
+        name: x.clone().requires_grad_() for name, x in initial.items() if name not in buffers
+    }
     tied = None if "head.weight" in weights else "embedding.weight"
     moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in weights.values()]
     lstm = torch.nn.LSTM(12, 12)
     names = [name for name, _ in lstm.named_parameters()]
     counts = initial["head.counts"].tolist() if "head.counts" in initial else [1] * config["vocab"]
     state, largest = (torch.zeros(1, 6, 12), torch.zeros(1, 6, 12)), []
-    for step, (words, targets) in enumerate(zip(batches["input"].long(), batches["target"].long()), 1):
-        h, state = torch.func.functional_call(lstm, {x: weights[f"lstm.{x}"] for x in names},
-                                              (weights["embedding.weight"][words], state))
+    for step, (words, targets) in enumerate(
+        zip(batches["input"].long(), batches["target"].long()), 1
+    ):
+        h, state = torch.func.functional_call(
+            lstm,
+            {x: weights[f"lstm.{x}"] for x in names},
+            (weights["embedding.weight"][words], state),
+        )
         state, h = tuple(x.detach() for x in state), h.reshape(-1, 12)
         m = c = None
         if config["head"] == "mos":
             m = weights["head.prior.weight"].T
             c = weights["head.latent.weight"].reshape(-1, 12, 12).transpose(1, 2)
-        loss, _ = head(given, counts, h, weights[tied or "head.weight"], weights["head.bias"], m, c,
-                       targets.reshape(-1).tolist())
+        loss, _ = head(
+            given,
+            counts,
+            h,
+            weights[tied or "head.weight"],
+            weights["head.bias"],
+            m,
+            c,
+            targets.reshape(-1).tolist(),
+        )
         loss.backward()
-        largest.append(torch.stack([x.norm(dim=1).max() for x in ([h] if m is None else torch.tanh(h @ c))]).detach())
+        largest.append(
+            torch.stack(
+                [x.norm(dim=1).max() for x in ([h] if m is None else torch.tanh(h @ c))]
+            ).detach()
+        )
         norm = adam(list(weights.values()), moments, step, config)
         label = f"replay {' '.join(options)} step {step}"
         close(f"{label} loss", losses["loss"][step - 1], loss.detach(), 1e-10)
@@ -248,7 +368,9 @@ def check_replay(*options):
     for name, x in weights.items():
         close(f"replay {' '.join(options)} {name}", final[name], x.detach(), 1e-6)
     if "head.context_max" in final:
-        close("largest norm", final["head.context_max"], torch.stack(largest).max(dim=0).values, 1e-8)
+        close(
+            "largest norm", final["head.context_max"], torch.stack(largest).max(dim=0).values, 1e-8
+        )
     if "head.context_max_ema" in final:
         average = largest[0]
         for x in largest[1:]:
@@ -257,10 +379,13 @@ def check_replay(*options):
 
 
 check_kernel_inspect()
-for replayed in ["--margin arc:0.1 --context-norm max", "--margin cos:0.2 --word-norm log-rank:through",
-                 "--margin lsm:2 --word-norm log-unigram:scaled --context-norm max:ema",
-                 "--margin cos:0.1 --context-norm max:through --tie-embeddings",
-                 "--margin arc:0.2 --word-norm uniform --context-norm max --head mix:3*lin"]:
+for replayed in [
+    "--margin arc:0.1 --context-norm max",
+    "--margin cos:0.2 --word-norm log-rank:through",
+    "--margin lsm:2 --word-norm log-unigram:scaled --context-norm max:ema",
+    "--margin cos:0.1 --context-norm max:through --tie-embeddings",
+    "--margin arc:0.2 --word-norm uniform --context-norm max --head mix:3*lin",
+]:
     check_replay(*replayed.split())
 for norms in [("none", "none"), ("log-rank", "max"), ("log-unigram:scaled", "max:ema")]:
     check_trained(*norms)

@@ -3,9 +3,11 @@
 
   transformer_lm_pytorch.py BIN
 
-1. lm_train --export-parity: its 20 steps again, with autograd and torch.optim.Adam, weights by PyTorch's names, in float64.
-2. Checkpoints of nn.TransformerEncoder with random weights, in float32 and bfloat16, pre-norm and post-norm, under the names of PyTorch's
-   wrappers: lm_score opens them as docs/pytorch.md says and scores the same.
+1. lm_train --export-parity: its 20 steps again, with autograd and torch.optim.Adam, weights by
+   PyTorch's names, in float64.
+2. Checkpoints of nn.TransformerEncoder with random weights, in float32 and bfloat16, pre-norm and
+   post-norm, under the names of PyTorch's wrappers: lm_score opens them as docs/pytorch.md says and
+   scores the same.
 3. A checkpoint that lm_train wrote, loaded with load_state_dict: the same scores in float64.
 
 Exit 0 fine, 1 wrong, 77 skipped: PyTorch is not installed.
@@ -28,19 +30,45 @@ except ImportError as error:
 
 BIN = sys.argv[1]
 LINES = ["the old king was here .", "", "a cat saw the dog", "the dog"]
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": functools.partial(F.gelu, approximate="tanh")}
+ACTIVATIONS = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu-tanh": functools.partial(F.gelu, approximate="tanh"),
+}
 
 
 class LM(nn.Module):
-    def __init__(self, vocab, hidden, layers, heads, ffn, window, activation, positions="learned", components=0, norm="pre",
-                 final_norm=None):
+    def __init__(
+        self,
+        vocab,
+        hidden,
+        layers,
+        heads,
+        ffn,
+        window,
+        activation,
+        positions="learned",
+        components=0,
+        norm="pre",
+        final_norm=None,
+    ):
         super().__init__()
         self.embedding = nn.Embedding(vocab, hidden)
         if positions == "learned":
             self.positions = nn.Embedding(window, hidden)
-        layer = nn.TransformerEncoderLayer(hidden, heads, ffn, 0.0, ACTIVATIONS[activation], norm_first=norm == "pre", batch_first=True)
+        layer = nn.TransformerEncoderLayer(
+            hidden,
+            heads,
+            ffn,
+            0.0,
+            ACTIVATIONS[activation],
+            norm_first=norm == "pre",
+            batch_first=True,
+        )
         final = norm == "pre" if final_norm is None else final_norm
-        self.transformer = nn.TransformerEncoder(layer, layers, nn.LayerNorm(hidden) if final else None, enable_nested_tensor=False)
+        self.transformer = nn.TransformerEncoder(
+            layer, layers, nn.LayerNorm(hidden) if final else None, enable_nested_tensor=False
+        )
         self.head = nn.Linear(hidden, vocab)
         if components:
             self.head.prior = nn.Linear(hidden, components, bias=False)
@@ -52,9 +80,13 @@ class LM(nn.Module):
         if hasattr(self, "positions"):
             x = x + self.positions.weight[:steps]
         else:
-            angles = torch.arange(steps)[:, None] * 10000.0 ** (-torch.arange(d // 2, dtype=x.dtype) / (d // 2))
+            angles = torch.arange(steps)[:, None] * 10000.0 ** (
+                -torch.arange(d // 2, dtype=x.dtype) / (d // 2)
+            )
             x = x * math.sqrt(d) + torch.cat([angles.sin(), angles.cos()], 1)
-        h = self.transformer(x, nn.Transformer.generate_square_subsequent_mask(steps, dtype=x.dtype), is_causal=True)
+        h = self.transformer(
+            x, nn.Transformer.generate_square_subsequent_mask(steps, dtype=x.dtype), is_causal=True
+        )
         if not hasattr(self.head, "prior"):
             return torch.log_softmax(self.head(h), -1)
         contexts = torch.tanh(self.head.latent(h)).unflatten(-1, (-1, d))
@@ -67,9 +99,13 @@ def read_safetensors(path):
         size = int.from_bytes(file.read(8), "little")
         header, data = json.loads(file.read(size)), bytearray(file.read())
     types = {"F64": torch.float64, "F32": torch.float32, "I32": torch.int32}
-    return {name: torch.frombuffer(data, dtype=types[t["dtype"]], offset=t["data_offsets"][0],
-                                   count=math.prod(t["shape"])).reshape(t["shape"])
-            for name, t in header.items() if name != "__metadata__"}
+    return {
+        name: torch.frombuffer(
+            data, dtype=types[t["dtype"]], offset=t["data_offsets"][0], count=math.prod(t["shape"])
+        ).reshape(t["shape"])
+        for name, t in header.items()
+        if name != "__metadata__"
+    }
 
 
 def write_safetensors(path, tensors):
@@ -77,7 +113,11 @@ def write_safetensors(path, tensors):
     names = {torch.float32: "F32", torch.bfloat16: "BF16", torch.float16: "F16"}
     for name, x in tensors.items():
         part = x.detach().contiguous().view(torch.uint8).numpy().tobytes()
-        header[name] = {"dtype": names[x.dtype], "shape": list(x.shape), "data_offsets": [len(data), len(data) + len(part)]}
+        header[name] = {
+            "dtype": names[x.dtype],
+            "shape": list(x.shape),
+            "data_offsets": [len(data), len(data) + len(part)],
+        }
         data += part
     text = json.dumps(header).encode()
     with open(path, "wb") as file:
@@ -85,7 +125,13 @@ def write_safetensors(path, tensors):
 
 
 def run(program, *arguments, text=None):
-    return subprocess.run([os.path.join(BIN, program), *arguments], check=True, text=True, input=text, capture_output=True).stdout
+    return subprocess.run(
+        [os.path.join(BIN, program), *arguments],
+        check=True,
+        text=True,
+        input=text,
+        capture_output=True,
+    ).stdout
 
 
 def close(name, found, expected, limit):
@@ -97,8 +143,18 @@ def close(name, found, expected, limit):
 
 def model_of(config, tensors, dtype):
     c = config
-    model = LM(c["vocab"], c["hidden"], c["layers"], c["heads"], c["ffn"], c["window"], c["activation"], c["positions"],
-               c["components"] if c["head"] == "mos" else 0, c["norm"]).to(dtype)
+    model = LM(
+        c["vocab"],
+        c["hidden"],
+        c["layers"],
+        c["heads"],
+        c["ffn"],
+        c["window"],
+        c["activation"],
+        c["positions"],
+        c["components"] if c["head"] == "mos" else 0,
+        c["norm"],
+    ).to(dtype)
     if c["tie_embeddings"]:
         model.head.weight = model.embedding.weight
     missing, unknown = model.load_state_dict(tensors, strict=False)
@@ -110,17 +166,51 @@ def model_of(config, tensors, dtype):
 def check_replay(*options):
     label = "replay " + " ".join(options)
     with tempfile.TemporaryDirectory() as directory:
-        run("lm_train", "--sample", "--sample-sentences", "400", "--arch", "transformer", "--layers", "2", "--hidden", "24", "--heads",
-            "3", "--batch", "5", "--bptt", "16", "--dtype", "float64", "--dropout", "0", "--lr", "0.01", "--warmup", "8", "--clip", "0.5",
-            "--export-parity", directory, "--export-steps", "20", *options)
+        run(
+            "lm_train",
+            "--sample",
+            "--sample-sentences",
+            "400",
+            "--arch",
+            "transformer",
+            "--layers",
+            "2",
+            "--hidden",
+            "24",
+            "--heads",
+            "3",
+            "--batch",
+            "5",
+            "--bptt",
+            "16",
+            "--dtype",
+            "float64",
+            "--dropout",
+            "0",
+            "--lr",
+            "0.01",
+            "--warmup",
+            "8",
+            "--clip",
+            "0.5",
+            "--export-parity",
+            directory,
+            "--export-steps",
+            "20",
+            *options,
+        )
         at = lambda name: os.path.join(directory, name)
-        initial, final, batches = (read_safetensors(at(f"{x}.safetensors")) for x in ("init", "final", "batches"))
+        initial, final, batches = (
+            read_safetensors(at(f"{x}.safetensors")) for x in ("init", "final", "batches")
+        )
         with open(at("config.json")) as file:
             config = json.load(file)
         with open(at("losses.json")) as file:
             losses = json.load(file)
     model = model_of(config, initial, torch.float64).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=config["lr"], betas=tuple(config["betas"]), eps=config["eps"])
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=config["lr"], betas=tuple(config["betas"]), eps=config["eps"]
+    )
     for step, (words, targets) in enumerate(zip(batches["input"].long(), batches["target"].long())):
         optimizer.zero_grad()
         loss = F.nll_loss(model.log_p(words.t()).flatten(0, 1), targets.t().flatten())
@@ -134,7 +224,8 @@ def check_replay(*options):
     own = model.state_dict()
     for name, x in final.items():
         wanted = own[name].clone()
-        if name.endswith("in_proj_bias"):  # the keys' has no gradient but rounding errors, which Adam turns into steps
+        # the keys' has no gradient but rounding errors, which Adam turns into steps
+        if name.endswith("in_proj_bias"):
             third = len(wanted) // 3
             wanted[third : 2 * third] = x[third : 2 * third]
         close(f"{label} {name}", x, wanted, 1e-8)
@@ -154,7 +245,9 @@ def token_scores(model, lines, ids):
 def check_scores(label, directory, model, limit):
     with open(os.path.join(directory, "dict.txt")) as file:
         ids = {line.split()[0]: i + 2 for i, line in enumerate(file)}
-    printed = run("lm_score", "--checkpoint", directory, "--tokens", text="\n".join(LINES) + "\n").splitlines()
+    printed = run(
+        "lm_score", "--checkpoint", directory, "--tokens", text="\n".join(LINES) + "\n"
+    ).splitlines()
     for line, numbers, expected in zip(LINES, printed, token_scores(model, LINES, ids)):
         close(f"{label}: {line}", [float(x) for x in numbers.split()], expected.double(), limit)
 
@@ -162,23 +255,59 @@ def check_scores(label, directory, model, limit):
 def check_pytorch_checkpoint(activation, norm, final_norm, prefix="", dtype=torch.float32):
     torch.manual_seed(3)
     words = ["the", "old", "king", "was", "here", ".", "a", "cat", "saw"]
-    model = LM(len(words) + 2, 32, 3, 4, 48, 20, activation, norm=norm, final_norm=final_norm).float().eval()
+    model = (
+        LM(len(words) + 2, 32, 3, 4, 48, 20, activation, norm=norm, final_norm=final_norm)
+        .float()
+        .eval()
+    )
     for p in model.parameters():
         nn.init.uniform_(p, -0.4, 0.4)
         p.data = p.data.to(dtype).float()
     with tempfile.TemporaryDirectory() as directory:
-        write_safetensors(os.path.join(directory, "model.safetensors"), {prefix + k: x.to(dtype) for k, x in model.state_dict().items()})
+        write_safetensors(
+            os.path.join(directory, "model.safetensors"),
+            {prefix + k: x.to(dtype) for k, x in model.state_dict().items()},
+        )
         with open(os.path.join(directory, "dict.txt"), "w") as file:
             file.writelines(f"{word} 1\n" for word in words)
         with open(os.path.join(directory, "config.json"), "w") as file:
             json.dump({"heads": 4, "activation": activation, "norm": norm}, file)
-        check_scores(f"PyTorch's checkpoint, {activation}, {norm}, {final_norm}, {dtype}", directory, model.double(), 1e-5)
+        check_scores(
+            f"PyTorch's checkpoint, {activation}, {norm}, {final_norm}, {dtype}",
+            directory,
+            model.double(),
+            1e-5,
+        )
 
 
 def check_own_checkpoint():
     with tempfile.TemporaryDirectory() as directory:
-        run("lm_train", "--sample", "--sample-sentences", "300", "--arch", "transformer", "--layers", "2", "--hidden", "16", "--heads", "2",
-            "--bptt", "20", "--batch", "4", "--after", "20u", "--dtype", "float64", "--activation", "gelu-tanh", "--run", directory)
+        run(
+            "lm_train",
+            "--sample",
+            "--sample-sentences",
+            "300",
+            "--arch",
+            "transformer",
+            "--layers",
+            "2",
+            "--hidden",
+            "16",
+            "--heads",
+            "2",
+            "--bptt",
+            "20",
+            "--batch",
+            "4",
+            "--after",
+            "20u",
+            "--dtype",
+            "float64",
+            "--activation",
+            "gelu-tanh",
+            "--run",
+            directory,
+        )
         best = os.path.join(directory, "checkpoints", "best")
         tensors = read_safetensors(os.path.join(best, "model.safetensors"))
         model = LM(len(tensors["head.bias"]), 16, 2, 2, 64, 20, "gelu-tanh").double().eval()
@@ -187,8 +316,13 @@ def check_own_checkpoint():
 
 
 torch.set_num_threads(1)
-for replayed in ["", "--positions sinusoidal --activation gelu-tanh", "--tie-embeddings --activation relu --ffn 20", "--head mix:3*lin",
-                 "--norm post --activation relu"]:
+for replayed in [
+    "",
+    "--positions sinusoidal --activation gelu-tanh",
+    "--tie-embeddings --activation relu --ffn 20",
+    "--head mix:3*lin",
+    "--norm post --activation relu",
+]:
     check_replay(*replayed.split())
 for name in ["gelu", "gelu-tanh", "relu"]:
     check_pytorch_checkpoint(name, "pre", True)

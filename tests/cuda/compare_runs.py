@@ -3,8 +3,9 @@
 
 usage: compare_runs.py CPU GPU AGAIN
 
-The GPU must follow the CPU within the growth of float32 rounding (losses within 1e-3 of each other at every update, relative),
-and do the same twice to the last bit: losses, and the weights of the last checkpoint. Prints what it found as a line of JSON.
+The GPU must follow the CPU within the growth of float32 rounding (losses within 1e-3 of each other
+at every update, relative), and do the same twice to the last bit: losses, and the weights of the
+last checkpoint. Prints what it found as a line of JSON.
 """
 import hashlib
 import json
@@ -23,7 +24,9 @@ def weights(run):
         for name in names:
             if name.endswith(".safetensors"):
                 path = os.path.join(folder, name)
-                files[os.path.relpath(path, run)] = hashlib.sha256(open(path, "rb").read()).hexdigest()
+                files[os.path.relpath(path, run)] = hashlib.sha256(
+                    open(path, "rb").read()
+                ).hexdigest()
     return files
 
 
@@ -39,7 +42,12 @@ result = {
     "same_losses_twice": gpu == again,
     "same_weights_twice": bool(weights(gpu_run)) and weights(gpu_run) == weights(again_run),
 }
-ok = len(cpu) == len(gpu) > 0 and result["largest_relative_difference"] < 1e-3 and result["same_losses_twice"] and result["same_weights_twice"]
+ok = (
+    len(cpu) == len(gpu) > 0
+    and result["largest_relative_difference"] < 1e-3
+    and result["same_losses_twice"]
+    and result["same_weights_twice"]
+)
 result["ok"] = ok
 print(json.dumps(result))
 sys.exit(0 if ok else 1)

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""What ptxas says of the kernels of this build: none has a stack or spills beyond a table, nor more registers.
+"""What ptxas says of the kernels of this build: none has a stack or spills beyond a table, nor more
+registers.
 
   ptxas.py BUILD TABLE [--write]
 
-The build keeps what `ptxas -v` printed (cmake/nvcc.sh), so that nothing is compiled for this. A line of TABLE is a GPU, a source, a kernel
-(of a template all of its instances), the most registers of one, and the most bytes of stack and of spills. Other releases of nvcc give
-other numbers: the table names the one it is of, and another skips the check (exit status 77), as does a build for other GPUs alone.
---write writes the lines of this build's GPUs anew: bytes of stack and spills may shrink in it, and not grow.
+The build keeps what `ptxas -v` printed (cmake/nvcc.sh), so that nothing is compiled for this. A
+line of TABLE is a GPU, a source, a kernel (of a template all of its instances), the most registers
+of one, and the most bytes of stack and of spills. Other releases of nvcc give other numbers: the
+table names the one it is of, and another skips the check (exit status 77), as does a build for
+other GPUs alone. --write writes the lines of this build's GPUs anew: bytes of stack and spills may
+shrink in it, and not grow.
 """
 import collections
 import glob
@@ -19,7 +22,8 @@ ARCHS = ("sm_80", "sm_90")
 
 
 def kernels_of(log):
-    """(GPU, mangled name, registers, stack, spilled) for each kernel in a log, of the GPUs in ARCHS."""
+    """(GPU, mangled name, registers, stack, spilled) for each kernel in a log, of the GPUs in
+    ARCHS."""
     found, function, arch, stack, spilled = [], None, None, {}, {}
     properties = None
     for line in open(log):
@@ -27,17 +31,26 @@ def kernels_of(log):
             function, arch = m[1] if m[2] in ARCHS else None, m[2]
         elif m := re.search(r"Function properties for (\S+)", line):
             properties = m[1]
-        elif m := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
+        elif m := re.search(
+            r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line
+        ):
             stack[properties], spilled[properties] = int(m[1]), int(m[2]) + int(m[3])
         elif (m := re.search(r"Used (\d+) registers", line)) and function:
-            found.append((arch, function, int(m[1]), stack.get(function, 0), spilled.get(function, 0)))
+            found.append(
+                (arch, function, int(m[1]), stack.get(function, 0), spilled.get(function, 0))
+            )
             function = None
     return found
 
 
 def base_name(demangled):
-    """void nine::cuda::(anonymous namespace)::slopes_kernel<float, ...>(...) is slopes_kernel; of elementwise kernels, the functor too."""
-    text = demangled.replace("(anonymous namespace)::", "").replace("nine::cuda::", "").replace("nine::", "")
+    """void nine::cuda::(anonymous namespace)::slopes_kernel<float, ...>(...) is slopes_kernel; of
+    elementwise kernels, the functor too."""
+    text = (
+        demangled.replace("(anonymous namespace)::", "")
+        .replace("nine::cuda::", "")
+        .replace("nine::", "")
+    )
     name = re.match(r"(?:void )?([\w:]+)", text)[1]
     if name == "each_kernel" and (functor := re.match(r"(?:void )?each_kernel<([\w:]+)", text)):
         name += ":" + functor[1]
@@ -46,11 +59,19 @@ def base_name(demangled):
 
 def measured(build):
     found = collections.defaultdict(lambda: [0, 0, 0])
-    for log in sorted(glob.glob(f"{build}/cuda/*.ptxas") + glob.glob(f"{build}/kernels/cuda/*.ptxas")):
+    for log in sorted(
+        glob.glob(f"{build}/cuda/*.ptxas") + glob.glob(f"{build}/kernels/cuda/*.ptxas")
+    ):
         rows = kernels_of(log)
         if not rows:
             continue
-        names = subprocess.run(["c++filt"], input="\n".join(r[1] for r in rows), capture_output=True, text=True, check=True).stdout.splitlines()
+        names = subprocess.run(
+            ["c++filt"],
+            input="\n".join(r[1] for r in rows),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
         source = os.path.relpath(log, build).removesuffix(".o.ptxas")
         for name, (arch, _, *numbers) in zip(names, rows):
             key = (arch, source, base_name(name))
@@ -84,26 +105,46 @@ def main():
         return 77
     of, table = read_table(path) if os.path.exists(path) else ("", {})
     if "--write" in sys.argv:
-        grown = [k for k, v in now.items() if k in table and (v[1] > table[k][1] or v[2] > table[k][2])]
+        grown = [
+            k for k, v in now.items() if k in table and (v[1] > table[k][1] or v[2] > table[k][2])
+        ]
         if grown and of == release:
-            sys.exit(f"these have more stack or spills than before, which the table does not take: {grown}")
+            sys.exit(
+                f"these have more stack or spills than before, which the table does not take: {grown}"
+            )
         built = {arch for arch, *_ in now}
         kept = {k: v for k, v in table.items() if of == release and k[0] not in built}
         with open(path, "w") as out:
-            out.write(f"# nvcc {release}: GPU, source, kernel, registers, bytes of stack, bytes spilled (tests/cuda/ptxas.py)\n")
-            out.writelines(" ".join(map(str, [*key, *numbers])) + "\n" for key, numbers in sorted((now | kept).items()))
+            out.write(
+                f"# nvcc {release}: GPU, source, kernel, registers, bytes of stack, bytes spilled (tests/cuda/ptxas.py)\n"
+            )
+            out.writelines(
+                " ".join(map(str, [*key, *numbers])) + "\n"
+                for key, numbers in sorted((now | kept).items())
+            )
         return 0
     if of != release:
         print(f"skipped: the table is of nvcc {of}, this is {release}: nothing is checked")
         return 77
     bad = []
     for key, numbers in sorted(now.items()):
-        allowed = table.get(key, [128, 0, 0])  # a kernel without a line: two blocks of 256 threads fit
-        bad += [f"{' '.join(key)}: {n} {what}, {most} in the table"
-                for what, n, most in zip(("registers", "bytes of stack", "bytes spilled"), numbers, allowed) if n > most]
+        # a kernel without a line: two blocks of 256 threads fit
+        allowed = table.get(key, [128, 0, 0])
+        bad += [
+            f"{' '.join(key)}: {n} {what}, {most} in the table"
+            for what, n, most in zip(
+                ("registers", "bytes of stack", "bytes spilled"), numbers, allowed
+            )
+            if n > most
+        ]
         if any(n < most for n, most in zip(numbers[1:], allowed[1:])):
-            print(f"{' '.join(key)}: {numbers[1]} bytes of stack and {numbers[2]} spilled, the table can shrink (--write)")
-    print("\n".join(bad) or f"{len(now)} kernels of {', '.join(sorted({k[0] for k in now}))} are within the table")
+            print(
+                f"{' '.join(key)}: {numbers[1]} bytes of stack and {numbers[2]} spilled, the table can shrink (--write)"
+            )
+    print(
+        "\n".join(bad)
+        or f"{len(now)} kernels of {', '.join(sorted({k[0] for k in now}))} are within the table"
+    )
     return 1 if bad else 0
 
 

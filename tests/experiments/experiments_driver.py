@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of experiments/driver: statistics against published and exact figures, the search's steps, and that pages say what records give."""
+"""Tests of experiments/driver: statistics against published and exact figures, the search's steps,
+and that pages say what records give."""
 import itertools
 import math
 import os
@@ -13,18 +14,41 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))
 sys.dont_write_bytecode = True
-from driver import pages, parts, plots, projection, records, search, setups, statistics, tables, training, verdicts  # noqa: E402
+from driver import (  # noqa: E402
+    packed,
+    pages,
+    parts,
+    plots,
+    projection,
+    records,
+    search,
+    setups,
+    statistics,
+    tables,
+    training,
+    verdicts,
+)
 
 
 class Statistics(unittest.TestCase):
     def test_student_quantiles_of_the_usual_tables(self):
-        for df, two_sided, t in ((1, 0.05, 12.706205), (2, 0.05, 4.302653), (4, 0.05, 2.776445), (4, 0.10, 2.131847), (30, 0.01, 2.749996)):
+        for df, two_sided, t in (
+            (1, 0.05, 12.706205),
+            (2, 0.05, 4.302653),
+            (4, 0.05, 2.776445),
+            (4, 0.10, 2.131847),
+            (30, 0.01, 2.749996),
+        ):
             self.assertAlmostEqual(statistics.student_quantile(two_sided, df), t, places=5)
 
     def test_student_tails_in_closed_form(self):
         for t in (0.1, 1.0, 5.0):
-            self.assertAlmostEqual(statistics.student_tails(t, 1), 1 - 2 / math.pi * math.atan(t), places=12)
-            self.assertAlmostEqual(statistics.student_tails(t, 2), 1 - t / math.sqrt(2 + t * t), places=12)
+            self.assertAlmostEqual(
+                statistics.student_tails(t, 1), 1 - 2 / math.pi * math.atan(t), places=12
+            )
+            self.assertAlmostEqual(
+                statistics.student_tails(t, 2), 1 - t / math.sqrt(2 + t * t), places=12
+            )
 
     def test_students_sleep_data(self):  # Student 1908: paired t = 4.0621, 9 df, p = 0.002833
         first = (0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0)
@@ -40,12 +64,15 @@ class Statistics(unittest.TestCase):
         self.assertIsNone(statistics.one_sample_p([1.0]))
 
     def test_holm(self):
-        for got, expected in zip(statistics.holm([0.01, 0.04, None, 0.03, 0.005]), (0.03, 0.06, None, 0.06, 0.02)):
+        for got, expected in zip(
+            statistics.holm([0.01, 0.04, None, 0.03, 0.005]), (0.03, 0.06, None, 0.06, 0.02)
+        ):
             self.assertEqual(got is None, expected is None)
             if expected is not None:
                 self.assertAlmostEqual(got, expected)
 
-    def test_page_in_perfect_order(self):  # k = 3, n = 2: L = 28 is the largest, by one of 36 tables
+    # k = 3, n = 2: L = 28 is the largest, by one of 36 tables
+    def test_page_in_perfect_order(self):
         self.assertEqual(statistics.page([[1, 2, 3], [10, 20, 30]]), (28, 1 / 36))
         total, p = statistics.page([[3, 2, 1]])
         self.assertEqual((total, p), (10, 1))
@@ -57,10 +84,13 @@ class Statistics(unittest.TestCase):
 
     def test_kendall(self):
         self.assertEqual(statistics.kendall([1, 2, 3], [4, 5, 6]), 1)
-        self.assertAlmostEqual(statistics.kendall([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]), -0.4714045)  # scipy.stats.kendalltau's own example
+        # scipy.stats.kendalltau's own example
+        self.assertAlmostEqual(statistics.kendall([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]), -0.4714045)
 
     def test_permutation_of_separated_groups(self):  # 2 of the 252 splits are as far apart
-        self.assertAlmostEqual(statistics.permutation_p([1, 2, 3, 4, 5], [11, 12, 13, 14, 15]), 2 / 252)
+        self.assertAlmostEqual(
+            statistics.permutation_p([1, 2, 3, 4, 5], [11, 12, 13, 14, 15]), 2 / 252
+        )
 
     def test_equivalence(self):
         self.assertTrue(statistics.equivalent([0.001, -0.001, 0.0, 0.001, -0.001], 0.025))
@@ -102,6 +132,60 @@ class Projection(unittest.TestCase):
             self.assertAlmostEqual(projection.wav_least(a, b), min(values), places=6)
 
 
+class Packing(unittest.TestCase):
+    options = packed.usual("lm_train") | {"head": "mix:3*lin,log", "clip": 0.5, "new": "a; b"}
+    del options["seed"]  # as of a program that has no such option
+    events = [
+        {"event": "config", "options": options, "machine": "CPU, 2 cores", "floor": 2.0},
+        {"event": "start", "parameters": 10},
+        {"event": "valid", "step": 1, "ppl": 1 / 3, "note": "0.5"},
+        {"event": "valid", "step": 2, "ppl": float("inf"), "pi_mean": [0.25, 0.75]},
+        {"event": "restricted", "sets": "ppmi", "images": [[0, 3, 2, 1.5]]},
+    ]
+
+    def setUp(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.folder = pathlib.Path(made.name)
+        for name in ("NEW", "RECORDS"):
+            self.addCleanup(setattr, records, name, getattr(records, name))
+            setattr(records, name, self.folder / name)
+
+    def test_a_record_is_a_line_that_says_the_same(self):
+        cells = packed.cells_of(self.events)
+        self.assertEqual(cells["options"], 'clip=0.5; head=mix:3*lin,log; new="a\\u003b b"; seed=')
+        self.assertEqual(cells["valid.step"], "1; 2")
+        self.assertEqual(packed.ordered(packed.events_of(cells)), packed.ordered(self.events))
+
+    def test_new_records_are_added_to_their_parts(self):
+        for name, ppl in (("P/b-1", 3.0), ("P/a-1", 4.0)):
+            records.keep(records.NEW / f"{name}.jsonl", [{"event": "done", "test_ppl": ppl}])
+        records.keep(records.NEW / "P" / "measured" / "a-1.jsonl", self.events)
+        self.assertEqual(records.named("P/a-1").test_ppl, 4.0)
+        self.assertEqual(records.pack(), 3)
+        self.assertEqual(list(records.NEW.glob("**/*.jsonl")), [])
+        lines = (records.RECORDS / "P.csv").read_text().splitlines()
+        self.assertEqual(
+            [line.partition(",")[0] for line in lines], ["run", "a-1", "b-1", "measured/a-1"]
+        )
+        self.assertNotIn("[[0, 3, 2, 1.5]]", lines[3])
+        self.assertEqual(records.named("P/measured/a-1").of("restricted"), self.events[-1:])
+        records.keep(records.NEW / "P" / "b-1.jsonl", [{"event": "done", "test_ppl": 5.0}])
+        # the new record is read before the table
+        self.assertEqual(records.named("P/b-1").test_ppl, 5.0)
+        self.assertEqual(records.pack(), 1)
+        self.assertEqual(
+            (records.named("P/b-1").test_ppl, records.named("P/a-1").test_ppl), (5.0, 4.0)
+        )
+        self.assertEqual((records.pack(), records.named("P/c-1")), (0, None))
+
+    def test_what_would_be_read_as_another_record_is_refused(self):
+        records.keep(records.NEW / "P" / "a-1.jsonl", [{"event": "done"}])
+        with self.assertRaisesRegex(ValueError, "a-1 would be read as another record"):
+            records.pack()
+        self.assertTrue((records.NEW / "P" / "a-1.jsonl").exists())
+
+
 class Search(unittest.TestCase):
     def steps(self, values, factor, f):
         """What climbing trains, and the best at its end."""
@@ -115,8 +199,14 @@ class Search(unittest.TestCase):
             self.assertLess(len(trained), 30)
 
     def test_goes_past_the_edge_to_an_inner_optimum(self):
-        self.assertEqual(self.steps((1, 2, 4), 2, lambda x: 100 + abs(math.log2(x) - 4)), (16, [1, 2, 4, 8, 16, 32]))
-        self.assertEqual(self.steps((1, 2, 4), 2, lambda x: 100 + abs(math.log2(x) + 1)), (0.5, [1, 2, 4, 0.5, 0.25]))
+        self.assertEqual(
+            self.steps((1, 2, 4), 2, lambda x: 100 + abs(math.log2(x) - 4)),
+            (16, [1, 2, 4, 8, 16, 32]),
+        )
+        self.assertEqual(
+            self.steps((1, 2, 4), 2, lambda x: 100 + abs(math.log2(x) + 1)),
+            (0.5, [1, 2, 4, 0.5, 0.25]),
+        )
 
     def test_stops_after_three_steps_that_gain_little(self):
         best, trained = self.steps((1, 2), 2, lambda x: 100 + 0.01 / x)
@@ -136,58 +226,121 @@ class Driver(unittest.TestCase):
             names = [run.name for seed in (1, 2) for run in part.runs(seed)]
             self.assertEqual(len(set(names)), len(names), part.name)
 
-    def test_prior_statistics(self):  # two components, pi = (1, 0) at half of the tokens, (0, 1) at the others: Var_k = 1/4 at each
+    # two components, pi = (1, 0) at half of the tokens, (0, 1) at the others: Var_k = 1/4 at each
+    def test_prior_statistics(self):
         var, cv2 = tables.prior_statistics({"pi_mean": [0.5, 0.5], "pi_var": [0.25, 0.25]})
         self.assertAlmostEqual(var, 25)
         self.assertAlmostEqual(cv2, 0)
 
     def test_older_records_are_of_their_seed_alone(self):
         run = parts.search_run("log:p=4", parts.RATE)
-        self.assertTrue(records.legacy_path(run).exists())
-        self.assertIsNone(records.legacy_path(parts.Run(run.part, run.row, 2, run.epochs)))
+        self.assertIsNotNone(records.legacy(run))
+        self.assertIsNone(records.legacy(parts.Run(run.part, run.row, 2, run.epochs)))
         self.assertIsNone(records.find(run, pathlib.Path("/nowhere")))
 
     def test_records_are_of_the_runs_that_they_are_shown_as(self):
-        """A record's name has its row's label, which for a mixture or a searched kernel does not say all. Runs that searches chose are looked at too; what a run was not
-        asked for is the same in all of its program."""
+        """A record's name has its row's label, which for a mixture or a searched kernel does not
+        say all. Runs that searches chose are looked at too; what a run was not asked for is the
+        same in all of its program."""
         multiplies_bfloat16, checked, others = ("avx512_bf16", "amx"), [], {}
-        elsewhere = {"run", "device", "save_every", "train", "valid", "test", "vocab", "src", "tgt", "valid_src", "valid_tgt", "test_src", "test_tgt", "resolved"}
-        chosen = [tuning.run(*found) for tuning in (parts.T1_TUNING, parts.M2_TUNING, *(t for some in search.TUNINGS.values() for t in some))
-                  for kernel in tuning.ladders if (found := search.state(kernel, None, tuning)[:2])[0]]
-        for run in [*(job for part in training.all_parts().values() for job in part.jobs() if isinstance(job, parts.Run)), *chosen]:
-            if not records.path_of(run).exists():
+        elsewhere = {
+            "run",
+            "device",
+            "save_every",
+            "train",
+            "valid",
+            "test",
+            "vocab",
+            "src",
+            "tgt",
+            "valid_src",
+            "valid_tgt",
+            "test_src",
+            "test_tgt",
+            "resolved",
+        }
+        chosen = [
+            tuning.run(*found)
+            for tuning in (
+                parts.T1_TUNING,
+                parts.M2_TUNING,
+                *(t for some in search.TUNINGS.values() for t in some),
+            )
+            for kernel in tuning.ladders
+            if (found := search.state(kernel, None, tuning)[:2])[0]
+        ]
+        for run in [
+            *(
+                job
+                for part in training.all_parts().values()
+                for job in part.jobs()
+                if isinstance(job, parts.Run)
+            ),
+            *chosen,
+        ]:
+            record = records.named(run.name)
+            if not record:
                 continue
             checked.append(run.part)
-            config = records.Record(records.path_of(run)).of("config")[-1]
+            config = record.of("config")[-1]
             options, asked = config["options"], {}
             for flag, value in itertools.zip_longest(run.arguments, run.arguments[1:]):
                 if flag.startswith("--"):
-                    asked[flag[2:].replace("-", "_")] = True if value is None or value.startswith("--") else value
+                    asked[flag[2:].replace("-", "_")] = (
+                        True if value is None or value.startswith("--") else value
+                    )
             for name, wanted in asked.items():
                 found = options[name]
-                self.assertEqual(found, float(wanted) if isinstance(found, (int, float)) and wanted is not True else wanted, f"{run.name}: {name}")
+                self.assertEqual(
+                    found,
+                    (
+                        float(wanted)
+                        if isinstance(found, (int, float)) and wanted is not True
+                        else wanted
+                    ),
+                    f"{run.name}: {name}",
+                )
             for name in options.keys() - asked.keys() - elsewhere:
                 program = setups.SETUPS[run.setup].program
-                self.assertEqual(options[name], others.setdefault((program, name), options[name]), f"{run.name}: {name}, which it was not asked for")
-            if options["matmul_precision"] == "medium" and options["device"] == "cpu" and "NINE_BF16_TILES" not in config["machine"]:
-                self.assertIn(options["resolved"]["instruction_set"], multiplies_bfloat16, run.name)  # else it is float32
+                self.assertEqual(
+                    options[name],
+                    others.setdefault((program, name), options[name]),
+                    f"{run.name}: {name}, which it was not asked for",
+                )
+            if (
+                options["matmul_precision"] == "medium"
+                and options["device"] == "cpu"
+                and "NINE_BF16_TILES" not in config["machine"]
+            ):
+                # else it is float32
+                self.assertIn(options["resolved"]["instruction_set"], multiplies_bfloat16, run.name)
         self.assertGreater(len(checked), 1000)
         self.assertGreater(len({part for part in checked if "search" in part}), 3)
 
     def test_components_are_counted(self):
-        for options, count in (("--head lin --lr 1", 1), ("--head mos --pi-reg variance:1", 9), ("--head mix:3*lin,log:p=4 --lr 1", 4), ("mix:lin,log", 2), ("rbf:gamma=1", 1)):
+        for options, count in (
+            ("--head lin --lr 1", 1),
+            ("--head mos --pi-reg variance:1", 9),
+            ("--head mix:3*lin,log:p=4 --lr 1", 4),
+            ("mix:lin,log", 2),
+            ("rbf:gamma=1", 1),
+        ):
             self.assertEqual(training.components(options), count, options)
 
     def test_mixtures_take_the_searchs_choices(self):
-        self.assertEqual(parts.mixture("3*lin,log", lambda k: ("lin" if k == "lin" else "log:p=8", 0.002)), "mix:3*lin,log:p=8")
+        self.assertEqual(
+            parts.mixture("3*lin,log", lambda k: ("lin" if k == "lin" else "log:p=8", 0.002)),
+            "mix:3*lin,log:p=8",
+        )
 
     def test_a_plot_marks_what_it_is_given(self):
         svg = plots.dots("t", "x", [("a<b", 10.0, (9.0, 11.0), 20.0), ("c", None, None, None)])
         self.assertEqual(svg.count('<circle class="ours"'), 2)  # one in the legend
         self.assertIn("a&lt;b", svg)
 
-    def test_the_share_of_inner_products_over_training(self):  # of mix2 in the older records, which have it at validations
-        record = records.Record(records.LEGACY / "presets" / "mix2-1.jsonl")
+    # of mix2 in the older records, which have it at validations
+    def test_the_share_of_inner_products_over_training(self):
+        record = records.in_table("presets/mix2-1", records.LEGACY)
         shares = verdicts.share_over_training("--head mix:3*lin,log", record, "valid")
         self.assertEqual([x for x, _ in shares], [175, 350, 525, 700, 875])
         self.assertAlmostEqual(shares[-1][1], 1 - 0.0024255, places=6)
@@ -195,14 +348,25 @@ class Driver(unittest.TestCase):
         self.assertEqual(svg.count("<polyline"), 2)
 
     def test_pages_say_what_the_records_give(self):
-        done = subprocess.run([sys.executable, str(ROOT / "experiments" / "table"), "--check"], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "experiments" / "table"), "--check"],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_a_text_that_is_missing_is_named(self):
         with tempfile.TemporaryDirectory() as empty:
             (pathlib.Path(empty) / "lm_train").touch()
-            done = subprocess.run([sys.executable, str(ROOT / "experiments" / "run"), "M5", "--programs", empty], env={**os.environ, "DATA": empty}, capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stderr.partition(" in ")[0]), (1, "no rescoring/train.en"))
+            done = subprocess.run(
+                [sys.executable, str(ROOT / "experiments" / "run"), "M5", "--programs", empty],
+                env={**os.environ, "DATA": empty},
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(
+                (done.returncode, done.stderr.partition(" in ")[0]), (1, "no rescoring/train.en")
+            )
 
     def test_a_block_replaces_what_was_there(self):
         text = "a\n<!-- x: printed by experiments/table -->\nold\n<!-- end of x -->\nb\n"

@@ -22,7 +22,9 @@ stub() { printf '#!/bin/sh\n%s\n' "$2" > "$1" && chmod +x "$1"; }
 {
   note='echo "$(basename "$0") $*" >> "$WORK/ran"'
   stub "$work/tree/cmake/install_deps.sh" "$note"
-  stub "$work/bin/clang-format" 'cat "$WORK/unformatted" 2> /dev/null && exit 1; exit 0'
+  for name in clang-format black; do
+    stub "$work/bin/$name" 'cat "$WORK/unformatted-$(basename "$0")" 2> /dev/null && exit 1; exit 0'
+  done
   stub "$work/bin/git" 'case "$1" in rev-parse) cat "$WORK/commit";; esac'
   stub "$work/bin/date" 'cat "$WORK/now"'
   stub "$work/bin/make" "$note"'
@@ -129,6 +131,9 @@ FAILED: make tsan'
 takes test 5 2
 ci 0000000
 ends 2 && ran 'make test'
-echo "core/text.cpp" > "$work/unformatted"
-ci 0000000
-[ "$status" != 0 ] && ran '' || fail "a file that is not formatted did not end the run"
+for name in clang-format black; do
+  echo "core/text" > "$work/unformatted-$name"
+  ci 0000000
+  [ "$status" != 0 ] && ran '' || fail "a file that is not formatted did not end the run"
+  rm "$work/unformatted-$name"
+done

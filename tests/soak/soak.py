@@ -10,9 +10,10 @@
   soak.py BUILD fuzz    [--until 104]      eight million inputs in eight cases, over all fuzzers (BUILD is clang's, -DNINE_FUZZ=ON)
   soak.py BUILD table                      what the records hold, as docs/reliability.md prints it
 
-A case is a number, and everything in it follows from that number: `--case N` runs one alone. Cases that are recorded as good are
-not run again, so that the same command goes on where it was stopped; `--from N` starts later. Records: BUILD/soak.jsonl.
-Exit status 1 when a case failed; its directory is kept, and its command printed.
+A case is a number, and everything in it follows from that number: `--case N` runs one alone. Cases
+that are recorded as good are not run again, so that the same command goes on where it was stopped;
+`--from N` starts later. Records: BUILD/soak.jsonl. Exit status 1 when a case failed; its directory
+is kept, and its command printed.
 """
 import argparse
 import json
@@ -28,13 +29,22 @@ import faults  # noqa: E402
 import fuzzing  # noqa: E402
 import sizes  # noqa: E402
 
-PARTS = {"kills": (faults.kill, 1000), "flat": (sizes.flat, 2), "clock": (faults.clock, 8), "threads": (faults.threads, 12),
-         "large": (sizes.large, len(sizes.LARGE)), "fuzz": (fuzzing.fuzz, 104)}
+PARTS = {
+    "kills": (faults.kill, 1000),
+    "flat": (sizes.flat, 2),
+    "clock": (faults.clock, 8),
+    "threads": (faults.threads, 12),
+    "large": (sizes.large, len(sizes.LARGE)),
+    "fuzz": (fuzzing.fuzz, 104),
+}
 
 
 def machine():
     with open("/proc/cpuinfo") as info:
-        model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), platform.machine())
+        model = next(
+            (line.split(":")[1].strip() for line in info if line.startswith("model name")),
+            platform.machine(),
+        )
     return f"{model}, {os.cpu_count()} cores"
 
 
@@ -47,7 +57,9 @@ def read_records(path):
 
 def run_case(build, part, case, keep):
     """One case in a directory of its own, which stays when the case fails."""
-    directory = tempfile.mkdtemp(prefix=f"nine-{part}-{case}-", dir="/dev/shm" if part in ("kills", "threads") else None)
+    directory = tempfile.mkdtemp(
+        prefix=f"nine-{part}-{case}-", dir="/dev/shm" if part in ("kills", "threads") else None
+    )
     start = time.time()
     record = {"part": part, "case": case}
     try:
@@ -63,7 +75,9 @@ def run_case(build, part, case, keep):
 
 def table(records):
     """Per part: cases, hours, what was found, and the sums of the numbers that cases report."""
-    print("| part | cases | processor hours, about | found | what was counted |\n|---|---|---|---|---|")
+    print(
+        "| part | cases | processor hours, about | found | what was counted |\n|---|---|---|---|---|"
+    )
     for part in PARTS:
         last = {r["case"]: r for r in records if r["part"] == part}.values()
         if not last:
@@ -72,11 +86,16 @@ def table(records):
         for r in last:
             for key, value in r.get("counted", {}).items():
                 largest = key.startswith("most ")
-                counted[key] = max(counted.get(key, 0), value) if largest else counted.get(key, 0) + value
+                counted[key] = (
+                    max(counted.get(key, 0), value) if largest else counted.get(key, 0) + value
+                )
         hours = sum(r["seconds"] for r in last) / 3600
         wrong = [r["case"] for r in last if not r["ok"]]
-        print(f"| {part} | {len(last)} | {hours:.2f} | {wrong or 'nothing'} | "
-              + ", ".join(f"{key} {value:,}" for key, value in sorted(counted.items())) + " |")
+        print(
+            f"| {part} | {len(last)} | {hours:.2f} | {wrong or 'nothing'} | "
+            + ", ".join(f"{key} {value:,}" for key, value in sorted(counted.items()))
+            + " |"
+        )
 
 
 def main():
@@ -95,8 +114,11 @@ def main():
         print(machine())
         return table(records)
     done = {r["case"] for r in records if r["part"] == o.part and r["ok"]}
-    cases = [o.case] if o.case is not None else [
-        c for c in range(o.first, o.until or PARTS[o.part][1]) if c not in done]
+    cases = (
+        [o.case]
+        if o.case is not None
+        else [c for c in range(o.first, o.until or PARTS[o.part][1]) if c not in done]
+    )
     failed = 0
     for case in cases:
         record = run_case(o.build, o.part, case, o.keep)
@@ -104,9 +126,15 @@ def main():
             out.write(json.dumps(record) + "\n")
         if not record["ok"]:
             failed += 1
-            print(f"{o.part} {case}: {record['found']}\n  {record['directory']}\n  {sys.argv[0]} {o.build} {o.part} --case {case}", flush=True)
+            print(
+                f"{o.part} {case}: {record['found']}\n  {record['directory']}\n  {sys.argv[0]} {o.build} {o.part} --case {case}",
+                flush=True,
+            )
         elif case % 20 == 0 or o.part != "kills":
-            print(f"{o.part} {case}: good, {record['seconds']} s {record.get('counted', '')}", flush=True)
+            print(
+                f"{o.part} {case}: good, {record['seconds']} s {record.get('counted', '')}",
+                flush=True,
+            )
     return 1 if failed else 0
 
 

@@ -5,7 +5,7 @@
 
 namespace nine::tests {
 
-/// The path of DATA/`name` (experiments/README.md says what lies there), such as
+/// The path of DATA/`name` (experiments/data.md says what lies there), such as
 /// "captions/train.en". Empty when DATA is unset or the file is missing, with a message that the
 /// caller is skipped.
 std::string corpus_file(const std::string& name);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs every N-th case of a test program, others with the next commit; all with NINE_EVERY_CASE=1, as `.ci/run all` says.
+"""Runs every N-th case of a test program, others with the next commit; all with NINE_EVERY_CASE=1,
+as `.ci/run all` says.
 
   rotate.py N PROGRAM FILTER...   PROGRAM is doctest's, FILTERs are its own (--source-file=..., --test-suite-exclude=...)
 """
@@ -10,11 +11,20 @@ import sys
 from turn import turn
 
 of, command = 1 if os.environ.get("NINE_EVERY_CASE") else int(sys.argv[1]), sys.argv[2:]
-listed = subprocess.run([*command, "--list-test-cases", "--no-version", "--no-colors=true"], capture_output=True, text=True, check=True).stdout
+listed = subprocess.run(
+    [*command, "--list-test-cases", "--no-version", "--no-colors=true"],
+    capture_output=True,
+    text=True,
+    check=True,
+).stdout
 # Between a line of "===" and the program's own notes stands a case a line.
 names = [line for line in listed.splitlines() if line and not line.startswith(("[doctest]", "==="))]
-chosen = names[turn(of)::of]
+chosen = names[turn(of) :: of]
 if not chosen:
     sys.exit(f"{' '.join(command)} has {len(names)} cases: nothing would be tested")
 # A comma separates patterns, and ? stands for any character.
-sys.exit(subprocess.run([*command, "--test-case=" + ",".join(name.replace(",", "?") for name in chosen)]).returncode)
+sys.exit(
+    subprocess.run(
+        [*command, "--test-case=" + ",".join(name.replace(",", "?") for name in chosen)]
+    ).returncode
+)
