@@ -16,6 +16,7 @@
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_score/write_continuations.h"
 #include "apps/lm_score/write_scores.h"
+#include "data/spelled_specials.h"
 #include "nn/models/model_directory.h"
 
 namespace nine::app {
@@ -34,6 +35,13 @@ void generate(const ScoreOptions& o, Device device, const Lines& lines, TextOutp
   const GenerationStats made = write_continuations(model, lines, how, out.stream(), communicator);
   out.finish();
   if (communicator.first()) std::fprintf(stderr, "%s\n", summary(made).c_str());
+}
+
+void report_spelled_specials(const Lines& lines, const std::string& name) {
+  SpelledSpecials spelled(Specials::kLanguageModel);
+  for (const std::string& line : lines) spelled.add_line(line);
+  if (const std::string message = spelled.message(name); !message.empty())
+    std::fprintf(stderr, "lm_score: %s\n", message.c_str());
 }
 
 // What one process does alone.
@@ -59,6 +67,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
   const bool needs_lines = o.generate || !o.compare.empty() || !o.restrict_to.empty();
   require(!lines.empty() || !needs_lines, input_name(o.input), " has no lines",
           o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
+  if (communicator.first()) report_spelled_specials(lines, input_name(o.input));
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {
     if (communicator.first()) run_alone(o, device, lines);
     return kExitDone;

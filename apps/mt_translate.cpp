@@ -11,6 +11,7 @@
 #include "apps/cli/version.h"
 #include "apps/mt_translate/translate_options.h"
 #include "apps/mt_translate/translate_text.h"
+#include "data/spelled_specials.h"
 #include "nn/models/shared_search.h"
 #include "nn/models/translator.h"
 
@@ -47,6 +48,13 @@ void report_unknown(const std::vector<BeamSearch::Ids>& sources) {
         100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
 }
 
+void report_spelled_specials(const std::vector<BeamSearch::Ids>& lines, const std::string& name) {
+  SpelledSpecials spelled(Specials::kTranslation);
+  for (const BeamSearch::Ids& line : lines) spelled.add(line);
+  if (const std::string message = spelled.message(name); !message.empty())
+    std::fprintf(stderr, "mt_translate: %s\n", message.c_str());
+}
+
 void translate(const TranslateOptions& o, Communicator& communicator) {
   const Translator translator = Translator::load(o.checkpoint, o.segmentation());
   const Lines lines = read_lines(o.input, communicator);
@@ -55,7 +63,10 @@ void translate(const TranslateOptions& o, Communicator& communicator) {
                                ? read_references(o.reference, lines.size(), input_name(o.input))
                                : Lines();
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input));
-  if (communicator.first()) report_unknown(sources);
+  if (communicator.first()) {
+    report_unknown(sources);
+    report_spelled_specials(sources, input_name(o.input));
+  }
   TextOutput out(output_of(o.output, communicator));
   std::optional<TextOutput> attention;
   if (!o.attention.empty()) attention.emplace(output_of(o.attention, communicator));
@@ -94,6 +105,10 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
                                          translator.target_ids(given, input_name(o.score_given));
+  if (communicator.first()) {
+    report_spelled_specials(sources, input_name(o.input));
+    report_spelled_specials(targets, input_name(o.score_given));
+  }
   TextOutput out(output_of(o.output, communicator));
   for_windows(
       sources.size(), o.batch,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/spelled_specials.h"
 #include "data/vocabulary.h"
 
 namespace nine {
@@ -26,6 +27,8 @@ class Corpus {
   int64_t tokens() const { return static_cast<int64_t>(flat_.size()); }
   /// Tokens that are <unk>; their share is unknown() / tokens().
   int64_t unknown() const { return unknown_; }
+  /// Words that are spelled as a special.
+  const SpelledSpecials& spelled_specials() const { return spelled_; }
   /// The ids of sentence i (0 <= i < sentences()), the final </s> included; `length` is their
   /// number.
   std::span<const int32_t> sentence(int64_t i) const {
@@ -46,6 +49,7 @@ class Corpus {
   std::vector<int32_t> flat_;
   std::vector<int64_t> offsets_ = {0};  // of each sentence's first token, and the end
   int64_t unknown_ = 0;
+  SpelledSpecials spelled_{Specials::kLanguageModel};
 };
 
 }  // namespace nine
