@@ -17,6 +17,7 @@
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_score/write_continuations.h"
 #include "apps/lm_score/write_scores.h"
+#include "data/spelled_specials.h"
 #include "nn/models/model_directory.h"
 
 namespace nine::app {
@@ -49,6 +50,11 @@ void generate(const ScoreOptions& o, Device device, LineInput& text, TextOutput&
   if (communicator.first() && made.texts > 0) std::fprintf(stderr, "%s\n", summary(made).c_str());
 }
 
+void report(const SpelledSpecials& spelled, const std::string& name) {
+  if (const std::string message = spelled.message(name); !message.empty())
+    std::fprintf(stderr, "lm_score: %s\n", message.c_str());
+}
+
 // What one process does alone.
 void run_alone(const ScoreOptions& o, Device device, const Lines& lines) {
   TextOutput out(o.output);
@@ -69,9 +75,13 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
     return kExitDone;
   }
   const bool flush = o.answers_lines() && flushes(options, o.flush, o.input == "-", communicator);
-  LineInput text(o.input, flush, communicator);
+  SpelledSpecials spelled(Specials::kLanguageModel);
+  LineInput text(o.input, flush, communicator, &spelled);
   const Lines& lines = text.lines();  // without --flush all of them
-  if (!flush) require_lines(o, !lines.empty());
+  if (!flush) {
+    require_lines(o, !lines.empty());
+    if (communicator.first()) report(spelled, input_name(o.input));
+  }
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {
     if (communicator.first()) run_alone(o, device, lines);
     return kExitDone;
@@ -102,6 +112,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
     write_scores(o, device, text, out, communicator);
   }
   out.finish();
+  if (flush) report(spelled, input_name(o.input));
   require_lines(o, text.count() > 0);
   if (text.count() == 0 && communicator.first())
     std::fprintf(stderr, "%s has no lines\n", input_name(o.input).c_str());

@@ -39,6 +39,7 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   check_evaluated(data);
   LmBatching batching = o.batching();
   batching.communicator = &communicator;
+  batching.remainder = remainder_of_run(o, communicator);
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, batching);
   task.show_attention(data.vocabulary, kAttentionSamples);
   if (!o.export_parity.empty()) {

@@ -12,6 +12,7 @@
 #include "apps/cli/version.h"
 #include "apps/mt_translate/translate_options.h"
 #include "apps/mt_translate/translate_text.h"
+#include "data/spelled_specials.h"
 #include "nn/models/shared_search.h"
 #include "nn/models/translator.h"
 
@@ -35,25 +36,30 @@ void for_windows(size_t lines, int64_t batch, bool one, F&& f) {
   progress.finish();
 }
 
-// The share of tokens that the model does not know.
-class UnknownShare {
+// What is said of an input: the share of tokens that the model does not know, and the words that
+// are spelled as specials.
+class InputNotes {
  public:
   void add(const std::vector<BeamSearch::Ids>& sources) {
     for (const BeamSearch::Ids& line : sources) {
       tokens_ += std::ssize(line);
       unknown_ += std::count(line.begin(), line.end(), Specials::kTranslation.unknown);
+      spelled_.add(line);
     }
   }
-  void report() const {
+  void report(const std::string& name) const {
     if (unknown_ > 0)
       std::fprintf(
           stderr,
           "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
           100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_));
+    if (const std::string message = spelled_.message(name); !message.empty())
+      std::fprintf(stderr, "mt_translate: %s\n", message.c_str());
   }
 
  private:
   int64_t tokens_ = 0, unknown_ = 0;
+  SpelledSpecials spelled_{Specials::kTranslation};
 };
 
 void translate(const TranslateOptions& o, bool flush, Communicator& communicator) {
@@ -73,7 +79,7 @@ void translate(const TranslateOptions& o, bool flush, Communicator& communicator
   std::optional<TextOutput> attention;
   if (!o.attention.empty()) attention.emplace(output_of(o.attention, communicator));
   Lines translated;
-  UnknownShare unknown;
+  InputNotes notes;
   while (text.next()) {
     Lines too_long;
     const std::vector<BeamSearch::Ids> sources =
@@ -81,8 +87,8 @@ void translate(const TranslateOptions& o, bool flush, Communicator& communicator
     for (const std::string& message : too_long)
       if (communicator.first())
         std::fprintf(stderr, "warning: %s; its translation is empty here\n", message.c_str());
-    unknown.add(sources);
-    if (!flush && communicator.first()) unknown.report();
+    notes.add(sources);
+    if (!flush && communicator.first()) notes.report(name);
     for_windows(sources.size(), o.batch, flush,
                 [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
                   const auto part = std::span(sources).subspan(first, count);
@@ -103,7 +109,7 @@ void translate(const TranslateOptions& o, bool flush, Communicator& communicator
   out.finish();
   if (attention) attention->finish();
   if (flush) {
-    unknown.report();
+    notes.report(name);
     check_references();
   }
   // Scores go to standard error where standard output has the translations.
@@ -122,6 +128,10 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
                                          translator.target_ids(given, input_name(o.score_given));
+  if (communicator.first()) {
+    report_spelled_specials(sources, input_name(o.input));
+    report_spelled_specials(targets, input_name(o.score_given));
+  }
   TextOutput out(output_of(o.output, communicator));
   for_windows(
       sources.size(), o.batch, false,

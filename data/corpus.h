@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/line_checksum.h"
+#include "data/spelled_specials.h"
 #include "data/vocabulary.h"
 
 namespace nine {
@@ -27,6 +28,8 @@ class Corpus {
   int64_t tokens() const { return static_cast<int64_t>(flat_.size()); }
   /// Tokens that are <unk>; their share is unknown() / tokens().
   int64_t unknown() const { return unknown_; }
+  /// Words that are spelled as a special.
+  const SpelledSpecials& spelled_specials() const { return spelled_; }
   /// The ids of sentence i (0 <= i < sentences()), the final </s> included; `length` is their
   /// number.
   std::span<const int32_t> sentence(int64_t i) const {
@@ -52,6 +55,7 @@ class Corpus {
   std::vector<int64_t> offsets_ = {0};  // of each sentence's first token, and the end
   int64_t unknown_ = 0;
   LineChecksum checksum_;
+  SpelledSpecials spelled_{Specials::kLanguageModel};
 };
 
 }  // namespace nine

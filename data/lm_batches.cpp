@@ -29,21 +29,23 @@ void require_numbered(const Corpus& corpus) {
 }  // namespace
 
 ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed,
-                             ColumnRange own)
+                             ColumnRange own, Remainder remainder)
     : corpus_(&corpus),
+      columns_(corpus.tokens(), std::max<int64_t>(1, batch), remainder),
       batch_(batch),
       bptt_(bptt),
-      rows_(batch > 0 ? corpus.tokens() / batch : 0),
+      rows_(columns_.rows()),
       seed_(seed),
       own_(own) {
   require(batch >= 1, "batch size ", batch, " must be at least 1 column");
   require(own.first >= 0 && own.count >= 1 && own.first + own.count <= batch,
           "[ColumnBatches] columns ", own.first, " to ", own.first + own.count, " of ", batch);
   require(bptt >= 1, "bptt length ", bptt, " must be at least 1 row");
-  require(rows_ >= bptt, "the training text has ", corpus.tokens(),
+  require(whole_steps() >= 1, "the training text has ", corpus.tokens(),
           " tokens, too few for one segment of batch size ", batch, " columns x bptt length ", bptt,
           " rows: lower one of the two");
   require_numbered(corpus);
+  if (remainder == Remainder::left_out) rows_ = whole_steps() * bptt;
   cursors_.resize(static_cast<size_t>(own.count));
   start_epoch(0);
 }
@@ -62,17 +64,17 @@ void ColumnBatches::seek(BatchPosition position) {
 void ColumnBatches::place_cursors(int64_t row) {
   size_t place = 0;
   int64_t begin = 0;  // of the sentence at `place`, in the stream
-  int64_t token = own_.first * rows_ + row;
-  for (Cursor& cursor : cursors_) {
+  for (size_t c = 0; c < cursors_.size(); ++c) {
+    const int64_t token = columns_.begin(own_.first + static_cast<int64_t>(c)) + row;
     while (place < order_.size() && begin + corpus_->length(order_[place]) <= token)
       begin += corpus_->length(order_[place++]);
-    cursor = {place, token - begin};
-    token += rows_;
+    cursors_[c] = {place, token - begin};
   }
 }
 
-void ColumnBatches::write_column(Cursor& cursor, int32_t* input, int32_t* target) const {
-  for (int64_t t = 0; t < bptt_; ++t) {
+void ColumnBatches::write_column(Cursor& cursor, int64_t rows, int32_t* input,
+                                 int32_t* target) const {
+  for (int64_t t = 0; t < rows; ++t) {
     const auto sentence = corpus_->sentence(order_[cursor.place]);
     const auto at = static_cast<size_t>(cursor.offset);
     // Every sentence ends with </s>, so that this is what precedes the next one's first word.
@@ -84,13 +86,20 @@ void ColumnBatches::write_column(Cursor& cursor, int32_t* input, int32_t* target
 
 bool ColumnBatches::next(LmBatch& batch) {
   if (epoch_finished()) return false;
-  batch.rows = bptt_;
+  const int64_t first = position_.step * bptt_;
+  batch.rows = std::min(bptt_, rows_ - first);
   batch.cols = own_.count;
-  batch.tokens = bptt_ * own_.count;
-  batch.input.resize(static_cast<size_t>(batch.tokens));
-  batch.target.resize(static_cast<size_t>(batch.tokens));
-  for (size_t column = 0; column < cursors_.size(); ++column)
-    write_column(cursors_[column], batch.input.data() + column, batch.target.data() + column);
+  batch.tokens = 0;
+  batch.all_tokens = columns_.tokens_of_rows(first, batch.rows);
+  const auto positions = static_cast<size_t>(batch.rows * batch.cols);
+  batch.input.assign(positions, LmBatch::kPaddingInput);
+  batch.target.assign(positions, LmBatch::kPaddingTarget);
+  for (size_t c = 0; c < cursors_.size(); ++c) {
+    const int64_t length = columns_.length(own_.first + static_cast<int64_t>(c)),
+                  rows = std::min(batch.rows, length - first);
+    write_column(cursors_[c], rows, batch.input.data() + c, batch.target.data() + c);
+    batch.tokens += rows;
+  }
   ++position_.step;
   return true;
 }
@@ -186,37 +195,44 @@ bool SentenceBatches::next(LmBatch& batch) {
     }
     batch.tokens += std::ssize(sentence);
   }
+  batch.all_tokens = batch.tokens;
   ++position_.step;
   return true;
 }
 
-EvalSegments::EvalSegments(const Corpus& corpus, int64_t columns, int64_t segment, ColumnRange own)
+EvalSegments::EvalSegments(const Corpus& corpus, int64_t columns, int64_t segment, ColumnRange own,
+                           Remainder remainder)
     : corpus_(&corpus),
-      columns_(columns),
+      columns_(corpus.tokens(), std::max<int64_t>(1, columns), remainder),
       segment_(segment),
-      rows_(columns > 0 ? corpus.tokens() / columns : 0),
       own_(own) {
   require(columns >= 1 && segment >= 1, "validation needs at least one column and one row, not ",
           columns, " columns and segments of ", segment, " rows");
-  require(rows_ >= 1, "the text has ", corpus.tokens(), " tokens, fewer than the ", columns,
-          " columns in which it is evaluated: use a longer text");
+  require(corpus.tokens() >= columns, "the text has ", corpus.tokens(), " tokens, fewer than the ",
+          columns, " columns in which it is evaluated: use a longer text");
 }
 
 bool EvalSegments::next(LmBatch& batch) {
-  if (row_ == rows_) return false;
-  batch.rows = std::min(segment_, rows_ - row_);
+  if (row_ == columns_.rows()) return false;
+  batch.rows = std::min(segment_, columns_.rows() - row_);
   batch.cols = own_.count;
-  batch.tokens = batch.rows * own_.count;
-  batch.input.resize(static_cast<size_t>(batch.tokens));
-  batch.target.resize(static_cast<size_t>(batch.tokens));
+  batch.tokens = 0;
+  batch.all_tokens = columns_.tokens_of_rows(row_, batch.rows);
+  const auto positions = static_cast<size_t>(batch.rows * batch.cols);
+  batch.input.assign(positions, LmBatch::kPaddingInput);
+  batch.target.assign(positions, LmBatch::kPaddingTarget);
   const auto text = corpus_->flat();
-  for (int64_t t = 0; t < batch.rows; ++t)
-    for (int64_t c = 0; c < own_.count; ++c) {
-      const auto from = static_cast<size_t>((own_.first + c) * rows_ + row_ + t),
+  for (int64_t c = 0; c < own_.count; ++c) {
+    const int64_t begin = columns_.begin(own_.first + c) + row_,
+                  rows = std::min(batch.rows, columns_.length(own_.first + c) - row_);
+    for (int64_t t = 0; t < rows; ++t) {
+      const auto from = static_cast<size_t>(begin + t),
                  to = static_cast<size_t>(t * own_.count + c);
       batch.input[to] = from > 0 ? text[from - 1] : Specials::kLanguageModel.end;
       batch.target[to] = text[from];
     }
+    batch.tokens += rows;
+  }
   row_ += batch.rows;
   return true;
 }

@@ -22,24 +22,31 @@ std::string joined(const std::vector<std::string>& names) {
   return out;
 }
 
+template <class Visit>
+void read_pairs(const std::vector<std::string>& source, const std::vector<std::string>& target,
+                const Visit& visit) {
+  TextReader left(source), right(target);
+  std::string_view s, t;
+  for (int64_t pairs = 0;; ++pairs) {
+    const bool more_left = left.next_line(s), more_right = right.next_line(t);
+    if (more_left && more_right) {
+      visit(s, t);
+      continue;
+    }
+    if (!more_left && !more_right) return;
+    const int64_t of_source = pairs + (more_left ? 1 + lines_left(left) : 0),
+                  of_target = pairs + (more_right ? 1 + lines_left(right) : 0);
+    fail(joined(source), " has ", of_source, " lines, but ", joined(target), " has ", of_target,
+         ": line i of the one must be the translation of line i of the other");
+  }
+}
+
 }  // namespace
 
 PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target) {
   return [source = std::move(source), target = std::move(target)](const auto& visit) {
-    TextReader left(source), right(target);
-    std::string_view s, t;
-    for (int64_t pairs = 0;; ++pairs) {
-      const bool more_left = left.next_line(s), more_right = right.next_line(t);
-      if (more_left && more_right) {
-        visit(s, t);
-        continue;
-      }
-      if (!more_left && !more_right) return;
-      const int64_t of_source = pairs + (more_left ? 1 + lines_left(left) : 0),
-                    of_target = pairs + (more_right ? 1 + lines_left(right) : 0);
-      fail(joined(source), " has ", of_source, " lines, but ", joined(target), " has ", of_target,
-           ": line i of the one must be the translation of line i of the other");
-    }
+    if (source.size() != target.size()) return read_pairs(source, target, visit);
+    for (size_t i = 0; i < source.size(); ++i) read_pairs({source[i]}, {target[i]}, visit);
   };
 }
 
@@ -63,6 +70,7 @@ void ParallelCorpus::Side::add(std::span<const int32_t> ids) {
   flat.insert(flat.end(), ids.begin(), ids.end());
   offsets.push_back(std::ssize(flat));
   unknown += std::count(ids.begin(), ids.end(), Specials::kTranslation.unknown);
+  spelled.add(ids.first(ids.size() - 1));
 }
 
 std::span<const int32_t> ParallelCorpus::Side::sentence(int64_t i) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/line_checksum.h"
+#include "data/spelled_specials.h"
 #include "data/vocabulary.h"
 
 namespace nine {
@@ -18,7 +19,8 @@ using PairText = std::function<void(
     const std::function<void(std::string_view source, std::string_view target)>&)>;
 
 /// Lines of files, read side by side; several files of a side are one text. Errors when read:
-/// TextReader's; sides with different numbers of lines (both are named).
+/// TextReader's; sides with different numbers of lines (both are named). Where both sides have as
+/// many files, this is so for each pair of files.
 PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target);
 /// Lines in memory, as many on each side; they must outlive it.
 PairText pairs_of_lines(std::span<const std::string> source, std::span<const std::string> target);
@@ -55,6 +57,9 @@ class ParallelCorpus {
   int64_t target_tokens() const { return std::ssize(target_.flat); }
   int64_t source_unknown() const { return source_.unknown; }
   int64_t target_unknown() const { return target_.unknown; }
+  /// Words of a side that are spelled as a special.
+  const SpelledSpecials& source_spelled() const { return source_.spelled; }
+  const SpelledSpecials& target_spelled() const { return target_.spelled; }
   /// How often each of `words` ids occurs in the target.
   std::vector<int64_t> target_counts(int64_t words) const;
   /// Tokens of the longest sentence of either side, </s> counted; 0 without pairs.
@@ -75,6 +80,7 @@ class ParallelCorpus {
     std::vector<int64_t> offsets = {0};  // of each sentence's first token, and the end
     int64_t unknown = 0;
     LineChecksum lines;
+    SpelledSpecials spelled{Specials::kTranslation};
     void add(std::span<const int32_t> ids);
     std::span<const int32_t> sentence(int64_t i) const;
   };

@@ -6,6 +6,7 @@
 
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
+#include "data/spelled_specials.h"
 #include "data/text.h"
 
 namespace nine::app {
@@ -24,9 +25,13 @@ bool flushes(const Options& options, bool flush, bool reads_standard_input,
   return reads_standard_input && communicator.size() == 1 && isatty(STDIN_FILENO) == 1;
 }
 
-LineInput::LineInput(const std::string& input, bool one_by_one, Communicator& communicator) {
+LineInput::LineInput(const std::string& input, bool one_by_one, Communicator& communicator,
+                     SpelledSpecials* spelled)
+    : spelled_(spelled) {
   if (!one_by_one) {
     lines_ = read_lines(input, communicator);
+    for (const std::string& line : lines_)
+      if (spelled != nullptr) spelled->add_line(line);
     return;
   }
   const TextRules rules{.refuse_empty_file = false, .line_by_line = true};
@@ -42,6 +47,7 @@ bool LineInput::next() {
   std::string_view line;
   if (!reader_->next_line(line)) return false;
   lines_.emplace_back(line);
+  if (spelled_ != nullptr) spelled_->add_line(line);
   return true;
 }
 

@@ -10,8 +10,9 @@
 #include "core/communicator.h"
 
 namespace nine {
+class SpelledSpecials;
 class TextReader;
-}
+}  // namespace nine
 
 namespace nine::app {
 
@@ -25,9 +26,10 @@ bool flushes(const Options& options, bool flush, bool reads_standard_input,
 /// The lines of an input, all in one part or one by one as they come.
 class LineInput {
  public:
-  /// Reads all lines, which lines() then has, in every process; `one_by_one`: none yet. Errors:
-  /// TextReader's.
-  LineInput(const std::string& input, bool one_by_one, Communicator& communicator);
+  /// Reads all lines, which lines() then has, in every process; `one_by_one`: none yet. `spelled`
+  /// counts every line that is read. Errors: TextReader's.
+  LineInput(const std::string& input, bool one_by_one, Communicator& communicator,
+            SpelledSpecials* spelled = nullptr);
   ~LineInput();
   LineInput(const LineInput&) = delete;
   LineInput& operator=(const LineInput&) = delete;
@@ -44,6 +46,7 @@ class LineInput {
 
  private:
   std::unique_ptr<TextReader> reader_;
+  SpelledSpecials* spelled_;
   std::vector<std::string> lines_;
   int64_t first_ = 0;
   bool taken_ = false;

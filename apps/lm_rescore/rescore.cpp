@@ -7,6 +7,7 @@
 #include "core/number_format.h"
 #include "data/measures/bleu.h"
 #include "data/measures/word_errors.h"
+#include "data/spelled_specials.h"
 #include "data/text.h"
 
 namespace nine::app {
@@ -23,6 +24,14 @@ void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
           static_cast<long long>(lists.model.tokens), o.checkpoint[m].c_str(),
           fixed(100.0 * static_cast<double>(unknown) / static_cast<double>(lists.model.tokens), 2)
               .c_str());
+}
+
+void explain_spelled_specials(const RescoredLists& lists) {
+  SpelledSpecials spelled(Specials::kLanguageModel);
+  for (const NBestList& list : lists.lists)
+    for (const NBestHypothesis& h : list.hypotheses) spelled.add_line(h.words);
+  if (const std::string message = spelled.message(lists.file); !message.empty())
+    std::fprintf(stderr, "lm_rescore: %s\n", message.c_str());
 }
 
 std::vector<std::string> all_texts(const std::vector<NBestList>& lists) {
@@ -84,6 +93,7 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
     }
   }
   explain_unknown(o, lists);
+  explain_spelled_specials(lists);
 }
 
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {

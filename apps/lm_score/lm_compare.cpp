@@ -68,10 +68,7 @@ void write_comparison(const std::string& a, const std::string& b,
                       std::ostream& out, Communicator& communicator) {
   const ModelComparison d =
       compare_models(a, b, lines, options.scoring, options.device, communicator);
-  require(d.tokens > 0, "there is no token to compare",
-          options.scoring.carry_state
-              ? ": the text fills no row of 10 columns; leave out --carry-state"
-              : "");
+  require(d.tokens > 0, "there is no token to compare");
   const auto tokens = static_cast<double>(d.tokens);
   const Interval interval =
       bootstrap_ratio(d.sentence_gains, d.sentence_tokens, options.resamples, options.seed);

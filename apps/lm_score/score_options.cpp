@@ -29,7 +29,7 @@ void ScoreOptions::declare(Options& o) {
   o.add("tokens", tokens,
         "one number for each word and the end of sentence, in place of the sentence's sum");
   o.add("carry-state", carry_state,
-        "carry the state through the text as in validation (10 columns; what fills no row is nan)");
+        "carry the state through the text as in validation (10 columns)");
   o.add("margin-correction", margin_correction,
         "undo the cosine margin that a model of lin was trained with, in closed form");
   o.add("components", components,

@@ -1,6 +1,5 @@
 #include "apps/lm_score/write_scores.h"
 
-#include <cmath>
 #include <cstdio>
 
 #include "apps/lm_score/margin_correction.h"
@@ -17,20 +16,17 @@ class ScoreWriter {
   void write(std::span<const double> nats) {
     double sum = 0;
     for (size_t i = 0; i < nats.size(); ++i) {
-      if (tokens_) out_ << (i > 0 ? " " : "") << number(-nats[i]);
+      if (tokens_) out_ << (i > 0 ? " " : "") << shortest(-nats[i]);
       sum -= nats[i];
-      if (std::isnan(nats[i])) continue;  // left out: no prediction was made
       total_.nats += nats[i];
       ++total_.tokens;
     }
-    if (!tokens_) out_ << number(sum);
+    if (!tokens_) out_ << shortest(sum);
     out_ << '\n';
   }
   const Evaluation& total() const { return total_; }
 
  private:
-  static std::string number(double x) { return std::isnan(x) ? "nan" : shortest(x); }
-
   std::ostream& out_;
   bool tokens_;
   Evaluation total_;
@@ -56,15 +52,12 @@ void write_scores(const ScoreOptions& o, Device device, LineInput& text, TextOut
   out.finish();
   if (!communicator.first() || tokens == 0) return;
   const Evaluation& total = writer.total();
-  const int64_t dropped = tokens - total.tokens;
-  std::fprintf(
-      stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown tokens)%s\n",
-      total.ppl(), static_cast<long long>(total.tokens), static_cast<long long>(text.count()),
-      100.0 * static_cast<double>(unknown) / static_cast<double>(tokens),
-      dropped > 0
-          ? concat("; ", dropped, " tokens at the end fill no row of columns and were left out")
-                .c_str()
-          : "");
+  std::fprintf(stderr,
+               "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown tokens)
+               ",
+               total.ppl(),
+               static_cast<long long>(total.tokens), static_cast<long long>(text.count()),
+               100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
 }
 
 }  // namespace nine::app

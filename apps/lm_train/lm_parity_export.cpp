@@ -27,7 +27,7 @@ void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
                  "the replay supports --optimizer adam only, not ", o.optimizer);
   require_replay(o.weight_decay == 0, "the replay has no weight decay; set --weight-decay 0");
   require_replay(!o.sentences, "the replay carries state; leave out --sentences");
-  check_replayed_options(o, task.micro_batches_per_epoch().value_or(0));
+  check_replayed_options(o, task.whole_segments().value_or(0));
 }
 
 Json config_json(const LmOptions& o, const LanguageNetwork& model) {

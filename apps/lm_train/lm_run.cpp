@@ -1,5 +1,8 @@
 #include "apps/lm_train/lm_run.h"
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
 #include "apps/training/vector_events.h"
 #include "core/json.h"
 #include "core/threads.h"
@@ -14,17 +17,33 @@ void print_result(const char* what, double ppl, const std::optional<double>& flo
   std::printf("\n");
 }
 
-void conclude(const LmData& data, const LanguageNetwork& model, const Checkpoint& best,
-              Trainer& trainer, RunCallbacks& callbacks, Json& done) {
+// In config.json's "resolved", "read" of a run that reads the remainder of texts. A run without it
+// leaves the remainder out.
+constexpr const char* kRemainder = "remainder";
+
+// Whether the configuration of a run is of one that leaves the remainder of texts out. A file that
+// cannot be read is an error later, when the run is opened.
+bool leaves_remainder_out(const std::filesystem::path& config) try {
+  return !read_json_object(config).value("resolved", Json::object()).contains(kRemainder);
+} catch (const std::exception&) {
+  return false;
+}
+
+void conclude(const LmData& data, const LanguageNetwork& model, Remainder remainder,
+              const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks, Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
     print_result("best validation", trainer.best().ppl, data.valid_floor);
   }
-  const auto validate = [&] { evaluate_carried(model, trainer.tape(), *data.valid); };
+  const auto evaluate = [&](const Corpus& text) {
+    return evaluate_carried(model, trainer.tape(), text, 10, 100, nullptr, one_process(), 0,
+                            remainder);
+  };
+  const auto validate = [&] { evaluate(*data.valid); };
   log_vectors(model.head(), data.train.counts(data.vocabulary.size()), best, trainer, callbacks,
               data.valid ? std::function<void()>(validate) : nullptr);
   if (!data.test) return;
-  const Evaluation test = evaluate_carried(model, trainer.tape(), *data.test);
+  const Evaluation test = evaluate(*data.test);
   Json event = test_event(best, trainer, test);
   if (data.test_floor) event["entropy_floor_ppl"] = *data.test_floor;
   callbacks.event(event);
@@ -34,11 +53,18 @@ void conclude(const LmData& data, const LanguageNetwork& model, const Checkpoint
 
 }  // namespace
 
+Remainder remainder_of_run(const LmOptions& o, Communicator& communicator) {
+  const bool left_out = communicator.first() && !o.restart && o.export_parity.empty() &&
+                        leaves_remainder_out(std::filesystem::path(o.run) / "config.json");
+  return communicator.broadcast(left_out) ? Remainder::left_out : Remainder::read;
+}
+
 TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& data,
                         const LanguageNetwork& model, ParameterSet& parameters,
                         LanguageModelTask& task) {
   Json resolved = resolved_settings(o, parameters, data.vocabulary.size(), o.hidden);
   resolved["vocab"] = data.vocabulary.size();
+  if (task.remainder() == Remainder::read) resolved[kRemainder] = "read";
   Json start{{"vocab", data.vocabulary.size()},
              {"train_tokens", data.train.tokens()},
              {"unknown_share", static_cast<double>(data.train.unknown()) /
@@ -53,6 +79,13 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
     messages.emplace_back(
         "the vocabulary lacks words of the sample's validation text, so the sample's entropy is no "
         "floor for this run");
+  const auto add_spelled = [&](const char* flag, const Corpus& text) {
+    if (std::string line = text.spelled_specials().message(flag); !line.empty())
+      messages.push_back(std::move(line));
+  };
+  add_spelled("--train", data.train);
+  if (data.valid) add_spelled("--valid", *data.valid);
+  if (data.test) add_spelled("--test", *data.test);
   const std::vector<int64_t> counts = data.train.counts(data.vocabulary.size());
   for (std::string& warning : o.head_config().warnings(counts))
     messages.push_back(std::move(warning));
@@ -74,7 +107,9 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
           .unigram_ppl = unigram_ppl,
           .messages = messages,
           .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,
-                          Json& done) { conclude(data, model, best, trainer, callbacks, done); }};
+                          Json& done) {
+            conclude(data, model, task.remainder(), best, trainer, callbacks, done);
+          }};
 }
 
 }  // namespace nine::app

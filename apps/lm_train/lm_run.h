@@ -6,6 +6,11 @@
 
 namespace nine::app {
 
+/// The rule by which the run in --run cuts texts, where this start goes on with one;
+/// Remainder::read of a new run. config.json has it since there are two; before, the remainder was
+/// left out.
+Remainder remainder_of_run(const LmOptions& o, Communicator& communicator);
+
 /// The run of that model on that data, for run_training(). The arguments must outlive it.
 TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& data,
                         const LanguageNetwork& model, ParameterSet& parameters,

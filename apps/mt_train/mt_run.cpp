@@ -41,6 +41,15 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
         "left out of validation: longer than the model's positions");
   if (data.test)
     add(data.test->pairs.skipped_long(), "left out of the test: longer than the model's positions");
+  const auto add_spelled = [&](const std::string& flags, const ParallelCorpus& pairs) {
+    for (const auto& [side, spelled] :
+         {std::pair("src", &pairs.source_spelled()), std::pair("tgt", &pairs.target_spelled())})
+      if (std::string line = spelled->message(flags + side); !line.empty())
+        out.push_back(std::move(line));
+  };
+  add_spelled("--", train);
+  if (data.valid) add_spelled("--valid-", data.valid->pairs);
+  if (data.test) add_spelled("--test-", data.test->pairs);
   for (std::string& warning : o.head_config().warnings(target_counts))
     out.push_back(std::move(warning));
   return out;

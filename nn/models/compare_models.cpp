@@ -65,7 +65,6 @@ ModelComparison differences(const Scored& a, const Scored& b) {
         ++(in_a ? d.only_a : in_b ? d.only_b : d.neither);
         continue;
       }
-      if (std::isnan(a.nats[i])) continue;
       d.gains[i] = a.nats[i] - b.nats[i];
       d.sentence_gains.back() += d.gains[i];
       d.nats_a += a.nats[i];

@@ -25,8 +25,7 @@ class LanguageNetwork;
 /// How a text is scored.
 struct ScoringOptions {
   /// false: every sentence starts from a state of zeros. true: the text is cut into 10 columns
-  /// through which the state is carried, as in validation; tokens at its end that fill no row of
-  /// columns are left out: their log p is NaN.
+  /// through which the state is carried, as in validation.
   bool carry_state = false;
   int64_t batch_tokens = 4096;  ///< positions computed at once, where no state is carried
   /// A cosine margin that training had, undone in closed form (docs/margins.md); 0: nothing is.

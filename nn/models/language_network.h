@@ -76,7 +76,7 @@ class LanguageNetwork {
   struct Unpadded {
     Tensor rows;   ///< int32: the rows of Hidden that are no padding; empty: all
     Tensor pairs;  ///< int32: rows r where r and its next time step are no padding; empty: all
-    double pair_share = 0;  ///< of this micro-batch in the update's such pairs
+    double pair_share = 0;  ///< of this micro-batch in the update's such pairs, times its weight
   };
   /// Activation and temporal activation regularisation (Merity et al., 2017) of a micro-batch whose
   /// columns are `batch` and whose share in the update's tokens is `share`: share * (AR *

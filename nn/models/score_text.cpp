@@ -37,8 +37,8 @@ std::vector<double> nats_undoing(const LanguageNetwork& model, const Var& hidden
   return nats;
 }
 
-// What a rank finds of its columns: the nats of each position, row by row, and the sums of a
-// mixture's weights of each column.
+// What a rank finds of its columns: the nats of each position, row by row, 0 of padding, and the
+// sums of a mixture's weights of each column.
 struct ColumnResults {
   std::vector<double> nats;
   std::vector<MixtureWeightStats> weights;
@@ -46,12 +46,12 @@ struct ColumnResults {
 
 ColumnResults evaluate_columns(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                                int64_t columns, int64_t segment, ColumnRange own,
-                               double undo_margin) {
+                               double undo_margin, Remainder remainder) {
   ColumnResults out;
   for (int64_t c = 0; c < own.count; ++c)
     out.weights.push_back(MixtureWeightStats::of(model.head_config().spec));
   if (own.count == 0) return out;
-  EvalSegments segments(text, columns, segment, own);
+  EvalSegments segments(text, columns, segment, own, remainder);
   SegmentReader reader(model, own.count);
   for (LmBatch batch; segments.next(batch);) {
     tape.reset();
@@ -108,16 +108,19 @@ ColumnResults gathered(Communicator& communicator, const ColumnResults& own, int
 
 Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                             int64_t columns, int64_t segment, std::vector<double>* token_nats,
-                            Communicator& communicator, double undo_margin) {
+                            Communicator& communicator, double undo_margin, Remainder remainder) {
   const NoGrad guard(tape);
   segment = SegmentReader::later_rows(model, segment);
-  const int64_t rows = EvalSegments(text, columns, segment).rows();
+  const TextColumns layout =
+      EvalSegments(text, columns, segment, {0, columns}, remainder).columns();
+  const int64_t rows = layout.rows();
   const bool shared = communicator.size() > 1;
-  Evaluation result{.tokens = rows * columns};
+  Evaluation result{.tokens = layout.tokens()};
   result.mixture_weights = MixtureWeightStats::of(model.head_config().spec);
   const ColumnRange own = shared ? columns_of(communicator.rank(), communicator.size(), columns)
                                  : ColumnRange{0, columns};
-  ColumnResults found = evaluate_columns(model, tape, text, columns, segment, own, undo_margin);
+  ColumnResults found =
+      evaluate_columns(model, tape, text, columns, segment, own, undo_margin, remainder);
   if (shared) found = gathered(communicator, found, columns, rows, result.mixture_weights);
   const int64_t at_once = segment * columns;
   for (int64_t begin = 0; begin < rows * columns; begin += at_once)
@@ -127,9 +130,9 @@ Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corp
   for (const MixtureWeightStats& column : found.weights) result.mixture_weights.add(column);
   if (token_nats == nullptr) return result;
   token_nats->assign(static_cast<size_t>(text.tokens()), std::numeric_limits<double>::quiet_NaN());
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c)  // column c holds the tokens from c * rows on
-      (*token_nats)[static_cast<size_t>(c * rows + r)] =
+  for (int64_t c = 0; c < columns; ++c)
+    for (int64_t r = 0; r < layout.length(c); ++r)
+      (*token_nats)[static_cast<size_t>(layout.begin(c) + r)] =
           found.nats[static_cast<size_t>(r * columns + c)];
   return result;
 }

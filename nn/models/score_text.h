@@ -7,6 +7,7 @@
 
 #include "core/communicator.h"
 #include "data/corpus.h"
+#include "data/lm_batches.h"
 #include "nn/models/language_model.h"
 #include "nn/models/language_network.h"
 #include "nn/training/evaluation.h"
@@ -14,21 +15,21 @@
 namespace nine {
 
 /// Calls `callback` with the nats (-log p) of each sentence's tokens, </s> last, in the text's
-/// order. With carried state the tokens at the end that fill no row of columns are NaN. Several
-/// processes share batches or columns out; each gets all nats.
+/// order. Several processes share batches or columns out; each gets all nats.
 void score_text(const LanguageModel& model, const Corpus& text, const ScoringOptions& options,
                 const std::function<void(std::span<const double>)>& callback,
                 Communicator& communicator = one_process());
 
 /// Evaluates a whole text with carried state, as validation does (EvalSegments): in file order,
 /// `columns` columns, segments of `segment` rows. token_nats, when given, becomes the nats of each
-/// token of the text, NaN for the remainder that fills no row and is left out. A network with a
-/// window reads segments of its own length, as SegmentReader says. Several processes share the
-/// columns out; the result is the same in each. `undo_margin` as in ScoringOptions.
+/// token of the text, NaN for those that Remainder::left_out leaves out. A network with a window
+/// reads segments of its own length, as SegmentReader says. Several processes share the columns
+/// out; the result is the same in each. `undo_margin` as in ScoringOptions.
 Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                             int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr,
-                            Communicator& communicator = one_process(), double undo_margin = 0);
+                            Communicator& communicator = one_process(), double undo_margin = 0,
+                            Remainder remainder = Remainder::read);
 
 /// Sentences [first, end) of a text; end -1: to the last one.
 struct SentenceRange {

@@ -22,7 +22,7 @@ std::unique_ptr<BatchStream<LmBatch>> make_stream(const Corpus& text, const LmBa
             " rows: lower one of the three");
     return std::make_unique<ColumnBatches>(
         text, b.batch * slots.all, b.bptt, b.seed,
-        ColumnRange{.first = slots.first * b.batch, .count = slots.own() * b.batch});
+        ColumnRange{.first = slots.first * b.batch, .count = slots.own() * b.batch}, b.remainder);
   }
   const SentenceBatchSize size = b.batch_tokens > 0 ? SentenceBatchSize{.tokens = b.batch_tokens}
                                                     : SentenceBatchSize{.sentences = b.batch};
@@ -30,9 +30,12 @@ std::unique_ptr<BatchStream<LmBatch>> make_stream(const Corpus& text, const LmBa
 }
 
 // Copies columns `first` and following of a batch with `shape`'s rows into a tensor of that shape,
-// which is made anew only where the shape changes.
-void set_columns(Tensor& to, const std::vector<int32_t>& ids, const Shape& shape, size_t first) {
-  if (!to || to.shape() != shape) to = Tensor(shape, DType::int32);
+// which takes new memory only where it is larger than all before it.
+void copy_columns(Tensor& to, Tensor& room, const std::vector<int32_t>& ids, const Shape& shape,
+                  size_t first) {
+  const int64_t size = shape.elements();
+  if (!room || room.elements() < size) room = Tensor({size, 1}, DType::int32);
+  to = room.row_range(0, size).reshaped(shape);
   const auto rows = static_cast<size_t>(shape[0]), columns = static_cast<size_t>(shape[1]),
              all = ids.size() / rows;
   for (size_t r = 0; r < rows; ++r)
@@ -66,6 +69,22 @@ Tensor rows_that(Counts counts, int64_t n, int64_t count) {
   return ids;
 }
 
+// Of a micro-batch's targets, of which `tokens` are no padding, and which end each column. Every
+// position but a column's last has a next one. Returns the number of such pairs; `unpadded`, where
+// given, gets it as its share.
+int64_t find_padding(const int32_t* target, const Shape& shape, int64_t tokens,
+                     LanguageNetwork::Unpadded* unpadded) {
+  const int64_t columns = shape[1], rows = shape.elements();
+  const auto has_next = [&](int64_t r) { return target[r + columns] >= 0; };
+  int64_t pairs = 0;
+  for (int64_t r = 0; r < rows - columns; ++r) pairs += has_next(r);
+  if (unpadded == nullptr) return pairs;
+  unpadded->rows = rows_that([&](int64_t r) { return target[r] >= 0; }, rows, tokens);
+  unpadded->pairs = rows_that(has_next, rows - columns, pairs);
+  unpadded->pair_share = static_cast<double>(pairs);
+  return pairs;
+}
+
 }  // namespace
 
 LanguageModelTask::LanguageModelTask(const LanguageNetwork& model, const Corpus& train,
@@ -82,7 +101,9 @@ LanguageModelTask::LanguageModelTask(const LanguageNetwork& model, const Corpus*
       slots_(MicroBatchSlots::of(batching.accumulate, batching.communicator)),
       communicator_(batching.communicator != nullptr ? *batching.communicator : one_process()),
       batch_size_(batching.batch),
+      bptt_(batching.bptt),
       carry_state_(!batching.sentences),
+      remainder_(batching.remainder),
       mixture_weights_(MixtureWeightStats::of(model.head_config().spec, model.device())),
       carried_(model.new_state(batching.batch * slots_.own())),
       next_carried_(model.new_state(batching.batch * slots_.own())) {
@@ -95,9 +116,9 @@ void LanguageModelTask::start_epoch(int64_t epoch) {
   if (carry_state_) carried_.clear();
 }
 
-std::optional<int64_t> LanguageModelTask::micro_batches_per_epoch() const {
-  if (!carry_state_) return std::nullopt;
-  return stream_->steps() * slots_.all;
+std::optional<int64_t> LanguageModelTask::whole_segments() const {
+  const auto* columns = dynamic_cast<const ColumnBatches*>(stream_.get());
+  return columns != nullptr ? std::optional(columns->whole_steps()) : std::nullopt;
 }
 
 int64_t LanguageModelTask::fetch(int most) {
@@ -108,59 +129,64 @@ int64_t LanguageModelTask::fetch(int most) {
   return tokens;
 }
 
-// The stream gives this process's columns; all of them have as many tokens.
+void LanguageModelTask::set_columns(MicroBatch& to, const Shape& shape, size_t first) const {
+  copy_columns(to.input, to.input_room, batch_.input, shape, first);
+  copy_columns(to.target, to.target_room, batch_.target, shape, first);
+}
+
+// The stream gives this process's columns.
 int64_t LanguageModelTask::fetch_columns() {
   if (!stream_->next(batch_)) return 0;
-  count_ = slots_.all;
-  const Shape shape{batch_.rows, batch_size_};
-  for (int i = slots_.first; i < slots_.end; ++i) {
+  const int64_t rows = batch_.rows, columns = batch_size_ * slots_.all;
+  padded_ = batch_.all_tokens < rows * columns;
+  // Padding is in the last row alone, behind the columns that have a token there. Where that is the
+  // only row, the last micro-batches may have nothing.
+  const int64_t filled = rows > 1 ? columns : batch_.all_tokens;
+  count_ = static_cast<int>((filled + batch_size_ - 1) / batch_size_);
+  const Shape shape{rows, batch_size_};
+  for (int i = slots_.first; i < std::min(count_, slots_.end); ++i) {
     MicroBatch& b = own(i);
-    const auto first = static_cast<size_t>((i - slots_.first) * batch_size_);
-    set_columns(b.input, batch_.input, shape, first);
-    set_columns(b.target, batch_.target, shape, first);
-    b.tokens = shape.elements();
+    set_columns(b, shape, static_cast<size_t>((i - slots_.first) * batch_size_));
+    const int32_t* target = b.target.data<int32_t>();
+    b.tokens = std::count_if(target, target + shape.elements(), [](int32_t y) { return y >= 0; });
+    if (padded_ && model_.regularises_activations())
+      find_padding(target, shape, b.tokens, &b.unpadded);
   }
-  return shape.elements() * slots_.all;
+  if (padded_ && model_.regularises_activations())
+    set_pair_shares(rows > 1 ? batch_.all_tokens - columns : 0,
+                    static_cast<double>(batch_.all_tokens) /
+                        static_cast<double>(weighing_tokens(batch_.all_tokens)));
+  return batch_.all_tokens;
 }
 
 // Every process reads all of the stream: how many tokens and pairs there are decides the weights.
 int64_t LanguageModelTask::fetch_sentences(int most) {
   require(most == slots_.all, "[LanguageModelTask] ", most, " micro-batches where ", slots_.all,
           " were announced");
+  padded_ = true;
   int64_t tokens = 0, all_pairs = 0;
   for (; count_ < most && stream_->next(batch_); ++count_) {
     tokens += batch_.tokens;
-    if (slots_.has(count_)) {
-      MicroBatch& b = own(count_);
-      set_columns(b.input, batch_.input, {batch_.rows, batch_.cols}, 0);
-      set_columns(b.target, batch_.target, {batch_.rows, batch_.cols}, 0);
-      b.tokens = batch_.tokens;
+    const Shape shape{batch_.rows, batch_.cols};
+    const bool is_own = slots_.has(count_);
+    if (is_own) {
+      set_columns(own(count_), shape, 0);
+      own(count_).tokens = batch_.tokens;
     }
-    if (model_.regularises_activations()) all_pairs += find_padding(count_);
+    if (model_.regularises_activations())
+      all_pairs += find_padding(batch_.target.data(), shape, batch_.tokens,
+                                is_own ? &own(count_).unpadded : nullptr);
   }
-  if (model_.regularises_activations()) set_pair_shares(all_pairs);
+  if (model_.regularises_activations()) set_pair_shares(all_pairs, 1);
   return tokens;
 }
 
-// Of the stream's last batch, which is micro-batch i. Every position but a sentence's last has a
-// next one. Returns the number of such pairs.
-int64_t LanguageModelTask::find_padding(int i) {
-  const int64_t columns = batch_.cols, rows = batch_.rows * columns;
-  const int32_t* target = batch_.target.data();
-  const auto has_next = [&](int64_t r) { return target[r + columns] >= 0; };
-  int64_t pairs = 0;
-  for (int64_t r = 0; r < rows - columns; ++r) pairs += has_next(r);
-  if (!slots_.has(i)) return pairs;
-  LanguageNetwork::Unpadded& u = own(i).unpadded;
-  u.rows = rows_that([&](int64_t r) { return target[r] >= 0; }, rows, batch_.tokens);
-  u.pairs = rows_that(has_next, rows - columns, pairs);
-  u.pair_share = static_cast<double>(pairs);
-  return pairs;
-}
-
-void LanguageModelTask::set_pair_shares(int64_t all_pairs) {
-  for (int i = slots_.first; i < std::min(count_, slots_.end); ++i)
-    own(i).unpadded.pair_share /= static_cast<double>(std::max<int64_t>(1, all_pairs));
+// `weight`: of this update beside one of a whole segment.
+void LanguageModelTask::set_pair_shares(int64_t all_pairs, double weight) {
+  for (int i = slots_.first; i < std::min(count_, slots_.end); ++i) {
+    double& share = own(i).unpadded.pair_share;
+    share = share / static_cast<double>(std::max<int64_t>(1, all_pairs)) * weight;
+  }
 }
 
 TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double row_weight) {
@@ -173,9 +199,8 @@ TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double r
   }
   const LanguageNetwork::Hidden hidden = model_.run(tape, b.input, state_);
   if (carry_state_) next_carried_.store(state_, first);
-  const Var penalty =
-      model_.regulariser(hidden, columns, row_weight * static_cast<double>(b.tokens),
-                         carry_state_ ? nullptr : &b.unpadded);
+  const Var penalty = model_.regulariser(
+      hidden, columns, row_weight * static_cast<double>(b.tokens), padded_ ? &b.unpadded : nullptr);
   const SoftmaxLoss out = model_.loss(hidden.output, b.target, row_weight);
   if (out.prior) mixture_weights_.add(out.prior.value(), b.target);
   return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
@@ -213,7 +238,8 @@ void LanguageModelTask::load_state(const Safetensors& file) {
 }
 
 Evaluation LanguageModelTask::validate(Tape& tape) {
-  Evaluation result = evaluate_carried(model_, tape, *valid_, 10, 100, nullptr, communicator_);
+  Evaluation result =
+      evaluate_carried(model_, tape, *valid_, 10, 100, nullptr, communicator_, 0, remainder_);
   look_at_samples(tape);
   return result;
 }

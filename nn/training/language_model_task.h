@@ -29,6 +29,8 @@ struct LmBatching {
   int accumulate = 1;
   /// Of several processes each computes as many of the micro-batches (MicroBatchSlots); null: one.
   Communicator* communicator = nullptr;
+  /// Of the text, where it is cut into columns, and of the validation text.
+  Remainder remainder = Remainder::read;
 };
 
 /// Trains a LanguageNetwork.
@@ -42,6 +44,10 @@ class LanguageModelTask : public EpochTask {
   /// Error: with carried state, `most` other than LmBatching::accumulate.
   int64_t fetch(int most) override;
   int count() const override { return count_; }
+  /// With columns those of a whole segment: each token of an epoch counts alike.
+  int64_t weighing_tokens(int64_t fetched) const override {
+    return carry_state_ ? batch_size_ * slots_.all * bptt_ : fetched;
+  }
   Objective forward(Tape& tape, int i, double row_weight) override;
   void commit() override;
   void statistics(std::vector<StepStatistic>& out) override;
@@ -64,15 +70,16 @@ class LanguageModelTask : public EpochTask {
   /// where there is none.
   const Tensor& input(int i) const { return own(i).input; }
   const Tensor& target(int i) const { return own(i).target; }
-  /// Micro-batches an epoch, where all epochs have the same number (not with
-  /// LmBatching::sentences).
-  std::optional<int64_t> micro_batches_per_epoch() const;
+  /// An epoch's updates from whole segments, with which it begins; none with LmBatching::sentences.
+  std::optional<int64_t> whole_segments() const;
+  Remainder remainder() const { return remainder_; }
 
  private:
   struct MicroBatch {
-    Tensor input, target;
+    Tensor input, target;            // of this shape, in the memory of the largest so far
+    Tensor input_room, target_room;  // that memory
     int64_t tokens = 0;
-    LanguageNetwork::Unpadded unpadded;  // of sentences
+    LanguageNetwork::Unpadded unpadded;  // where padded_
   };
 
   LanguageModelTask(const LanguageNetwork& model, const Corpus* valid, const LmBatching& batching,
@@ -81,8 +88,8 @@ class LanguageModelTask : public EpochTask {
   MicroBatch& own(int i) { return batches_[static_cast<size_t>(i - slots_.first)]; }
   int64_t fetch_columns();
   int64_t fetch_sentences(int most);
-  int64_t find_padding(int i);
-  void set_pair_shares(int64_t all_pairs);
+  void set_columns(MicroBatch& to, const Shape& shape, size_t first) const;
+  void set_pair_shares(int64_t all_pairs, double weight);
   void look_at_samples(Tape& tape);
 
   const LanguageNetwork& model_;
@@ -90,8 +97,10 @@ class LanguageModelTask : public EpochTask {
   std::unique_ptr<BatchStream<LmBatch>> stream_;
   MicroBatchSlots slots_;
   Communicator& communicator_;
-  int64_t batch_size_;
+  int64_t batch_size_, bptt_;
   bool carry_state_;  // from segment to segment; otherwise each batch starts from zeros
+  Remainder remainder_;
+  bool padded_ = false;  // the last fetch may have padding
   MixtureWeightStats mixture_weights_;
   CarriedState carried_;                     // of this process's columns, before the update
   CarriedState next_carried_;                // after the micro-batches of this update so far

@@ -36,16 +36,19 @@ class TrainingSource {
   virtual int64_t fetch(int most) = 0;
   /// How many micro-batches the last fetch took.
   virtual int count() const = 0;
+  /// How many tokens weigh as much as one update: those of the last fetch, `fetched`, or more where
+  /// it was shorter than the others and each of its tokens should count as one of theirs.
+  virtual int64_t weighing_tokens(int64_t fetched) const { return fetched; }
 
   struct Objective {
     /// A scalar, what is minimised. It is weighted by row_weight, so that the losses of an update's
-    /// micro-batches add up to the mean per token.
+    /// micro-batches add up to the mean per token (or to as much less as the update weighs less).
     Var loss;
     /// Nats of each position, float64, unweighted, without smoothing and regularisers.
     Var nll;
   };
   /// Records micro-batch i on the tape; those of this process come in order. row_weight = 1 /
-  /// tokens of the update.
+  /// weighing_tokens().
   virtual Objective forward(Tape& tape, int i, double row_weight) = 0;
   /// The update has been made: the state after its last micro-batch is kept for the next one.
   virtual void commit() = 0;
@@ -57,7 +60,7 @@ class TrainingSource {
 struct StepResult {
   double loss = 0;       ///< what was minimised, mean per predicted token
   double nll = 0;        ///< nats per predicted token
-  double grad_norm = 0;  ///< before clipping
+  double grad_norm = 0;  ///< before clipping, as the update weighs
   int64_t tokens = 0;
   /// What the fastest and the slowest process took for their micro-batches.
   double fastest_s = 0, slowest_s = 0;

@@ -65,7 +65,8 @@ void UpdateGradient::begin_records(TrainingSource& data) {
 }
 
 StepResult UpdateGradient::compute(TrainingSource& data, int64_t step, int64_t tokens) {
-  const double begin = profile::clock_seconds(), row_weight = 1.0 / static_cast<double>(tokens);
+  const int64_t weighing = data.weighing_tokens(tokens);
+  const double begin = profile::clock_seconds(), row_weight = 1.0 / static_cast<double>(weighing);
   const int count = data.count();
   set_.zero_grad();
   begin_records(data);
@@ -82,7 +83,11 @@ StepResult UpdateGradient::compute(TrainingSource& data, int64_t step, int64_t t
   record(communicator_.rank())[0] = profile::clock_seconds() - begin;
   if (shares_) form_norm(count);
   merge_statistics(count);
-  return totals(tokens, count);
+  StepResult result = totals(tokens, count);
+  const double mean = static_cast<double>(weighing) / static_cast<double>(tokens);
+  result.loss *= mean;
+  result.nll *= mean;
+  return result;
 }
 
 void UpdateGradient::micro_batch(TrainingSource& data, int i, double row_weight) {

@@ -155,6 +155,12 @@ TEST_CASE("compatibility: a run of 0.1.0 goes on as its own program did") {
     REQUIRE_MESSAGE(run.code == 0, run.err);
     CHECK(run.err.find("going on from step 12 of run") != std::string::npos);
     check_close({last_validation(here / "lm/run")}, {2.2239255289789797});
+    // It leaves the remainder of an epoch out as it did, and its config.json still says nothing of
+    // it: each update has 2 columns of 5 rows.
+    const Json config = Json::parse(slurp(here / "lm/run/config.json")),
+               state = Json::parse(slurp(here / "lm/run/checkpoints/latest/state.json"));
+    CHECK(!config["resolved"].contains("remainder"));
+    CHECK(state["tokens"] == 10 * state["step"].get<int64_t>());
     CHECK(read_safetensors((here / "lm/run/checkpoints/latest/model.safetensors").string())
               .metadata.at("nine_version") == NINE_VERSION);
   }
@@ -204,6 +210,7 @@ TEST_CASE("compatibility: new runs name their version") {
   }
   REQUIRE(run_in(here / "lm", "lm_train", with(kLmFlags, "1e")).code == 0);
   check_version(here / "lm/run");
+  CHECK(Json::parse(slurp(here / "lm/run/config.json"))["resolved"]["remainder"] == "read");
   REQUIRE(run_in(here / "mt", "mt_train", with(kMtFlags, "1e")).code == 0);
   check_version(here / "mt/run");
 }

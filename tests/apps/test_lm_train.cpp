@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/crc32c.h"
+#include "core/error.h"
 #include "core/json.h"
 #include "core/safetensors.h"
 #include "tests/support/programs.h"
@@ -310,6 +311,42 @@ TEST_CASE("learned numbers of a head: logged, the same bits in parts, drawn, fro
   CHECK(has(refused({"--freeze", "hed.*"}), "is called 'hed.*'; there are embedding.weight,"));
   CHECK(has(refused({"--freeze", "*"}), "nothing is left to train"));
   CHECK(has(refused({"--freeze", "head.*", "--weight-decay", "0.1"}), "--weight-decay 0"));
+}
+
+TEST_CASE("the end of an epoch is trained on: the same bits in parts and with two threads") {
+  // 225 tokens in 4 columns: 57 rows, of which the last has one token.
+  const TemporaryDirectory dir;
+  std::string text;
+  for (int i = 0; i < 45; ++i) text += concat("the cat", i % 7, " saw dog", i % 11, "\n");
+  put(dir / "train.txt", text);
+  const auto train = [&](const char* run, const char* after, const char* threads) {
+    const Outcome r = run_program("lm_train", {"--train",      dir / "train.txt",
+                                               "--layers",     "1",
+                                               "--hidden",     "8",
+                                               "--embed",      "8",
+                                               "--batch",      "2",
+                                               "--bptt",       "29",
+                                               "--accumulate", "2",
+                                               "--ar",         "1",
+                                               "--tar",        "1",
+                                               "--valid",      dir / "train.txt",
+                                               "--after",      after,
+                                               "--threads",    threads,
+                                               "--run",        dir / run});
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+  };
+  train("whole", "3e", "1");
+  for (const char* after : {"1u", "2u", "3u", "5u", "3e"}) train("parts", after, "2");
+  const auto file = [&](const char* run, const char* name) {
+    return slurp(dir / run + "/checkpoints/latest/" + name);
+  };
+  for (const char* name : {"model.safetensors", "optimizer.safetensors"})
+    CHECK(file("whole", name) == file("parts", name));
+  const Json state = Json::parse(file("whole", "state.json"));
+  CHECK(state["step"] == 6);
+  CHECK(state["tokens"] == 3 * 225);
+  for (const Json& event : log_of(dir / "whole"))
+    if (event["event"] == "valid") CHECK(event["tokens"] == 225);
 }
 
 TEST_CASE("SIGINT saves and exits 130") {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/gemm.h"
 #include "core/json.h"
 #include "tests/support/processes.h"
@@ -161,6 +162,32 @@ TEST_CASE("processes: 1, 2 and 4 make the same run of lm_train" *
   check_same_bits("lm_train", 12,
                   columns({"--head", "lin", "--margin", "cos:0.2", "--context-norm", "max:ema"}),
                   lm_flags);
+}
+
+TEST_CASE("processes: the end of an epoch, where some have no token" *
+          doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  // 225 tokens in 20 columns: 12 rows, of which the last has five tokens, all of the first
+  // process'.
+  const Scratch dir;
+  std::string text;
+  for (int i = 0; i < 45; ++i) text += concat("the cat", i % 7, " saw dog", i % 11, "\n");
+  put(dir / "train.txt", text);
+  const auto flags = [&](const std::string& run, int accumulate, const Strings& more) {
+    Strings all{"--train",      dir / "train.txt",
+                "--valid",      dir / "train.txt",
+                "--layers",     "1",
+                "--hidden",     "8",
+                "--embed",      "8",
+                "--batch",      "5",
+                "--accumulate", std::to_string(accumulate),
+                "--after",      "3e",
+                "--run",        run};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  check_same_bits("lm_train", 4, {"--bptt", "11", "--head", "mix:2*lin"}, flags);
+  check_same_bits("lm_train", 4, {"--bptt", "7", "--ar", "2", "--tar", "1"}, flags);
 }
 
 TEST_CASE("processes: 1, 2 and 4 make the same run of a Transformer language model" *

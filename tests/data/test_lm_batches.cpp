@@ -104,8 +104,8 @@ std::vector<Segment> rest_of_epoch(ColumnBatches& batches) {
 }  // namespace
 
 TEST_CASE(
-    "column batches: the baseline's segments, also where columns divide the text or rows the "
-    "columns") {
+    "column batches: the baseline's segments where the remainder is left out, also where columns "
+    "divide the text or rows the columns") {
   const Corpus corpus = numbered_corpus(200);
   std::vector<std::pair<int64_t, int64_t>> shapes = {
       {1, 1},  {1, corpus.tokens()}, {7, 5},
@@ -116,7 +116,7 @@ TEST_CASE(
     const int64_t batch = shape.first, bptt = shape.second;
     CAPTURE(batch);
     CAPTURE(bptt);
-    ColumnBatches batches(corpus, batch, bptt, 11);
+    ColumnBatches batches(corpus, batch, bptt, 11, {0, batch}, Remainder::left_out);
     for (int64_t epoch : {0, 1, 5}) {
       const auto expected = reference_segments(corpus, batch, bptt, 11, epoch);
       batches.start_epoch(epoch);
@@ -125,7 +125,80 @@ TEST_CASE(
       CHECK(rest_of_epoch(batches) == expected);
       CHECK(!batches.begins_epoch());
       CHECK(batches.position() == BatchPosition{epoch, batches.steps()});
-      CHECK(batches.dropped() == corpus.tokens() - batches.steps() * batch * bptt);
+      CHECK(batches.whole_steps() == batches.steps());
+    }
+  }
+}
+
+TEST_CASE("column batches: every token is predicted once an epoch, after the one before it") {
+  const Corpus corpus = numbered_corpus(200);
+  for (const auto& [batch, bptt] : std::vector<std::pair<int64_t, int64_t>>{{1, 1},
+                                                                            {1, corpus.tokens()},
+                                                                            {7, 5},
+                                                                            {32, 9},
+                                                                            {40, 21},
+                                                                            {corpus.tokens(), 1},
+                                                                            {300, 2}}) {
+    CAPTURE(batch);
+    CAPTURE(bptt);
+    ColumnBatches batches(corpus, batch, bptt, 11);
+    for (const int64_t epoch : {0, 3}) {
+      const std::vector<int32_t> stream = shuffled_stream(corpus, 11, epoch);
+      std::vector<std::vector<int32_t>> inputs(static_cast<size_t>(batch)), targets(inputs);
+      batches.start_epoch(epoch);
+      int64_t steps = 0, rows = 0;
+      for (LmBatch b; batches.next(b); ++steps, rows += b.rows) {
+        const bool last = batches.epoch_finished();
+        CHECK((last ? b.rows <= bptt : b.rows == bptt));
+        CHECK(b.cols == batch);
+        CHECK(b.all_tokens == b.tokens);
+        int64_t tokens = 0;
+        for (int64_t t = 0; t < b.rows; ++t)
+          for (int64_t c = 0; c < batch; ++c) {
+            const auto at = static_cast<size_t>(t * batch + c), column = static_cast<size_t>(c);
+            if (b.target[at] == LmBatch::kPaddingTarget) {
+              CHECK((last && t == b.rows - 1));
+              continue;
+            }
+            ++tokens;
+            inputs[column].push_back(b.input[at]);
+            targets[column].push_back(b.target[at]);
+          }
+        CHECK(b.tokens == tokens);
+        CHECK((steps >= batches.whole_steps() || tokens == bptt * batch));
+      }
+      CHECK(steps == batches.steps());
+      std::vector<int32_t> read, predicted;
+      for (size_t c = 0; c < inputs.size(); ++c) {
+        CHECK(rows - std::ssize(targets[c]) <= 1);
+        read.insert(read.end(), inputs[c].begin(), inputs[c].end());
+        predicted.insert(predicted.end(), targets[c].begin(), targets[c].end());
+      }
+      CHECK(predicted == stream);
+      CHECK(read.front() == Specials::kLanguageModel.end);
+      CHECK(std::equal(read.begin() + 1, read.end(), stream.begin()));
+    }
+  }
+}
+
+TEST_CASE("column batches: parts of the columns are the same columns") {
+  const Corpus corpus = numbered_corpus(60);
+  ColumnBatches all(corpus, 12, 4, 11), left(corpus, 12, 4, 11, {0, 5}),
+      right(corpus, 12, 4, 11, {5, 7});
+  for (const int64_t step : {int64_t{0}, all.steps() - 1}) {
+    LmBatch a, l, r;
+    for (ColumnBatches* batches : {&all, &left, &right}) batches->seek({2, step});
+    while (all.next(a)) {
+      REQUIRE((left.next(l) && right.next(r)));
+      CHECK(l.tokens + r.tokens == a.tokens);
+      CHECK((l.all_tokens == a.tokens && r.all_tokens == a.tokens));
+      for (int64_t t = 0; t < a.rows; ++t)
+        for (int64_t c = 0; c < 12; ++c) {
+          const LmBatch& part = c < 5 ? l : r;
+          const auto from = static_cast<size_t>(t * part.cols + (c < 5 ? c : c - 5)),
+                     at = static_cast<size_t>(t * 12 + c);
+          CHECK((part.input[from] == a.input[at] && part.target[from] == a.target[at]));
+        }
     }
   }
 }
@@ -297,7 +370,7 @@ TEST_CASE("sentence batches: seek continues anywhere; errors") {
   CHECK(has(error_of([&] { SentenceBatches(corpus, {.tokens = -2}, 1); }), "must not be negative"));
 }
 
-TEST_CASE("evaluation segments: the baseline's, to the last row") {
+TEST_CASE("evaluation segments: the baseline's where the remainder is left out, to the last row") {
   const Corpus corpus = numbered_corpus(120);
   const std::vector<int32_t> flat(corpus.flat().begin(), corpus.flat().end());
   for (const auto& shape : std::vector<std::pair<int64_t, int64_t>>{
@@ -305,7 +378,7 @@ TEST_CASE("evaluation segments: the baseline's, to the last row") {
     const int64_t columns = shape.first, segment = shape.second;
     CAPTURE(columns);
     CAPTURE(segment);
-    EvalSegments segments(corpus, columns, segment);
+    EvalSegments segments(corpus, columns, segment, {0, columns}, Remainder::left_out);
     const Rows cols = reference_columns(flat, static_cast<size_t>(columns));
     int64_t tokens = 0, n = 0;
     LmBatch b;
@@ -322,8 +395,8 @@ TEST_CASE("evaluation segments: the baseline's, to the last row") {
     }
     CHECK(!segments.next(b));
     CHECK(segments.segments() == n);
-    CHECK(segments.tokens() == tokens);
-    CHECK(segments.dropped() == corpus.tokens() % columns);
+    CHECK(segments.columns().tokens() == tokens);
+    CHECK(tokens == corpus.tokens() - corpus.tokens() % columns);
     segments.restart();
     CHECK(segments.next(b));
     CHECK(b.input[0] == Specials::kLanguageModel.end);
@@ -331,4 +404,27 @@ TEST_CASE("evaluation segments: the baseline's, to the last row") {
   CHECK(has(error_of([&] { EvalSegments(corpus, corpus.tokens() + 1); }), "fewer than the"));
   CHECK(has(error_of([&] { EvalSegments(corpus, 0); }), "at least one column"));
   CHECK(has(error_of([&] { EvalSegments(corpus, 10, 0); }), "at least one column and one row"));
+}
+
+TEST_CASE("evaluation segments: every token once, in file order down the columns") {
+  const Corpus corpus = numbered_corpus(120);
+  for (const int64_t columns : {int64_t{1}, int64_t{7}, int64_t{10}, corpus.tokens() - 1})
+    for (const int64_t segment : {1, 4, 1000}) {
+      CAPTURE(columns);
+      CAPTURE(segment);
+      EvalSegments segments(corpus, columns, segment);
+      std::vector<std::vector<int32_t>> targets(static_cast<size_t>(columns));
+      int64_t n = 0, tokens = 0;
+      for (LmBatch b; segments.next(b); ++n) {
+        tokens += b.tokens;
+        for (size_t at = 0; at < b.target.size(); ++at)
+          if (b.target[at] >= 0) targets[at % static_cast<size_t>(columns)].push_back(b.target[at]);
+      }
+      std::vector<int32_t> all;
+      for (const auto& column : targets) all.insert(all.end(), column.begin(), column.end());
+      CHECK(std::equal(all.begin(), all.end(), corpus.flat().begin(), corpus.flat().end()));
+      CHECK(n == segments.segments());
+      CHECK(tokens == corpus.tokens());
+      CHECK(segments.columns().tokens() == corpus.tokens());
+    }
 }

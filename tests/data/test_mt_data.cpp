@@ -100,6 +100,12 @@ TEST_CASE("parallel text: what is refused, and how") {
   CHECK(has(says({three}, {two}), "three has 3 lines, but " + two + " has 2"));
   CHECK(has(says({two}, {three}), "two has 2 lines, but " + three + " has 3"));
   CHECK(has(says({two, two}, {three}), two + ", " + two + " has 4 lines"));
+  // As many files on each side belong together one by one, although the sums are the same.
+  CHECK(has(says({three, two}, {two, three}), "three has 3 lines, but " + two + " has 2"));
+  CHECK(
+      has(says({two, two, three}, {two, three, two}), "two has 2 lines, but " + three + " has 3"));
+  CHECK(says({two, two}, {two, two}).empty());
+  CHECK(says({three, three}, {two, two, two}).empty());  // other numbers: one text each
   CHECK(has(says({none}, {three}), "none is empty"));
   CHECK(has(says({three}, {none}), "none is empty"));
   CHECK(has(says({three}, {bad}), "bad, line 2, byte 3: 0xff is not valid UTF-8"));

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/random.h"
+#include "data/corpus.h"
+#include "data/spelled_specials.h"
 #include "data/text.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
@@ -144,6 +146,24 @@ TEST_CASE("text: line by line, a line is there before more is asked for") {
   check(kModelText, false, {{"a", 1}, {"bb", 2}, {"", 2}, {"c", 3}, {"d\re\rfg", 6}});
   check(kCopiedText, true,
         {{"a\n", 1}, {"bb\r\n", 2}, {"\n", 2}, {"c\r\n", 3}, {"d\r", 3}, {"e\r", 4}, {"fg", 6}});
+}
+
+TEST_CASE("text: words that are spelled as a special are counted, but for <unk>") {
+  const auto message = [](const Specials& specials, std::string_view line) {
+    SpelledSpecials spelled(specials);
+    spelled.add_line("a b");
+    spelled.add_line(line);
+    return spelled.message("TEXT");
+  };
+  CHECK(message(Specials::kLanguageModel, "a </s> </s>\t<s> <unk> x</s>") ==
+        "TEXT: 2 words are spelled </s>, which ends a sentence here");
+  CHECK(message(Specials::kTranslation, "<s> <pad> a <pad> </s> <unk>") ==
+        "TEXT: 1 word is spelled <s>, which begins a sentence here; 2 words are spelled <pad>, "
+        "which fills up batches here; 1 word is spelled </s>, which ends a sentence here");
+  CHECK(message(Specials::kLanguageModel, "<s> <pad> <unk>").empty());
+  const Vocabulary words(Specials::kLanguageModel);
+  const std::string lines[] = {"a </s> b", "", "</s>"};
+  CHECK(has(Corpus::of_lines(lines, words).spelled_specials().message("t"), "t: 2 words"));
 }
 
 TEST_CASE("text: read_sentences gives each line's words") {

@@ -12,6 +12,7 @@
 #include "checks/values.h"
 #include "core/ops.h"
 #include "kernels/kernel_softmax.h"
+#include "nn/models/lstm_language_model.h"
 #include "nn/models/transformer_language_model.h"
 #include "nn/training/language_model_task.h"
 #include "nn/training/optimizers/adam.h"
@@ -216,6 +217,35 @@ TEST_CASE("step: a warmed-up one of a Transformer language model calls operator 
     for (int64_t i = 3; i <= 9; ++i) step.run(task, i, 1e-3);
     CHECK(g_news - before == 0);
   }
+}
+
+TEST_CASE("step: an epoch's shorter last segment takes no memory of its own") {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 30; ++i) lines.push_back(concat("w", i % 7, " w", i % 11, " w", i % 13));
+  const Vocabulary vocabulary =
+      Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
+  const Corpus text = Corpus::of_lines(lines, vocabulary);
+  ParameterSet set;
+  const LstmLanguageModel model(set, {.vocab = vocabulary.size(), .embed = 8, .hidden = 8});
+  LanguageModelTask task(model, text, nullptr, {.batch = 7, .bptt = 8});
+  Arena pool("step");
+  Adam optimizer(set, {});
+  TrainStep step(set, optimizer, pool, {});
+  int64_t updates = 0, before = 0;
+  std::vector<int64_t> rows;
+  rows.reserve(100);
+  for (int64_t epoch = 0; epoch < 4; ++epoch) {
+    if (epoch == 2) before = g_news;
+    task.start_epoch(epoch);
+    while (!task.epoch_finished()) {
+      step.run(task, ++updates, 1e-3);
+      rows.push_back(task.input(0).shape()[0]);
+    }
+  }
+  CHECK(g_news - before == 0);
+  CHECK(rows[1] == 8);
+  CHECK(rows[2] == 2);  // 120 tokens: one column of 18 rows, six of 17
+  CHECK(updates == 12);
 }
 
 TEST_CASE(
