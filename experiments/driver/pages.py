@@ -2,7 +2,7 @@
 is this program's, all else is prose."""
 import re
 
-from . import records, search, tables, training
+from . import forest, records, search, tables, training
 from .views import VIEWS
 
 PAGES = records.ROOT / "docs" / "results"
@@ -144,6 +144,7 @@ def outputs():
     made = {
         PAGES / "README.md": page_with("README", "summary", summary()),
         PAGES / "plan.md": page_with("plan", "plan", plan()),
+        IMAGES / "forest.svg": forest.draw(parts),
     }
     for name, view in VIEWS.items():
         part = parts.get(name)

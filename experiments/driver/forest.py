@@ -1,0 +1,151 @@
+"""The figure of docs/results/README.md: a line a claim, perplexity over the inner product's, of the
+papers and of both sizes of text."""
+import math
+
+from . import plots, statistics, tables
+
+S, L, DROPOUT = "S", "L", "S, beside lin with dropout"
+# A claim: its label; (part, row, the baseline's row) whose figures the paper has; and our ratios as
+# (mark, part, row, the baseline's part, the baseline's row).
+LIN, BASE, DROPPED = "lin lr=0.008", "none, contexts none", ("R7", "lin, more dropout")
+WARM = ("R1-warmup", LIN)
+
+
+def kernel(name, row, warm=None, large=None):
+    ours = [(S, *(("R1-warmup", warm, *WARM) if warm else ("T1", row, "T1", LIN)))]
+    return (name, ("T1", row, LIN), ours + ([(L, "T1-L", large, "T1-L", "lin")] if large else []))
+
+
+def mixture(name):
+    return (
+        f"{name}, Adam .008",
+        ("T3", name, "lin"),
+        [(S, "T3", name, "T3", "lin"), (DROPOUT, "T3", name, *DROPPED)],
+    )
+
+
+CLAIMS = [
+    kernel("pow", "pow:p=2 lr=0.008"),
+    kernel("pol", "pol:alpha=2:p=2 lr=0.008"),
+    kernel("mog", "mog:form=sum:pace=0.01 lr=0.008"),
+    kernel("ssg", "ssg:pace=0.1 lr=0.008", large="ssg:pace=0.1"),
+    kernel("log", "log:p=8 lr=0.008", warm="log:p=8 lr=0.008", large="log:p=8"),
+    kernel("hpb", "hpb:ball=tanh lr=0.004", large="hpb:ball=tanh"),
+    kernel("wav", "wav:a=1:b=10000 lr=0.008", warm="wav:a=1:b=10000 lr=0.008"),
+    kernel("rbf", "rbf:gamma=1", warm="rbf:gamma=1 lr=0.002", large="rbf:gamma=1"),
+    mixture("mos"),
+    ("mos, Adam .002", ("T3", "mos", "lin"), [(S, "MoS", "mos", "MoS", "lin")]),
+    mixture("mix2"),
+    mixture("mixbig"),
+    (
+        "lin with tanh(C h)",
+        None,
+        [(S, "R7", "lin, map", "R7", "lin"), (DROPOUT, "R7", "lin, map", *DROPPED)],
+    ),
+    ("log and hpb", None, [(S, "T3b", "log and hpb", "T3b", "lin")]),
+    ("norms 1 and 64 (m = 0)", ("M1", "m=0", "base"), [(S, "M1", "m=0", "M1", "base")]),
+    ("cos:0.03", ("M1", "cos:0.03", "base"), [(S, "M1", "cos:0.03", "M1", "base")]),
+    ("arc:0.03", ("M1", "arc:0.03", "base"), [(S, "M1", "arc:0.03", "M1", "base")]),
+    ("lsm:2", ("M1", "lsm:2", "base"), [(S, "M1", "lsm:2", "M1", "base")]),
+    (
+        "largest-norm contexts",
+        ("M2", "none, contexts max", BASE),
+        [
+            (S, "M2", "none, contexts max", "M2", BASE),
+            (DROPOUT, "M2", "none, contexts max", *DROPPED),
+            (L, "M-L", "max", "M-L", "base"),
+        ],
+    ),
+    (
+        "with them arc:0.001",
+        ("M3", "arc:0.001", "base"),
+        [
+            (S, "M3", "arc:0.001", "M3", "base"),
+            (L, "M-L", "arc:0.001", "M-L", "base"),
+        ],
+    ),
+    (
+        "with them arc:0.01",
+        ("M3", "arc:0.01", "base"),
+        [(S, "M3", "arc:0.01", "M3", "base")],
+    ),
+]
+
+
+def rows(parts):
+    """[(label, the paper's ratio or None, [(mark, ratio, (low, high) or None)])] of what has
+    records."""
+    found = {name: {c.row.label: c for c in tables.cells(part)} for name, part in parts.items()}
+
+    def ours(mark, part, row, of_part, of_row):
+        paired = found[part][row].against(found[of_part][of_row])
+        return (mark, *statistics.ratio(paired)) if paired else None
+
+    out = []
+    for label, paper, ratios in CLAIMS:
+        printed = None
+        if paper:
+            part, row, base = paper
+            printed = found[part][row].row.paper / found[part][base].row.paper
+        out.append((label, printed, [r for r in (ours(*ratio) for ratio in ratios) if r]))
+    return out
+
+
+MARKS = {S: "circle", L: "square", DROPOUT: "ring"}
+
+
+def mark(kind, x, y):
+    """A mark of the figure: SVG."""
+    if kind == "square":
+        return f'<rect class="ours" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8"/>'
+    if kind == "diamond":
+        return f'<path class="paper" d="M{x:.1f} {y - 5.5:.1f}l5.5 5.5-5.5 5.5-5.5-5.5z"/>'
+    hollow = ' style="fill:none"' if kind == "ring" else ""
+    return f'<circle class="ours" cx="{x:.1f}" cy="{y:.1f}" r="4"{hollow}/>'
+
+
+def draw(parts):
+    """The figure, as SVG."""
+    title = "Test perplexity over the inner product's, with 95% intervals over the seeds"
+    lines = rows(parts)
+    values = [v for _, paper, ours in lines for v in (paper, *(x for _, x, _ in ours)) if v]
+    low, high = min(values) / 1.03, max(values) * 1.1
+    left, right, top, row = 170, plots.WIDTH - plots.RIGHT, 58, 24
+    bottom = top + row * len(lines)
+
+    def x(v):
+        clipped = min(max(v, low), high)
+        return left + (right - left) * math.log(clipped / low) / math.log(high / low)
+
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {plots.WIDTH} {bottom + 30}"'
+        f' role="img" aria-label="{title}">',
+        plots.STYLE,
+        f'<rect class="back" width="{plots.WIDTH}" height="{bottom + 30}"/>',
+        f'<text x="12" y="20" font-weight="bold">{title}</text>',
+    ]
+    at = 18
+    for kind, told in [("diamond", "the papers")] + [(MARKS[m], m) for m in (S, L, DROPOUT)]:
+        out.append(mark(kind, at, 38) + f'<text x="{at + 10}" y="42">{told}</text>')
+        at += 40 + 7 * len(told)
+    for t in (0.9, 1, 1.5, 2, 3, 5, 7):
+        style = ' style="stroke-width:2"' if t == 1 else ""
+        out.append(
+            f'<line class="grid"{style} x1="{x(t):.1f}" y1="{top}" x2="{x(t):.1f}" y2="{bottom}"/>'
+            f'<text x="{x(t):.1f}" y="{bottom + 16}" text-anchor="middle">{t:g}</text>'
+        )
+    for i, (label, paper, ours) in enumerate(lines):
+        middle = top + row * (i + 0.5)
+        name = plots.escape(label)
+        out.append(f'<text x="{left - 10}" y="{middle + 4:.1f}" text-anchor="end">{name}</text>')
+        if paper:
+            out.append(mark("diamond", x(paper), middle))
+        for k, (kind, value, bounds) in enumerate(ours):
+            y = middle + 6 * (k - (len(ours) - 1) / 2)
+            if bounds:
+                out.append(
+                    f'<line class="ours" x1="{x(bounds[0]):.1f}" y1="{y:.1f}"'
+                    f' x2="{x(bounds[1]):.1f}" y2="{y:.1f}"/>'
+                )
+            out.append(mark(MARKS[kind], x(value), y))
+    return "\n".join([*out, "</svg>"]) + "\n"
