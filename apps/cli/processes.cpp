@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "apps/cli/option_conflicts.h"
+#include "core/error.h"
 #include "core/mpi_communicator.h"
 #include "core/threads.h"
 
@@ -60,10 +60,11 @@ int with_processes(double timeout_s, const std::function<int(Communicator&)>& bo
 }
 
 void require_one_process() {
-  require_usage(processes_started() <= 1 || started_by_process_of_job(), "mpirun has started ",
-                processes_started(),
-                " processes, but this work cannot be shared out: each would do all of it; start it "
-                "without mpirun, or with -n 1");
+  if (processes_started() <= 1 || started_by_process_of_job()) return;
+  if (!first_process()) throw RefusedByFirst();
+  throw UsageError(concat("mpirun has started ", processes_started(),
+                          " processes, but this work cannot be shared out: each would do all of "
+                          "it; start it without mpirun, or with -n 1"));
 }
 
 bool first_process() { return processes_started() <= 1 || process_number() == 0; }

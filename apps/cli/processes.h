@@ -13,6 +13,11 @@ namespace nine::app {
 /// `timeout_s` throws. Errors: start_mpi's.
 int with_processes(double timeout_s, const std::function<int(Communicator&)>& body);
 
+/// What require_one_process() throws in all processes but the first, which alone says why: the
+/// others end without a word, after a moment, so that mpirun does not end the first before it
+/// spoke.
+struct RefusedByFirst {};
+
 /// For a program that cannot share its work. UsageError: mpirun has started it in more than one
 /// process, and each would do all of it, into the same files. A program that a process of such a
 /// job starts, itself or through a shell, is not meant: its parent is no mpirun.

@@ -68,6 +68,9 @@ int run_main(const char* program, const std::function<int()>& body) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     return exit_code(program, body());
+  } catch (const RefusedByFirst&) {
+    before_report_of_failure();
+    return kExitUsage;
   } catch (const UsageError& e) {
     return report_failure(program, e.what(), kExitUsage);
   } catch (const std::bad_alloc&) {

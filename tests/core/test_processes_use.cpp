@@ -283,6 +283,10 @@ TEST_CASE("processes: a program that cannot share its work stops under mpirun, b
     CHECK(o.out.empty());
     CHECK_FALSE(std::filesystem::exists(codes));
   }
+  const Outcome second = Program("bpe", cases[0].arguments, "", [] { as_process(1, 2); }).wait();
+  CHECK(second.code == 2);
+  CHECK(second.err.empty());
+  CHECK_FALSE(std::filesystem::exists(codes));
   const Outcome one = Program("bpe", cases[0].arguments, "", [] { as_process(0, 1); }).wait();
   CHECK(one.code == 0);
   // A program that a process of the job starts by a shell works for that process alone.
@@ -292,6 +296,22 @@ TEST_CASE("processes: a program that cannot share its work stops under mpirun, b
   CHECK_MESSAGE(shell.err.empty(), shell.err);
   CHECK(has(shell.out, "done\n"));
   CHECK(shell.out.size() > 10);
+}
+
+TEST_CASE("processes: a program that cannot share its work says so once" *
+          doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const TemporaryDirectory dir;
+  const Strings report{model_a(), "--output", dir / "page.html"};
+  const Outcome o = under_mpirun(3, "nine_report", report).wait();
+  CHECK(o.code == 2);
+  const std::string said = "nine_report: mpirun has started 3 processes";
+  const size_t at = o.err.find(said);
+  REQUIRE_MESSAGE(at != std::string::npos, o.err);
+  CHECK(o.err.find(said, at + 1) == std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(dir / "page.html"));
+  CHECK(under_mpirun(1, "nine_report", report).wait().code == 0);
+  CHECK(std::filesystem::exists(dir / "page.html"));
 }
 
 TEST_CASE("processes: a program without its module for MPI says what to copy" *
