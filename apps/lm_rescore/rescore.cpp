@@ -1,6 +1,8 @@
 #include "apps/lm_rescore/rescore.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 
 #include "apps/cli/progress.h"
@@ -23,6 +25,12 @@ void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
           static_cast<long long>(lists.model.tokens), o.checkpoint[m].c_str(),
           fixed(100.0 * static_cast<double>(unknown) / static_cast<double>(lists.model.tokens), 2)
               .c_str());
+}
+
+void explain_impossible(const RescoredLists& lists, int64_t count, const char* why) {
+  if (count > 0)
+    std::fprintf(stderr, "lm_rescore: %s: %lld hypotheses cannot be chosen: %s\n",
+                 lists.file.c_str(), static_cast<long long>(count), why);
 }
 
 std::vector<std::string> all_texts(const std::vector<NBestList>& lists) {
@@ -60,6 +68,12 @@ RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
   RescoredLists r{.file = nbest, .lists = read_n_best(nbest, o.lists())};
   r.references = texts_of(
       r.lists, read_transcripts(reference, o.nbest_format == NBestFormat::moses), reference);
+  for (const NBestList& list : r.lists)
+    r.impossible.log_zeros += std::ranges::count_if(
+        list.hypotheses, [](const NBestHypothesis& h) { return std::isinf(h.score); });
+  explain_impossible(r, r.impossible.log_zeros,
+                     o.nbest_cost ? "their costs, inf or 1e10 and above, are those of log zeros"
+                                  : "their scores, -inf or -1e10 and below, are log zeros");
   return r;
 }
 
@@ -84,20 +98,34 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
     }
   }
   explain_unknown(o, lists);
+  lists.impossible.excluded =
+      std::ranges::count_if(lists.model.log_p, [](double log_p) { return std::isinf(log_p); });
+  explain_impossible(lists, lists.impossible.excluded,
+                     "they have a word that a model excludes by a bias of -inf (--lambda 0 would "
+                     "choose among them)");
 }
 
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {
-  if (options.measure == RescoringMeasure::bleu)
-    return tune_weights(lists.scores, [&](std::span<const size_t> chosen) {
-      return -corpus_bleu(lists.texts(chosen), lists.references, {.tokenizer = BleuTokenizer::none})
-                  .score;
-    });
-  const std::vector<std::vector<int64_t>> errors = errors_of(lists);
-  return tune_weights(lists.scores, [&](std::span<const size_t> chosen) {
+  std::vector<std::vector<int64_t>> errors;
+  std::function<double(std::span<const size_t>)> loss = [&](std::span<const size_t> chosen) {
     int64_t sum = 0;
     for (size_t i = 0; i < chosen.size(); ++i) sum += errors[i][chosen[i]];
     return static_cast<double>(sum);
-  });
+  };
+  if (options.measure == RescoringMeasure::bleu)
+    loss = [&](std::span<const size_t> chosen) {
+      return -corpus_bleu(lists.texts(chosen), lists.references, {.tokenizer = BleuTokenizer::none})
+                  .score;
+    };
+  else
+    errors = errors_of(lists);
+  const TunedWeights tuned = tune_weights(lists.scores, loss);
+  if (tuned.stopped)
+    std::fprintf(stderr,
+                 "warning: the search for lambda and mu on %s was stopped after %d tries; these are "
+                 "the best so far\n",
+                 lists.file.c_str(), kMostTries);
+  return tuned;
 }
 
 }  // namespace nine::app
