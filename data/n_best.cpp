@@ -46,12 +46,14 @@ bool parse_infinity(std::string_view text, double& number) {
 
 double score_of(std::string_view text, const std::string& place) {
   double score = 0;
-  require(parse_number(text, score) || parse_infinity(text, score), place, ": '", text, "' is no score");
+  require(parse_number(text, score) || parse_infinity(text, score), place, ": '", text,
+          "' is no score");
   return score;
 }
 
 // Makes a log zero -infinity, so that no sum and no spread takes it for a number.
 double larger_is_better(double score, bool cost, const std::string& place) {
+  require(!std::isnan(score), place, ": infinite scores of both signs have no sum");
   const double value = cost ? -score : score;
   require(value < -kLogZero, place, ": the ", cost ? "cost " : "score ", score,
           cost ? " is below all costs; leave out --nbest-cost where larger scores are better"

@@ -33,7 +33,7 @@ inline constexpr double kLogZero = -1e10;
 
 /// A text that the first pass proposed, with its score: larger is better.
 struct NBestHypothesis {
-  double score = 0;     ///< below -kLogZero; -infinity: a log zero
+  double score = 0;   ///< below -kLogZero; -infinity: a log zero
   std::string words;  ///< with single spaces between them
 };
 
@@ -51,7 +51,8 @@ struct NBestOptions {
 };
 
 /// Reads lists. A score of kLogZero or less becomes -infinity. Errors, with file and line:
-/// TextReader's; a malformed line or score; a score of -kLogZero or more; a hypothesis without words; an utterance whose lines do not follow each other; no list at all.
+/// TextReader's; a malformed line or score; a score of -kLogZero or more; a hypothesis without
+/// words; an utterance whose lines do not follow each other; no list at all.
 std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options);
 
 /// Texts by utterance.

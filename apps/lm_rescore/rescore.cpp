@@ -29,7 +29,7 @@ void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
 
 void explain_impossible(const RescoredLists& lists, int64_t count, const char* why) {
   if (count > 0)
-    std::fprintf(stderr, "lm_rescore: %s: %lld hypotheses cannot be chosen: %s\n",
+    std::fprintf(stderr, "lm_rescore: %s: hypotheses that cannot be chosen: %lld, %s\n",
                  lists.file.c_str(), static_cast<long long>(count), why);
 }
 
@@ -72,8 +72,8 @@ RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
     r.impossible.log_zeros += std::ranges::count_if(
         list.hypotheses, [](const NBestHypothesis& h) { return std::isinf(h.score); });
   explain_impossible(r, r.impossible.log_zeros,
-                     o.nbest_cost ? "their costs, inf or 1e10 and above, are those of log zeros"
-                                  : "their scores, -inf or -1e10 and below, are log zeros");
+                     o.nbest_cost ? "whose costs, inf or 1e10 and above, are those of log zeros"
+                                  : "whose scores, -inf or -1e10 and below, are log zeros");
   return r;
 }
 
@@ -101,8 +101,7 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
   lists.impossible.excluded =
       std::ranges::count_if(lists.model.log_p, [](double log_p) { return std::isinf(log_p); });
   explain_impossible(lists, lists.impossible.excluded,
-                     "they have a word that a model excludes by a bias of -inf (--lambda 0 would "
-                     "choose among them)");
+                     "with a word that a model excludes by a bias of -inf (but with --lambda 0)");
 }
 
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {
@@ -121,10 +120,11 @@ RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredList
     errors = errors_of(lists);
   const TunedWeights tuned = tune_weights(lists.scores, loss);
   if (tuned.stopped)
-    std::fprintf(stderr,
-                 "warning: the search for lambda and mu on %s was stopped after %d tries; these are "
-                 "the best so far\n",
-                 lists.file.c_str(), kMostTries);
+    std::fprintf(
+        stderr,
+        "warning: the search for lambda and mu on %s was stopped after %d tries; these are "
+        "the best so far\n",
+        lists.file.c_str(), kMostTries);
   return tuned;
 }
 

@@ -37,8 +37,8 @@ struct RescoredLists {
 /// Reads lists and their references; nothing is scored. Says how many scores are log zeros.
 RescoredLists read_lists(const RescoreOptions& options, const std::string& nbest,
                          const std::string& reference);
-/// Scores them, with progress, and says how many words were unknown, and how many hypotheses a model
-/// excludes.
+/// Scores them, with progress, and says how many words were unknown, and how many hypotheses a
+/// model excludes.
 void score_lists(const RescoreOptions& options, RescoredLists& lists, Device device);
 
 /// The weights that make the errors on `lists` smallest, or BLEU largest. Says where the search was

@@ -143,15 +143,14 @@ std::string wer_text(const RescoreOptions& o, const Results& x) {
   table.push_back(row("oracle", x.oracle, ""));
   const Mapsswe& m = c.mapsswe;
   std::string text =
-      draws
-          ? concat("# with this set the same WER can be shown up to +-", fixed(c.decidable, 2),
-                   " points at 5% with a power of 80% (", unit_of(o, c), "); ",
-                   fixed(c.decidable_independent, 2), " were segments independent (discordance ",
-                   fixed(100 * c.discordance, 1), "%)\n")
-          : "# one utterance has no intervals: they are drawn from two or more\n";
+      draws ? concat("# with this set the same WER can be shown up to +-", fixed(c.decidable, 2),
+                     " points at 5% with a power of 80% (", unit_of(o, c), "); ",
+                     fixed(c.decidable_independent, 2), " were segments independent (discordance ",
+                     fixed(100 * c.discordance, 1), "%)\n")
+            : "# one utterance has no intervals: they are drawn from two or more\n";
   text += text_table(table);
-  text += concat("difference: rescored - ", x.compared_name, " = ", fixed(c.difference, 2),
-                 " points");
+  text +=
+      concat("difference: rescored - ", x.compared_name, " = ", fixed(c.difference, 2), " points");
   if (draws)
     text += concat(", 95% interval ", interval(c.difference_95, 2), ", bootstrap over ",
                    unit_of(o, c), ", ", o.resamples, " resamples, seed ", o.seed);

@@ -22,18 +22,21 @@ class ScoreWriter {
       if (std::isnan(nats[i])) continue;  // left out: no prediction was made
       total_.nats += nats[i];
       ++total_.tokens;
+      if (std::isinf(nats[i])) ++excluded_;
     }
     if (!tokens_) out_ << number(sum);
     out_ << '\n';
   }
   const Evaluation& total() const { return total_; }
+  int64_t excluded() const { return excluded_; }
 
  private:
-  static std::string number(double x) { return std::isnan(x) ? "nan" : shortest(x); }
+  static std::string number(double x) { return std::isnan(x) ? "-" : shortest(x); }
 
   std::ostream& out_;
   bool tokens_;
   Evaluation total_;
+  int64_t excluded_ = 0;
 };
 
 }  // namespace
@@ -59,6 +62,11 @@ void write_scores(const ScoreOptions& o, Device device, std::span<const std::str
           ? concat("; ", dropped, " tokens at the end fill no row of columns and were left out")
                 .c_str()
           : "");
+  if (writer.excluded() > 0)
+    std::fprintf(stderr,
+                 "lm_score: tokens of probability 0: %lld, which the model excludes by a bias of "
+                 "-inf\n",
+                 static_cast<long long>(writer.excluded()));
 }
 
 }  // namespace nine::app

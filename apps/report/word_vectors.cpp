@@ -39,6 +39,7 @@ std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary) {
 WordVectors read_word_vectors(const std::filesystem::path& directory, const Vocabulary& vocabulary,
                               std::span<const int32_t> ids) {
   const Safetensors weights = read_safetensors(directory / "model.safetensors");
+  require_finite_weights(weights, (directory / "model.safetensors").string());
   WordVectors out;
   out.tensor = output_tensor(directory, weights);
   const Tensor& all = weights.at(out.tensor);
@@ -54,8 +55,11 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, const Voca
     ops::copy(rows.row_range(id, 1), out.vectors.row_range(i, 1));
   }
   const double* row = out.vectors.data<double>();
-  for (int64_t i = 0; i < n; ++i, row += d)
+  for (int64_t i = 0; i < n; ++i, row += d) {
     out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));
+    require(std::isfinite(out.norms.back()), directory.string(), ": the vector of '",
+            out.words[static_cast<size_t>(i)], "' in ", out.tensor, " is too long to have a norm");
+  }
   return out;
 }
 

@@ -88,9 +88,9 @@ std::vector<size_t> choose_hypotheses(std::span<const ScoredList> lists,
     const auto score = [&](size_t i) {
       const auto& [first_pass, log_p, words] = list[i];
       // A model without a weight excludes no hypothesis.
-      if (first_pass == kImpossible || (log_p == kImpossible && weights.lambda != 0))
-        return kImpossible;
-      const double sum = first_pass + (weights.lambda == 0 ? 0 : weights.lambda * log_p) +
+      const bool excluded = log_p == kImpossible;
+      if (first_pass == kImpossible || (excluded && weights.lambda != 0)) return kImpossible;
+      const double sum = first_pass + weights.lambda * (excluded ? 0 : log_p) +
                          weights.mu * static_cast<double>(words);
       require(std::isfinite(sum), "lambda ", weights.lambda, " and mu ", weights.mu,
               " make a score of ", sum, " from the first-pass score ", first_pass, ", log p ",
@@ -110,7 +110,7 @@ std::vector<size_t> choose_hypotheses(std::span<const ScoredList> lists,
 }
 
 TunedWeights tune_weights(std::span<const ScoredList> lists,
-                              const std::function<double(std::span<const size_t>)>& loss) {
+                          const std::function<double(std::span<const size_t>)>& loss) {
   require(!lists.empty(), "[tune_weights] there is no list to tune on");
   const double first = spread(lists, [](const auto&h) { return h.first_pass; }),
                log_p = spread(lists, [](const auto&h) { return h.log_p; }),

@@ -37,13 +37,13 @@ struct TunedWeights : RescoringWeights {
 inline constexpr int kMostTries = 10'000;
 
 /// Weights that make `loss` of the chosen hypotheses small: a grid, whose unit is the ratio of the
-/// spreads within lists of the first-pass scores and of log_p (of words for mu), so that the base of
-/// the first pass's logarithm does not matter; then steps along each weight that become smaller. A
-/// spread is the standard deviation of what is finite, but at most four times the median distance
+/// spreads within lists of the first-pass scores and of log_p (of words for mu), so that the base
+/// of the first pass's logarithm does not matter; then steps along each weight that become smaller.
+/// A spread is the standard deviation of what is finite, but at most four times the median distance
 /// from a list's median, so that a few outliers cannot move it. Nothing is random. Of equal losses
-/// the smaller lambda wins, then the smaller |mu|. `loss` is smaller where the choice is better; NaN
-/// is never better. Error: no list.
+/// the smaller lambda wins, then the smaller |mu|. `loss` is smaller where the choice is better;
+/// NaN is never better. Error: no list.
 TunedWeights tune_weights(std::span<const ScoredList> lists,
-                              const std::function<double(std::span<const size_t>)>& loss);
+                          const std::function<double(std::span<const size_t>)>& loss);
 
 }  // namespace nine

@@ -32,7 +32,7 @@ def angles(context, measure):
 def perplexity(context, model, text, *options):
     """Over words and ends of lines, but for those that `--carry-state` leaves out."""
     printed = run_program(context, "lm_score", "--checkpoint", model, "--input", text, "--tokens", *options)
-    logs = [x for x in map(float, printed.split()) if not math.isnan(x)]
+    logs = [float(x) for x in printed.split() if x != "-"]
     return math.exp(-math.fsum(logs) / len(logs))
 
 

@@ -23,6 +23,7 @@ void load_weights(const std::string& path, const std::filesystem::path& director
                   const ParameterSet& parameters,
                   const std::map<std::string, std::string>& network) {
   const Safetensors file = read_safetensors(directory / "model.safetensors");
+  require_finite_weights(file, (directory / "model.safetensors").string(), ExcludedWords::refused);
   const Json config = model_config(directory, file.metadata);
   // An LSTM's config.json has a Transformer's settings too: the kind of network comes first.
   for (const char* name : {"arch", "heads", "activation", "positions"}) {

@@ -32,6 +32,7 @@ LanguageModel LanguageModel::load(const std::string& path, Device device) {
   const std::string dictionary = (directory / kDictionaryFile).string();
   Vocabulary vocabulary = Vocabulary::read_saved(dictionary, Specials::kLanguageModel);
   const Safetensors weights = read_safetensors(directory / "model.safetensors");
+  require_finite_weights(weights, (directory / "model.safetensors").string());
   const Json json = model_config(directory, weights.metadata);
   const ParameterOptions options{
       .dtype = weights.at("embedding.weight").dtype(), .gradients = false, .device = device};

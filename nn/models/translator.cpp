@@ -74,6 +74,7 @@ Translator Translator::load(const std::string& path, const SegmentationOptions& 
   Vocabulary source = read_dictionary(directory / kSourceDict),
              target = read_dictionary(directory / kTargetDict);
   const Safetensors weights = read_safetensors(directory / "model.safetensors");
+  require_finite_weights(weights, (directory / "model.safetensors").string());
   const TransformerConfig config = transformer_config(
       model_config(directory, weights.metadata), weights, (directory / "config.json").string());
   check_size(directory / kSourceDict, source, config.src_vocab);
