@@ -36,6 +36,11 @@ void for_windows(size_t lines, int64_t batch, bool one, F&& f) {
   progress.finish();
 }
 
+void report(const SpelledSpecials& spelled, const std::string& name) {
+  if (const std::string message = spelled.message(name); !message.empty())
+    std::fprintf(stderr, "mt_translate: %s\n", message.c_str());
+}
+
 // What is said of an input: the share of tokens that the model does not know, and the words that
 // are spelled as specials.
 class InputNotes {
@@ -53,8 +58,7 @@ class InputNotes {
           stderr,
           "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
           100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_));
-    if (const std::string message = spelled_.message(name); !message.empty())
-      std::fprintf(stderr, "mt_translate: %s\n", message.c_str());
+    app::report(spelled_, name);
   }
 
  private:
@@ -128,9 +132,11 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
                                          translator.target_ids(given, input_name(o.score_given));
-  if (communicator.first()) {
-    report_spelled_specials(sources, input_name(o.input));
-    report_spelled_specials(targets, input_name(o.score_given));
+  for (const auto& [ids, file] :
+       {std::pair(&sources, o.input), std::pair(&targets, o.score_given)}) {
+    SpelledSpecials spelled(Specials::kTranslation);
+    for (const BeamSearch::Ids& line : *ids) spelled.add(line);
+    if (communicator.first()) report(spelled, input_name(file));
   }
   TextOutput out(output_of(o.output, communicator));
   for_windows(

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <span>
 #include <string_view>
@@ -36,10 +38,28 @@ Words parts_of(std::string_view line, std::string_view separator) {
   }
 }
 
+// Parses what programs print for the logarithm of 0 or its cost: -inf, inf, -Infinity.
+bool parse_infinity(std::string_view text, double& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() && std::isinf(number);
+}
+
 double score_of(std::string_view text, const std::string& place) {
   double score = 0;
-  require(parse_number(text, score), place, ": '", text, "' is no score");
+  require(parse_number(text, score) || parse_infinity(text, score), place, ": '", text,
+          "' is no score");
   return score;
+}
+
+// Makes a log zero -infinity, so that no sum and no spread takes it for a number.
+double larger_is_better(double score, bool cost, const std::string& place) {
+  require(!std::isnan(score), place, ": infinite scores of both signs have no sum");
+  const double value = cost ? -score : score;
+  require(value < -kLogZero, place, ": the ", cost ? "cost " : "score ", score,
+          cost ? " is below all costs; leave out --nbest-cost where larger scores are better"
+               : " is above all logarithms of probabilities; --nbest-cost reads costs, of which "
+                 "smaller ones are better");
+  return value > kLogZero ? value : -std::numeric_limits<double>::infinity();
 }
 
 // A line as utterance and hypothesis.
@@ -152,7 +172,7 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
             line.utterance, "' has a space or a parenthesis in its name");
     require(options.allow_empty || !line.hypothesis.words.empty(), place, ": a hypothesis of '",
             line.utterance, "' has no words; --allow-empty takes it as silence");
-    if (options.cost) line.hypothesis.score = -line.hypothesis.score;
+    line.hypothesis.score = larger_is_better(line.hypothesis.score, options.cost, place);
     if (lists.empty() || lists.back().utterance != line.utterance) {
       require(names.insert(line.utterance).second, place, ": '", line.utterance,
               "' had its list before; the lines of an utterance must follow each other");

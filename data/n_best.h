@@ -27,9 +27,13 @@ inline constexpr EnumNames<NBestFormat, 4> kEnumNames<NBestFormat>{
       {NBestFormat::kaldi, "kaldi"},
       {NBestFormat::moses, "moses"}}}};
 
+/// The largest of the scores that stand for the logarithm of 0: HTK's. Programs write -inf, -1e10,
+/// -1e30 or the least number of their type.
+inline constexpr double kLogZero = -1e10;
+
 /// A text that the first pass proposed, with its score: larger is better.
 struct NBestHypothesis {
-  double score = 0;
+  double score = 0;   ///< below -kLogZero; -infinity: a log zero
   std::string words;  ///< with single spaces between them
 };
 
@@ -46,8 +50,9 @@ struct NBestOptions {
   bool allow_empty = false;  ///< a hypothesis may have no words
 };
 
-/// Reads lists. Errors, with file and line: TextReader's; a malformed line or score; a hypothesis
-/// without words; an utterance whose lines do not follow each other; no list at all.
+/// Reads lists. A score of kLogZero or less becomes -infinity. Errors, with file and line:
+/// TextReader's; a malformed line or score; a score of -kLogZero or more; a hypothesis without
+/// words; an utterance whose lines do not follow each other; no list at all.
 std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options);
 
 /// Texts by utterance.

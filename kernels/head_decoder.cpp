@@ -406,6 +406,7 @@ double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
   };
   double top = joint(0), sum = 0;
   for (int64_t k = 1; k < b.size; ++k) top = std::max(top, joint(k));
+  if (top == kLowest<double>) return top;  // a bias of -infinity excludes the target
   for (int64_t k = 0; k < b.size; ++k) sum += std::exp(joint(k) - top);
   return top + std::log(sum);
 }

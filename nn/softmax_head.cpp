@@ -5,6 +5,7 @@
 
 #include "autograd/functions.h"
 #include "core/ops.h"
+#include "kernels/head_misfit.h"
 #include "kernels/margin_correction.h"
 #include "kernels/ops.h"
 
@@ -17,6 +18,8 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   const int64_t size = head.size();
   const std::string wrong = head.check(width);
   require(wrong.empty(), "head ", head.to_text(), ": ", wrong);
+  const std::string too_large_or_small = misfit(config, set.dtype());
+  require(too_large_or_small.empty(), "head ", head.to_text(), ": ", too_large_or_small);
   if (tied != nullptr) words_.push_back(tied);
   const int64_t own = (head.untied ? size : 1) - (tied != nullptr ? 1 : 0);
   const Shape shape = head.untied ? Shape{own, words, width} : Shape{words, width};
@@ -214,7 +217,13 @@ Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
 }
 
 Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
-  return nine::log_probabilities(config_.spec, hidden, evaluation_weights(hidden.tape()));
+  const Tensor log_p =
+      nine::log_probabilities(config_.spec, hidden, evaluation_weights(hidden.tape()));
+  const double* row = log_p.data<double>();
+  for (int64_t r = 0; r < log_p.shape().rows(); ++r, row += log_p.shape().cols())
+    require(std::any_of(row, row + log_p.shape().cols(), [](double x) { return x > -INFINITY; }),
+            "[SoftmaxHead] ", kNoLogP);
+  return log_p;
 }
 
 Tensor SoftmaxHead::log_probabilities_undoing(const Var& hidden, double margin) const {

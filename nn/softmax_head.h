@@ -14,6 +14,10 @@
 
 namespace nine {
 
+/// What an Error says where a trained model gives no word a probability.
+inline constexpr const char* kNoLogP =
+    "log p is not a number: products of the model's weights are too large for their type";
+
 /// Word vectors and bias, for mixtures also the weights of the prior and of the contexts.
 class SoftmaxHead {
  public:
@@ -32,7 +36,8 @@ class SoftmaxHead {
   ///    sampled softmax follows counts; `NAME.context_max` or `NAME.context_max_ema` (K), where the
   ///    context norm is max or max:ema, the norm that evaluation uses.
   /// With a sampled softmax, word vectors and bias keep track of the rows that have a gradient.
-  /// Error: the head cannot be of that width.
+  /// Errors: the head cannot be of that width; a number that the type of `set` cannot hold
+  /// (kernels/head_misfit.h).
   SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config, int64_t words,
               int64_t width, const Init& init = Init::normal(0.02), Parameter* tied = nullptr);
 
@@ -49,7 +54,8 @@ class SoftmaxHead {
   /// The mean over the rows that have a target: the loss of a whole batch. Error: none has one.
   Var loss(const Var& hidden, const Tensor& targets) const;
   /// log p of every word for a few contexts, (N, V) float64 on the CPU; see
-  /// nine::log_probabilities.
+  /// nine::log_probabilities. A bias of -infinity gives a word -infinity. Error: no word of a row
+  /// has a log p that is a number.
   Tensor log_probabilities(const Var& hidden) const;
   /// The same with a cosine margin of that size, which training had, undone (kernels/
   /// margin_correction.h). Error: a head that is not a single lin, or one with contexts

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/misfit.h"
 #include "core/suggest.h"
 
 namespace nine::app {
@@ -230,6 +231,22 @@ void set_from_json(OptionData& option, const Json& value, const std::string& fil
       },
       option.field);
   option.set = true;
+}
+
+void require_numbers_fit(const OptionList& options, DType type) {
+  for (const OptionData* option : options) {
+    const auto check = [&](double x) {
+      const std::string where = option->typed() + " " + field_text(option->field);
+      const std::string why = misfit(x, type);
+      if (!why.empty()) refuse(where, why);
+      const double rounded = type == DType::float32 ? static_cast<float>(x) : x;
+      const Bounds& b = option->bounds;
+      if (b.contains(x) && ((b.low_open && rounded == b.low) || (b.high_open && rounded == b.high)))
+        refuse(where, concat("is ", rounded, " in ", type, ", must be ", valid_text(*option)));
+    };
+    if (const auto* number = std::get_if<double*>(&option->field)) check(**number);
+    if (const auto* pair = std::get_if<Pair*>(&option->field)) std::ranges::for_each(**pair, check);
+  }
 }
 
 Json to_json(const OptionField& field) {

@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "core/misfit.h"
 #include "core/suggest.h"
+#include "kernels/head_misfit.h"
 #include "kernels/learned_numbers.h"
 
 namespace nine::app {
@@ -75,6 +77,8 @@ void read_options(const Json& in, InspectInput& out) {
         !setting.has_effect(settings))
       fail_usage("options.", setting.name, ": has no effect here: it needs ", setting.needs);
   out.head = named("options", [&] { return settings.head_config(); });
+  const std::string too_large_or_small = misfit(out.head, out.dtype);
+  if (!too_large_or_small.empty()) fail_usage("head, options: ", too_large_or_small);
 }
 
 // Appends nested arrays of numbers to a.values, from axis `level` of a.shape on; `where` names the
@@ -158,8 +162,14 @@ void read_arrays(const Json& in, InspectInput& out) {
   if (out.head.word_norm.needs_counts() && out.counts.empty())
     fail_usage("counts: is missing; word norm ", to_text(out.head.word_norm),
                " follows the words' counts, V numbers");
-  const std::string misfit = head.check(out.size);
-  if (!misfit.empty()) fail_usage("head: ", misfit);
+  const std::string wrong = head.check(out.size);
+  if (!wrong.empty()) fail_usage("head: ", wrong);
+  // What is too small for float32 is as good as 0 there; what is too large would be infinite.
+  for (const InspectArray& array : a)
+    for (const double x : array.values)
+      if (std::fabs(x) > 1)
+        if (const std::string why = misfit(x, out.dtype); !why.empty())
+          fail_usage(array.name, ": ", x, " ", why);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "apps/lm_rescore/rescore.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 
 #include "apps/cli/progress.h"
@@ -32,6 +34,12 @@ void explain_spelled_specials(const RescoredLists& lists) {
     for (const NBestHypothesis& h : list.hypotheses) spelled.add_line(h.words);
   if (const std::string message = spelled.message(lists.file); !message.empty())
     std::fprintf(stderr, "lm_rescore: %s\n", message.c_str());
+}
+
+void explain_impossible(const RescoredLists& lists, int64_t count, const char* why) {
+  if (count > 0)
+    std::fprintf(stderr, "lm_rescore: %s: hypotheses that cannot be chosen: %lld, %s\n",
+                 lists.file.c_str(), static_cast<long long>(count), why);
 }
 
 std::vector<std::string> all_texts(const std::vector<NBestList>& lists) {
@@ -69,6 +77,12 @@ RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
   RescoredLists r{.file = nbest, .lists = read_n_best(nbest, o.lists())};
   r.references = texts_of(
       r.lists, read_transcripts(reference, o.nbest_format == NBestFormat::moses), reference);
+  for (const NBestList& list : r.lists)
+    r.impossible.log_zeros += std::ranges::count_if(
+        list.hypotheses, [](const NBestHypothesis& h) { return std::isinf(h.score); });
+  explain_impossible(r, r.impossible.log_zeros,
+                     o.nbest_cost ? "whose costs, inf or 1e10 and above, are those of log zeros"
+                                  : "whose scores, -inf or -1e10 and below, are log zeros");
   return r;
 }
 
@@ -94,20 +108,34 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
   }
   explain_unknown(o, lists);
   explain_spelled_specials(lists);
+  lists.impossible.excluded =
+      std::ranges::count_if(lists.model.log_p, [](double log_p) { return std::isinf(log_p); });
+  explain_impossible(lists, lists.impossible.excluded,
+                     "with a word that a model excludes by a bias of -inf (but with --lambda 0)");
 }
 
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {
-  if (options.measure == RescoringMeasure::bleu)
-    return tune_weights(lists.scores, [&](std::span<const size_t> chosen) {
-      return -corpus_bleu(lists.texts(chosen), lists.references, {.tokenizer = BleuTokenizer::none})
-                  .score;
-    });
-  const std::vector<std::vector<int64_t>> errors = errors_of(lists);
-  return tune_weights(lists.scores, [&](std::span<const size_t> chosen) {
+  std::vector<std::vector<int64_t>> errors;
+  std::function<double(std::span<const size_t>)> loss = [&](std::span<const size_t> chosen) {
     int64_t sum = 0;
     for (size_t i = 0; i < chosen.size(); ++i) sum += errors[i][chosen[i]];
     return static_cast<double>(sum);
-  });
+  };
+  if (options.measure == RescoringMeasure::bleu)
+    loss = [&](std::span<const size_t> chosen) {
+      return -corpus_bleu(lists.texts(chosen), lists.references, {.tokenizer = BleuTokenizer::none})
+                  .score;
+    };
+  else
+    errors = errors_of(lists);
+  const TunedWeights tuned = tune_weights(lists.scores, loss);
+  if (tuned.stopped)
+    std::fprintf(
+        stderr,
+        "warning: the search for lambda and mu on %s was stopped after %d tries; these are "
+        "the best so far\n",
+        lists.file.c_str(), kMostTries);
+  return tuned;
 }
 
 }  // namespace nine::app

@@ -9,6 +9,12 @@
 
 namespace nine::app {
 
+/// Hypotheses that cannot be chosen, for one of two reasons.
+struct Impossible {
+  int64_t log_zeros = 0;  ///< first-pass scores that stand for the logarithm of 0
+  int64_t excluded = 0;   ///< with a word that a model excludes
+};
+
 /// N-best lists with their references and scores.
 struct RescoredLists {
   std::string file;
@@ -17,6 +23,7 @@ struct RescoredLists {
   std::vector<ScoredList> scores;
   SentenceScores model;  ///< of all hypotheses, list by list
   double seconds = 0;    ///< that the models took
+  Impossible impossible;
 
   int64_t hypotheses() const { return std::ssize(model.log_p); }
   /// The chosen hypotheses' words.
@@ -27,13 +34,15 @@ struct RescoredLists {
   }
 };
 
-/// Reads lists and their references; nothing is scored.
+/// Reads lists and their references; nothing is scored. Says how many scores are log zeros.
 RescoredLists read_lists(const RescoreOptions& options, const std::string& nbest,
                          const std::string& reference);
-/// Scores them, with progress, and says how many words were unknown.
+/// Scores them, with progress, and says how many words were unknown, and how many hypotheses a
+/// model excludes.
 void score_lists(const RescoreOptions& options, RescoredLists& lists, Device device);
 
-/// The weights that make the errors on `lists` smallest, or BLEU largest.
+/// The weights that make the errors on `lists` smallest, or BLEU largest. Says where the search was
+/// stopped.
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists);
 
 }  // namespace nine::app

@@ -14,6 +14,8 @@
 namespace nine::app {
 namespace {
 
+constexpr double kLargestWeight = 1e9;  // with it sums of scores stay finite
+
 double weight_from_text(const std::string& text) {
   double weight = 0;
   require(parse_number(text, weight), "'", text, "' is no number");
@@ -48,8 +50,8 @@ void RescoreOptions::declare(Options& o) {
   o.add("tune-nbest", tune_nbest, "other lists, on which lambda and mu are found").unit("FILE");
   o.add("tune-reference", tune_reference, "what was said there").unit("FILE");
   o.add("lambda", lambda, "weight of the natural log p, in place of tuning; -1: tuned")
-      .at_least(-1);
-  o.add("mu", mu, "score of each word, in place of tuning").range(-1e9, 1e9);
+      .range(-1, kLargestWeight);
+  o.add("mu", mu, "score of each word, in place of tuning").range(-kLargestWeight, kLargestWeight);
   o.add("measure", measure,
         "wer: word errors; bleu: of translations (Moses lists: --nbest-format moses)");
   o.add("interpolate", interpolate,
@@ -125,7 +127,8 @@ void RescoreOptions::check_weights() const {
   double sum = 0;
   for (const std::string& text : weights) {
     const double w = weight_from_text(text);
-    require_usage(w >= 0, "--weights ", text, ": a weight is 0 or more");
+    require_usage(w >= 0 && w <= kLargestWeight, "--weights ", text, ": a weight is ",
+                  w < 0 ? "0 or more" : "at most 1000000000");
     sum += w;
   }
   const bool linear = interpolate == Interpolation::linear;

@@ -135,20 +135,26 @@ std::string wer_text(const RescoreOptions& o, const Results& x) {
   const ErrorComparison& c = x.comparison;
   std::vector<std::vector<std::string>> table{
       {"", "words", "errors", "WER, %", "95% interval", "sub", "del", "ins"}};
-  const bool first = o.baseline.empty();
-  table.push_back(row("first pass", x.first_errors, first ? interval(c.rate_a, 1) : ""));
-  if (!first) table.push_back(row(x.compared_name, c.a, interval(c.rate_a, 1)));
-  table.push_back(row("rescored", c.b, interval(c.rate_b, 1)));
+  const bool first = o.baseline.empty(), draws = c.has_draws();
+  const auto drawn = [&](const Interval& i) { return draws ? interval(i, 1) : ""; };
+  table.push_back(row("first pass", x.first_errors, first ? drawn(c.rate_a) : ""));
+  if (!first) table.push_back(row(x.compared_name, c.a, drawn(c.rate_a)));
+  table.push_back(row("rescored", c.b, drawn(c.rate_b)));
   table.push_back(row("oracle", x.oracle, ""));
   const Mapsswe& m = c.mapsswe;
   std::string text =
-      concat("# with this set the same WER can be shown up to +-", fixed(c.decidable, 2),
-             " points at 5% with a power of 80% (", unit_of(o, c), "); ",
-             fixed(c.decidable_independent, 2), " were segments independent (discordance ",
-             fixed(100 * c.discordance, 1), "%)\n", text_table(table));
-  text += concat("difference: rescored - ", x.compared_name, " = ", fixed(c.difference, 2),
-                 " points, 95% interval ", interval(c.difference_95, 2), ", bootstrap over ",
-                 unit_of(o, c), ", ", o.resamples, " resamples, seed ", o.seed, "\n");
+      draws ? concat("# with this set the same WER can be shown up to +-", fixed(c.decidable, 2),
+                     " points at 5% with a power of 80% (", unit_of(o, c), "); ",
+                     fixed(c.decidable_independent, 2), " were segments independent (discordance ",
+                     fixed(100 * c.discordance, 1), "%)\n")
+            : "# one utterance has no intervals: they are drawn from two or more\n";
+  text += text_table(table);
+  text +=
+      concat("difference: rescored - ", x.compared_name, " = ", fixed(c.difference, 2), " points");
+  if (draws)
+    text += concat(", 95% interval ", interval(c.difference_95, 2), ", bootstrap over ",
+                   unit_of(o, c), ", ", o.resamples, " resamples, seed ", o.seed);
+  text += "\n";
   text += concat("MAPSSWE: ", m.segments, " segments, mean ", fixed(m.mean, 3), ", deviation ",
                  fixed(m.deviation, 3), ", Z ", fixed(m.z, 3), ", p ", p_text(m.p),
                  " (one test, two-sided)\n");
@@ -170,17 +176,18 @@ Json json_of(const Interval& i) { return {i.low, i.high}; }
 
 void add_wer(const RescoreOptions& o, const Results& x, Json& j) {
   const ErrorComparison& c = x.comparison;
+  const auto drawn = [&](const Json& value) { return c.has_draws() ? value : Json(nullptr); };
   j["first_pass"] = json_of(x.first_errors);
   j["compared"] = json_of(c.a);
   j["compared"]["name"] = x.compared_name;
-  j["compared"]["interval"] = json_of(c.rate_a);
+  j["compared"]["interval"] = drawn(json_of(c.rate_a));
   j["rescored"] = json_of(c.b);
-  j["rescored"]["interval"] = json_of(c.rate_b);
+  j["rescored"]["interval"] = drawn(json_of(c.rate_b));
   j["oracle"] = json_of(x.oracle);
   j["difference"] = {{"points", c.difference},
-                     {"interval_95", json_of(c.difference_95)},
-                     {"interval_90", json_of(c.difference_90)},
-                     {"standard_error", c.standard_error},
+                     {"interval_95", drawn(json_of(c.difference_95))},
+                     {"interval_90", drawn(json_of(c.difference_90))},
+                     {"standard_error", drawn(c.standard_error)},
                      {"unit", o.group_by},
                      {"units", c.groups},
                      {"resamples", o.resamples},
@@ -192,7 +199,7 @@ void add_wer(const RescoreOptions& o, const Results& x, Json& j) {
                   {"p", c.mapsswe.p}};
   j["power"] = {{"level", 0.05},
                 {"power", 0.8},
-                {"margin", c.decidable},
+                {"margin", drawn(c.decidable)},
                 {"margin_independent_segments", c.decidable_independent},
                 {"discordance", c.discordance}};
   if (o.margin_wer > 0)
@@ -210,7 +217,9 @@ Json as_json(const RescoreOptions& o, const RescoredLists& r, const Results& x) 
             {"hypotheses", r.hypotheses()},
             {"distinct_hypotheses", r.model.distinct},
             {"tokens", r.model.tokens},
-            {"unknown_tokens", r.model.unknown}};
+            {"unknown_tokens", r.model.unknown},
+            {"log_zero_scores", r.impossible.log_zeros},
+            {"excluded_hypotheses", r.impossible.excluded}};
   if (o.measure == RescoringMeasure::wer)
     add_wer(o, x, j);
   else
@@ -253,8 +262,10 @@ Comparison read_comparison(const RescoreOptions& o, const RescoredLists& lists) 
   }
   require(std::ranges::any_of(lists.references, [](const auto& words) { return !words.empty(); }),
           o.reference, " has no words: give what was said");
-  require(std::ranges::max(c.groups) > 0,
-          "all utterances are one group: two or more are needed to draw from");
+  const bool one = lists.lists.size() == 1;
+  require(one || std::ranges::max(c.groups) > 0, kOneGroup);
+  require(!one || o.margin_wer == 0, o.nbest,
+          " has one utterance, and --margin-wer draws from two or more: leave it out");
   return c;
 }
 

@@ -12,7 +12,8 @@ struct Comparison {
   std::vector<size_t> groups;      ///< what is drawn together, numbered from 0 (--group-by)
 };
 /// Reads it; for --measure bleu there is none. Errors: --baseline's or --group-by's file is wrong
-/// or lacks an utterance; all utterances are one group; the references have no words.
+/// or lacks an utterance; several utterances are all one group; --margin-wer with one utterance;
+/// the references have no words.
 Comparison read_comparison(const RescoreOptions& options, const RescoredLists& lists);
 
 /// Writes the files of --output and prints the table or the JSON, as docs/rescoring.md describes.

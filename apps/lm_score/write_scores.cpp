@@ -20,16 +20,19 @@ class ScoreWriter {
       sum -= nats[i];
       total_.nats += nats[i];
       ++total_.tokens;
+      if (std::isinf(nats[i])) ++excluded_;
     }
     if (!tokens_) out_ << shortest(sum);
     out_ << '\n';
   }
   const Evaluation& total() const { return total_; }
+  int64_t excluded() const { return excluded_; }
 
  private:
   std::ostream& out_;
   bool tokens_;
   Evaluation total_;
+  int64_t excluded_ = 0;
 };
 
 }  // namespace
@@ -52,12 +55,15 @@ void write_scores(const ScoreOptions& o, Device device, LineInput& text, TextOut
   out.finish();
   if (!communicator.first() || tokens == 0) return;
   const Evaluation& total = writer.total();
-  std::fprintf(stderr,
-               "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown tokens)
-               ",
-               total.ppl(),
-               static_cast<long long>(total.tokens), static_cast<long long>(text.count()),
+  std::fprintf(stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown tokens)\n",
+               total.ppl(), static_cast<long long>(total.tokens),
+               static_cast<long long>(text.count()),
                100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
+  if (writer.excluded() > 0)
+    std::fprintf(stderr,
+                 "lm_score: tokens of probability 0: %lld, which the model excludes by a bias of "
+                 "-inf\n",
+                 static_cast<long long>(writer.excluded()));
 }
 
 }  // namespace nine::app

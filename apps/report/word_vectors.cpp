@@ -55,8 +55,11 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, const Voca
     ops::copy(rows.row_range(id, 1), out.vectors.row_range(i, 1));
   }
   const double* row = out.vectors.data<double>();
-  for (int64_t i = 0; i < n; ++i, row += d)
+  for (int64_t i = 0; i < n; ++i, row += d) {
     out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));
+    require(std::isfinite(out.norms.back()), directory.string(), ": the vector of '",
+            out.words[static_cast<size_t>(i)], "' in ", out.tensor, " is too long to have a norm");
+  }
   return out;
 }
 

@@ -4,6 +4,8 @@
 
 #include "apps/cli/machine.h"
 #include "apps/cli/option_data.h"
+#include "apps/cli/option_values.h"
+#include "kernels/head_misfit.h"
 
 namespace nine::app {
 
@@ -211,9 +213,12 @@ void TrainOptions::check_freeze() const {
 void TrainOptions::check_shared(const Options& given, int64_t width, const std::string& valid,
                                 bool has_valid) const {
   const HeadSpec output = head_spec();
-  const std::string misfit = output.check(width);
-  require_usage(misfit.empty(), "--head ", misfit, "; change --head or --hidden");
-  head_config();  // throws where a margin or a norm does not fit the head
+  const std::string wrong = output.check(width);
+  require_usage(wrong.empty(), "--head ", wrong, "; change --head or --hidden");
+  // head_config() throws where a margin or a norm does not fit the head.
+  const std::string too_large_or_small = misfit(head_config(), dtype);
+  require_usage(too_large_or_small.empty(), "--head and its settings: ", too_large_or_small);
+  require_numbers_fit(given.declared(), dtype);
   check_initialisation();
   check_averaging(valid, has_valid);
   check_lazy_adam();

@@ -39,21 +39,23 @@ ErrorComparison compare_errors(std::span<const UtteranceErrors> utterances,
     append_segments(utterances[i].a, utterances[i].b, segments);
   }
   require(c.a.words() > 0, "[compare_errors] the references have no words");
-  require(count >= 2, "all utterances are one group: two or more are needed to draw from");
-  for (size_t g = 0; g < count; ++g) difference[g] = b[g] - a[g];
-  c.rate_a = percentile_interval(bootstrap_ratios(a, words, options));
-  c.rate_b = percentile_interval(bootstrap_ratios(b, words, options));
-  const std::vector<double> draws = bootstrap_ratios(difference, words, options);
+  require(count >= 2 || groups.size() == 1, kOneGroup);
   c.difference = c.b.rate() - c.a.rate();
-  c.difference_95 = percentile_interval(draws);
-  c.difference_90 = percentile_interval(draws, 0.9);
-  c.standard_error = deviation(draws);
+  if (c.has_draws()) {
+    for (size_t g = 0; g < count; ++g) difference[g] = b[g] - a[g];
+    c.rate_a = percentile_interval(bootstrap_ratios(a, words, options));
+    c.rate_b = percentile_interval(bootstrap_ratios(b, words, options));
+    const std::vector<double> draws = bootstrap_ratios(difference, words, options);
+    c.difference_95 = percentile_interval(draws);
+    c.difference_90 = percentile_interval(draws, 0.9);
+    c.standard_error = deviation(draws);
+    c.decidable = equivalence_margin(c.standard_error);
+  }
   c.mapsswe = mapsswe(segments);
   const auto all = static_cast<double>(c.a.words());
   for (const ErrorSegment& s : segments)
     c.discordance +=
         static_cast<double>((s.errors_a - s.errors_b) * (s.errors_a - s.errors_b)) / all;
-  c.decidable = equivalence_margin(c.standard_error);
   c.decidable_independent = equivalence_margin(100 * std::sqrt(c.discordance / all));
   return c;
 }

@@ -1,6 +1,8 @@
 #include "data/measures/rescoring.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "core/error.h"
@@ -11,19 +13,39 @@ namespace {
 constexpr int kGridOctaves = 5;  // lambda: from 2^-5 to 2^5 units, two values an octave
 constexpr double kWords[] = {0, 0.25, 0.5, 1, 2, 4};  // mu: these units, either sign
 constexpr int kRefinements = 8;
+constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+constexpr double kWidest = 4;  // a spread over the median distance; of n-best lists some 2
 
-// Root of the mean variance within lists.
+// The middle one in order, of an even number the lower; sorts a part of them.
+double median(std::vector<double>& values) {
+  const auto middle = values.begin() + (std::ssize(values) - 1) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Root of the mean variance within lists, unless outliers make it larger than the distances from
+// the lists' medians tell.
 template <class Value>
 double spread(std::span<const ScoredList> lists, Value&& value) {
   double squares = 0;
   int64_t count = 0;
+  std::vector<double> finite, distances;
   for (const ScoredList& list : lists) {
+    finite.clear();
+    for (const HypothesisScores& h : list)
+      if (std::isfinite(value(h))) finite.push_back(value(h));
+    if (finite.empty()) continue;
     double mean = 0;
-    for (const HypothesisScores& h : list) mean += value(h) / static_cast<double>(list.size());
-    for (const HypothesisScores& h : list) squares += (value(h) - mean) * (value(h) - mean);
-    count += std::ssize(list);
+    for (const double x : finite) mean += x / static_cast<double>(finite.size());
+    for (const double x : finite) squares += (x - mean) * (x - mean);
+    count += std::ssize(finite);
+    const double middle = median(finite);
+    for (const double x : finite)
+      if (x != middle) distances.push_back(std::fabs(x - middle));
   }
-  return std::sqrt(squares / static_cast<double>(count));
+  if (distances.empty()) return 0;
+  // In this order: a deviation that is NaN is not taken.
+  return std::min(kWidest * median(distances), std::sqrt(squares / static_cast<double>(count)));
 }
 
 // The best weights so far.
@@ -32,23 +54,29 @@ class Search {
   Search(std::span<const ScoredList> lists,
          const std::function<double(std::span<const size_t>)>& loss)
       : lists_(lists), loss_(loss), best_loss_(loss(choose_hypotheses(lists, best_))) {}
-  /// Whether these weights are better.
+  /// Whether these weights are better; none is after kMostTries.
   bool try_weights(const RescoringWeights& w) {
-    const double loss = loss_(choose_hypotheses(lists_, w));
-    if (std::make_tuple(loss, w.lambda, std::fabs(w.mu)) >=
-        std::make_tuple(best_loss_, best_.lambda, std::fabs(best_.mu)))
+    if (best_.stopped || ++tries_ > kMostTries) {
+      best_.stopped = true;
       return false;
-    best_ = w;
+    }
+    const double loss = loss_(choose_hypotheses(lists_, w));
+    // Less, not "not greater or equal": that would hold for NaN.
+    if (!(std::make_tuple(loss, w.lambda, std::fabs(w.mu)) <
+          std::make_tuple(best_loss_, best_.lambda, std::fabs(best_.mu))))
+      return false;
+    best_ = {w};
     best_loss_ = loss;
     return true;
   }
-  const RescoringWeights& best() const { return best_; }
+  const TunedWeights& best() const { return best_; }
 
  private:
   std::span<const ScoredList> lists_;
   const std::function<double(std::span<const size_t>)>& loss_;
-  RescoringWeights best_;
+  TunedWeights best_;
   double best_loss_;
+  int tries_ = 0;
 };
 
 }  // namespace
@@ -58,19 +86,31 @@ std::vector<size_t> choose_hypotheses(std::span<const ScoredList> lists,
   std::vector<size_t> chosen;
   for (const ScoredList& list : lists) {
     const auto score = [&](size_t i) {
-      return list[i].first_pass + weights.lambda * list[i].log_p +
-             weights.mu * static_cast<double>(list[i].words);
+      const auto& [first_pass, log_p, words] = list[i];
+      // A model without a weight excludes no hypothesis.
+      const bool excluded = log_p == kImpossible;
+      if (first_pass == kImpossible || (excluded && weights.lambda != 0)) return kImpossible;
+      const double sum = first_pass + weights.lambda * (excluded ? 0 : log_p) +
+                         weights.mu * static_cast<double>(words);
+      require(std::isfinite(sum), "lambda ", weights.lambda, " and mu ", weights.mu,
+              " make a score of ", sum, " from the first-pass score ", first_pass, ", log p ",
+              log_p, " and ", words, " words: give smaller weights");
+      return sum;
     };
     size_t best = 0;
+    double largest = score(0);
     for (size_t i = 1; i < list.size(); ++i)
-      if (score(i) > score(best)) best = i;
+      if (const double next = score(i); next > largest) {
+        best = i;
+        largest = next;
+      }
     chosen.push_back(best);
   }
   return chosen;
 }
 
-RescoringWeights tune_weights(std::span<const ScoredList> lists,
-                              const std::function<double(std::span<const size_t>)>& loss) {
+TunedWeights tune_weights(std::span<const ScoredList> lists,
+                          const std::function<double(std::span<const size_t>)>& loss) {
   require(!lists.empty(), "[tune_weights] there is no list to tune on");
   const double first = spread(lists, [](const auto&h) { return h.first_pass; }),
                log_p = spread(lists, [](const auto&h) { return h.log_p; }),

@@ -49,7 +49,7 @@ def perplexity(context, model, text, *options):
     printed = run_program(
         context, "lm_score", "--checkpoint", model, "--input", text, "--tokens", *options
     )
-    logs = [x for x in map(float, printed.split()) if not math.isnan(x)]
+    logs = [float(x) for x in printed.split()]
     return math.exp(-math.fsum(logs) / len(logs))
 
 

@@ -341,8 +341,9 @@ void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes,
   }
   for (int64_t v = 0; v < words; ++v) {
     T top[kHeadPanel], sum[kHeadPanel] = {};
-    std::copy_n(scores + v * kHeadPanel, kHeadPanel, top);
-    for (int64_t k = 1; k < size; ++k) {
+    // lowest(), not -infinity, which a bias gives a word: the difference would be a NaN.
+    std::fill_n(top, kHeadPanel, std::numeric_limits<T>::lowest());
+    for (int64_t k = 0; k < size; ++k) {
       const T* s = scores + k * kTileElements + v * kHeadPanel;
       for (int64_t r = 0; r < kHeadPanel; ++r) top[r] = s[r] > top[r] ? s[r] : top[r];
     }

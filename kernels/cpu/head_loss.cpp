@@ -2,6 +2,7 @@
 // costs O(rows x components), but label smoothing of a mixture needs one more pass over the
 // vocabulary.
 #include <cmath>
+#include <limits>
 
 #include "core/scratch.h"
 #include "kernels/cpu/head_block.h"
@@ -116,15 +117,17 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
              (at(block.target_score)[k * rows + r] - at(block.lse)[k * rows + r]);
     };
     double log_p = 0;
+    bool excluded = false;  // the target has a bias of -infinity: no component gives it a share
     if (counts) {
       double top = log_joint(0), sum = 0;
       for (int64_t k = 1; k < size; ++k) top = std::max(top, log_joint(k));
       for (int64_t k = 0; k < size; ++k) sum += std::exp(log_joint(k) - top);
-      log_p = size == 1 ? top : top + std::log(sum);
+      excluded = top == -std::numeric_limits<double>::infinity();
+      log_p = size == 1 || excluded ? top : top + std::log(sum);
     }
     out[r] = !counts ? 0.0 : block.options.margin ? -plain_log_p(block, r) : -log_p;
     for (int64_t k = 0; k < size; ++k) {
-      const double gamma = counts ? std::exp(log_joint(k) - log_p) : 0.0;
+      const double gamma = counts && !excluded ? std::exp(log_joint(k) - log_p) : 0.0;
       // sum_v gamma_k(v); with one component gamma = 1.
       const double all = smoothed_mixture ? sums.shares[k * rows + r] : words * gamma;
       const double posterior_minus_1 =

@@ -1,5 +1,6 @@
 // The forward pass of a block on the CPU: the targets' scores and each component's log sum of
 // exponentials.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -92,8 +93,15 @@ template <class T>
 void check_normaliser(const StackedComponents<T>& stack, int64_t k, int64_t r, double lse) {
   if (std::isfinite(lse)) return;
   const HeadBlock& block = stack.block();
+  // A bias of -infinity excludes its word; any other that is not finite is found as the vectors
+  // are.
+  const auto sound = [](const View& bias) {
+    const T* b = static_cast<const T*>(bias.data);
+    return std::all_of(b, b + bias.elements(),
+                       [](T x) { return x < std::numeric_limits<T>::infinity(); });
+  };
   if (!ops::all_finite(block.h.row_range(stack.stacked(k, r), 1)) || !ops::all_finite(stack[k].w) ||
-      (block.bias && !ops::all_finite(block.bias)))
+      (block.bias && !sound(block.bias)))
     return;
   fail("[kernel_softmax] component ", k, " (", stack[k].kernel.name,
        ") has scores without a finite normaliser (", lse, ") for row ", block.first_row + r,

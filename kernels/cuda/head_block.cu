@@ -148,7 +148,8 @@ struct Mix {
   const T *lse, *lse_rest, *log_prior;
   NINE_D void operator()(int64_t v, int64_t r) const {
     T* s = planes + v * padded + r;
-    T top = -std::numeric_limits<T>::infinity(), sum = 0;
+    // lowest(), not -infinity, which a bias gives a word: the difference would be a NaN.
+    T top = std::numeric_limits<T>::lowest(), sum = 0;
     for (int64_t k = 0; k < size; ++k) {
       const int64_t at = k * rows + r;
       const T a = ((s[k * plane] - lse[at]) - lse_rest[at]) + log_prior[at];

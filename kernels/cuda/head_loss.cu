@@ -1,5 +1,7 @@
 // Mixture, loss and penalties on the prior (docs/heads.md, section 4) with CUDA, in log space: one
 // thread for each row.
+#include <limits>
+
 #include "core/vmath.h"
 #include "cuda/reduce.cuh"
 #include "kernels/angle.h"
@@ -80,16 +82,18 @@ struct RowLoss {
   NINE_D void operator()(int64_t, int64_t r) const {
     const bool counts = targets[r] >= 0;
     double log_p = 0;
+    bool excluded = false;  // the target has a bias of -infinity: no component gives it a share
     if (counts) {
       double top = log_joint(r, 0), sum = 0;
       for (int64_t k = 1; k < size; ++k) top = log_joint(r, k) > top ? log_joint(r, k) : top;
       for (int64_t k = 0; k < size; ++k) sum += exp(log_joint(r, k) - top);
-      log_p = size == 1 ? top : top + log(sum);
+      excluded = top == -std::numeric_limits<double>::infinity();
+      log_p = size == 1 || excluded ? top : top + log(sum);
     }
     nll[r] = counts ? -(plain_score != nullptr ? plain_log_p(r) : log_p) : 0.0;
     for (int64_t k = 0; k < size; ++k) {
       const int64_t at = k * rows + r;
-      const double gamma = counts ? exp(log_joint(r, k) - log_p) : 0.0;
+      const double gamma = counts && !excluded ? exp(log_joint(r, k) - log_p) : 0.0;
       // sum_v gamma_k(v); with one component gamma = 1.
       const double all = sums.shares != nullptr ? sums.shares[at] : words * gamma;
       const double posterior_minus_1 = counts ? expm1(target_score[at] - lse[at]) : 0.0;

@@ -65,6 +65,10 @@ ModelComparison differences(const Scored& a, const Scored& b) {
         ++(in_a ? d.only_a : in_b ? d.only_b : d.neither);
         continue;
       }
+      for (const Scored* model : {&a, &b})
+        require(std::isfinite(model->nats[i]), "a model excludes '",
+                model->vocabulary.word(model->text.flat()[i]), "' of line ", s + 1,
+                " by a bias of -inf: no gain is finite there; leave such lines out");
       d.gains[i] = a.nats[i] - b.nats[i];
       d.sentence_gains.back() += d.gains[i];
       d.nats_a += a.nats[i];

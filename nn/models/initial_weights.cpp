@@ -71,7 +71,7 @@ void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
     require(stored.word(id) == vocabulary.word(id), "initial weights of ", path, ": the word ", id,
             " of their vocabulary is '", stored.word(id), "', here it is '", vocabulary.word(id),
             "'; train with the vocabulary ", (directory / kDictionaryFile).string());
-  ModelFiles files = read_model(directory);
+  ModelFiles files = read_model(directory, ExcludedWords::refused);
   const std::map<std::string, std::string> settings = language_settings(files);
   // An LSTM has no settings; the kind of network comes first.
   for (const auto& [name, usual] : std::initializer_list<std::pair<const char*, const char*>>{
@@ -100,7 +100,7 @@ void load_initial_weights(const std::string& path, const Vocabulary& source,
   check_same_words(
       path, kTargetDict,
       Vocabulary::read_saved((directory / kTargetDict).string(), Specials::kTranslation), target);
-  ModelFiles files = read_model(directory);
+  ModelFiles files = read_model(directory, ExcludedWords::refused);
   const TransformerConfig stored = transformer_config(files), &own = network.config();
   check_same_setting(path, "heads", concat(stored.heads), concat(own.heads));
   check_same_setting(path, "norm", to_text(stored.norm), to_text(own.norm));

@@ -63,15 +63,17 @@ class LanguageModel {
   /// model.safetensors and dict.txt alone (see model_directory). Sizes come from the tensors'
   /// shapes, the head from config.json or model.safetensors' metadata. A GPU as device needs
   /// install_cuda() (kernels/install_cuda.h) before. Errors: no model there; a translation model;
-  /// vocabulary and weights of different sizes.
+  /// vocabulary and weights of different sizes; weights that are not finite (see
+  /// require_finite_weights).
   static LanguageModel load(const std::string& path, Device device = kCpu);
 
   ~LanguageModel();
   LanguageModel(LanguageModel&&) noexcept;
   LanguageModel& operator=(LanguageModel&&) noexcept;
 
-  /// log p (natural) of each word of each line and, last, of </s>: what lm_score prints.
-  /// Errors: batch_tokens < 1; with carried state a text of less than a row of columns; a margin to
+  /// log p (natural) of each word of each line and, last, of </s>: what lm_score prints; -infinity
+  /// of a word that a bias of -infinity excludes. Errors: batch_tokens < 1; a log p that is not a
+  /// number; with carried state a text of less than a row of columns; a margin to
   /// undo of a head that is not a single lin.
   std::vector<std::vector<double>> score(const std::vector<std::string>& lines,
                                          const ScoringOptions& options = {}) const;

@@ -1,10 +1,12 @@
 #include "nn/models/model_directory.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/json.h"
+#include "core/ops.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine {
@@ -96,6 +98,48 @@ Json model_config(const fs::path& directory, const std::map<std::string, std::st
       config[key] = it->second;
   if (metadata.contains("untied") && !config.contains("untied")) config["untied"] = true;
   return config;
+}
+
+namespace {
+
+constexpr const char* kOutputBias = "head.bias";
+
+// "[2, 0]" of element 8 of a tensor (4, 4).
+std::string index_text(const Shape& shape, int64_t element) {
+  std::string text;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    text = concat(element % shape[i], text.empty() ? "" : ", ", text);
+    element /= shape[i];
+  }
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+void require_finite_weights(const Safetensors& weights, const std::string& file,
+                            ExcludedWords words) {
+  for (const auto& [name, tensor] : weights.tensors) {
+    if (tensor.dtype() == DType::int32 || tensor.elements() == 0) continue;
+    Tensor wide = tensor;
+    if (tensor.dtype() == DType::bfloat16) {
+      wide = Tensor(tensor.shape(), DType::float32);
+      ops::copy(tensor, wide);
+    }
+    if (ops::all_finite(wide)) continue;
+    const std::vector<double> values = wide.to_vector();
+    const bool excludes = name.ends_with(kOutputBias) && words == ExcludedWords::allowed;
+    const auto wrong = std::ranges::find_if(
+        values, [&](double x) { return !std::isfinite(x) && !(excludes && x == -INFINITY); });
+    if (wrong != values.end())
+      fail(file, ": tensor '", name, "' has ", *wrong, " at ",
+           index_text(tensor.shape(), wrong - values.begin()),
+           ", and a model's weights are finite numbers",
+           !name.ends_with(kOutputBias) ? ""
+           : excludes                   ? ", but for -inf in this bias, which excludes a word"
+                                        : "; training needs -10000 or so in place of -inf");
+    require(std::ranges::any_of(values, [](double x) { return std::isfinite(x); }), file,
+            ": tensor '", name, "' excludes every word: each has a bias of -inf");
+  }
 }
 
 HeadSpec head_of(const Json& config) {

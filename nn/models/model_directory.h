@@ -2,12 +2,14 @@
 // names. Used to open language models and translation models.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <map>
 #include <string>
 
 #include "core/json.h"
+#include "core/safetensors.h"
 #include "kernels/head_config.h"
 
 namespace nine {
@@ -34,6 +36,13 @@ std::filesystem::path model_directory(const std::string& path, const char* dicti
 /// a JSON object of at most kJsonLevels levels.
 Json model_config(const std::filesystem::path& directory,
                   const std::map<std::string, std::string>& metadata = {});
+
+/// What may be open in a model's weights: an output bias of -infinity excludes its word.
+enum class ExcludedWords : uint8_t { allowed, refused };
+/// Checks what read_safetensors read from `file`. Error, with file, tensor and the first index: a
+/// number that is not finite, but for excluded words where they are allowed; all words excluded.
+void require_finite_weights(const Safetensors& weights, const std::string& file,
+                            ExcludedWords words = ExcludedWords::allowed);
 
 /// The head that such a configuration names; lin where it names none.
 HeadSpec head_of(const Json& config);

@@ -9,7 +9,6 @@
 
 #include "core/notice.h"
 #include "core/ops.h"
-#include "nn/models/model_directory.h"
 
 namespace nine {
 
@@ -34,12 +33,18 @@ std::map<std::string, std::set<std::string>> parts_of(const fs::path& index) {
   return parts;
 }
 
-Safetensors read_weights(const fs::path& directory) {
-  if (fs::exists(directory / kWeightsFile)) return read_safetensors(directory / kWeightsFile);
+Safetensors read_finite(const fs::path& file, ExcludedWords words) {
+  Safetensors read = read_safetensors(file);
+  require_finite_weights(read, file.string(), words);
+  return read;
+}
+
+Safetensors read_weights(const fs::path& directory, ExcludedWords words) {
+  if (fs::exists(directory / kWeightsFile)) return read_finite(directory / kWeightsFile, words);
   const fs::path index = directory / kWeightsIndex;
   Safetensors all;
   for (const auto& [file, names] : parts_of(index)) {
-    Safetensors part = read_safetensors(directory / file);
+    Safetensors part = read_finite(directory / file, words);
     for (const std::string& name : names)
       require(part.tensors.contains(name), (directory / file).string(), " lacks the tensor '", name,
               "', which ", index.string(), " has there");
@@ -90,9 +95,9 @@ std::vector<fs::path> weight_files(const fs::path& directory) {
   return files;
 }
 
-ModelFiles read_model(const fs::path& directory) {
+ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   ModelFiles files{.directory = directory};
-  Safetensors stored = read_weights(directory);
+  Safetensors stored = read_weights(directory, words);
   for (const auto& [name, tensor] : stored.tensors)
     require(files.weights.tensors.emplace(unwrapped(name), widened(tensor)).second,
             directory.string(), ": two tensors are called '", unwrapped(name),

@@ -12,6 +12,7 @@
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/safetensors.h"
+#include "nn/models/model_directory.h"
 
 namespace nine {
 
@@ -69,8 +70,10 @@ struct ModelFiles {
   std::string text_or(const char* key, const std::string& usual);
 };
 
-/// Reads a directory that model_directory() found. Errors: read_safetensors', weight_files' and
-/// model_config's; parts of a model that do not fit their index; two tensors of one name.
-ModelFiles read_model(const std::filesystem::path& directory);
+/// Reads a directory that model_directory() found. Errors: read_safetensors', weight_files',
+/// model_config's and require_finite_weights'; parts of a model that do not fit their index; two
+/// tensors of one name.
+ModelFiles read_model(const std::filesystem::path& directory,
+                      ExcludedWords words = ExcludedWords::allowed);
 
 }  // namespace nine

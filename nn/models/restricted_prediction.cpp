@@ -50,6 +50,8 @@ RestrictedChoice choice_of(std::span<const double> log_p, std::span<const int32_
   for (size_t i = 0; i < ids.size(); ++i) {
     largest = std::max(largest, at(i));
     if (i != word) other = std::max(other, at(i));
+    require(std::isfinite(at(i)), "the model excludes word ", i + 1, " of set ", place.set + 1,
+            " by a bias of -inf: leave it out of the set");
     if (at(i) > at(chosen) || (at(i) == at(chosen) && ids[i] < ids[chosen])) chosen = i;
   }
   for (size_t i = 0; i < ids.size(); ++i) sum += std::exp(at(i) - largest);

@@ -21,6 +21,7 @@ int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, dou
   std::iota(words.begin(), words.end(), 0);
   if (!s.allow_unknown) words.erase(words.begin() + Specials::kLanguageModel.unknown);
   const int32_t best = *std::max_element(words.begin(), words.end(), less_likely);
+  require(at(best) > -INFINITY, "[choose_word] the model excludes every word that may follow");
   if (s.temperature == 0) return best;
 
   // Shares before they are divided by their sum.

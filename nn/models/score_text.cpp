@@ -1,6 +1,7 @@
 #include "nn/models/score_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -241,13 +242,22 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
           batches[static_cast<size_t>(i)]);
       return out.take();
     };
+    int64_t sentence = 0;
     for_shared_parts(communicator, std::ssize(batches), make, [&](std::string_view result) {
-      for (ByteReader in(result); !in.empty();) callback(in.list<double>());
+      for (ByteReader in(result); !in.empty();) {
+        const std::vector<double> nats = in.list<double>();
+        ++sentence;
+        require(std::ranges::none_of(nats, [](double x) { return std::isnan(x); }), "sentence ",
+                sentence, ": ", kNoLogP);
+        callback(nats);
+      }
     });
     return;
   }
   std::vector<double> nats;
-  evaluate_carried(model.network(), tape, text, 10, 100, &nats, communicator, options.undo_margin);
+  const Evaluation all = evaluate_carried(model.network(), tape, text, 10, 100, &nats, communicator,
+                                          options.undo_margin);
+  require(!std::isnan(all.nats), "the text with its state carried: ", kNoLogP);
   size_t at = 0;
   for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++)))
     callback(std::span(nats).subspan(at, static_cast<size_t>(text.length(s))));

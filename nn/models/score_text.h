@@ -15,7 +15,8 @@
 namespace nine {
 
 /// Calls `callback` with the nats (-log p) of each sentence's tokens, </s> last, in the text's
-/// order. Several processes share batches or columns out; each gets all nats.
+/// order; of a word that the model excludes they are infinite. Several processes share batches or
+/// columns out; each gets all nats. Error: a log p that is not a number.
 void score_text(const LanguageModel& model, const Corpus& text, const ScoringOptions& options,
                 const std::function<void(std::span<const double>)>& callback,
                 Communicator& communicator = one_process());

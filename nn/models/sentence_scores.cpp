@@ -72,8 +72,10 @@ class Interpolated {
   // A token's score before the first model.
   double none() const { return how_ == Interpolation::linear ? -INFINITY : 0; }
   double add(size_t model, double score, double log_p) const {
-    return how_ == Interpolation::linear ? log_add(score, std::log(weights_[model]) + log_p)
-                                         : score + weights_[model] * log_p;
+    const double weight = weights_[model];
+    if (how_ == Interpolation::linear) return log_add(score, std::log(weight) + log_p);
+    // A model without a weight has no say, also where it excludes the token.
+    return weight == 0 ? score : score + weight * log_p;
   }
 
  private:

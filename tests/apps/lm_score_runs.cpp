@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/random.h"
+#include "core/safetensors.h"
 
 namespace nine::tests {
 namespace {
@@ -83,6 +84,21 @@ std::string broken_model(const TemporaryDirectory& dir) {
   for (const char* file : {"model.safetensors", "dict.txt"})
     dir.write(std::string("broken/") + file, "x 1\n");
   return dir / "broken";
+}
+
+std::string changed_model(const TemporaryDirectory& dir, const std::string& name,
+                          const std::string& run, const std::string& tensor, int64_t element,
+                          float value) {
+  namespace fs = std::filesystem;
+  fs::create_directory(dir / name);
+  const fs::path from = run + "/checkpoints/best", to = dir / name;
+  for (const char* file : {"config.json", "dict.txt"}) fs::copy_file(from / file, to / file);
+  const Safetensors weights = read_safetensors(from / "model.safetensors");
+  weights.at(tensor).data<float>()[element] = value;
+  std::vector<NamedView> views;
+  for (const auto& [own, numbers] : weights.tensors) views.push_back({own, numbers});
+  write_safetensors(to / "model.safetensors", views, weights.metadata);
+  return to.string();
 }
 
 std::string longer_text() {

@@ -23,6 +23,12 @@ const std::string& transformer_model();
 /// name in an error says that the programs came so far.
 std::string broken_model(const TemporaryDirectory& dir);
 
+/// A copy of a run's best checkpoint, without its state, in which one number of a tensor is
+/// another. Its directory, which is `name` in `dir`.
+std::string changed_model(const TemporaryDirectory& dir, const std::string& name,
+                          const std::string& run, const std::string& tensor, int64_t element,
+                          float value);
+
 /// A text for them: an empty line, a word that they do not have, <unk> itself.
 inline const std::string kLmText =
     "the cat saw a dog\n\na zebra heard the <unk> today\nthe old man fed him\nshe liked a bird "

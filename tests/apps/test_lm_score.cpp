@@ -197,6 +197,140 @@ TEST_CASE("lm_score: a model whose dictionary lists no word") {
     CHECK(log_p == doctest::Approx(-std::log(2.0)).epsilon(1e-6));
 }
 
+TEST_CASE(
+    "a model with a weight that is not finite opens in no program; tensor and index are named") {
+  const TemporaryDirectory dir;
+  const std::string model = changed_model(dir, "nan", model_a(), "embedding.weight", 38, NAN),
+                    inf = changed_model(dir, "inf", model_a(), "head.bias", 4, INFINITY),
+                    zero = changed_model(dir, "zero", model_a(), "head.bias", 4, -INFINITY);
+  const auto refused = [](const std::string& program, const Strings& arguments,
+                          const std::string& why) {
+    const Outcome r = run_program(program, arguments, "the cat saw a dog\n");
+    CHECK(r.code == 1);
+    CHECK(r.out.empty());
+    CHECK_MESSAGE(has(r.err, why), r.err);
+  };
+  const std::string nan_at = model +
+                             "/model.safetensors: tensor 'embedding.weight' has nan at "
+                             "[3, 2], and a model's weights are finite numbers";
+  const std::string sets = dir.write("sets", "the a\n");
+  for (const Strings& more : std::vector<Strings>{
+           {},
+           {"--tokens", "--carry-state"},
+           {"--top", "3"},
+           {"--generate"},
+           {"--restrict", sets},
+           {"--clusters", "1:inner", "--cluster-size", "2", "--cluster-min-count", "1"}})
+    refused("lm_score", joined({"--checkpoint", model}, more), nan_at);
+  refused("lm_score", {"--compare", model_a(), model}, nan_at);
+  refused("nine_report", {"--words", model, "--output", dir / "words.html"}, nan_at);
+  CHECK(!std::filesystem::exists(dir / "words.html"));
+  const std::string text = dir.write("text", kLmText);
+  refused("lm_rescore",
+          {"--checkpoint", model, "--lambda", "1", "--nbest", dir.write("n", "u\t1\ta\n"),
+           "--reference", dir.write("r", "u\ta\n"), "--output", dir / "rescored"},
+          nan_at);
+  const auto trained_on = [&](const std::string& from) {
+    return Strings{"--train",  text, "--vocab",  from + "/dict.txt",
+                   "--init",   from, "--layers", "1",
+                   "--hidden", "16", "--embed",  "12",
+                   "--batch",  "1",  "--bptt",   "2",
+                   "--after",  "1u", "--run",    dir / "run"};
+  };
+  refused("lm_train", trained_on(model), nan_at);
+  refused("lm_score", {"--checkpoint", inf},
+          "tensor 'head.bias' has inf at [4], and a model's weights are finite numbers, but for "
+          "-inf in this bias, which excludes a word");
+  refused("lm_train", trained_on(zero), "head.bias' has -inf at [4]");
+}
+
+TEST_CASE("lm_score: a bias of -inf excludes its word, which is counted") {
+  const TemporaryDirectory dir;
+  REQUIRE(run_program("lm_train", {"--sample", "--sample-sentences", "100", "--batch", "2",
+                                   "--hidden", "8", "--embed", "8", "--head", "mix:2*lin",
+                                   "--after", "4u", "--run", dir / "mixture"})
+              .code == 0);
+  for (const std::string& run : {model_a(), std::string(dir / "mixture")}) {
+    CAPTURE(run);
+    const bool mixture = run != model_a();
+    const Vocabulary words =
+        Vocabulary::read(run + "/checkpoints/best/dict.txt", Specials::kLanguageModel);
+    const int32_t excluded = 7;
+    const std::string word(words.word(excluded)), other(words.word(3)),
+        text = other + " " + word + " " + other + "\n" + other + "\n";
+    const std::string model =
+        changed_model(dir, mixture ? "m" : "a", run, "head.bias", excluded, -INFINITY);
+    const Outcome r = run_program("lm_score", {"--checkpoint", model, "--tokens"}, text);
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    CHECK(has(r.err, "perplexity inf over 6 tokens"));
+    CHECK_MESSAGE(has(r.err, "tokens of probability 0: 1, which the model excludes"), r.err);
+    CHECK(split(r.out, ' ')[1] == "-inf");
+    CHECK(split(lm_score({"--checkpoint", model}, text), '\n')[0] == "-inf");
+    const std::vector<TopLine> before = top_lines(run, text, 1000),
+                               after = top_lines(model, text, 1000);
+    REQUIRE(after.size() == 6);
+    CHECK(after[1].p == 0);
+    CHECK(after[1].rank == words.size());
+    const auto scored = scored_tokens(model, text);
+    for (size_t i = 0; i < after.size(); ++i) {
+      const double token = i < 4 ? scored[0][i] : scored[1][i - 4];
+      CHECK(after[i].p == doctest::Approx(std::exp(token)).epsilon(1e-5));
+      double sum = 0;
+      for (const auto& [name, p] : after[i].top) sum += p;
+      CHECK(sum == doctest::Approx(1).epsilon(1e-4));
+      // The other words share what it had, each component by itself.
+      if (mixture || i == 1) continue;
+      for (const auto& [name, p] : before[i].top)
+        if (name == word) CHECK(after[i].p == doctest::Approx(before[i].p / (1 - p)).epsilon(1e-4));
+    }
+    const std::string made =
+        " " + lm_score({"--checkpoint", model, "--generate", "--samples", "200"}, "\n");
+    CHECK(!has(made, " " + word + " "));
+    const Outcome shares = run_program("lm_score", {"--checkpoint", model, "--components"}, text);
+    CHECK(!has(shares.out, "nan"));
+    const Outcome compared = run_program("lm_score", {"--compare", run, model}, text);
+    CHECK(compared.code == 1);
+    CHECK_MESSAGE(has(compared.err, "a model excludes '" + word + "' of line 1 by a bias"),
+                  compared.err);
+  }
+}
+
+TEST_CASE("lm_score: finite weights whose sums are not are an error, not nan") {
+  const TemporaryDirectory dir;
+  const std::string model = changed_model(dir, "model", transformer_model(),
+                                          "transformer.layers.0.linear2.bias", 0, 3e38f);
+  // Both biases are added to the same number.
+  const Safetensors weights = read_safetensors(model + "/model.safetensors");
+  weights.at("transformer.layers.0.self_attn.out_proj.bias").data<float>()[0] = 3e38f;
+  std::vector<NamedView> views;
+  for (const auto& [name, numbers] : weights.tensors) views.push_back({name, numbers});
+  write_safetensors(model + "/model.safetensors", views, weights.metadata);
+  for (const Strings& more : std::vector<Strings>{{}, {"--top", "1"}, {"--generate"}}) {
+    const Outcome r = run_program("lm_score", joined({"--checkpoint", model}, more), "the cat\n");
+    CHECK(r.code == 1);
+    CHECK_MESSAGE(has(r.err, "log p is not a number: products of the model's weights"), r.err);
+    CHECK(!has(r.out, "nan"));
+  }
+}
+
+TEST_CASE("lm_score --carry-state: a token without a prediction is -") {
+  std::string text;
+  for (int i = 0; i < 25; ++i) text += i % 5 == 4 ? "dog\n" : "the ";
+  // 30 tokens with </s>: three rows of 10; a word more: 31.
+  const auto tokens = [&](const std::string& more) {
+    return split(lm_score({"--checkpoint", model_a(), "--carry-state", "--tokens"}, text + more),
+                 '\n');
+  };
+  for (const std::string& line : tokens("")) CHECK(!has(line, "- "));
+  const Strings longer = tokens("a\n");
+  REQUIRE(longer.size() == 6);
+  CHECK(longer[5] == "- -");
+  CHECK(!has(longer[4], "nan"));
+  const Strings sums =
+      split(lm_score({"--checkpoint", model_a(), "--carry-state"}, text + "a\n"), '\n');
+  CHECK(sums[5] == "-");
+}
+
 TEST_CASE("lm_score: what fails leaves the output file as it was") {
   const TemporaryDirectory dir;
   std::ofstream(dir / "out.txt") << "precious\n";

@@ -45,7 +45,8 @@ struct Checkpoint {
   ParameterSet set{{.seed = 7}};
   Transformer model;
 
-  explicit Checkpoint(const std::string& head = "mix:2*lin,log")
+  // With a bias where a word is `excluded` by it.
+  explicit Checkpoint(const std::string& head = "mix:2*lin,log", const std::string& excluded = "")
       : model(set, {.src_vocab = source.size(),
                     .tgt_vocab = target.size(),
                     .encoder_layers = 1,
@@ -54,10 +55,12 @@ struct Checkpoint {
                     .ffn = 24,
                     .heads = 2,
                     .dropout = 0,
-                    .head = {.spec = parse_head(head)},
+                    .head = {.spec = parse_head(head), .bias = !excluded.empty()},
                     .max_length = 30}) {
     const View words = set.at("tgt_embedding.weight").value();
     for (int64_t i = 0; i < words.elements(); ++i) words.as<float>()[i] *= 3;
+    if (!excluded.empty())
+      set.at("head.bias").value().view().as<float>()[target.id(excluded)] = -INFINITY;
     std::vector<NamedView> tensors = set.named(set.values());
     tensors.push_back({kPositionsName, model.positions()});
     write_safetensors(dir / "model.safetensors", tensors, model.metadata());
@@ -572,4 +575,33 @@ TEST_CASE("Translator: first used by several threads at once") {
   for (std::thread& thread : threads) thread.join();
   const std::string expected = run({"--checkpoint", c.path}, joined(kLines));
   for (const Strings& lines : translated) CHECK(joined(lines) == expected);
+}
+
+TEST_CASE(
+    "mt_translate: a bias of -inf excludes a word; another number that is not finite does not "
+    "open") {
+  const auto lists = [](const Checkpoint& c) {
+    const Outcome r = run_program(
+        "mt_translate", {"--checkpoint", c.path, "--n-best", "8", "--beam", "8"}, "ein hund .\n");
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return r.out;
+  };
+  for (const char* head : {"lin", "mix:2*lin,log"}) {
+    const std::string all = lists(Checkpoint(head)),
+                      word = all.substr(6, all.find(' ', 6) - 6);  // 0 ||| word
+    const Checkpoint without(head, word);
+    CHECK(has(all, " " + word + " "));
+    CHECK_MESSAGE(!has(lists(without), " " + word + " "), lists(without));
+    const Outcome given = run_program(
+        "mt_translate",
+        {"--checkpoint", without.path, "--score-given", without.dir.write("given", word + "\n")},
+        "ein hund .\n");
+    CHECK(given.out == "-inf\n");
+  }
+  Checkpoint broken("lin", "dog");
+  broken.set.at("head.bias").value().view().as<float>()[3] = NAN;
+  write_safetensors(broken.dir / "model.safetensors", broken.set.state(), broken.model.metadata());
+  const Outcome r = run_program("mt_translate", {"--checkpoint", broken.path}, "ein hund .\n");
+  CHECK(r.code == 1);
+  CHECK_MESSAGE(has(r.err, "model.safetensors: tensor 'head.bias' has nan at [3]"), r.err);
 }

@@ -12,6 +12,7 @@
 
 #include "apps/bpe/bpe_options.h"
 #include "apps/cli/option_data.h"
+#include "apps/cli/option_values.h"
 #include "apps/lm_rescore/rescore_options.h"
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_train/lm_options.h"
@@ -248,4 +249,57 @@ TEST_CASE("option table: bpe's commands refuse whatever is out of range") {
   check_every_flag<BpeCommand<1>>(10);
   check_every_flag<BpeCommand<2>>(3);
   check_every_flag<BpeCommand<3>>(4);
+}
+
+namespace {
+
+// Every number of a program's flags, given as what float32 has not.
+template <class Program>
+int check_numbers_in_float32() {
+  Program defaults;
+  Options declared("program", "What it does.");
+  defaults.declare(declared);
+  CHECK_NOTHROW(require_numbers_fit(declared.declared(), DType::float32));
+  int checked = 0;
+  for (const OptionData* option : declared.declared()) {
+    const bool pair = std::holds_alternative<std::array<double, 2>*>(option->field);
+    if (!pair && !std::holds_alternative<double*>(option->field)) continue;
+    // The last rounds to 1, which a share or a decay must stay below.
+    for (const char* number : {"1e-300", "1e300", "0.99999999999"}) {
+      const bool just_below = *number == '0';
+      if (!option->bounds.contains(std::stod(number)) ||
+          (just_below && !(option->bounds.high_open && option->bounds.high == 1)))
+        continue;
+      Program fields;
+      Options options("program", "What it does.");
+      fields.declare(options);
+      std::ostringstream ignored;
+      Strings arguments{option->typed() + "=" + (pair ? concat("0.5,", number) : number)};
+      static_cast<void>(options.parse(arguments, ignored));
+      const std::string error =
+          error_of([&] { require_numbers_fit(options.declared(), DType::float32); });
+      CHECK_MESSAGE(has(error, option->typed() + " "), option->typed());
+      CHECK_MESSAGE(has(error, just_below ? "is 1 in float32" : "for float32, whose "), error);
+      CHECK_NOTHROW(require_numbers_fit(options.declared(), DType::float64));
+      ++checked;
+    }
+  }
+  return checked;
+}
+
+}  // namespace
+
+TEST_CASE("option table: a number that is 0 or infinite in the type that computes is refused") {
+  CHECK(check_numbers_in_float32<LmOptions>() > 20);
+  CHECK(check_numbers_in_float32<MtOptions>() > 20);
+  for (const Strings& wrong : std::vector<Strings>{{"--eps", "1e-300"},
+                                                   {"--betas", "0.9,0.99999999999"},
+                                                   {"--head", "pow:p=1e-300"},
+                                                   {"--pi-reg", "cv2:1e-300", "--head", "mos"}})
+    for (const char* program : {"lm_train", "mt_train"}) {
+      const Outcome r = run_program(program, joined({"--sample", "--run", "/none/run"}, wrong));
+      CHECK(r.code == 2);
+      CHECK_MESSAGE(has(r.err, concat(wrong[0] == "--pi-reg" ? "--head" : wrong[0], " ")), r.err);
+      CHECK_MESSAGE(has(r.err, "float32"), r.err);
+    }
 }

@@ -11,7 +11,6 @@
 
 #include "core/number_format.h"
 #include "core/random.h"
-#include "core/safetensors.h"
 #include "data/measures/compare_errors.h"
 #include "data/measures/rescoring.h"
 #include "data/n_best.h"
@@ -101,16 +100,9 @@ struct Files {
 // model_a with another bias of a word; its directory, which is `name` in `dir`.
 std::string biased_model(const TemporaryDirectory& dir, const std::string& name,
                          const std::string& word, float bias) {
-  fs::create_directory(dir / name);
-  const fs::path from = model_a() + "/checkpoints/best", to = dir / name;
-  for (const char* file : {"config.json", "dict.txt"}) fs::copy_file(from / file, to / file);
-  const Vocabulary words = Vocabulary::read((to / "dict.txt").string(), Specials::kLanguageModel);
-  const Safetensors weights = read_safetensors(from / "model.safetensors");
-  weights.at("head.bias").data<float>()[words.id(word)] = bias;
-  std::vector<NamedView> views;
-  for (const auto& [tensor, value] : weights.tensors) views.push_back({tensor, value});
-  write_safetensors(to / "model.safetensors", views, weights.metadata);
-  return to.string();
+  const Vocabulary words =
+      Vocabulary::read(model_a() + "/checkpoints/best/dict.txt", Specials::kLanguageModel);
+  return changed_model(dir, name, model_a(), "head.bias", words.id(word), bias);
 }
 
 std::string output_of(const std::string& command) {
@@ -180,6 +172,26 @@ TEST_CASE("read_n_best: what is malformed") {
             "alignment such as 0-0, but this has 'b'"));
 }
 
+TEST_CASE("read_n_best: a log zero, as programs write it") {
+  const auto score = [](const std::string& text, const NBestOptions& options = {}) {
+    return read("u1\t" + text + "\ta\n", options)[0].hypotheses[0].score;
+  };
+  // SRILM and PyTorch, HTK, Kaldi, DBL_MAX.
+  for (const char* zero : {"-inf", "-Infinity", "-1e10", "-1e30", "-1.7976931348623157e308"})
+    CHECK(score(zero) == -INFINITY);
+  for (const char* zero : {"inf", "1e10", "1e300"}) CHECK(score(zero, {.cost = true}) == -INFINITY);
+  CHECK(score("-9999999999") == -9999999999);
+  CHECK(score("9999999999") == 9999999999);
+  const NBestOptions srilm{.format = NBestFormat::srilm}, kaldi{.format = NBestFormat::kaldi};
+  CHECK(read("u1 -inf -3 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
+  CHECK(read("u1 -10000000000 -3 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
+  CHECK(has(refusal("u1\t-1\ta\nu1\tinf\tb\n"),
+            "line 2: the score inf is above all logarithms of probabilities; --nbest-cost"));
+  CHECK(has(refusal("u1-1 1e10 a\n", kaldi), "line 1: the score 1e+10 is above"));
+  CHECK(has(refusal("u1\t-inf\ta\n", {.cost = true}), "line 1: the cost -inf is below all costs"));
+  CHECK(has(refusal("u1 -inf inf 1 a\n", srilm), "line 1: infinite scores of both signs"));
+}
+
 TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with them") {
   const TemporaryDirectory dir;
   const auto file = [&](const std::string& text) { return dir.write("t", text); };
@@ -235,6 +247,52 @@ TEST_CASE("choose_hypotheses and tune_weights: by hand, and whatever the base of
   // Nothing to gain.
   CHECK(tune_weights(lists, [](std::span<const size_t>) { return 1.0; }).lambda == 0);
   CHECK(has(error_of([&] { tune_weights({}, loss); }), "no list"));
+}
+
+TEST_CASE("choose_hypotheses: what is impossible, and weights that are too large") {
+  const std::vector<ScoredList> lists{{{-INFINITY, -1, 3}, {-9, -20, 3}, {-10, -INFINITY, 2}},
+                                      {{-INFINITY, -1, 3}, {-INFINITY, -2, 3}}};
+  CHECK(choose_hypotheses(lists, {1, 0}) == std::vector<size_t>{1, 0});
+  CHECK(choose_hypotheses(lists, {100, 0}) == std::vector<size_t>{1, 0});
+  // A model without a weight excludes nothing: -10 + 2 * 2 would be less than -9 + 3 * 2.
+  CHECK(choose_hypotheses(lists, {0, -2}) == std::vector<size_t>{2, 0});
+  CHECK(has(error_of([&] {
+              choose_hypotheses(lists, {1e308, 0});
+            }),
+            "lambda 1e+308 and mu 0 make a score of -inf from the first-pass score -9, log p -20"));
+  CHECK(has(error_of([&] {
+              choose_hypotheses({{{{0, NAN, 1}}}}, {1, 0});
+            }),
+            "make a score of nan"));
+}
+
+TEST_CASE("tune_weights: an outlier moves nothing, NaN is never better, the search has a bound") {
+  // The first is right where lambda > 1, in the second list where lambda < 4.
+  const std::vector<ScoredList> lists{{{0, -10, 3}, {-2, -8, 3}}, {{0, -20, 4}, {-40, -10, 4}}};
+  const auto loss = [](std::span<const size_t> chosen) {
+    return (chosen[0] == 1 ? 0.0 : 1.0) + (chosen[1] == 0 ? 0.0 : 1.0);
+  };
+  const RescoringWeights plain = tune_weights(lists, loss);
+  CHECK(loss(choose_hypotheses(lists, plain)) == 0);
+  for (const double outlier : std::vector<double>{-1e3, -1e6, -1e9, -1e200, -INFINITY})
+    for (const bool in_the_list : {true, false}) {
+      std::vector<ScoredList> with = lists;
+      if (in_the_list)
+        with[0].push_back({outlier, -9, 3});
+      else
+        with.push_back({{0, -10, 3}, {outlier, -10, 3}});
+      const TunedWeights tuned = tune_weights(with, loss);
+      CAPTURE(outlier);
+      CHECK(loss(choose_hypotheses(with, tuned)) == 0);
+      CHECK(!tuned.stopped);
+    }
+  CHECK(tune_weights(lists, [](std::span<const size_t>) { return NAN; }).lambda == 0);
+  int calls = 0;
+  const TunedWeights endless =
+      tune_weights(lists, [&](std::span<const size_t>) { return -static_cast<double>(++calls); });
+  CHECK(endless.stopped);
+  CHECK(calls == kMostTries + 1);
+  CHECK(std::isfinite(endless.lambda));
 }
 
 TEST_CASE("score_sentences_once: lm_score's sums, each sentence once, and mixtures of models") {
@@ -519,6 +577,8 @@ TEST_CASE("lm_rescore: what is refused") {
   refused(weighed({"1", "1", "1"}), 2, "--weights gives 3 numbers for 2 models");
   refused(weighed({"2", "-1"}), 2, "--weights -1: a weight is 0 or more");
   refused(weighed({"1", "1"}), 2, "must add up to 1");
+  refused(joined(weighed({"1", "1e300"}), {"--interpolate", "log-linear"}), 2, "at most 10000000");
+  refused(joined(model, {"--lambda", "1e308"}), 2, "--lambda 1e308: must be a number from -1 to 1");
   refused(joined(weighed({"0", "0"}), {"--interpolate", "log-linear"}), 2, "no model has a say");
   refused(joined(f.tuning(), {"--measure", "bleu", "--seed", "3"}), 2, "--measure wer");
   refused(joined(f.tuning(), {"--measure", "bleu", "--margin-wer", "1"}), 2, "--measure wer");
@@ -600,6 +660,58 @@ TEST_CASE("lm_rescore: a wrong file is an error before anything is scored") {
   before(
       joined(model, {"--tune-nbest", f.dir / "tune.nbest", "--tune-reference", f.dir / "tune.ref"}),
       "test.nbest, line 1");
+}
+
+TEST_CASE("lm_rescore: log zeros, and words that the model excludes, are counted and not chosen") {
+  const Files f;
+  f.dir.write("tune.nbest", f.tune.nbest + "x_zero\t-1\tthe cat\nx_zero\t-1e30\tthe dog\n");
+  f.dir.write("tune.ref", f.tune.reference + "x_zero\tthe cat\n");
+  f.dir.write("test.nbest", f.test.nbest + "x_zero\t-inf\tthe cat\nx_zero\t-1\tthe dog\n");
+  f.dir.write("test.ref", f.test.reference + "x_zero\tthe cat\n");
+  const Outcome r = f.run(f.tuning());
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  for (const char* file : {"tune.nbest", "test.nbest"})
+    CHECK_MESSAGE(has(r.err, concat(file,
+                                    ": hypotheses that cannot be chosen: 1, whose scores, "
+                                    "-inf or -1e10 and below, are log zeros")),
+                  r.err);
+  CHECK(read_trn(f.dir / "out/hyp.trn").at("x_zero") == "the dog");
+  CHECK(f.results()["lambda"].get<double>() > 0);
+  CHECK(f.results()["log_zero_scores"] == 1);
+  CHECK(f.results()["excluded_hypotheses"] == 0);
+  // A word with a bias of -inf.
+  f.dir.write("test.nbest", "u1\t-1\tthe cat\nu1\t-9\tthe dog\n");
+  f.dir.write("test.ref", "u1\tthe dog\n");
+  const std::string model = biased_model(f.dir, "excluding", "cat", -INFINITY);
+  const Outcome excluding = f.run({"--checkpoint", model, "--lambda", "0.001"});
+  REQUIRE_MESSAGE(excluding.code == 0, excluding.err);
+  CHECK_MESSAGE(has(excluding.err, "cannot be chosen: 1, with a word that a model excludes"),
+                excluding.err);
+  CHECK(f.results()["excluded_hypotheses"] == 1);
+  CHECK(slurp(f.dir / "out/hyp.trn") == "the dog (u1)\n");
+  REQUIRE(f.run({"--checkpoint", model, "--lambda", "0"}).code == 0);
+  CHECK(slurp(f.dir / "out/hyp.trn") == "the cat (u1)\n");
+}
+
+TEST_CASE("lm_rescore: one utterance has no intervals, and needs no second") {
+  const Files f;
+  f.dir.write("test.nbest", "u1\t-1\tthe cat\nu1\t-9\tthe dog\n");
+  f.dir.write("test.ref", "u1\tthe dog\n");
+  const Strings given{"--checkpoint", model_a(), "--lambda", "0"};
+  const Outcome r = f.run(given);
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  CHECK_MESSAGE(has(r.out, "# one utterance has no intervals"), r.out);
+  CHECK(!has(r.out, "["));
+  CHECK(has(r.out, "difference: rescored - first pass = 0.00 points\n"));
+  const Json j = f.results();
+  CHECK(j["rescored"]["errors"] == 1);
+  CHECK(j["rescored"]["interval"].is_null());
+  CHECK(j["difference"]["units"] == 1);
+  CHECK(j["difference"]["interval_95"].is_null());
+  CHECK(j["power"]["margin"].is_null());
+  const Outcome margin = f.run(joined(given, {"--margin-wer", "1"}));
+  CHECK(margin.code == 1);
+  CHECK_MESSAGE(has(margin.err, "has one utterance, and --margin-wer draws from two"), margin.err);
 }
 
 TEST_CASE("lm_rescore: every segment is better by the same number of errors") {

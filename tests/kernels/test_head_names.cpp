@@ -10,6 +10,8 @@
 #include "kernels/head.h"
 #include "kernels/head_config.h"
 #include "kernels/head_json.h"
+#include "kernels/head_misfit.h"
+#include "nn/softmax_head.h"
 #include "tests/support/support.h"
 
 using namespace nine;
@@ -205,4 +207,33 @@ TEST_CASE("head config: settings as text, the configuration, and what JSON says 
   CHECK(to_json(HeadSettings{}.head_config())["head"] == "lin");
   s.head_memory = "tile";
   CHECK_THROWS_WITH_AS(s.head_config(), doctest::Contains("did you mean tiles?"), UsageError);
+}
+
+TEST_CASE("head config: a number that is 0 or infinite in the type that computes is named") {
+  const auto says = [](const HeadSettings& s, DType type = DType::float32) {
+    return misfit(s.head_config(), type);
+  };
+  const std::string small =
+                        ", 1e-300, is too small for float32, whose least number above 0 is 1.17",
+                    large = ", 1e+300, is too large for float32, whose largest number is 3.40";
+  const auto of_head = [&](const std::string& head) { return says({.head = head}); };
+  CHECK(of_head("mix:lin,pow:p=1.5").empty());
+  CHECK(has(of_head("pow:p=1e-300"), "p of pow" + small));
+  CHECK(has(of_head("mix:lin,pow:p=1e300"), "p of pow" + large));
+  CHECK(has(of_head("rbf:scale=1e300"), "scale of rbf" + large));
+  CHECK(has(of_head("expr:{z * 1e-300}"), "a number of the formula" + small));
+  CHECK(has(of_head("expr:{p * z}:p=1e-300"), small));
+  CHECK(of_head("expr:{0 * q + z}").empty());
+  CHECK(says({.head = "pow:p=1e-300"}, DType::float64).empty());
+  CHECK(has(says({.label_smoothing = 1e-300}), "label smoothing" + small));
+  CHECK(has(says({.head = "mos", .pi_reg = "cv2:1e-300"}), small));
+  CHECK(has(says({.weight_norm_reg = "root:1e300,1"}), large));
+  CHECK(has(says({.weight_norm_reg = "root:1,1e-300"}), small));
+  CHECK(has(says({.margin = "cos:1e-300"}), "margin" + small));
+  CHECK(has(says({.word_norm = "const:1e300"}), "word norm" + large));
+  CHECK(has(says({.context_norm = "const:1e300"}), "context norm" + large));
+  // A model's own file may say so.
+  ParameterSet set({.dtype = DType::float32});
+  CHECK(has(error_of([&] { SoftmaxHead(set, "head", {.spec = parse_head("pow:p=1e-300")}, 4, 3); }),
+            "p of pow" + small));
 }

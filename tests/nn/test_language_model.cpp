@@ -11,7 +11,9 @@
 #include <type_traits>
 
 #include "core/number_format.h"
+#include "core/ops.h"
 #include "nn/models/lstm_language_model.h"
+#include "nn/models/model_directory.h"
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
 
@@ -27,7 +29,7 @@ static_assert(!std::is_copy_constructible_v<LanguageModel>);
 
 const Strings kLines = split(kLmText, '\n');
 
-std::string number(double x) { return std::isnan(x) ? "nan" : shortest(x); }
+std::string number(double x) { return std::isnan(x) ? "-" : shortest(x); }
 
 // As lm_score --tokens prints them.
 std::string printed(const Rows& log_p) {
@@ -238,4 +240,37 @@ TEST_CASE("LanguageModel::load: what cannot be opened") {
     dir.write("bare/config.json", config);
     CHECK(has(says(dir / "bare"), "config.json is not a JSON object"));
   }
+}
+
+TEST_CASE("require_finite_weights: the first number that is not finite, whatever the type") {
+  Safetensors weights;
+  const auto put_tensor = [&](const std::string& name, const Tensor& t) {
+    weights.tensors[name] = t;
+  };
+  const auto refusal = [&](ExcludedWords words = ExcludedWords::allowed) {
+    return error_of([&] { require_finite_weights(weights, "dir/file", words); });
+  };
+  put_tensor("a", Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {3, 2}));
+  put_tensor("ids", Tensor::from(std::vector<int32_t>{1, -1}, {2}));
+  put_tensor("empty", Tensor({0, 3}, DType::float32));
+  CHECK(refusal().empty());
+  weights.tensors["a"].data<float>()[3] = NAN;
+  weights.tensors["a"].data<float>()[5] = INFINITY;
+  CHECK(refusal().starts_with("dir/file: tensor 'a' has nan at [1, 1], and"));
+  put_tensor("a", Tensor::from(std::vector<double>{1, -INFINITY}, {1, 1, 2}));
+  CHECK(has(refusal(), "tensor 'a' has -inf at [0, 0, 1]"));
+  const Tensor wide = Tensor::from(std::vector<float>{1, INFINITY, 1}, {3}),
+               half({3}, DType::bfloat16);
+  ops::copy(wide, half);
+  put_tensor("a", half);
+  CHECK(has(refusal(), "tensor 'a' has inf at [1]"));
+  weights.tensors.erase("a");
+  put_tensor("head.bias", Tensor::from(std::vector<float>{1, -INFINITY, 2}, {3}));
+  CHECK(refusal().empty());
+  CHECK(has(refusal(ExcludedWords::refused),
+            "'head.bias' has -inf at [1], and a model's weights are finite numbers; training "));
+  weights.tensors["head.bias"].data<float>()[2] = NAN;
+  CHECK(has(refusal(), "'head.bias' has nan at [2]"));
+  put_tensor("head.bias", Tensor::from(std::vector<float>{-INFINITY, -INFINITY}, {2}));
+  CHECK(has(refusal(), "excludes every word"));
 }
