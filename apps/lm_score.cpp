@@ -59,6 +59,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
   const bool needs_lines = o.generate || !o.compare.empty() || !o.restrict_to.empty();
   require(!lines.empty() || !needs_lines, input_name(o.input), " has no lines",
           o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
+  require_known(models, lines, o.max_unknown, input_name(o.input));
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {
     if (communicator.first()) run_alone(o, device, lines);
     return kExitDone;

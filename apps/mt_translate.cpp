@@ -34,17 +34,30 @@ void for_windows(size_t lines, int64_t batch, F&& f) {
   progress.finish();
 }
 
-void report_unknown(const std::vector<BeamSearch::Ids>& sources) {
-  int64_t tokens = 0, unknown = 0;
-  for (const BeamSearch::Ids& line : sources) {
-    tokens += std::ssize(line);
-    unknown += std::count(line.begin(), line.end(), Specials::kTranslation.unknown);
+struct TokenCounts {
+  int64_t all = 0, unknown = 0;
+};
+
+// Counts; throws where the model's dictionary does not fit a text.
+TokenCounts known_tokens(const TranslateOptions& o, const std::vector<BeamSearch::Ids>& text,
+                         const std::string& input) {
+  TokenCounts counts;
+  for (const BeamSearch::Ids& line : text) {
+    counts.all += std::ssize(line);
+    counts.unknown += std::count(line.begin(), line.end(), Specials::kTranslation.unknown);
   }
-  if (unknown > 0)
+  require_known(counts.unknown, counts.all + std::ssize(text), o.max_unknown, input_name(input),
+                concat("the model ", o.checkpoint,
+                       o.codes.empty() ? " (--codes cuts words into subwords)" : ""));
+  return counts;
+}
+
+void report_unknown(const TokenCounts& tokens) {
+  if (tokens.unknown > 0)
     std::fprintf(
         stderr,
         "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
-        100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
+        100.0 * static_cast<double>(tokens.unknown) / static_cast<double>(tokens.all));
 }
 
 void translate(const TranslateOptions& o, Communicator& communicator) {
@@ -55,7 +68,8 @@ void translate(const TranslateOptions& o, Communicator& communicator) {
                                ? read_references(o.reference, lines.size(), input_name(o.input))
                                : Lines();
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input));
-  if (communicator.first()) report_unknown(sources);
+  const TokenCounts tokens = known_tokens(o, sources, o.input);
+  if (communicator.first()) report_unknown(tokens);
   TextOutput out(output_of(o.output, communicator));
   std::optional<TextOutput> attention;
   if (!o.attention.empty()) attention.emplace(output_of(o.attention, communicator));
@@ -94,6 +108,8 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
                                          translator.target_ids(given, input_name(o.score_given));
+  known_tokens(o, sources, o.input);
+  known_tokens(o, targets, o.score_given);
   TextOutput out(output_of(o.output, communicator));
   for_windows(
       sources.size(), o.batch,

@@ -5,6 +5,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "data/text.h"
 
 namespace nine {
@@ -25,7 +26,15 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target) {
-  return [source = std::move(source), target = std::move(target)](const auto& visit) {
+  return [source = std::move(source), target = std::move(target),
+          again = false](const auto& visit) mutable {
+    // A pipe that was read would look empty, or block.
+    if (std::exchange(again, true))
+      for (const auto* side : {&source, &target})
+        for (const std::string& path : *side)
+          require(!is_device_or_pipe(path), path,
+                  " is a pipe or a device, but this text is read twice: write it to a file (one "
+                  "that gzip or zstd packed is read as it is)");
     TextReader left(source), right(target);
     std::string_view s, t;
     for (int64_t pairs = 0;; ++pairs) {

@@ -27,6 +27,7 @@ void TranslateOptions::declare(Options& o) {
   o.add("join", join,
         "join subwords of translations (what --codes does too) where the input is cut already");
   o.add("tokenize-input", tokenize_input, "13a: the input is raw text").choices({"none", "13a"});
+  add_max_unknown(o, max_unknown);
   add_threads(o, threads);
   add_matmul_precision(o, precision);
   add_mpi_timeout(o, mpi_timeout);
@@ -91,7 +92,8 @@ void TranslateOptions::check(const Options& options) const {
   only_with(options, translates(), "translating: a --checkpoint without --score-given",
             {"beam", "length_penalty", "count_end", "max_length", "n_best", "attention", "join"});
   only_with(options, !checkpoint.empty(), "work with a --checkpoint",
-            {"codes", "tokenize_input", "batch", "threads", "matmul_precision", "mpi_timeout"});
+            {"codes", "tokenize_input", "batch", "threads", "matmul_precision", "mpi_timeout",
+             "max_unknown"});
   only_with(options, translates() || !score_given.empty(), "translating and --score-given",
             {"output"});
   only_with(options, !score_given.empty(), "--score-given", {"tokens"});

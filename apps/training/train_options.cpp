@@ -4,6 +4,7 @@
 
 #include "apps/cli/machine.h"
 #include "apps/cli/option_data.h"
+#include "core/quote.h"
 
 namespace nine::app {
 
@@ -36,8 +37,8 @@ void check_name_patterns(const std::string& text) {
                      text.find(",,") == std::string::npos;
   require_usage(sound,
                 "must be names of parameters with commas between, such as "
-                "embedding.weight,lstm.*, not '",
-                text, "'");
+                "embedding.weight,lstm.*, not ",
+                quote(text));
 }
 
 }  // namespace
@@ -48,6 +49,7 @@ void TrainOptions::declare_vocabulary_limits(Options& o, const char* size_help) 
       .at_least(1)
       .unit("times")
       .called("minimum count");
+  add_max_unknown(o, max_unknown);
 }
 
 void TrainOptions::declare_head(Options& o) {
