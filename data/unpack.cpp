@@ -25,11 +25,17 @@ class Unpacker {
  public:
   virtual ~Unpacker() = default;
   /// Writes to `out` and takes what it used from `packed`; the number of bytes written. Fewer than
-  /// there is room for: `packed` is used up. Throws Error, which says what is wrong with the data.
+  /// there is room for: `packed` is used up. Throws Error, a sentence whose subject is the file.
   virtual size_t unpack(std::string_view& packed, std::span<char> out) = 0;
   /// Whether the data may end here: behind a member, not in it.
   virtual bool may_end() const = 0;
 };
+
+// What is wrong with a file, as a sentence whose subject it is.
+std::string damaged(std::string_view what) {
+  return concat("is damaged: its packed data cannot be unpacked to their end (", what,
+                "); copy it or make it again");
+}
 
 class GzipUnpacker : public Unpacker {
  public:
@@ -52,8 +58,8 @@ class GzipUnpacker : public Unpacker {
       stream_.avail_out = static_cast<uInt>(out.size() - written);
       const int result = ::inflate(&stream_, Z_NO_FLUSH);
       if (result == Z_MEM_ERROR) throw std::bad_alloc();
-      require(result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR,
-              stream_.msg != nullptr ? stream_.msg : "wrong data");
+      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+        fail(damaged(stream_.msg != nullptr ? stream_.msg : "wrong data"));
       packed.remove_prefix(packed.size() - stream_.avail_in);
       written = out.size() - stream_.avail_out;
       ended_ = result == Z_STREAM_END;
@@ -68,7 +74,7 @@ class GzipUnpacker : public Unpacker {
   bool start_member(std::string_view& packed) {
     packed.remove_prefix(std::min(packed.find_first_not_of('\0'), packed.size()));
     if (packed.empty()) return false;
-    require(packed[0] == kGzip[0], "something else follows them");
+    if (packed[0] != kGzip[0]) fail(damaged("something else follows them"));
     ended_ = false;
     return ::inflateReset(&stream_) == Z_OK;
   }
@@ -104,8 +110,8 @@ class ZstdUnpacker : public Unpacker {
   [[noreturn]] static void refuse(ZSTD_ErrorCode code) {
     if (code == ZSTD_error_memory_allocation) throw std::bad_alloc();
     if (code == ZSTD_error_frameParameter_windowTooLarge)
-      fail("they need `zstd --decompress --long=31`");
-    fail(::ZSTD_getErrorString(code));
+      fail("is packed by `zstd --long`: unpack it with `zstd --decompress --long=31`");
+    fail(damaged(::ZSTD_getErrorString(code)));
   }
 
   ZSTD_DStream* stream_;
@@ -161,18 +167,21 @@ class Unpacked : public std::streambuf {
 
   size_t next() {
     if (!unpacker_) return read(text_.data(), text_.size());
-    try {
-      for (;;) {
-        if (const size_t size = unpacker_->unpack(packed_, text_)) return size;
-        packed_ = {raw_.data(), read(raw_.data(), raw_.size())};
-        if (packed_.empty()) break;
-      }
-      require(unpacker_->may_end(), "they end too early");
-    } catch (const Error& e) {
-      fail(name_, " is damaged: its packed data cannot be unpacked to their end (", e.what(),
-           "); copy it or make it again");
+    for (;;) {
+      if (const size_t size = unpack()) return size;
+      packed_ = {raw_.data(), read(raw_.data(), raw_.size())};
+      if (packed_.empty()) break;
     }
+    require(unpacker_->may_end(), name_, " ", damaged("they end too early"));
     return 0;
+  }
+
+  size_t unpack() {
+    try {
+      return unpacker_->unpack(packed_, text_);
+    } catch (const Error& e) {
+      fail(name_, " ", e.what());
+    }
   }
 
   static constexpr size_t kBytes = size_t{64} << 10;

@@ -325,6 +325,8 @@ TEST_CASE("text: a packed file that is damaged or cut short, and other kinds of 
     changed[packed.size() / 2] ^= 4;
     CHECK(has(refusal(changed), "is damaged"));
   }
+  // The head of a frame with a window of 2^28 bytes, more than zstd itself takes unasked.
+  CHECK(has(refusal(std::string("\x28\xB5\x2F\xFD\0\x90\0\0", 8)), "zstd --decompress --long=31"));
   CHECK(has(refusal("BZh91AY&SY\x01"), "unpack it with bzcat"));
   CHECK(has(refusal(std::string("\xFD"
                                 "7zXZ\0\0",
