@@ -80,6 +80,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
   const Lines& lines = text.lines();  // without --flush all of them
   if (!flush) {
     require_lines(o, !lines.empty());
+    require_known(models, lines, o.max_unknown, input_name(o.input));
     if (communicator.first()) report(spelled, input_name(o.input));
   }
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {

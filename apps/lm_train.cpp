@@ -23,9 +23,24 @@ void check_evaluated(const LmData& data) {
     }
 }
 
+// Throws where the vocabulary does not fit a text.
+void check_known(const LmOptions& o, const LmData& data) {
+  const auto check = [&](const Corpus& text, const char* flag,
+                         const std::vector<std::string>& files) {
+    require_known(text.unknown(), text.tokens(), o.max_unknown,
+                  concat(flag, files.empty() ? " of --sample" : " " + files[0]),
+                  o.vocab.empty() ? "the vocabulary that is built with --vocab-size and --min-count"
+                                  : o.vocab);
+  };
+  check(data.train, "--train", o.train);
+  if (data.valid) check(*data.valid, "--valid", o.valid);
+  if (data.test) check(*data.test, "--test", o.test);
+}
+
 int train(const Options& options, const LmOptions& o, Device device, Communicator& communicator) {
   o.check_processes(communicator);
   const LmData data = load_lm_data(o);
+  check_known(o, data);
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
   const std::unique_ptr<LanguageNetwork> network = o.network(parameters, data.vocabulary.size());
   const LanguageNetwork& model = *network;

@@ -14,9 +14,35 @@
 namespace nine::app {
 namespace {
 
+// Throws where a dictionary does not fit a text.
+void check_known(const MtOptions& o, const MtData& data) {
+  const auto check = [&](int64_t unknown, int64_t tokens, const char* flag,
+                         const std::vector<std::string>& files, const std::string& dictionary) {
+    require_known(unknown, tokens, o.max_unknown,
+                  concat(flag, files.empty() ? " of --sample" : " " + files[0]),
+                  dictionary.empty()
+                      ? "the dictionary that is built with --vocab-size and --min-count"
+                      : dictionary);
+  };
+  const auto source = [&](const ParallelCorpus& text, const char* flag, const auto& files) {
+    check(text.source_unknown(), text.source_tokens(), flag, files, o.src_dict);
+  };
+  const auto target = [&](const ParallelCorpus& text, const char* flag, const auto& files) {
+    check(text.target_unknown(), text.target_tokens(), flag, files,
+          o.shared_vocab ? o.src_dict : o.tgt_dict);
+  };
+  source(data.train, "--src", o.src);
+  target(data.train, "--tgt", o.tgt);
+  if (data.valid) source(data.valid->pairs, "--valid-src", o.valid_src);
+  if (data.valid) target(data.valid->pairs, "--valid-tgt", o.valid_tgt);
+  if (data.test) source(data.test->pairs, "--test-src", o.test_src);
+  if (data.test) target(data.test->pairs, "--test-tgt", o.test_tgt);
+}
+
 int train(const Options& options, const MtOptions& o, Device device, Communicator& communicator) {
   o.check_processes(communicator);
   const MtData data = load_mt_data(o);
+  check_known(o, data);
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
   o.initialise_head(model.head(), data.train.target_counts(data.target.size()));

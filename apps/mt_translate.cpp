@@ -36,33 +36,38 @@ void for_windows(size_t lines, int64_t batch, bool one, F&& f) {
   progress.finish();
 }
 
-void report(const SpelledSpecials& spelled, const std::string& name) {
-  if (const std::string message = spelled.message(name); !message.empty())
-    std::fprintf(stderr, "mt_translate: %s\n", message.c_str());
-}
-
-// What is said of an input: the share of tokens that the model does not know, and the words that
-// are spelled as specials.
+// What an input shows: the share of tokens that the model does not know, and the words that are
+// spelled as specials.
 class InputNotes {
  public:
-  void add(const std::vector<BeamSearch::Ids>& sources) {
-    for (const BeamSearch::Ids& line : sources) {
+  explicit InputNotes(std::string name) : name_(std::move(name)) {}
+  void add(const std::vector<BeamSearch::Ids>& lines) {
+    for (const BeamSearch::Ids& line : lines) {
+      ++lines_;
       tokens_ += std::ssize(line);
       unknown_ += std::count(line.begin(), line.end(), Specials::kTranslation.unknown);
       spelled_.add(line);
     }
   }
-  void report(const std::string& name) const {
+  // Throws where the model's dictionary does not fit the text.
+  void require_known(const TranslateOptions& o) const {
+    app::require_known(unknown_, tokens_ + lines_, o.max_unknown, name_,
+                       concat("the model ", o.checkpoint,
+                              o.codes.empty() ? " (--codes cuts words into subwords)" : ""));
+  }
+  void report() const {
     if (unknown_ > 0)
       std::fprintf(
           stderr,
           "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
           100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_));
-    app::report(spelled_, name);
+    if (const std::string message = spelled_.message(name_); !message.empty())
+      std::fprintf(stderr, "mt_translate: %s\n", message.c_str());
   }
 
  private:
-  int64_t tokens_ = 0, unknown_ = 0;
+  std::string name_;
+  int64_t lines_ = 0, tokens_ = 0, unknown_ = 0;
   SpelledSpecials spelled_{Specials::kTranslation};
 };
 
@@ -83,7 +88,7 @@ void translate(const TranslateOptions& o, bool flush, Communicator& communicator
   std::optional<TextOutput> attention;
   if (!o.attention.empty()) attention.emplace(output_of(o.attention, communicator));
   Lines translated;
-  InputNotes notes;
+  InputNotes notes(name);
   while (text.next()) {
     Lines too_long;
     const std::vector<BeamSearch::Ids> sources =
@@ -92,7 +97,10 @@ void translate(const TranslateOptions& o, bool flush, Communicator& communicator
       if (communicator.first())
         std::fprintf(stderr, "warning: %s; its translation is empty here\n", message.c_str());
     notes.add(sources);
-    if (!flush && communicator.first()) notes.report(name);
+    if (!flush) {
+      notes.require_known(o);
+      if (communicator.first()) notes.report();
+    }
     for_windows(sources.size(), o.batch, flush,
                 [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
                   const auto part = std::span(sources).subspan(first, count);
@@ -113,7 +121,8 @@ void translate(const TranslateOptions& o, bool flush, Communicator& communicator
   out.finish();
   if (attention) attention->finish();
   if (flush) {
-    notes.report(name);
+    notes.report();
+    notes.require_known(o);
     check_references();
   }
   // Scores go to standard error where standard output has the translations.
@@ -134,9 +143,10 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
                                          translator.target_ids(given, input_name(o.score_given));
   for (const auto& [ids, file] :
        {std::pair(&sources, o.input), std::pair(&targets, o.score_given)}) {
-    SpelledSpecials spelled(Specials::kTranslation);
-    for (const BeamSearch::Ids& line : *ids) spelled.add(line);
-    if (communicator.first()) report(spelled, input_name(file));
+    InputNotes notes(input_name(file));
+    notes.add(*ids);
+    notes.require_known(o);
+    if (communicator.first()) notes.report();
   }
   TextOutput out(output_of(o.output, communicator));
   for_windows(

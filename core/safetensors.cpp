@@ -17,6 +17,7 @@
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/output_file.h"
+#include "core/quote.h"
 
 namespace nine {
 namespace fs = std::filesystem;
@@ -125,7 +126,7 @@ struct Source {
   }
   template <class... Parts>
   [[noreturn]] void reject_tensor(const std::string& name, const Parts&... parts) const {
-    fail(file, " is not a valid safetensors file: tensor '", name, "' ", parts...);
+    fail(file, " is not a valid safetensors file: tensor ", quote(name), " ", parts...);
   }
   void read(void* data, uint64_t size) {
     stream.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
@@ -174,7 +175,7 @@ std::map<std::string, std::string> metadata_of(const Source& source, const Json&
   std::map<std::string, std::string> out;
   for (const auto& [key, text] : value.items()) {
     if (!text.is_string())
-      source.reject("__metadata__ holds something other than text under '", key, "'");
+      source.reject("__metadata__ holds something other than text under ", quote(key));
     out[key] = text.get<std::string>();
   }
   return out;
@@ -185,14 +186,14 @@ FileType type_of(const Source& source, const std::string& name, const Json& valu
   const auto& text = value.get_ref<const std::string&>();
   for (const FileType& type : kFileTypes)
     if (type.name == text) return type;
-  fail(source.file, ": tensor '", name, "' has dtype '", text,
-       "'; F32, F64, BF16, I32, F16 and I64 can be read");
+  fail(source.file, ": tensor ", quote(name), " has dtype ", quote(text),
+       "; F32, F64, BF16, I32, F16 and I64 can be read");
 }
 
 Shape shape_of(const Source& source, const std::string& name, const Json& value) {
   if (!value.is_array()) source.reject_tensor(name, "has a shape that is not a list");
   if (value.size() > Shape::kMaxRank)
-    fail(source.file, ": tensor '", name, "' has ", value.size(), " dimensions, at most ",
+    fail(source.file, ": tensor ", quote(name), " has ", value.size(), " dimensions, at most ",
          Shape::kMaxRank, " can be read");
   std::array<int64_t, Shape::kMaxRank> sizes{};
   int rank = 0;
@@ -287,7 +288,7 @@ Tensor read_tensor(Source& source, const Entry& entry) {
     read_converted<uint16_t, float>(source, t, float_of_half);
   } else {
     read_converted<int64_t, int32_t>(source, t, [&](int64_t value) {
-      require(std::in_range<int32_t>(value), source.file, ": tensor '", entry.name, "' holds ",
+      require(std::in_range<int32_t>(value), source.file, ": tensor ", quote(entry.name), " holds ",
               value, ", which does not fit into int32");
       return static_cast<int32_t>(value);
     });

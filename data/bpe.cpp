@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "data/bpe_text.h"
 #include "data/unicode.h"
+#include "data/word_list.h"
 
 namespace nine {
 
@@ -19,8 +21,8 @@ bool separate_end_of(std::string_view line, const std::string& path) {
   std::string_view version = line.substr(0, margins.end);
   version = version.substr(version.find_last_of(" :") + 1);
   while (version.ends_with(".0")) version.remove_suffix(2);
-  require(version == "0.1" || version == "0.2", path, ": the codes have version '", version,
-          "'; known are 0.1 and 0.2");
+  require(version == "0.1" || version == "0.2", path, ": the codes have version ", quote(version),
+          "; known are 0.1 and 0.2");
   return version == "0.1";
 }
 
@@ -31,33 +33,76 @@ bool looks_counted(std::string_view left, std::string_view right) {
   return parse_count(right, count) && !parse_count(left, count);
 }
 
+/// Removes from a line of fastBPE's codes its third field, how often the pair occurs.
+bool remove_frequency(std::string_view& line) {
+  const LineMargins margins(line);
+  const std::string_view text = line.substr(0, margins.end);
+  const size_t space = text.rfind(' ');
+  int64_t frequency = 0;
+  std::string_view left, right;
+  if (space == std::string_view::npos || !parse_count(text.substr(space + 1), frequency) ||
+      !split_in_two(text.substr(0, space), left, right))
+    return false;
+  line = text.substr(0, space);
+  return true;
+}
+
+/// Refuses the merges of a tokenizer that works on bytes: these write a space as U+0120 before a
+/// word, where ours write </w> behind it.
+void refuse_byte_level(const BpeCodes& codes, const std::string& path) {
+  constexpr std::string_view kSpace = "\xC4\xA0";
+  bool has_space = false;
+  for (const auto& [left, right] : codes.merges) {
+    if (left.ends_with(kEndOfWord) || right.ends_with(kEndOfWord)) return;
+    has_space = has_space || left.starts_with(kSpace);
+  }
+  require(
+      !has_space, path, " has merges of bytes, as Hugging Face's merges.txt: a word begins with ",
+      kSpace,
+      ", and none ends with </w>. Cut the text with the tokenizer that they belong to, or learn "
+      "codes with bpe learn");
+}
+
 BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
   constexpr size_t kUsual = 10'000;  // merges: not too much memory where there are fewer
   BpeCodes codes;
   codes.merges.reserve(kUsual);
   codes.separate_end = true;
   std::string first_empty;  // which only the end of the file may have
-  bool first = true, has_version = false;
-  int64_t counted = 0;
+  bool first = true, has_version = false, of_fastbpe = false;
+  bool may_count = true;  // the next line may show that these are fastBPE's, which name no version
+  int64_t counted_lines = 0;
   for (std::string_view line; text.next_line(line);) {
-    if (std::exchange(first, false) && line.starts_with("#version:")) {
+    const bool starts = std::exchange(first, false);
+    if (starts && line.starts_with("#version:")) {
       codes.separate_end = separate_end_of(line, path);
       has_version = true;
+      may_count = false;
       continue;
     }
+    const std::string first_line(starts ? line : "");
+    require(!starts || kind_of_list({&first_line, 1}) != WordListKind::json, path,
+            " is JSON, as Hugging Face's tokenizer.json, not codes: cut the text with that "
+            "tokenizer, or learn codes with bpe learn");
     if (line.empty() && first_empty.empty()) first_empty = text.place();
     if (line.empty() || std::ssize(codes.merges) == most) continue;
     require(first_empty.empty(), first_empty,
             " is empty, not a merge: two symbols separated by a space");
+    const std::string_view whole = line;
+    const bool counted = (may_count || of_fastbpe) && remove_frequency(line);
+    if (std::exchange(may_count, false)) of_fastbpe = counted;
     std::string_view left, right;
-    if (!split_in_two(line, left, right))
-      fail(text.place(), ": '", line, "' is not a merge: two symbols separated by a space");
+    if (of_fastbpe != counted || !split_in_two(line, left, right))
+      fail(text.place(), ": ", quote(whole), " is not a merge: two symbols separated by a space",
+           of_fastbpe ? ", and here, as in fastBPE's codes, how often they occur" : "");
     codes.merges.emplace_back(left, right);
-    if (looks_counted(left, right)) ++counted;
+    if (looks_counted(left, right)) ++counted_lines;
   }
-  require(has_version || 2 * counted <= std::ssize(codes.merges), path,
+  require(has_version || 2 * counted_lines <= std::ssize(codes.merges), path,
           " has no line '#version: 0.2', and most of its lines are a word and a number: is this a "
           "vocabulary? merges are wanted, as bpe learn writes them");
+  if (of_fastbpe) codes.separate_end = false;
+  refuse_byte_level(codes, path);
   return codes;
 }
 
@@ -76,6 +121,12 @@ StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
   WordCounts counts;
   StringTable kept;
   read_bpe_counts(text, counts);
+  std::vector<std::string> lines;
+  for (int32_t id = 0; id < counts.words.size(); ++id)
+    lines.push_back(concat(counts.words.text(id), ' ', counts.counts[static_cast<size_t>(id)]));
+  const WordListKind kind = kind_of_list(lines);
+  require(kind == WordListKind::dict, path, " is ", name_of(kind),
+          ": its numbers are ids, not counts; bpe vocab writes the counts of a text that is cut");
   for (int32_t id = 0; id < counts.words.size(); ++id)
     if (counts.counts[static_cast<size_t>(id)] >= threshold) kept.add(counts.words.text(id));
   return kept;

@@ -26,15 +26,17 @@ struct BpeCodes {
   bool separate_end = false;  ///< version 0.1: the end of a word is a symbol of its own
 
   /// Reads "#version: 0.2" (or 0.1, or no such line, which means 0.1) and a line `left right` for
-  /// each merge, the first `most` of them (-1: all). Errors name file and line: a line that is not
-  /// two symbols, another version; a vocabulary, words with counts and no version.
+  /// each merge, the first `most` of them (-1: all); or fastBPE's codes, whose lines end with a
+  /// frequency and where the end of a word is none of its own. Errors name file and line: a line
+  /// that is not two symbols, another version; merges of bytes, which know no </w>; a vocabulary,
+  /// words with counts and no version.
   static BpeCodes read(const std::string& path, int64_t most = -1);
   /// The same from a stream that errors call `name`.
   static BpeCodes read(std::istream& in, const std::string& name, int64_t most = -1);
 };
 
 /// The subwords that may be used: those of a vocabulary file, `subword count` a line, that occur at
-/// least `threshold` times. Errors name file and line.
+/// least `threshold` times. Errors name file and line: no count; ids in place of counts.
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold);
 
 /// How words are cut into subwords.

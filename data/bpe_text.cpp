@@ -1,6 +1,7 @@
 #include "data/bpe_text.h"
 
 #include "core/error.h"
+#include "core/quote.h"
 
 namespace nine {
 
@@ -19,8 +20,8 @@ void read_bpe_counts(TextReader& text, WordCounts& counts) {
     std::string_view word, field;
     int64_t count = 0;
     if (!split_in_two(line, word, field) || !parse_count(field, count))
-      fail(text.place(), ": '", line,
-           "' is not `word count`; each line of a dictionary is a word, a space and a whole "
+      fail(text.place(), ": ", quote(line),
+           " is not `word count`; each line of a dictionary is a word, a space and a whole "
            "number");
     counts.add(word, count);
   }

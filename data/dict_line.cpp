@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "data/text.h"
 
 namespace nine {
@@ -47,13 +48,13 @@ DictEntry parse_dict_line(std::string_view line, const std::string& place) {
     entry.overwrite = true;
     std::tie(word, field) = split_last(word);
   }
-  require(!word.empty(), place, ": '", line,
-          "' lacks a word or its count; each line of a dictionary is `word count`",
+  require(!word.empty(), place, ": ", quote(line),
+          " lacks a word or its count; each line of a dictionary is `word count`",
           line.find('\t') == std::string_view::npos ? "" : ", with a space where this has a tab");
-  require(word.find(' ') == std::string_view::npos, place, ": '", word,
-          "' is not one word; each line of a dictionary is `word count`");
-  require(parse_count(field, entry.count), place, ": the count '", field, "' of '", word,
-          "' is not a whole number >= 0; each line of a dictionary is `word count`");
+  require(word.find(' ') == std::string_view::npos, place, ": ", quote(word),
+          " is not one word; each line of a dictionary is `word count`");
+  require(parse_count(field, entry.count), place, ": the count ", quote(field), " of ", quote(word),
+          " is not a whole number >= 0; each line of a dictionary is `word count`");
   entry.word = word;
   return entry;
 }

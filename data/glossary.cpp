@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "data/unicode.h"
 
 namespace nine {
@@ -30,7 +31,7 @@ std::wregex compiled(const std::string& pattern, std::string_view before, std::s
   try {
     return std::wregex(widened(concat(before, pattern, after)));
   } catch (const std::regex_error& e) {
-    fail("the glossary '", pattern, "' is not a regular expression (", e.what(),
+    fail("the glossary ", quote(pattern), " is not a regular expression (", e.what(),
          "): put a backslash before characters such as ( and [ that are meant as such");
   }
 }
@@ -49,8 +50,8 @@ struct Glossaries::Pattern {
     // Joined as subword-nmt does it: in a|b the ^ belongs to a and the $ to b.
     whole = compiled(pattern, "^", "$");
     inside = compiled(pattern, "", "");
-    require(!std::regex_match(Wide(), inside), "the glossary '", pattern,
-            "' matches the empty text: every word would be cut everywhere");
+    require(!std::regex_match(Wide(), inside), "the glossary ", quote(pattern),
+            " matches the empty text: every word would be cut everywhere");
   }
 
   bool is_whole(const std::string& word, const Wide& wide) const {
@@ -63,8 +64,8 @@ struct Glossaries::Pattern {
     if (plain) return {};
     Wide wide = widened(word);
     require(wide.size() <= kMostCharacters, "a word of ", wide.size(),
-            " characters is too long to search for the glossary '", text,
-            "': the limit of regular expressions is ", kMostCharacters);
+            " characters is too long to search for the glossary ", quote(text),
+            ": the limit of regular expressions is ", kMostCharacters);
     return wide;
   }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/quote.h"
 #include "data/text.h"
 
 namespace nine {
@@ -46,8 +47,8 @@ bool parse_infinity(std::string_view text, double& number) {
 
 double score_of(std::string_view text, const std::string& place) {
   double score = 0;
-  require(parse_number(text, score) || parse_infinity(text, score), place, ": '", text,
-          "' is no score");
+  require(parse_number(text, score) || parse_infinity(text, score), place, ": ", quote(text),
+          " is no score");
   return score;
 }
 
@@ -84,9 +85,19 @@ Line parse_srilm(std::string_view line, const std::string& place) {
           ": a line is 'utterance acoustic-score lm-score number-of-words words', but this has ",
           words.size(), " fields");
   const double score = score_of(words[1], place) + score_of(words[2], place);
-  std::span<const std::string_view> text = std::span(words).subspan(4);
+  const std::span<const std::string_view> listed = std::span(words).subspan(4);
+  std::span<const std::string_view> text = listed;
   if (!text.empty() && text.front() == "<s>") text = text.subspan(1);
   if (!text.empty() && text.back() == "</s>") text = text.first(text.size() - 1);
+  // SRILM itself does not count pauses. Another number shows that a column is missing.
+  int64_t count = -1;
+  const auto pauses = std::count(text.begin(), text.end(), "-pau-");
+  require(
+      parse_count(words[3], count) && (count == std::ssize(text) || count == std::ssize(listed) ||
+                                       count == std::ssize(text) - pauses),
+      place, ": the number of words is ", quote(words[3]), ", but ", std::ssize(text),
+      std::ssize(text) == 1 ? " word follows" : " words follow",
+      "; a line is 'utterance acoustic-score lm-score number-of-words words'");
   return {std::string(words[0]), {score, joined(text)}};
 }
 
@@ -99,43 +110,63 @@ Line parse_kaldi(std::string_view line, const std::string& place) {
   int64_t rank = 0;
   require(
       dash != std::string_view::npos && dash > 0 && parse_count(words[0].substr(dash + 1), rank),
-      place, ": '", words[0], "' is no utterance and its hypothesis' number, such as u17-1");
+      place, ": ", quote(words[0]), " is no utterance and its hypothesis' number, such as u17-1");
   return {std::string(words[0].substr(0, dash)),
           {score_of(words[1], place), joined(std::span(words).subspan(2))}};
 }
 
+bool is_any_number(std::string_view word) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc{} && end == word.data() + word.size();
+}
+
+// Whether all words are links of an alignment or a segmentation: places or ranges of places, joined
+// by - or =, such as "0-1" and "0-1=2".
+bool are_links(const Words& words) {
+  return std::all_of(words.begin(), words.end(), [](std::string_view word) {
+    const std::string_view kDigits = "0123456789";
+    return word.find_first_of("-=") != std::string_view::npos &&
+           word.find_first_not_of("0123456789-=") == std::string_view::npos &&
+           kDigits.find(word.front()) != std::string_view::npos &&
+           kDigits.find(word.back()) != std::string_view::npos;
+  });
+}
+
 // Whether a text may stand between words and score: features, which are numbers and names such as
-// "lm=", "lm:" or "lm=-3", or an alignment such as "0-0 1-2".
-bool are_features(std::string_view text) {
+// "lm=", "lm:" or "lm=-3", or links.
+bool are_features(const Words& words) {
+  return std::all_of(words.begin(), words.end(), [](std::string_view word) {
+    return word.find('=') != std::string_view::npos || word.ends_with(':') ||
+           is_any_number(word) ||  // of any kind: a feature may be -inf
+           are_links({word});
+  });
+}
+
+Words words_of(std::string_view text) {
   Words words;
   split_words(text, words);
-  return std::all_of(words.begin(), words.end(), [](std::string_view word) {
-    double number = 0;  // of any kind: a feature may be -inf
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    const size_t dash = word.find('-');
-    int64_t place = 0;
-    return word.find('=') != std::string_view::npos || word.ends_with(':') ||
-           (error == std::errc{} && end == word.data() + word.size()) ||
-           (dash != std::string_view::npos && parse_count(word.substr(0, dash), place) &&
-            parse_count(word.substr(dash + 1), place));
-  });
+  return words;
 }
 
 Line parse_moses(std::string_view line, const std::string& place) {
   const Words parts = parts_of(line, "|||");
   require(parts.size() >= 3, place, ": a line is 'utterance ||| words ||| score', but this has ",
           parts.size() - 1, " |||");
+  // Moses writes segmentation and alignment behind the score, Marian its alignment before it.
+  size_t score = parts.size() - 1;
+  while (score > 2 && are_links(words_of(parts[score]))) --score;
   // Else what stands there would be left out unseen: the rest of a hypothesis that has ||| as a
   // word.
-  for (const std::string_view between : std::span(parts).subspan(2, parts.size() - 3))
-    require(are_features(between), place,
+  for (const std::string_view between : std::span(parts).subspan(2, score - 2))
+    require(are_features(words_of(between)), place,
             ": between words and score a line may have features such as 'lm= -3' and an alignment "
-            "such as 0-0, but this has '",
-            joined_words(between), "'; write a word ||| as &#124;&#124;&#124;");
+            "such as 0-0, but this has ",
+            quote(joined_words(between)), "; write a word ||| as &#124;&#124;&#124;");
   const std::string utterance = joined_words(parts.front());
-  require(!utterance.empty() && utterance.find(' ') == std::string::npos, place, ": '", utterance,
-          "' before the first ||| is no name of an utterance");
-  return {utterance, {score_of(joined_words(parts.back()), place), joined_words(parts[1])}};
+  require(!utterance.empty() && utterance.find(' ') == std::string::npos, place, ": ",
+          quote(utterance), " before the first ||| is no name of an utterance");
+  return {utterance, {score_of(joined_words(parts[score]), place), joined_words(parts[1])}};
 }
 
 Line parse(std::string_view line, NBestFormat format, const std::string& place) {
@@ -154,8 +185,8 @@ Line parse(std::string_view line, NBestFormat format, const std::string& place) 
 
 void add(Transcripts& texts, const std::string& utterance, std::string words,
          const std::string& place) {
-  require(texts.emplace(utterance, std::move(words)).second, place, ": '", utterance,
-          "' has a text already; an utterance has one");
+  require(texts.emplace(utterance, std::move(words)).second, place, ": ", quote(utterance),
+          " has a text already; an utterance has one");
 }
 
 }  // namespace
@@ -168,14 +199,14 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
     const std::string place = reader.place();
     Line line = parse(text, options.format, place);
     // These would break the lines of a .trn file.
-    require(line.utterance.find_first_of(" ()") == std::string::npos, place, ": the utterance '",
-            line.utterance, "' has a space or a parenthesis in its name");
-    require(options.allow_empty || !line.hypothesis.words.empty(), place, ": a hypothesis of '",
-            line.utterance, "' has no words; --allow-empty takes it as silence");
+    require(line.utterance.find_first_of(" ()") == std::string::npos, place, ": the utterance ",
+            quote(line.utterance), " has a space or a parenthesis in its name");
+    require(options.allow_empty || !line.hypothesis.words.empty(), place, ": a hypothesis of ",
+            quote(line.utterance), " has no words; --allow-empty takes it as silence");
     line.hypothesis.score = larger_is_better(line.hypothesis.score, options.cost, place);
     if (lists.empty() || lists.back().utterance != line.utterance) {
-      require(names.insert(line.utterance).second, place, ": '", line.utterance,
-              "' had its list before; the lines of an utterance must follow each other");
+      require(names.insert(line.utterance).second, place, ": ", quote(line.utterance),
+              " had its list before; the lines of an utterance must follow each other");
       lists.push_back({line.utterance, {}});
     }
     lists.back().hypotheses.push_back(std::move(line.hypothesis));
@@ -184,19 +215,21 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
   return lists;
 }
 
-Transcripts read_transcripts(const std::string& path, bool numbered) {
+Transcripts read_transcripts(const std::string& path, NBestFormat format) {
+  const bool numbered = format == NBestFormat::moses, spaced = format == NBestFormat::kaldi;
   TextReader reader({path});
   Transcripts texts;
   int64_t number = 0;
   for (std::string_view line; reader.next_line(line); ++number) {
-    const size_t tab = line.find('\t');
-    require(tab == std::string_view::npos ? numbered : tab > 0, reader.place(),
-            ": a line is 'utterance TAB words', but this has ",
-            tab == 0 ? "no utterance" : "no tab");
-    if (tab == std::string_view::npos)
-      add(texts, concat(number), joined_words(line), reader.place());
+    const size_t end = std::min(line.find_first_of(spaced ? " \t" : "\t"), line.size());
+    const bool has_name = end < line.size() || spaced;
+    require(has_name ? end > 0 : numbered, reader.place(), ": a line is 'utterance ",
+            spaced ? "words" : "TAB words", "', but this has ",
+            has_name ? "no utterance" : "no tab");
+    if (has_name)
+      add(texts, std::string(line.substr(0, end)), joined_words(line.substr(end)), reader.place());
     else
-      add(texts, std::string(line.substr(0, tab)), joined_words(line.substr(tab)), reader.place());
+      add(texts, concat(number), joined_words(line), reader.place());
   }
   require(!texts.empty(), path, " has no lines");
   return texts;
@@ -222,14 +255,15 @@ std::vector<std::string> texts_of(const std::vector<NBestList>& lists, const Tra
   std::vector<std::string> own;
   for (const NBestList& list : lists) {
     const auto found = texts.find(list.utterance);
-    require(found != texts.end(), path, " has no text for the utterance '", list.utterance, "'");
+    require(found != texts.end(), path, " has no text for the utterance ", quote(list.utterance));
     own.push_back(found->second);
   }
   if (own.size() == texts.size()) return own;
   std::set<std::string> names;
   for (const NBestList& list : lists) names.insert(list.utterance);
   for (const auto& [name, text] : texts)
-    require(names.contains(name), path, " has a text for '", name, "', which has no n-best list");
+    require(names.contains(name), path, " has a text for ", quote(name),
+            ", which has no n-best list");
   return own;
 }
 

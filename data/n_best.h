@@ -15,9 +15,10 @@ namespace nine {
 enum class NBestFormat : uint8_t {
   tsv,    ///< utterance TAB score TAB words
   srilm,  ///< utterance acoustic-score lm-score number-of-words words: SRILM's lines with the name
-          ///< in front; the score is the sum of both, <s> and </s> are left out
+          ///< in front; the score is the sum of both, <s> and </s> are left out, and may be counted
   kaldi,  ///< utterance-N score words, of one utterance N = 1, 2, ...
-  moses   ///< utterance ||| words ||| score, with features or an alignment before it or without
+  moses   ///< utterance ||| words ||| score; features may stand before the score, segmentation and
+          ///< alignment before it (Marian) or behind it (Moses)
 };
 template <>
 inline constexpr EnumNames<NBestFormat, 4> kEnumNames<NBestFormat>{
@@ -58,10 +59,11 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
 /// Texts by utterance.
 using Transcripts = std::map<std::string, std::string>;
 
-/// Reads `utterance TAB words`, one a line; where `numbered`, lines may instead hold words alone,
-/// and are then the utterances 0, 1, ... A text may have no words. Errors, with file and line:
-/// TextReader's; a line without a tab; an utterance twice; no line at all.
-Transcripts read_transcripts(const std::string& path, bool numbered = false);
+/// Reads the texts that belong to lists of a format, one a line: `utterance TAB words`. Beside
+/// moses, lines may instead hold words alone, and are then the utterances 0, 1, ... Beside kaldi,
+/// the separator may also be a space, as in Kaldi's `text`. A text may have no words. Errors, with
+/// file and line: TextReader's; a line without a tab; an utterance twice; no line at all.
+Transcripts read_transcripts(const std::string& path, NBestFormat format = NBestFormat::tsv);
 /// Reads sclite's transcripts, `words (utterance)` a line. Errors as above.
 Transcripts read_trn(const std::string& path);
 

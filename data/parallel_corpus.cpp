@@ -5,6 +5,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "data/text.h"
 
 namespace nine {
@@ -44,7 +45,15 @@ void read_pairs(const std::vector<std::string>& source, const std::vector<std::s
 }  // namespace
 
 PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target) {
-  return [source = std::move(source), target = std::move(target)](const auto& visit) {
+  return [source = std::move(source), target = std::move(target),
+          again = false](const auto& visit) mutable {
+    // A pipe that was read would look empty, or block.
+    if (std::exchange(again, true))
+      for (const auto* side : {&source, &target})
+        for (const std::string& path : *side)
+          require(!is_device_or_pipe(path), path,
+                  " is a pipe or a device, but this text is read twice: write it to a file (one "
+                  "that gzip or zstd packed is read as it is)");
     if (source.size() != target.size()) return read_pairs(source, target, visit);
     for (size_t i = 0; i < source.size(); ++i) read_pairs({source[i]}, {target[i]}, visit);
   };

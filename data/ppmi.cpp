@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "core/random.h"
 #include "data/text.h"
 
@@ -136,8 +137,8 @@ std::vector<double> ppmi_vectors(const std::vector<std::string>& files,
                                  const PpmiOptions& options) {
   const SparseMatrix m = read_ppmi(files, vocabulary, options);
   for (const int32_t id : ids)
-    require(has_neighbour(m, id), files.front(), " does not have '", vocabulary.word(id),
-            "' beside another word of the vocabulary: give the text that the model was trained on");
+    require(has_neighbour(m, id), files.front(), " does not have ", quote(vocabulary.word(id)),
+            " beside another word of the vocabulary: give the text that the model was trained on");
   return reduced(m, ids, options);
 }
 

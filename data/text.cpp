@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/memory_reserve.h"
+#include "data/unpack.h"
 
 namespace nine {
 
@@ -54,6 +56,13 @@ size_t valid_sequence_length(std::string_view text, size_t at) {
   return 4;
 }
 
+/// Whether a decimal number beyond the range of a double is too small for it, and not too large.
+bool is_tiny(std::string_view text) {
+  const size_t exponent = text.find_first_of("eE");
+  if (exponent != std::string_view::npos) return text.substr(exponent + 1).starts_with('-');
+  return text.substr(0, text.find('.')).find_first_not_of("-0") == std::string_view::npos;
+}
+
 }  // namespace
 
 size_t find_invalid_utf8(std::string_view text) {
@@ -90,26 +99,33 @@ bool TextReader::open() {
   stream_ = std::ifstream(path, std::ios::binary);
   require(stream_.is_open(), path, " cannot be opened: ", std::strerror(errno));
   in_ = &stream_;
+  begun_ = false;
   name_ = path;
   lines_ = 0;
   return true;
 }
 
+/// Reads the first bytes of a file: unpacks it from here on, or says what it is if it is no text.
+void TextReader::begin() {
+  begun_ = true;
+  if (!may_be_packed(in_->peek())) return;
+  unpacked_ = std::make_unique<UnpackedStream>(*in_, name_);
+  in_ = unpacked_.get();
+}
+
 /// Closes a file that was read to its end.
 void TextReader::close() {
-  if (in_ == &stream_ && lines_ == 0 && rules_.refuse_empty_file) {
-    std::error_code ignored;
-    fail(name_, " is empty",
-         std::filesystem::is_regular_file(name_, ignored)
-             ? ": it should hold one sentence a line"
-             : ", or a pipe that was read already: texts are read more than once, so give a file");
-  }
+  require(paths_.empty() || lines_ > 0 || !rules_.refuse_empty_file || is_device_or_pipe(name_),
+          name_, " is empty: it should hold one sentence a line");
   in_ = nullptr;
+  unpacked_.reset();
 }
 
 /// Reads up to kReadBytes more behind the unread text; false at the end of the file.
 bool TextReader::read_more() {
   if (!in_->good()) return false;
+  const bool first = !begun_;
+  if (first) begin();
   if (begin_ > 0) std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
   end_ -= std::exchange(begin_, 0);
   const auto needed = static_cast<size_t>(end_) + kReadBytes;
@@ -122,6 +138,8 @@ bool TextReader::read_more() {
   require(!in_->bad() && (in_ != &std::cin || std::ferror(stdin) == 0), name_,
           " cannot be read after line ", lines_, ": the system reported a read error");
   end_ += count;
+  if (const std::string what = first ? what_it_is(unread()) : ""; !what.empty())
+    fail(name_, " ", what);
   return true;
 }
 
@@ -227,9 +245,7 @@ void TextReader::check(std::string_view text) const {
   };
   const size_t nul = rules_.refuse_nul ? text.find('\0') : std::string_view::npos;
   if (nul != std::string_view::npos)
-    fail(place_of(nul),
-         ": a NUL byte, so this is no UTF-8 text (UTF-16? a compressed file?): convert or unpack "
-         "it");
+    fail(place_of(nul), ": a NUL byte, so this is no UTF-8 text (UTF-16?): convert it");
   if (const size_t bad = find_invalid_utf8(text); bad != std::string_view::npos)
     fail(place_of(bad), ": ", hexadecimal(text[bad]),
          " is not valid UTF-8: convert the file, for example with `iconv -f LATIN1 -t UTF-8`");
@@ -243,8 +259,12 @@ bool parse_count(std::string_view text, int64_t& count) {
 }
 
 bool parse_number(std::string_view text, double& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(number);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  const char* const stop = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), stop, number);
+  const bool tiny = error == std::errc::result_out_of_range && is_tiny(text);
+  if (tiny) number = 0;
+  return end == stop && (tiny || error == std::errc{}) && std::isfinite(number);
 }
 
 void split_words(std::string_view line, std::vector<std::string_view>& words) {

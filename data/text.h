@@ -11,10 +11,12 @@
 //   a NUL byte               is an error                is a character of its word
 //   an empty file            is an error                has no lines
 //
-// For both: the last line may lack its end; empty lines are lines; nothing else separates words or
-// ends lines, so that U+00A0, U+3000, U+0085 and U+2028 belong to their word; invalid UTF-8 is an
-// error. A tab separates the words of a text for models wherever one is read, so that no word with
-// a tab gets into a dict.txt; bpe alone takes it for a character, since subword-nmt does.
+// For both: a file or a stream that gzip or zstd packed is unpacked (data/unpack.h), so that it
+// counts as the text in it; the last line may lack its end; empty lines are lines; nothing else
+// separates words or ends lines, so that U+00A0, U+3000, U+0085 and U+2028 belong to their word;
+// invalid UTF-8 is an error. A tab separates the words of a text for models wherever one is read,
+// so that no word with a tab gets into a dict.txt; bpe alone takes it for a character, since
+// subword-nmt does.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +25,7 @@
 #include <fstream>
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,7 +41,7 @@ struct TextRules {
   bool cr_ends_line = false;  ///< also where no LF follows
   bool drop_byte_order_mark = true;
   bool refuse_nul = true;
-  bool refuse_empty_file = true;  ///< a stream may be empty in any case
+  bool refuse_empty_file = true;  ///< a stream, a pipe or a device may be empty in any case
   /// A line is given as soon as it has ended, without waiting for more text, and a block is one
   /// line. (A CR that ends lines waits for the next byte, which may be LF.)
   bool line_by_line = false;
@@ -55,7 +58,8 @@ using LineFilter = std::function<std::string(std::string_view)>;
 /// The lines of one or several files, one after another, or of a stream. It is read by lines or by
 /// blocks of whole lines; both continue at the same position. Memory: 256 KiB for lines and 512
 /// KiB for blocks, or the longest line where that is more. Errors name file, line and byte: a
-/// missing or unreadable file, a directory, invalid UTF-8, and what the rules refuse.
+/// missing or unreadable file, a directory, a damaged packed one, a known kind of file that is no
+/// text, invalid UTF-8, and what the rules refuse.
 class TextReader {
  public:
   /// Error: no paths.
@@ -77,6 +81,7 @@ class TextReader {
 
  private:
   bool open();
+  void begin();
   void close();
   bool read_more();
   bool find_line(size_t& size, size_t& with_end);
@@ -94,7 +99,9 @@ class TextReader {
   LineFilter filter_;
   size_t file_ = 0;  // of paths_: the one to open next
   std::ifstream stream_;
-  std::istream* in_ = nullptr;  // what is being read; null between files
+  std::unique_ptr<std::istream> unpacked_;  // of a packed file
+  std::istream* in_ = nullptr;              // what is being read; null between files
+  bool begun_ = false;                      // whether something of it was read
   std::string name_;
   std::vector<char> buffer_;
   std::ptrdiff_t begin_ = 0, end_ = 0;  // of buffer_: the unread text
@@ -145,7 +152,8 @@ void read_sentences(const std::vector<std::string>& paths,
 /// else.
 bool parse_count(std::string_view text, int64_t& count);
 
-/// Parses all of `text` as a finite decimal number; false when it is something else.
+/// Parses all of `text` as a finite decimal number, which may begin with +; one that is too small
+/// for a double is 0. False when it is something else.
 bool parse_number(std::string_view text, double& number);
 
 /// Index of the first byte that does not belong to valid UTF-8 (RFC 3629: no overlong forms, no

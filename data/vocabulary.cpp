@@ -5,8 +5,10 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/quote.h"
 #include "data/dict_line.h"
 #include "data/text.h"
+#include "data/word_list.h"
 
 namespace nine {
 
@@ -69,7 +71,24 @@ void Vocabulary::add_words(const WordCounts& counts, const VocabularyLimits& lim
 }
 
 Vocabulary Vocabulary::read(const std::string& path, const Specials& specials) {
-  Vocabulary v = read_saved(path, specials);
+  std::vector<std::string> lines;
+  TextReader reader(std::vector<std::string>{path}, {.refuse_empty_file = false});
+  for (std::string_view line; reader.next_line(line);) lines.emplace_back(line);
+  const WordListKind kind = kind_of_list(lines);
+  if (kind == WordListKind::json) refuse_json_vocabulary(path);
+  Vocabulary v(specials);
+  const auto place = [&](int64_t line) { return concat(path, ", line ", line); };
+  if (kind == WordListKind::dict) {
+    std::vector<bool> listed(static_cast<size_t>(specials.size));
+    for (size_t i = 0; i < lines.size(); ++i)
+      v.add_dict_line(lines[i], place(static_cast<int64_t>(i) + 1), listed);
+  } else {
+    for (const ListedWord& listed : listed_words(lines, kind, path)) {
+      require(!v.ids_.contains(listed.word), place(listed.line), ": ", quote(listed.word),
+              " is in the list twice");
+      v.add(listed.word, listed.count);
+    }
+  }
   require(v.size() > specials.size, path, " lists no word beside ", listing(specials),
           ": is it the right dictionary?");
   return v;
@@ -97,8 +116,8 @@ void Vocabulary::add_dict_line(std::string_view line, const std::string& place,
       return;
     }
   }
-  require(is_new || entry.overwrite, place, ": '", entry.word,
-          "' is already in the dictionary, which begins with ", listing(specials_),
+  require(is_new || entry.overwrite, place, ": ", quote(entry.word),
+          " is already in the dictionary, which begins with ", listing(specials_),
           ": remove one of the two lines, or end this one with ", kDictOverwrite);
   add(entry.word, entry.count);
 }

@@ -60,10 +60,11 @@ class Vocabulary {
 
   /// Reads dict.txt: `word count` a line, optionally followed by #fairseq:overwrite; the ids after
   /// the specials follow the lines. As in fairseq a repeated word is an error unless flagged: then
-  /// it keeps both ids and is encoded as the later. Errors name file and line: no count, a
-  /// malformed one, a repeated word, a special that may not be listed, no word at all.
+  /// it keeps both ids and is encoded as the later. Lists of other programs are read too
+  /// (data/word_list.h); their marks are left out. Errors name file and line: no count, a malformed
+  /// one, a repeated word, a special that may not be listed, no word at all, JSON.
   static Vocabulary read(const std::string& path, const Specials& specials);
-  /// The same of a saved model, which may know no word: its dict.txt may be empty.
+  /// dict.txt of a saved model, which may know no word: it may be empty. It is no other list.
   static Vocabulary read_saved(const std::string& path, const Specials& specials);
 
   /// The text of a dict.txt that fairseq and read() can read. The specials are not in it, as

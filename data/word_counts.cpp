@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "data/text.h"
 
 namespace nine {
@@ -12,8 +13,8 @@ namespace nine {
 void WordCounts::add(std::string_view word, int64_t count) {
   const auto id = static_cast<size_t>(words.add(word));
   if (id == counts.size()) counts.push_back(0);
-  require(!__builtin_add_overflow(counts[id], count, &counts[id]), "the counts of '", word,
-          "' add up to more than a number of 64 bits holds");
+  require(!__builtin_add_overflow(counts[id], count, &counts[id]), "the counts of ", quote(word),
+          " add up to more than a number of 64 bits holds");
 }
 
 void WordCounts::add_sentence(std::span<const std::string_view> sentence) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "core/suggest.h"
 
 namespace nine::app {
@@ -100,8 +101,8 @@ Split split(const OptionList& options, const Strings& arguments) {
 [[noreturn]] void fail_unexpected(const OptionList& options, const std::string& argument) {
   const bool takes_some = std::any_of(options.begin(), options.end(),
                                       [](const OptionData* o) { return o->positional; });
-  throw UsageError(concat("unexpected argument '", argument,
-                          "': ", takes_some ? "there is one too many" : "only options are taken",
+  throw UsageError(concat("unexpected argument ", quote(argument), ": ",
+                          takes_some ? "there is one too many" : "only options are taken",
                           did_you_mean(argument, flag_names(options), "--")));
 }
 

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/misfit.h"
+#include "core/quote.h"
 #include "core/suggest.h"
 
 namespace nine::app {
@@ -174,11 +175,6 @@ void set_text_field(const OptionData& option, const std::string& where, TextFiel
                     const std::string& text) {
   check_choice(option, where, text);
   refuse_errors_of([&](const std::string& t) { field.set(t); }, where, text);
-}
-
-std::string shortened(const std::string& text) {
-  constexpr size_t kLongest = 60;
-  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
 }  // namespace

@@ -41,14 +41,12 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<Name
 
 std::vector<std::string> read_lines(const std::string& input) {
   std::vector<std::string> lines;
-  std::error_code ignored;
-  if (input != "-" && fs::is_regular_file(input, ignored) && fs::is_empty(input, ignored))
-    return lines;
   std::string_view line;
   const auto take = [&](TextReader reader) {
     while (reader.next_line(line)) lines.emplace_back(line);
   };
-  take(input == "-" ? TextReader(std::cin, input_name(input)) : TextReader({input}));
+  take(input == "-" ? TextReader(std::cin, input_name(input))
+                    : TextReader({input}, {.refuse_empty_file = false}));
   return lines;
 }
 

@@ -75,8 +75,7 @@ std::vector<std::string> RescoredLists::texts(std::span<const size_t> chosen) co
 RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
                          const std::string& reference) {
   RescoredLists r{.file = nbest, .lists = read_n_best(nbest, o.lists())};
-  r.references = texts_of(
-      r.lists, read_transcripts(reference, o.nbest_format == NBestFormat::moses), reference);
+  r.references = texts_of(r.lists, read_transcripts(reference, o.nbest_format), reference);
   for (const NBestList& list : r.lists)
     r.impossible.log_zeros += std::ranges::count_if(
         list.hypotheses, [](const NBestHypothesis& h) { return std::isinf(h.score); });
@@ -90,11 +89,15 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
   const auto start = std::chrono::steady_clock::now();
   Progress progress("score " + lists.file, "tokens");
   const auto models = static_cast<int64_t>(o.checkpoint.size());
-  lists.model = score_sentences_once(o.checkpoint, all_texts(lists.lists), o.scoring(device),
-                                     [&](size_t model, int64_t done, int64_t all) {
-                                       progress.update(static_cast<int64_t>(model) * all + done,
-                                                       models * all);
-                                     });
+  const std::vector<std::string> texts = all_texts(lists.lists);
+  // Of each list what the first pass chose: later ones may be words that nobody says.
+  std::vector<std::string> first;
+  for (const NBestList& list : lists.lists) first.push_back(list.hypotheses[0].words);
+  require_known(o.checkpoint, first, o.max_unknown, lists.file + ", first hypotheses");
+  lists.model = score_sentences_once(
+      o.checkpoint, texts, o.scoring(device), [&](size_t model, int64_t done, int64_t all) {
+        progress.update(static_cast<int64_t>(model) * all + done, models * all);
+      });
   progress.finish();
   lists.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   size_t at = 0;

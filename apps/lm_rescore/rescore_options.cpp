@@ -9,6 +9,7 @@
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
 #include "core/error.h"
+#include "core/quote.h"
 #include "data/text.h"
 
 namespace nine::app {
@@ -18,7 +19,7 @@ constexpr double kLargestWeight = 1e9;  // with it sums of scores stay finite
 
 double weight_from_text(const std::string& text) {
   double weight = 0;
-  require(parse_number(text, weight), "'", text, "' is no number");
+  require(parse_number(text, weight), quote(text), " is no number");
   return weight;
 }
 
@@ -45,6 +46,7 @@ void RescoreOptions::declare(Options& o) {
   o.add("nbest-format", nbest_format, "how --nbest and --tune-nbest are written");
   o.add("nbest-cost", nbest_cost, "their scores are costs: smaller is better, as Kaldi's");
   o.add("allow-empty", allow_empty, "a hypothesis without words is silence, not an error");
+  add_max_unknown(o, max_unknown);
 
   o.group("Scores: first pass + lambda * log p(words) + mu * number of words");
   o.add("tune-nbest", tune_nbest, "other lists, on which lambda and mu are found").unit("FILE");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/cli/options.h"
+#include "apps/cli/unknown_words.h"
 #include "core/matmul_precision.h"
 #include "data/n_best.h"
 #include "nn/models/sentence_scores.h"
@@ -34,7 +35,7 @@ struct RescoreOptions {
   RescoringMeasure measure = RescoringMeasure::wer;
   Interpolation interpolate = Interpolation::linear;
   std::vector<std::string> weights;
-  double lambda = -1, mu = 0, margin_wer = 0;
+  double lambda = -1, mu = 0, margin_wer = 0, max_unknown = kMaxUnknown;
   int64_t batch_tokens = 4096, resamples = 1000;
   uint64_t seed = 1;
   int threads = 0;

@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/number_format.h"
+#include "core/quote.h"
 #include "data/measures/bleu.h"
 #include "data/measures/compare_errors.h"
 #include "data/text.h"
@@ -54,7 +55,7 @@ std::vector<size_t> groups_of(const RescoreOptions& o, const RescoredLists& r) {
     if (before) {
       const size_t end = r.lists[i].utterance.find(o.group_by.substr(7));
       require(o.group_by.size() > 7 && end != std::string::npos, "--group-by ", o.group_by,
-              ": the utterance '", r.lists[i].utterance, "' has no such text in its name");
+              ": the utterance ", quote(r.lists[i].utterance), " has no such text in its name");
       group = r.lists[i].utterance.substr(0, end);
     }
     groups.push_back(numbers.emplace(group, numbers.size()).first->second);

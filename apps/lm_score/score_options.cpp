@@ -19,6 +19,7 @@ void ScoreOptions::declare(Options& o) {
       .at_least(1)
       .unit("tokens")
       .called("batch tokens");
+  add_max_unknown(o, max_unknown);
   add_threads(o, threads);
   add_device(o, device);
   add_matmul_precision(o, precision);
@@ -144,7 +145,8 @@ void ScoreOptions::check(const Options& options) const {
   only_with(options, !choices, "intervals, of which --choices has none", {"resamples", "seed"});
   only_with(options, clustering, "--clusters",
             {"cluster_text", "cluster_size", "cluster_min_count"});
-  only_with(options, !clustering, "the others; --clusters reads --cluster-text", {"input"});
+  only_with(options, !clustering, "the others; --clusters reads --cluster-text",
+            {"input", "max_unknown"});
   require_usage(!ppmi || !cluster_text.empty(),
                 "--clusters N:ppmi counts neighbours in a text: give it with --cluster-text FILE");
   require_usage(!clustering || ppmi || cluster_text.empty(),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/cli/options.h"
+#include "apps/cli/unknown_words.h"
 #include "apps/lm_score/lm_clusters.h"
 #include "apps/lm_score/lm_restrict.h"
 #include "apps/lm_score/lm_top_page.h"
@@ -22,7 +23,7 @@ struct ScoreOptions {
        margin_correction = false;
   int64_t batch_tokens = 4096;
   int threads = 0;
-  double mpi_timeout = 600;
+  double mpi_timeout = 600, max_unknown = kMaxUnknown;
   MatmulPrecision precision = MatmulPrecision::highest;
   uint64_t seed = 1;
   int64_t top = 0;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "apps/cli/unknown_words.h"
 #include "apps/lm_score/margin_correction.h"
 #include "core/number_format.h"
 #include "nn/models/score_text.h"
@@ -64,6 +65,9 @@ void write_scores(const ScoreOptions& o, Device device, LineInput& text, TextOut
                  "lm_score: tokens of probability 0: %lld, which the model excludes by a bias of "
                  "-inf\n",
                  static_cast<long long>(writer.excluded()));
+  if (text.one_by_one())  // of a whole text it was checked before
+    require_known(unknown, tokens, o.max_unknown, input_name(o.input),
+                  concat("the model ", o.checkpoint));
 }
 
 }  // namespace nine::app

@@ -29,6 +29,7 @@ void TranslateOptions::declare(Options& o) {
   o.add("join", join,
         "join subwords of translations (what --codes does too) where the input is cut already");
   o.add("tokenize-input", tokenize_input, "13a: the input is raw text").choices({"none", "13a"});
+  add_max_unknown(o, max_unknown);
   add_threads(o, threads);
   add_matmul_precision(o, precision);
   add_mpi_timeout(o, mpi_timeout);
@@ -98,7 +99,8 @@ void TranslateOptions::check(const Options& options) const {
             {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length",
              "skip_long", "n_best", "attention", "join"});
   only_with(options, !checkpoint.empty(), "work with a --checkpoint",
-            {"codes", "tokenize_input", "batch", "threads", "matmul_precision", "mpi_timeout"});
+            {"codes", "tokenize_input", "batch", "threads", "matmul_precision", "mpi_timeout",
+             "max_unknown"});
   only_with(options, translates() || !score_given.empty(), "translating and --score-given",
             {"output"});
   only_with(options, !score_given.empty(), "--score-given", {"tokens"});

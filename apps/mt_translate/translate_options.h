@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/unknown_words.h"
 #include "apps/mt_translate/translate_text.h"
 #include "apps/mt_translate/translation_score.h"
 #include "core/matmul_precision.h"
@@ -21,7 +22,7 @@ struct TranslateOptions {
   int64_t vocabulary_threshold = 0, beam = 5, max_length = 200, batch = 64, n_best = 0;
   double length_penalty = 1;
   int threads = 0;
-  double mpi_timeout = 600;
+  double mpi_timeout = 600, max_unknown = kMaxUnknown;
   MatmulPrecision precision = MatmulPrecision::highest;
   TranslationScoreFlags scoring;
 

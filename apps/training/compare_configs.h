@@ -10,8 +10,8 @@
 namespace nine::app {
 
 /// The configuration keys that may differ when a run is resumed: after, threads, keep, save_every,
-/// profile, mpi_timeout, and run, restart, tensorboard and other_gpu, which are not about the run
-/// itself.
+/// profile, mpi_timeout, max_unknown, and run, restart, tensorboard and other_gpu, which are not
+/// about the run itself.
 const std::vector<std::string>& keys_free_on_resume();
 
 /// Why a run cannot be resumed with other options: "--hidden was 512 in this run, now 256; ...; use

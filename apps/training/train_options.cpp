@@ -5,6 +5,7 @@
 #include "apps/cli/machine.h"
 #include "apps/cli/option_data.h"
 #include "apps/cli/option_values.h"
+#include "core/quote.h"
 #include "kernels/head_misfit.h"
 
 namespace nine::app {
@@ -38,8 +39,8 @@ void check_name_patterns(const std::string& text) {
                      text.find(",,") == std::string::npos;
   require_usage(sound,
                 "must be names of parameters with commas between, such as "
-                "embedding.weight,lstm.*, not '",
-                text, "'");
+                "embedding.weight,lstm.*, not ",
+                quote(text));
 }
 
 }  // namespace
@@ -50,6 +51,7 @@ void TrainOptions::declare_vocabulary_limits(Options& o, const char* size_help) 
       .at_least(1)
       .unit("times")
       .called("minimum count");
+  add_max_unknown(o, max_unknown);
 }
 
 void TrainOptions::declare_head(Options& o) {

@@ -10,6 +10,7 @@
 
 #include "apps/cli/machine.h"
 #include "apps/cli/option_conflicts.h"
+#include "apps/cli/unknown_words.h"
 #include "apps/training/option_types.h"
 #include "core/matmul_precision.h"
 #include "data/vocabulary.h"
@@ -52,6 +53,7 @@ struct TrainOptions : HeadSettings {
 
   // Data
   int64_t vocab_size = 0, min_count = 1;
+  double max_unknown = kMaxUnknown;
   // Model
   DType dtype = DType::float32;
   std::string init, freeze;

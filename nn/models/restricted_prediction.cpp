@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autograd/functions.h"
+#include "core/quote.h"
 #include "core/shared_parts.h"
 #include "data/corpus.h"
 #include "data/measures/significance.h"
@@ -123,15 +124,15 @@ std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const s
     WordSet set;
     split_words(before, words);
     for (const std::string_view word : words) {
-      require(std::find(set.words.begin(), set.words.end(), word) == set.words.end(), place, ": '",
-              word, "' is in the set twice");
+      require(std::find(set.words.begin(), set.words.end(), word) == set.words.end(), place, ": ",
+              quote(word), " is in the set twice");
       set.words.emplace_back(word);
     }
     if (before.size() < line.size()) {
       split_words(line.substr(before.size()), words);
       for (const std::string_view count : words)
-        require(parse_count(count, set.counts.emplace_back()), place, ": '", count,
-                "' after the tab is no count of a word");
+        require(parse_count(count, set.counts.emplace_back()), place, ": ", quote(count),
+                " after the tab is no count of a word");
       require(set.counts.size() == set.words.size(), place, ": ", set.words.size(), " words and ",
               set.counts.size(), " counts; after the tab each word has its count");
     }
@@ -155,7 +156,7 @@ std::vector<std::string> drop_unknown_words(std::vector<WordSet>& sets,
     for (size_t w = 0; w < set.words.size(); ++w) {
       const std::string& word = set.words[w];
       require(word != specials.text(specials.unknown) && word != specials.text(specials.end), name,
-              ": ", word, " is no word of a text: leave it out of the set '", text, "'");
+              ": ", word, " is no word of a text: leave it out of the set ", quote(text));
       if (!std::all_of(vocabularies.begin(), vocabularies.end(),
                        [&](const Vocabulary* v) { return v->id(word) != specials.unknown; })) {
         if (std::find(unknown.begin(), unknown.end(), word) == unknown.end())
@@ -165,7 +166,7 @@ std::vector<std::string> drop_unknown_words(std::vector<WordSet>& sets,
       known.words.push_back(word);
       if (!set.counts.empty()) known.counts.push_back(set.counts[w]);
     }
-    require(known.words.size() >= 2, name, ": of the set '", text, "' the vocabulary holds ",
+    require(known.words.size() >= 2, name, ": of the set ", quote(text), " the vocabulary holds ",
             known.words.size(), known.words.size() == 1 ? " word" : " words",
             "; a set needs two or more");
     set = std::move(known);

@@ -148,6 +148,54 @@ TEST_CASE("read_n_best: the four formats") {
   CHECK(features[0].hypotheses[3].words == "d e");
 }
 
+TEST_CASE("read_n_best: Moses' segmentation and alignment behind the score, Marian's before it") {
+  // As Moses' OutputNBest writes them; a hypothesis without links has an empty field.
+  const auto lists = read(
+      "0 ||| a b  ||| LM0= -9 D0= 0 ||| -8 ||| 0=0 1-2=1  ||| 0-0 1-1 2-1 \n"
+      "0 ||| a ||| LM0= -9 ||| -8.5 ||| 0-0\n"
+      "0 ||| b ||| LM0= -9 ||| -9 ||| \n"
+      "0 ||| c ||| F0= -4 ||| 0-0 10-1 ||| -4.25\n"
+      "0 ||| d ||| 3 -5 ||| -5 ||| 0-1=2-3\n",
+      {.format = NBestFormat::moses});
+  Strings words;
+  std::vector<double> scores;
+  for (const NBestHypothesis& h : lists.at(0).hypotheses) {
+    words.push_back(h.words);
+    scores.push_back(h.score);
+  }
+  CHECK(words == Strings{"a b", "a", "b", "c", "d"});
+  CHECK(scores == std::vector<double>{-8, -8.5, -9, -4.25, -5});
+  CHECK(has(refusal("0 ||| a ||| 0-0 ||| 1-1\n", {.format = NBestFormat::moses}),
+            "'0-0' is no score"));
+  CHECK(has(refusal("0 ||| a ||| -8 ||| 0-0 b\n", {.format = NBestFormat::moses}),
+            "'0-0 b' is no score"));
+}
+
+TEST_CASE("read_n_best: SRILM's number of words is that of the words") {
+  const auto words = [](const std::string& line) {
+    return read("u1 -10.5 -2 " + line + "\n", {.format = NBestFormat::srilm})
+        .at(0)
+        .hypotheses.at(0)
+        .words;
+  };
+  CHECK(words("2 the cat") == "the cat");
+  CHECK(words("2 <s> the cat </s>") == "the cat");
+  CHECK(words("4 <s> the cat </s>") == "the cat");
+  CHECK(words("2 the -pau- cat") == "the -pau- cat");
+  for (const char* line : {"the cat sat", "3 the cat", "1 the cat", "2.0 the cat", "-2 the cat",
+                           "3 <s> the cat </s>", "2cats the cat"})
+    CHECK(has(refusal(concat("u1 -10.5 -2 ", line, "\n"), {.format = NBestFormat::srilm}),
+              "list, line 1: the number of words is "));
+}
+
+TEST_CASE("read_n_best: numbers with a plus or too small for a double; long words in messages") {
+  const auto lists = read("u1\t+5\ta\nu1\t1e-400\tb\nu1\t-1e-400\tc\n");
+  CHECK(lists[0].hypotheses[0].score == 5);
+  CHECK(lists[0].hypotheses[1].score == 0);
+  CHECK(has(refusal("u1\t1e400\ta\n"), "'1e400' is no score"));
+  CHECK(refusal("u1\t" + std::string(9000, 'x') + "\ta\n").size() < 300);
+}
+
 TEST_CASE("read_n_best: what is malformed") {
   CHECK(has(refusal("u1\t-1\tcat\nu1 -1 cat\n"), "line 2: a line is 'utterance TAB score"));
   CHECK(has(refusal("\t-1\tcat\n"), "no utterance"));
@@ -197,11 +245,17 @@ TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with the
   const auto file = [&](const std::string& text) { return dir.write("t", text); };
   CHECK(read_transcripts(file("u1\tthe  cat\nu2\t\n")).at("u1") == "the cat");
   CHECK(read_transcripts(file("u1\tthe cat\nu2\t\n")).at("u2").empty());
-  CHECK(read_transcripts(file("the cat\n\ndog\n"), true).at("2") == "dog");
+  CHECK(read_transcripts(file("the cat\n\ndog\n"), NBestFormat::moses).at("2") == "dog");
   CHECK(read_trn(file("the cat (u1)\n(u2) \nwell (he) said (u3)\n")).at("u3") == "well (he) said");
   CHECK(
       has(error_of([&] { read_transcripts(file("u1\ta\nu1\tb\n")); }), "line 2: 'u1' has a text"));
   CHECK(has(error_of([&] { read_transcripts(file("u1 a\n")); }), "no tab"));
+  // Kaldi's own `text`: a space or a tab behind the name, which may stand alone.
+  const Transcripts kaldi =
+      read_transcripts(file("u1 the  cat\nu2\nu3\ta dog\nu4 \n"), NBestFormat::kaldi);
+  CHECK(kaldi == Transcripts{{"u1", "the cat"}, {"u2", ""}, {"u3", "a dog"}, {"u4", ""}});
+  CHECK(has(error_of([&] { read_transcripts(file("u1 a\n b\n"), NBestFormat::kaldi); }),
+            "line 2: a line is 'utterance words', but this has no utterance"));
   CHECK(has(error_of([&] { read_trn(file("the cat\n")); }), "ends with '(utterance)'"));
   const auto lists = read("u1\t1\ta\nu2\t1\tb\n");
   CHECK(texts_of(lists, {{"u2", "y"}, {"u1", "x"}}, "r") == Strings{"x", "y"});

@@ -435,6 +435,35 @@ TEST_CASE("bpe apply: codes of version 0.1, the first codes only, repeated codes
   CHECK(has(error_of([] { codes_of("#version: 0.2\na b c\n"); }), "not a merge"));
 }
 
+TEST_CASE("bpe apply: fastBPE's codes, where the end of a word is no symbol of its own") {
+  // "the" needs h + e</w>, which codes of version 0.1 would not have.
+  const BpeSegmenter fast(codes_of("h e</w> 12\nt he</w> 8\na b 5\n"));
+  CHECK(cut(fast, "the he abc\n") == "the he ab@@ c\n");
+  CHECK(cut(BpeSegmenter(codes_of("#version: 0.2\nh e</w>\nt he</w>\na b\n")), "the he abc\n") ==
+        cut(fast, "the he abc\n"));
+  CHECK(has(error_of([] { codes_of("h e</w> 12\nt he</w>\n"); }),
+            "line 2: 't he</w>' is not a merge: two symbols separated by a space, and here, as in "
+            "fastBPE's codes, how often they occur"));
+  CHECK(has(error_of([] { codes_of("a b\na b 3\n"); }), "line 2: 'a b 3' is not a merge"));
+  CHECK(has(error_of([] { codes_of("#version: 0.2\na b 3\n"); }), "line 2: 'a b 3' is not"));
+  CHECK(error_of([] { codes_of(std::string(9000, 'x') + "\n"); }).size() < 200);
+}
+
+TEST_CASE("bpe apply: what is no file of codes is named") {
+  const auto refusal = [](const std::string& text) { return error_of([&] { codes_of(text); }); };
+  CHECK(has(refusal("#version: 0.2\nĠ t\nh e\n"), "has merges of bytes, as Hugging Face's"));
+  // Ġ is a letter too, in codes where words end.
+  CHECK(refusal("#version: 0.2\nĠ u\nh e</w>\n").empty());
+  CHECK(has(refusal("{\"version\": \"1.0\"}\n"), "is JSON, as Hugging Face's tokenizer.json"));
+  const TemporaryDirectory dir;
+  const auto vocabulary = [&](const std::string& text) {
+    return error_of([&] { read_bpe_vocabulary(dir.write("list", text), 2); });
+  };
+  CHECK(vocabulary("a 3\nb: 2\n").empty());
+  CHECK(has(vocabulary("a: 0\nb: 1\n"), "is Marian's vocabulary: its numbers are ids"));
+  CHECK(has(vocabulary("<eps> 0\na 1\nb 2\n"), "Kaldi's words.txt: its numbers are ids"));
+}
+
 TEST_CASE("bpe apply: glossaries stay whole") {
   const auto with = [](const Strings& glossaries, const std::string& text) {
     return cut(BpeSegmenter(codes_of("#version: 0.2\n"), {.glossaries = Glossaries(glossaries)}),
@@ -638,7 +667,7 @@ TEST_CASE("dictionary: repeated words need fairseq's flag") {
   CHECK(
       has(error_of([&] { Vocabulary::read(dir.write("d", "<pad> 3\n"), Specials::kTranslation); }),
           "'<pad>' is already"));
-  CHECK(has(error_of([&] { Vocabulary::read(dir.write("d", "a\n"), Specials::kTranslation); }),
+  CHECK(has(error_of([&] { Vocabulary::read(dir.write("d", "b 1\na\n"), Specials::kTranslation); }),
             "lacks a word or its count"));
   const std::string flagged = "a 3\nb 2\na 1 #fairseq:overwrite\n";
   const Vocabulary read = Vocabulary::read(dir.write("d", flagged), Specials::kTranslation);

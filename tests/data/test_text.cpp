@@ -1,13 +1,20 @@
 // Text by lines and words, each against a plain re-implementation.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <fstream>
 #include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "core/quote.h"
 #include "core/random.h"
 #include "data/corpus.h"
 #include "data/spelled_specials.h"
@@ -218,7 +225,7 @@ TEST_CASE("text: errors name file, line and byte") {
   CHECK(has(message(dir.write("utf16",
                               "\xFF\xFE"
                               "a")),
-            "utf16, line 1, byte 1: 0xff"));
+            "utf16 is UTF-16: convert it"));
   // A byte-order mark is dropped, and counts.
   const std::string mark(kByteOrderMark);
   CHECK(has(message(dir.write("bom", mark + "ab\xFF\nc")), "bom, line 1, byte 6: 0xff"));
@@ -288,4 +295,141 @@ TEST_CASE("text: UTF-8 is judged as by decoding, at every place of a line") {
     CHECK(find_invalid_utf8(std::string(at, 'x') + "\xC3") == at);
     CHECK(find_invalid_utf8(std::string(at, 'x') + "\xF0\x9F\xA6\x8A") == std::string_view::npos);
   }
+}
+
+namespace {
+
+/// `text` as one member of gzip.
+std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+/// The same as one frame of zstd, with its checksum.
+std::string zstd_packed(const std::string& text) {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  const size_t size = ZSTD_compress2(context, out.data(), out.size(), text.data(), text.size());
+  ZSTD_freeCCtx(context);
+  REQUIRE(ZSTD_isError(size) == 0);
+  out.resize(size);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("text: what gzip or zstd packed is the text in it, in members, files and streams") {
+  TemporaryDirectory dir;
+  std::string text;
+  RandomStream random({.seed = 4});
+  while (text.size() < 700'000)
+    text += concat("word", random.below(90'000), random.below(3) ? ' ' : '\n');
+  const auto plain = dir.write("plain", text);
+  const Strings expected = lines_of({plain});
+  const std::string half = text.substr(0, 300'001), rest = text.substr(300'001);
+  for (const auto pack : {gzipped, zstd_packed}) {
+    CHECK(lines_of({dir.write("one", pack(text))}) == expected);
+    // A name says nothing, and members follow each other as their texts do.
+    CHECK(lines_of({dir.write("two.txt", pack(half) + pack("") + pack(rest))}) == expected);
+    CHECK(lines_of({plain, dir / "two.txt", plain}).size() == 3 * expected.size());
+    std::istringstream in(pack(text));
+    TextReader stream(in, "standard input", kCopiedText);
+    std::string together;
+    for (std::string_view block; stream.next_block(block);) together += block;
+    CHECK(together == text);
+    // A mark at its start, a wrong byte, nothing: as in a file that is not packed.
+    CHECK(lines_of({dir.write("mark", pack("\xEF\xBB\xBFg\n"))}) == Strings{"g"});
+    CHECK(has(error_of([&] { lines_of({dir.write("bad", pack("a\nb\xFF\n"))}); }),
+              "bad, line 2, byte 2: 0xff"));
+    CHECK(has(error_of([&] { lines_of({dir.write("none", pack(""))}); }), "none is empty"));
+  }
+  // Zeros that fill a block of a tape.
+  CHECK(lines_of({dir.write("tape", gzipped("a\n") + std::string(700, '\0'))}) == Strings{"a"});
+  // A text that only begins as a packed file does.
+  CHECK(lines_of({dir.write("bracket", "(\n")}) == Strings{"("});
+  CHECK(lines_of({dir.write("bracket", "(a b)\n\nc")}) == Strings{"(a b)", "", "c"});
+  CHECK(lines_of({dir.write("control", "\x1F")}) == Strings{"\x1F"});
+}
+
+TEST_CASE("text: a packed file that is damaged or cut short, and other kinds of files, are named") {
+  TemporaryDirectory dir;
+  const auto refusal = [&](const std::string& bytes) {
+    const std::string path = dir.write("f", bytes);
+    for (const TextRules& rules : {kModelText, kCopiedText}) {
+      const std::string message = error_of([&] { lines_of({path}, rules); });
+      CHECK(message.starts_with(path + " is "));
+      if (rules.cr_ends_line) return message.substr(path.size());
+    }
+    return std::string();
+  };
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += concat("line ", i * 7919 % 5003, '\n');
+  for (const auto pack : {gzipped, zstd_packed}) {
+    const std::string packed = pack(text);
+    for (const size_t size : {size_t{4}, size_t{20}, packed.size() / 2, packed.size() - 1})
+      CHECK(has(refusal(packed.substr(0, size)), "is damaged"));
+    CHECK(has(refusal(packed + packed.substr(0, 11)), "they end too early"));
+    CHECK(has(refusal(packed + "junk, more than a few bytes"), "is damaged"));
+    std::string changed = packed;
+    changed[packed.size() - 1] ^= 1;  // of gzip's length, or zstd's checksum
+    CHECK(has(refusal(changed), "is damaged"));
+    changed = packed;
+    changed[packed.size() / 2] ^= 4;
+    CHECK(has(refusal(changed), "is damaged"));
+  }
+  // The head of a frame with a window of 2^28 bytes, more than zstd itself takes unasked.
+  CHECK(has(refusal(std::string("\x28\xB5\x2F\xFD\0\x90\0\0", 8)), "zstd --decompress --long=31"));
+  CHECK(has(refusal("BZh91AY&SY\x01"), "unpack it with bzcat"));
+  CHECK(has(refusal(std::string("\xFD"
+                                "7zXZ\0\0",
+                                7)),
+            "xzcat"));
+  CHECK(has(refusal(std::string("PK\x03\x04\0", 5)), "zip archive"));
+  CHECK(has(refusal(std::string("\n\x0E\n\x05<unk>\x15\0\0", 12)), "a model of SentencePiece"));
+}
+
+TEST_CASE("text: an empty pipe is an empty text") {
+  TemporaryDirectory dir;
+  const std::string pipe = dir / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer([&] { std::ofstream out(pipe); });
+  const Strings lines = lines_of({pipe});
+  writer.join();
+  CHECK(lines.empty());
+}
+
+TEST_CASE("text: numbers with a plus, and those that are too small for a double") {
+  const auto parsed = [](std::string_view text) {
+    double number = 77;
+    return parse_number(text, number) ? number : NAN;
+  };
+  CHECK(parsed("+5") == 5);
+  CHECK(parsed("+.5e1") == 5);
+  CHECK(parsed("1e-400") == 0);
+  CHECK(parsed("-3.25e-99999") == 0);
+  CHECK(parsed("0." + std::string(400, '0') + "1") == 0);
+  CHECK(parsed("-2.5") == -2.5);
+  for (const char* none : {"1e400", "-1e400", "+-5", "++5", "+", "", "5x", "1e-400x", "inf", "nan"})
+    CHECK(std::isnan(parsed(none)));
+}
+
+TEST_CASE("quote: at most 60 characters, cut between them") {
+  CHECK(to_text(quote("the cat")) == "'the cat'");
+  CHECK(to_text(quote(std::string(60, 'a'))) == "'" + std::string(60, 'a') + "'");
+  CHECK(to_text(quote(std::string(61, 'a'))) == "'" + std::string(59, 'a') + "…'");
+  std::string cyrillic, cut;
+  for (int i = 0; i < 100; ++i) cyrillic += "ж";
+  for (int i = 0; i < 59; ++i) cut += "ж";
+  CHECK(to_text(quote(cyrillic)) == "'" + cut + "…'");
+  CHECK(to_text(quote(std::string(100'000, '\x80'))).size() < 260);
 }

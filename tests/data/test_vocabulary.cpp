@@ -149,6 +149,64 @@ TEST_CASE("vocabulary: a translation model's specials, and which of them a dict.
   CHECK(flagged.id("</s>") == 5);
 }
 
+TEST_CASE("vocabulary: lists of other programs are read, without the marks beside their words") {
+  TemporaryDirectory dir;
+  const auto words = [&](const std::string& text, const Specials& specials) {
+    const auto v = Vocabulary::read(dir.write("list", text), specials);
+    const Strings all = words_by_id(v);
+    return Strings(all.begin() + specials.size, all.end());
+  };
+  const Strings expected{"the", "cat:", ","};
+  const std::vector<std::string> lists{
+      // Marian's .yml, in another order, with both kinds of quotation marks
+      "\"</s>\": 0\n\"<unk>\": 1\n\",\": 4\nthe: 2\n'cat:': 3\n",
+      // OpenNMT-py's
+      "<unk>\t1\n<blank>\t1\n<s>\t1\n</s>\t1\nthe\t20\ncat:\t3\n,\t2\n",
+      // SentencePiece's .vocab
+      "<unk>\t0\n<s>\t0\n</s>\t0\nthe\t-3.25\ncat:\t-4\n,\t-5\n",
+      // OpenNMT-tf's and SRILM's
+      "<blank>\n<s>\n</s>\nthe\ncat:\n,\n", "<s>\n</s>\n<unk>\nthe\ncat:\n,\n",
+      // Kaldi's words.txt
+      "<eps> 0\nthe 1\ncat: 2\n, 3\n#0 4\n<s> 5\n</s> 6\n"};
+  for (const std::string& list : lists) {
+    CAPTURE(list);
+    CHECK(words(list, Specials::kLanguageModel) == expected);
+    CHECK(words(list, Specials::kTranslation) == expected);
+  }
+  const auto v = Vocabulary::read(dir.write("list", lists[1]), Specials::kLanguageModel);
+  CHECK(v.counts() == std::vector<int64_t>{0, 0, 20, 3, 2});
+  // What a double-quoted key of YAML may escape.
+  CHECK(words("\"a\\\"b\\\\\": 0\n\"\\u00e9\\x41\": 1\n'don''t': 2\n", Specials::kLanguageModel) ==
+        Strings{"a\"b\\",
+                "\xC3\xA9"
+                "A",
+                "don't"});
+}
+
+TEST_CASE("vocabulary: what is wrong with lists of other programs, and JSON") {
+  TemporaryDirectory dir;
+  const auto refusal = [&](const std::string& text) {
+    return error_of([&] { Vocabulary::read(dir.write("list", text), Specials::kTranslation); });
+  };
+  CHECK(has(refusal("a: 0\nb: 2\n"), "list, line 2: the id 2 in a vocabulary of 2 words"));
+  CHECK(has(refusal("a: 0\nb: 0\n"), "list, line 2: the id 0 is that of line 1 already"));
+  CHECK(has(refusal("a: 0\n\"\\q\": 1\n"), "list, line 2: '\"\\q\"' is no word"));
+  CHECK(has(refusal("<s>\na\nb\na\n"), "list, line 4: 'a' is in the list twice"));
+  CHECK(has(refusal("<s>\n</s>\n"), "lists no word beside"));
+  for (const char* json : {"{\"</s>\": 0, \"the\": 1}", "{\"a\":0}\n", "{\n  \"a\": 0\n}\n",
+                           "[\"a\", \"b\"]\n", "[\n\"a\"\n]\n"})
+    CHECK(has(refusal(json), "is JSON, as Hugging Face's vocab.json"));
+  // These are words of a dict.txt.
+  CHECK(refusal("{ 3\n[ 2\n").empty());
+  // A line of any length is quoted in part.
+  CHECK(refusal("a 1\n" + std::string(30'000, 'x') + "\n").size() < 250);
+  // A saved model's dict.txt is nothing else.
+  CHECK(has(error_of([&] {
+              Vocabulary::read_saved(dir.write("list", "a\nb\n"), Specials::kLanguageModel);
+            }),
+            "line 1: 'a' lacks a word"));
+}
+
 TEST_CASE("vocabulary: errors") {
   TemporaryDirectory dir;
   const auto read_error = [&](const std::string& text) {
@@ -157,15 +215,14 @@ TEST_CASE("vocabulary: errors") {
   };
   CHECK(has(read_error("a 2\nb 1\na 1\n"), "dict.txt, line 3: 'a' is already in the dictionary"));
   CHECK(has(read_error("</s> 2\na 1\n</s> 2\n"), "line 3: '</s>' is already"));
-  CHECK(has(read_error("a\n"), "line 1: 'a' lacks a word or its count"));
-  CHECK(has(read_error("a\t2\n"), "is `word count`, with a space where this has a tab"));
+  CHECK(has(read_error("a 2\nb\n"), "line 2: 'b' lacks a word or its count"));
   CHECK(has(read_error("a 2\n\n"), "line 2: '' lacks a word or its count"));
   CHECK(has(read_error("a 2\n 3\n"), "line 2"));
   CHECK(has(read_error("a #fairseq:overwrite\n"), "lacks a word or its count"));
   CHECK(has(read_error("a 1.5\n"), "the count '1.5' of 'a' is not a whole number"));
   CHECK(has(read_error("a -1\n"), "the count '-1'"));
   CHECK(has(read_error("a b 1\n"), "'a b' is not one word"));
-  CHECK(has(read_error("a\t1\n"),
+  CHECK(has(read_error("a 2\nb\t1\n"),
             "lacks a word or its count"));  // only the space separates in a dict.txt
   CHECK(has(read_error("a 99999999999999999999\n"), "is not a whole number"));
   CHECK(has(read_error("</s> 2\n<unk> 1\n"), "lists no word beside"));

@@ -462,7 +462,10 @@ TEST_CASE("faults: a vocabulary of one word, and a validation text without a kno
   std::string one;
   for (int i = 0; i < 200; ++i) one += i % 3 == 0 ? "yes\n" : "yes yes\n";
   put(tiny.dir / "train.txt", one);
-  const Outcome outcome = tiny.train(tiny.dir / "run", {"--after", "200u"});
+  const Outcome refused = tiny.train(tiny.dir / "run", {"--after", "200u"});
+  CHECK(refused.code == 1);
+  CHECK_MESSAGE(has(refused.err, "tokens are unknown to the vocabulary"), refused.err);
+  const Outcome outcome = tiny.train(tiny.dir / "run", {"--after", "200u", "--max-unknown", "1"});
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
   CHECK(has(outcome.err, "3 words"));  // </s>, <unk> and the one
   double first = 0, last = 0;

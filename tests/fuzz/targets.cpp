@@ -287,9 +287,9 @@ void fuzz_n_best(std::string_view bytes) {
     if (accepted([&] { lists = read_n_best(in.path(), {.format = format, .allow_empty = true}); }))
       check_lists(lists);
   }
-  for (const bool numbered : {false, true})
+  for (const NBestFormat format : {NBestFormat::tsv, NBestFormat::kaldi, NBestFormat::moses})
     accepted([&] {
-      for (const auto& [name, words] : read_transcripts(in.path(), numbered))
+      for (const auto& [name, words] : read_transcripts(in.path(), format))
         demand(!name.empty() && single_spaced(words), "a transcript is a name and words");
     });
   accepted([&] {

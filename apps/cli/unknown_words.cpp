@@ -1,0 +1,63 @@
+#include "apps/cli/unknown_words.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/number_format.h"
+#include "data/corpus.h"
+#include "nn/models/model_directory.h"
+#include "nn/training/checkpoint.h"
+
+namespace nine::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The dictionary of a language model; a path without a file where there is none, which opening the
+// model will say.
+std::string dictionary_of(const std::string& model) {
+  try {
+    return (resolve_checkpoint(model) / kDictionaryFile).string();
+  } catch (const Error&) {
+    return (fs::path(model) / kDictionaryFile).string();
+  }
+}
+
+}  // namespace
+
+void add_max_unknown(Options& o, double& most) {
+  o.add("max-unknown", most,
+        "share of unknown words up to which a text is taken: more shows a vocabulary that does "
+        "not fit; 1: any text")
+      .range(0, 1);
+}
+
+void require_known(int64_t unknown, int64_t tokens, double most, const std::string& text,
+                   const std::string& vocabulary) {
+  const double share =
+      tokens > 0 ? static_cast<double>(unknown) / static_cast<double>(tokens) : 0.0;
+  require(share <= most, text, ": ", fixed(100 * share, 2), "% of the ", tokens,
+          " tokens are unknown to ", vocabulary,
+          ": give the text cut as that vocabulary's was, or another vocabulary (--max-unknown ",
+          most, " is exceeded; 1 takes any text)");
+}
+
+void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
+                   double most, const std::string& text) {
+  std::vector<std::string> dictionaries;
+  for (const std::string& model : models) dictionaries.push_back(dictionary_of(model));
+  const bool all_there =
+      std::all_of(dictionaries.begin(), dictionaries.end(), [](const std::string& dictionary) {
+        std::error_code ignored;
+        return fs::is_regular_file(dictionary, ignored);
+      });
+  if (most >= 1 || !all_there) return;
+  for (size_t m = 0; m < models.size(); ++m) {
+    const Corpus corpus =
+        Corpus::of_lines(lines, Vocabulary::read_saved(dictionaries[m], Specials::kLanguageModel));
+    require_known(corpus.unknown(), corpus.tokens(), most, text, concat("the model ", models[m]));
+  }
+}
+
+}  // namespace nine::app

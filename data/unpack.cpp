@@ -1,0 +1,226 @@
+#include "data/unpack.h"
+
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace nine {
+namespace {
+
+// No valid UTF-8 begins so.
+constexpr std::string_view kGzip = "\x1f\x8b", kZstd = "\x28\xb5\x2f\xfd";
+
+class Unpacker {
+ public:
+  virtual ~Unpacker() = default;
+  /// Writes to `out` and takes what it used from `packed`; the number of bytes written. Fewer than
+  /// there is room for: `packed` is used up. Throws Error, a sentence whose subject is the file.
+  virtual size_t unpack(std::string_view& packed, std::span<char> out) = 0;
+  /// Whether the data may end here: behind a member, not in it.
+  virtual bool may_end() const = 0;
+};
+
+// What is wrong with a file, as a sentence whose subject it is.
+std::string damaged(std::string_view what) {
+  return concat("is damaged: its packed data cannot be unpacked to their end (", what,
+                "); copy it or make it again");
+}
+
+class GzipUnpacker : public Unpacker {
+ public:
+  GzipUnpacker() {
+    constexpr int kGzipHeader = 16;  // zlib's: added to the size of the window
+    if (::inflateInit2(&stream_, MAX_WBITS + kGzipHeader) != Z_OK) throw std::bad_alloc();
+  }
+  GzipUnpacker(const GzipUnpacker&) = delete;
+  GzipUnpacker& operator=(const GzipUnpacker&) = delete;
+  ~GzipUnpacker() override { ::inflateEnd(&stream_); }
+
+  size_t unpack(std::string_view& packed, std::span<char> out) override {
+    size_t written = 0;
+    while (written < out.size() && (!packed.empty() || holds_more_)) {
+      if (ended_ && !start_member(packed)) break;
+      // zlib's type has no const; it does not write there.
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+      stream_.avail_in = static_cast<uInt>(packed.size());
+      stream_.next_out = reinterpret_cast<Bytef*>(out.data() + written);
+      stream_.avail_out = static_cast<uInt>(out.size() - written);
+      const int result = ::inflate(&stream_, Z_NO_FLUSH);
+      if (result == Z_MEM_ERROR) throw std::bad_alloc();
+      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+        fail(damaged(stream_.msg != nullptr ? stream_.msg : "wrong data"));
+      packed.remove_prefix(packed.size() - stream_.avail_in);
+      written = out.size() - stream_.avail_out;
+      ended_ = result == Z_STREAM_END;
+      holds_more_ = !ended_ && stream_.avail_out == 0;
+    }
+    return written;
+  }
+  bool may_end() const override { return ended_; }
+
+ private:
+  /// Goes on behind a member; false where only the zeros follow that fill a tape's last block.
+  bool start_member(std::string_view& packed) {
+    packed.remove_prefix(std::min(packed.find_first_not_of('\0'), packed.size()));
+    if (packed.empty()) return false;
+    if (packed[0] != kGzip[0]) fail(damaged("something else follows them"));
+    ended_ = false;
+    return ::inflateReset(&stream_) == Z_OK;
+  }
+
+  z_stream stream_{};
+  bool ended_ = false, holds_more_ = false;
+};
+
+class ZstdUnpacker : public Unpacker {
+ public:
+  ZstdUnpacker() : stream_(::ZSTD_createDStream()) {
+    if (stream_ == nullptr) throw std::bad_alloc();
+  }
+  ZstdUnpacker(const ZstdUnpacker&) = delete;
+  ZstdUnpacker& operator=(const ZstdUnpacker&) = delete;
+  ~ZstdUnpacker() override { ::ZSTD_freeDStream(stream_); }
+
+  size_t unpack(std::string_view& packed, std::span<char> out) override {
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    while (to.pos < to.size && (!packed.empty() || holds_more_)) {
+      ZSTD_inBuffer from{packed.data(), packed.size(), 0};
+      const size_t left = ::ZSTD_decompressStream(stream_, &to, &from);
+      if (::ZSTD_isError(left) != 0) refuse(::ZSTD_getErrorCode(left));
+      packed.remove_prefix(from.pos);
+      ended_ = left == 0;
+      holds_more_ = !ended_ && to.pos == to.size;
+    }
+    return to.pos;
+  }
+  bool may_end() const override { return ended_; }
+
+ private:
+  [[noreturn]] static void refuse(ZSTD_ErrorCode code) {
+    if (code == ZSTD_error_memory_allocation) throw std::bad_alloc();
+    if (code == ZSTD_error_frameParameter_windowTooLarge)
+      fail("is packed by `zstd --long`: unpack it with `zstd --decompress --long=31`");
+    fail(damaged(::ZSTD_getErrorString(code)));
+  }
+
+  ZSTD_DStream* stream_;
+  bool ended_ = false, holds_more_ = false;
+};
+
+// SentencePiece's model is a protocol buffer: pieces, of which the first has a text and a score.
+bool is_sentencepiece(std::string_view start) {
+  constexpr char kMessage = '\x0a', kScore = '\x15';
+  if (start.size() < 4 || start[0] != kMessage || start[2] != kMessage) return false;
+  const size_t score = 4 + static_cast<size_t>(static_cast<uint8_t>(start[3]));
+  return score < start.size() && start[score] == kScore;
+}
+
+// The characters of `source`, unpacked.
+class Unpacked : public std::streambuf {
+ public:
+  Unpacked(std::istream& source, std::string name) : source_(source), name_(std::move(name)) {}
+
+ protected:
+  int_type underflow() override {
+    const size_t size = started_ ? next() : start();
+    setg(text_.data(), text_.data(), text_.data() + size);
+    return size == 0 ? traits_type::eof() : traits_type::to_int_type(text_[0]);
+  }
+
+ private:
+  /// Reads what the source has, at least a byte; none at its end. It waits where there is nothing.
+  size_t read(char* to, size_t most) {
+    if (source_.peek() == traits_type::eof()) {
+      // std::cin, which reads through stdin, takes an error there for the end.
+      require(!source_.bad() && (&source_ != &std::cin || std::ferror(stdin) == 0), name_,
+              " cannot be read: the system reported a read error");
+      return 0;
+    }
+    const std::streamsize there = source_.rdbuf()->in_avail();
+    source_.read(to, std::clamp<std::streamsize>(there, 1, static_cast<std::streamsize>(most)));
+    return static_cast<size_t>(source_.gcount());
+  }
+
+  size_t start() {
+    started_ = true;
+    size_t size = 0;
+    for (size_t got = 1; size < kZstd.size() && got > 0; size += got)
+      got = read(raw_.data() + size, raw_.size() - size);
+    packed_ = {raw_.data(), size};
+    if (packed_.starts_with(kGzip)) unpacker_ = std::make_unique<GzipUnpacker>();
+    if (packed_.starts_with(kZstd)) unpacker_ = std::make_unique<ZstdUnpacker>();
+    if (unpacker_) return next();
+    std::copy(packed_.begin(), packed_.end(), text_.begin());
+    return size;
+  }
+
+  size_t next() {
+    if (!unpacker_) return read(text_.data(), text_.size());
+    for (;;) {
+      if (const size_t size = unpack()) return size;
+      packed_ = {raw_.data(), read(raw_.data(), raw_.size())};
+      if (packed_.empty()) break;
+    }
+    require(unpacker_->may_end(), name_, " ", damaged("they end too early"));
+    return 0;
+  }
+
+  size_t unpack() {
+    try {
+      return unpacker_->unpack(packed_, text_);
+    } catch (const Error& e) {
+      fail(name_, " ", e.what());
+    }
+  }
+
+  static constexpr size_t kBytes = size_t{64} << 10;
+
+  std::istream& source_;
+  std::string name_;
+  bool started_ = false;
+  std::vector<char> raw_ = std::vector<char>(kBytes), text_ = std::vector<char>(kBytes);
+  std::string_view packed_;  // of raw_: what is not unpacked yet
+  std::unique_ptr<Unpacker> unpacker_;
+};
+
+}  // namespace
+
+UnpackedStream::UnpackedStream(std::istream& source, std::string name)
+    : std::istream(nullptr), buffer_(std::make_unique<Unpacked>(source, std::move(name))) {
+  rdbuf(buffer_.get());
+  exceptions(std::ios::badbit);  // which passes on what the buffer throws
+}
+
+bool may_be_packed(int first) { return first == kGzip[0] || first == kZstd[0]; }
+
+std::string what_it_is(std::string_view start) {
+  using namespace std::string_view_literals;
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kKinds{
+      {{"\xFD"
+        "7zXZ\0"sv,
+        "is packed by xz: unpack it with xzcat"},
+       {"BZh91AY&SY"sv, "is packed by bzip2: unpack it with bzcat"},
+       {"\x04\x22\x4D\x18"sv, "is packed by lz4: unpack it with lz4cat"},
+       {"PK\x03\x04"sv, "is a zip archive: unpack it with unzip"},
+       {"\xFF\xFE"sv, "is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`"},
+       {"\xFE\xFF"sv, "is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`"}}};
+  for (const auto& [magic, what] : kKinds)
+    if (start.starts_with(magic)) return std::string(what);
+  if (is_sentencepiece(start))
+    return "is a model of SentencePiece: cut text with `spm_encode --model` and this file; its "
+           "words are in the .vocab beside it";
+  return "";
+}
+
+}  // namespace nine
