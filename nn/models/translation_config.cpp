@@ -75,8 +75,9 @@ TransformerConfig transformer_config(ModelFiles& files) try {
              source = shared ? target : weights.at("src_embedding.weight").view();
   const Tensor& inner = weights.at("transformer.decoder.layers.0.linear1.weight");
   const auto size = [&](const char* key, int64_t of_tensors) {
-    require(!files.says(key) || files.count(key) == of_tensors, files.config_file(), ": the key '",
-            key, "' is ", files.config[key].dump(), ", but the tensors have ", of_tensors);
+    const int64_t said = files.says(key) ? files.count(key) : of_tensors;
+    require(said == of_tensors, files.config_file(), ": the key '", key, "' is ", said,
+            ", but the tensors have ", of_tensors);
     return of_tensors;
   };
   const auto flag = [&](const char* key, bool of_tensors) {

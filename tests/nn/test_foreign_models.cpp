@@ -372,8 +372,6 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
   CHECK(has(error_of([&] { f.scores(); }), "config.json lacks \"norm\""));
   SUBCASE("in float16") {
     write_16_bits(f.weights, f.tensors("positions"), false);
-    say(R"("embed_scale": 40)");
-    CHECK(f.scores()[0][0] != doctest::Approx(f.expected()[0][0]).epsilon(0.01));
     say(R"("embed_scale": 2.8284271247461903)");
     const auto found = f.scores(), expected = f.expected();
     for (size_t t = 0; t < found[0].size(); ++t)
