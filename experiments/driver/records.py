@@ -142,7 +142,7 @@ TEXTS = ("train", "valid", "test", "src", "tgt", "valid_src", "valid_tgt", "test
 LEFT_OUT = {
     "start": ("step", "epoch", "time_s", "threads"),
     "valid": ("epoch", "time_s", "loss", "nll", "tokens", "best"),
-    "done": ("best_checkpoint", "parameters"),
+    "done": ("best_checkpoint", "parameters", "stopped_early"),
 }
 
 
