@@ -92,7 +92,7 @@ def trained():
         yield from (
             Record(table.events(run)) for run, row in table.rows.items() if row.get("program")
         )
-    yield from map(read, NEW.glob("*/*.jsonl"))
+    yield from filter(None, map(read, NEW.glob("*/*.jsonl")))
 
 
 def pack():
