@@ -3,9 +3,11 @@
 A record is a list of events, as in log.jsonl: {"event": "valid", "step": 175, "ppl": 36.1}. The
 column `valid.ppl` has a value of each of a run's `valid` events, with "; " between them; a column
 without a dot is of the configuration, the event `config`. A value is JSON or, where that is no
-other value, a string without quotes. A run's options are written where they differ from
-experiments/options/PROGRAM.csv, which must not change: older lines count on it. What single words,
-sentences and updates gave is in PART.csv.xz, by the same rules.
+other value, a string without quotes. All tables have the same columns, so that a new key changes
+no other line: the last column has what no column is for, as `rank.rank=10 | rank.words=1051`.
+
+A run's options are written where they differ from experiments/options/PROGRAM.csv, which must not
+change: older lines count on it. What single words, sentences and updates gave is in PART.csv.xz.
 """
 import csv
 import functools
@@ -24,7 +26,15 @@ SINGLE = (
     "train.step",
     "train.pi_mean",
 )
-FIRST = ("run", "program", "setup", "options", "resolved", "machine", "cpu_s")  # columns
+COLUMNS = (
+    *("run", "program", "setup", "options", "resolved", "machine", "cpu_s"),
+    *("done.test_ppl", "done.test_bleu", "done.best_valid_ppl", "done.best_step"),
+    *("done.step", "done.epoch", "done.time_s"),
+    *("start.parameters", "start.vocab", "start.train_tokens", "start.unknown_share"),
+    *("training.ppl", "training.tokens_per_s", "training.grad_norm"),
+    *("valid.step", "valid.ppl", "valid.bleu", "valid.pi_mean", "valid.pi_var", "other"),
+)
+OTHERS = " | "
 csv.field_size_limit(1 << 26)
 
 
@@ -39,11 +49,12 @@ def text_of(value):
     if (
         isinstance(value, str)
         and value.isprintable()
-        and ";" not in value
+        and not set(";|") & set(value)
         and value_of(value) == value != ""
     ):
         return value
-    return json.dumps(value, ensure_ascii=False).replace(";", "\\u003b")
+    text = json.dumps(value, ensure_ascii=False)
+    return text.replace(";", "\\u003b").replace("|", "\\u007c")
 
 
 def pairs(text):
@@ -96,8 +107,6 @@ def events_of(cells):
     config, kinds = {}, {}
     for column, text in cells.items():
         kind, dot, key = column.partition(".")
-        if not text or column == "run":
-            continue
         if not dot:
             config[column] = value_of(text)
             continue
@@ -119,19 +128,33 @@ def events_of(cells):
     ]
 
 
+def line_of(run, cells):
+    """{column: text} with the columns of all tables."""
+    others = [f"{c}={text}" for c, text in sorted(cells.items()) if c not in COLUMNS]
+    return {"other": OTHERS.join(others)} | cells | {"run": run}
+
+
+def cells_of_line(line):
+    cells = {column: text for column, text in line.items() if text and column != "run"}
+    others = cells.pop("other", "")
+    return cells | dict(pair.split("=", 1) for pair in others.split(OTHERS) if pair)
+
+
 def read(path):
     """{run: {column: text}} of a table; of a missing one nothing."""
     if not path.exists():
         return {}
     text = path.read_bytes()
     text = (lzma.decompress(text) if path.suffix == ".xz" else text).decode()
-    return {row["run"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    for row in rows:
+        if None in row or None in row.values():  # a merge may leave such a line
+            raise SystemExit(f"{path}: the line {row['run']} has not the columns of the first line")
+    return {row["run"]: row for row in rows}
 
 
-def write(path, rows):
-    """A table is there whole or not at all, and without lines not at all."""
-    columns = {column for row in rows.values() for column, text in row.items() if text}
-    columns = [*(c for c in FIRST if c in columns), *sorted(columns.difference(FIRST))]
+def write(path, columns, rows):
+    """A table is there whole or not at all."""
     made = io.StringIO(newline="")
     table = csv.DictWriter(made, columns, extrasaction="ignore", lineterminator="\n")
     table.writeheader()
@@ -164,8 +187,10 @@ class Table:
     def events(self, run):
         """None of a run that has no line."""
         if run in self.rows and run not in self.found:
-            cells = self.rows[run] | self.outcomes.get(run, {})
-            self.found[run] = events_of(cells)
+            lines = (self.rows[run], self.outcomes.get(run, {}))
+            self.found[run] = events_of(
+                {k: v for line in lines for k, v in cells_of_line(line).items()}
+            )
         return self.found.get(run)
 
     def add(self, records):
@@ -173,15 +198,17 @@ class Table:
         whole, outcomes = dict(self.rows), dict(self.outcomes)
         for run, events in records.items():
             cells = cells_of(events)
-            again = events_of(cells)
-            if ordered(again) != ordered(events):
+            line = line_of(run, {c: text for c, text in cells.items() if c not in SINGLE})
+            outcome = {c: text for c, text in cells.items() if c in SINGLE}
+            if ordered(events_of(cells_of_line(line) | outcome)) != ordered(events):
                 raise ValueError(f"{self.path}: {run} would be read as another record")
-            whole[run] = {"run": run} | {c: t for c, t in cells.items() if c not in SINGLE}
-            outcomes[run] = {"run": run} | {c: t for c, t in cells.items() if c in SINGLE}
-        outcomes = {run: row for run, row in outcomes.items() if len(row) > 1}
+            whole[run] = line
+            outcomes.pop(run, None)
+            if outcome:
+                outcomes[run] = {"run": run} | outcome
         if outcomes != self.outcomes:  # first, so that no line is without its outcomes
-            write(single(self.path), outcomes)
-        write(self.path, whole)
+            write(single(self.path), ("run", *SINGLE), outcomes)
+        write(self.path, COLUMNS, whole)
 
 
 def ordered(events):

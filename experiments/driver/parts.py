@@ -461,7 +461,7 @@ OTHER_CHOICES = {
     "D": tuple((head, WHOLE_TUNING) for head in WHOLE_TUNING.ladders),
 }
 
-# ---- T1-MT: after a layer norm a context has a squared norm of 128, so ladders begin elsewhere ----
+# ---- T1-MT: after a layer norm a context has a squared norm of 128: other ladders ----
 MT_LADDERS = LADDERS | {
     "log": (("log:p={}", (4, 8, 16), 2),),
     "pow": (("pow:p={}", (1, 2, 3), 1.5),),

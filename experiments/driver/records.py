@@ -92,7 +92,7 @@ def trained():
         yield from (
             Record(table.events(run)) for run, row in table.rows.items() if row.get("program")
         )
-    yield from map(read, NEW.glob("*/*.jsonl"))
+    yield from filter(None, map(read, NEW.glob("*/*.jsonl")))
 
 
 def pack():
@@ -142,7 +142,7 @@ TEXTS = ("train", "valid", "test", "src", "tgt", "valid_src", "valid_tgt", "test
 LEFT_OUT = {
     "start": ("step", "epoch", "time_s", "threads"),
     "valid": ("epoch", "time_s", "loss", "nll", "tokens", "best"),
-    "done": ("best_checkpoint", "parameters"),
+    "done": ("best_checkpoint", "parameters", "stopped_early"),
 }
 
 

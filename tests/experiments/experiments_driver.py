@@ -152,10 +152,12 @@ class Packing(unittest.TestCase):
             setattr(records, name, self.folder / name)
 
     def test_a_record_is_a_line_that_says_the_same(self):
-        cells = packed.cells_of(self.events)
-        self.assertEqual(cells["options"], 'clip=0.5; head=mix:3*lin,log; new="a\\u003b b"; seed=')
-        self.assertEqual(cells["valid.step"], "1; 2")
-        self.assertEqual(packed.ordered(packed.events_of(cells)), packed.ordered(self.events))
+        line = packed.line_of("a-1", packed.cells_of(self.events))
+        self.assertEqual(line["options"], 'clip=0.5; head=mix:3*lin,log; new="a\\u003b b"; seed=')
+        self.assertEqual(line["valid.step"], "1; 2")
+        self.assertRegex(line["other"], r"^floor=2.0 \| .* \| restricted.sets=ppmi \| valid.note=")
+        found = packed.events_of(packed.cells_of_line(line))
+        self.assertEqual(packed.ordered(found), packed.ordered(self.events))
 
     def test_new_records_are_added_to_their_parts(self):
         for name, ppl in (("P/b-1", 3.0), ("P/a-1", 4.0)):
@@ -178,6 +180,14 @@ class Packing(unittest.TestCase):
             (records.named("P/b-1").test_ppl, records.named("P/a-1").test_ppl), (5.0, 4.0)
         )
         self.assertEqual((records.pack(), records.named("P/c-1")), (0, None))
+
+    def test_a_line_with_other_columns_is_named(self):
+        records.keep(records.NEW / "P" / "a-1.jsonl", [{"event": "done", "test_ppl": 3.0}])
+        records.pack()
+        with open(records.RECORDS / "P.csv", "a") as table:
+            table.write("b-1,lm_train\n")
+        with self.assertRaisesRegex(SystemExit, "P.csv: the line b-1 has not the columns"):
+            records.named("P/b-1")
 
     def test_what_would_be_read_as_another_record_is_refused(self):
         records.keep(records.NEW / "P" / "a-1.jsonl", [{"event": "done"}])
