@@ -40,8 +40,8 @@ std::string page_of(const std::vector<Run>& runs, const std::string& more) {
       runs.size() == 1 ? runs[0].name : std::to_string(runs.size()) + " runs compared";
   return page_html(title + " – Nine run report",
                    header_html(runs) + summary_html(runs) + charts_html(runs) +
-                       translations_html(runs) + attention_html(runs) + more +
-                       tables_html(runs) + settings_html(runs) +
+                       translations_html(runs) + attention_html(runs) + more + tables_html(runs) +
+                       settings_html(runs) +
                        "<footer>Written by Nine from config.json and log.jsonl.</footer>\n");
 }
 
