@@ -146,7 +146,7 @@ TEST_CASE("margin runs: translation trains, goes on, and translates") {
   CHECK(weights_of(dir / "whole") == weights_of(dir / "parts"));
   CHECK(model_of(dir / "whole").at("head.context_max").to_vector()[0] > 0);
   const Outcome translated =
-      run("mt_translate", {"--checkpoint", dir / "whole"}, {}, "the cat\na dog\n");
+      run("mt_translate", {"--checkpoint", dir / "whole"}, {}, "der mann\nein mann\n");
   CHECK_MESSAGE(translated.code == 0, translated.err);
 }
 
