@@ -41,9 +41,11 @@ ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, 
   require(own.first >= 0 && own.count >= 1 && own.first + own.count <= batch,
           "[ColumnBatches] columns ", own.first, " to ", own.first + own.count, " of ", batch);
   require(bptt >= 1, "bptt length ", bptt, " must be at least 1 row");
-  require(whole_steps() >= 1, "the training text has ", corpus.tokens(),
-          " tokens, too few for one segment of batch size ", batch, " columns x bptt length ", bptt,
-          " rows: lower one of the two");
+  require(corpus.tokens() >= batch, "the training text has ", corpus.tokens(),
+          " tokens, too few for batch size ", batch, " columns: lower it");
+  require(remainder == Remainder::read || whole_steps() >= 1, "the training text has ",
+          corpus.tokens(), " tokens, too few for one segment of batch size ", batch,
+          " columns x bptt length ", bptt, " rows: lower one of the two");
   require_numbered(corpus);
   if (remainder == Remainder::left_out) rows_ = whole_steps() * bptt;
   cursors_.resize(static_cast<size_t>(own.count));

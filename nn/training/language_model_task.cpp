@@ -15,11 +15,12 @@ std::unique_ptr<BatchStream<LmBatch>> make_stream(const Corpus& text, const LmBa
   if (!b.sentences) {
     const MicroBatchSlots slots = MicroBatchSlots::of(b.accumulate, b.communicator);
     // ColumnBatches says the same of one batch; it does not know of what the columns are made.
-    require(slots.all == 1 || text.tokens() >= b.batch * slots.all * b.bptt,
+    const bool whole = b.remainder == Remainder::left_out;
+    require(slots.all == 1 || text.tokens() >= b.batch * slots.all * (whole ? b.bptt : 1),
             "the training text has ", text.tokens(),
             " tokens, too few for one update of batch size ", b.batch,
-            " columns x accumulation steps ", slots.all, " x bptt length ", b.bptt,
-            " rows: lower one of the three");
+            " columns x accumulation steps ", slots.all,
+            whole ? concat(" x bptt length ", b.bptt, " rows") : "", ": lower one of them");
     return std::make_unique<ColumnBatches>(
         text, b.batch * slots.all, b.bptt, b.seed,
         ColumnRange{.first = slots.first * b.batch, .count = slots.own() * b.batch}, b.remainder);

@@ -223,7 +223,13 @@ TEST_CASE("column batches: seek continues anywhere, epochs and seeds differ") {
 TEST_CASE("column batches: errors say what to lower") {
   const Corpus corpus = numbered_corpus(10);
   CHECK(has(error_of([&] { ColumnBatches(corpus, 32, 35, 1); }),
-            "too few for one segment of batch size 32 columns x bptt length 35 rows: lower one"));
+            "has 10 tokens, too few for batch size 32 columns: lower it"));
+  // A text shorter than a segment is one short segment; the older rule left it out.
+  CHECK(ColumnBatches(corpus, 2, 35, 1).steps() == 1);
+  CHECK(has(error_of([&] {
+              ColumnBatches(corpus, 2, 35, 1, {0, 2}, Remainder::left_out);
+            }),
+            "too few for one segment of batch size 2 columns x bptt length 35 rows: lower one"));
   CHECK(has(error_of([&] { ColumnBatches(corpus, 0, 35, 1); }), "batch size 0"));
   CHECK(has(error_of([&] { ColumnBatches(corpus, 1, 0, 1); }), "bptt length 0"));
   ColumnBatches batches(corpus, 2, 3, 1);
