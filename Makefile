@@ -49,9 +49,9 @@ demo: deps
 	$(CONFIGURE)
 	$(NINJA) lm_train mt_train
 	$(BUILD)/bin/lm_train --sample --run $(RUN) --restart \
-	  --layers 1 --hidden 128 --embed 128 --batch 16 --lr 0.004 --schedule plateau --after 8e
+	  --layers 1 --hidden 128 --embed 128 --batch 16 --lr 0.004 --schedule plateau --after 5e
 	$(BUILD)/bin/mt_train --sample --run $(RUN)-mt --restart \
-	  --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --lr 0.003 --warmup 200 --batch-tokens 1024 --after 4e
+	  --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --lr 0.003 --warmup 200 --batch-tokens 1024 --after 3e
 
 test:
 	@./cmake/install_deps.sh test
