@@ -313,24 +313,6 @@ TEST_CASE("lm_score: finite weights whose sums are not are an error, not nan") {
   }
 }
 
-TEST_CASE("lm_score --carry-state: a token without a prediction is -") {
-  std::string text;
-  for (int i = 0; i < 25; ++i) text += i % 5 == 4 ? "dog\n" : "the ";
-  // 30 tokens with </s>: three rows of 10; a word more: 31.
-  const auto tokens = [&](const std::string& more) {
-    return split(lm_score({"--checkpoint", model_a(), "--carry-state", "--tokens"}, text + more),
-                 '\n');
-  };
-  for (const std::string& line : tokens("")) CHECK(!has(line, "- "));
-  const Strings longer = tokens("a\n");
-  REQUIRE(longer.size() == 6);
-  CHECK(longer[5] == "- -");
-  CHECK(!has(longer[4], "nan"));
-  const Strings sums =
-      split(lm_score({"--checkpoint", model_a(), "--carry-state"}, text + "a\n"), '\n');
-  CHECK(sums[5] == "-");
-}
-
 TEST_CASE("lm_score: what fails leaves the output file as it was") {
   const TemporaryDirectory dir;
   std::ofstream(dir / "out.txt") << "precious\n";

@@ -77,10 +77,11 @@ TEST_CASE("specials in a text: programs of translation models count them") {
   const std::string run = dir / "run";
   const std::string trained =
       said("mt_train",
-           {"--src",       dir / "de", "--tgt",          dir / "en", "--valid-src", dir / "en",
-            "--valid-tgt", dir / "de", "--layers",       "1",        "--hidden",    "4",
-            "--ffn",       "4",        "--heads",        "1",        "--dropout",   "0",
-            "--after",     "1e",       "--batch-tokens", "64",       "--run",       run});
+           {"--src",         dir / "de", "--tgt",          dir / "en", "--valid-src", dir / "en",
+            "--valid-tgt",   dir / "de", "--layers",       "1",        "--hidden",    "4",
+            "--ffn",         "4",        "--heads",        "1",        "--dropout",   "0",
+            "--after",       "1e",       "--batch-tokens", "64",       "--run",       run,
+            "--max-unknown", "1"});
   CHECK(has(trained,
             concat("--tgt: 20 words are spelled <s>, which begins a sentence here; 20 words are "
                    "spelled <pad>, which fills up batches here; 20 words are spelled ",

@@ -222,8 +222,8 @@ TEST_CASE("column batches: seek continues anywhere, epochs and seeds differ") {
 
 TEST_CASE("column batches: errors say what to lower") {
   const Corpus corpus = numbered_corpus(10);
-  CHECK(has(error_of([&] { ColumnBatches(corpus, 32, 35, 1); }),
-            "has 10 tokens, too few for batch size 32 columns: lower it"));
+  CHECK(has(error_of([&] { ColumnBatches(corpus, 3200, 35, 1); }),
+            "tokens, too few for batch size 3200 columns: lower it"));
   // A text shorter than a segment is one short segment; the older rule left it out.
   CHECK(ColumnBatches(corpus, 2, 35, 1).steps() == 1);
   CHECK(has(error_of([&] {
