@@ -161,8 +161,7 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
 }
 
 int run(const TranslateOptions& o, const Options& options, Communicator& communicator) {
-  require_same_use(communicator, options,
-                   {"input", "output", "attention", "score_given", "reference"}, {o.checkpoint},
+  require_same_use(communicator, options, {"input", "score_given", "reference"}, {o.checkpoint},
                    {o.codes, o.vocabulary});
   if (o.translates()) {
     translate(o, flushes(options, o.flush, o.input == "-", communicator), communicator);

@@ -84,7 +84,11 @@ Line parse_srilm(std::string_view line, const std::string& place) {
   require(words.size() >= 4, place,
           ": a line is 'utterance acoustic-score lm-score number-of-words words', but this has ",
           words.size(), " fields");
-  const double score = score_of(words[1], place) + score_of(words[2], place);
+  const double acoustic = score_of(words[1], place), model = score_of(words[2], place);
+  // One log zero is enough: a large score beside it would hide it in the sum.
+  const double score = std::min(acoustic, model) <= kLogZero && acoustic + model < -kLogZero
+                           ? -std::numeric_limits<double>::infinity()
+                           : acoustic + model;
   const std::span<const std::string_view> listed = std::span(words).subspan(4);
   std::span<const std::string_view> text = listed;
   if (!text.empty() && text.front() == "<s>") text = text.subspan(1);

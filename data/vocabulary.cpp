@@ -1,5 +1,6 @@
 #include "data/vocabulary.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 
@@ -98,8 +99,16 @@ Vocabulary Vocabulary::read_saved(const std::string& path, const Specials& speci
   Vocabulary v(specials);
   std::vector<bool> listed(static_cast<size_t>(specials.size));
   TextReader reader(std::vector<std::string>{path}, {.refuse_empty_file = false});
-  for (std::string_view line; reader.next_line(line);)
+  int64_t row = 0;  // of a model's tables, where special words are listed
+  for (std::string_view line; reader.next_line(line); ++row) {
+    const std::vector<bool> before = listed;
     v.add_dict_line(line, reader.place(), listed);
+    const auto special = std::mismatch(before.begin(), before.end(), listed.begin()).first;
+    require(special == before.end() || special - before.begin() == row, reader.place(), ": '",
+            specials.texts[static_cast<size_t>(special - before.begin())], "' is row ",
+            special - before.begin(), " of a model here, and not row ", row,
+            ": put the rows of special words first, in the order ", listing(specials));
+  }
   return v;
 }
 

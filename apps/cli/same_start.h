@@ -16,7 +16,7 @@ namespace nine::app {
 void require_same_start(Communicator& communicator, const Json& config);
 
 /// The same for programs that use models: options but for those in `of_first`, which concern rank 0
-/// alone (text that it reads, results that it writes), version, instruction set, and the bytes of
+/// alone (text that it reads), version, instruction set, and the bytes of
 /// the `models` (paths as model_directory() takes them) and `files`; empty names are none.
 /// UsageError too: --device is no CPU. One process is not looked at.
 void require_same_use(Communicator& communicator, const Options& options,

@@ -154,7 +154,9 @@ Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
   start.resumed = resumes(t, config, run, start.other_gpu);
   if (start.resumed)
     start.found = CheckpointStore(run.checkpoints(), t.options.keep).find_latest_intact();
-  if (!start.found.skipped.empty() && !start.found.checkpoint) {
+  // A finished run has checkpoints: where they are gone, its log is not overwritten.
+  const bool lost = start.resumed && (!start.found.skipped.empty() || run.finished());
+  if (lost && !start.found.checkpoint) {
     require_initial_weights(t);
     run.require_writable();
     start.moved_to = run.restart({"average"});

@@ -105,8 +105,10 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   files.weights.metadata = std::move(stored.metadata);
   files.config = model_config(directory, files.weights.metadata);
   const auto& metadata = files.weights.metadata;
-  files.foreign = !metadata.contains("nine_version") && !metadata.contains("arch") &&
-                  !files.says("resolved") && !fs::exists(directory / "state.json");
+  // Nine's files have a head beside the architecture; what others call theirs is their own.
+  const bool own =
+      metadata.contains("nine_version") || (metadata.contains("arch") && metadata.contains("head"));
+  files.foreign = !own && !files.says("resolved") && !fs::exists(directory / "state.json");
   return files;
 }
 

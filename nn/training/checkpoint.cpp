@@ -309,6 +309,26 @@ std::string Checkpoint::text(const std::string& name) const { return read_text(f
 
 // ---- finding a checkpoint
 
+namespace {
+
+// The best checkpoint of a run that was copied without its links: its newest one knows which.
+fs::path best_beside(const fs::path& newest) {
+  int64_t step = 0;
+  try {
+    step = read_state(newest).at("best").at("step").get<int64_t>();
+  } catch (const std::exception&) {  // damaged, or without one; whoever opens it says so
+    return real_path(newest);
+  }
+  const fs::path best = newest.parent_path() / name_of_step(std::max<int64_t>(0, step));
+  if (step <= 0 || best.filename() == real_path(newest).filename()) return real_path(newest);
+  require(holds_state(best), newest.parent_path().string(), " has no link '", kBest,
+          "', and the best model's checkpoint, ", best.string(),
+          ", is not there: name another checkpoint of the run, such as ", newest.string());
+  return real_path(best);
+}
+
+}  // namespace
+
 fs::path resolve_checkpoint(const fs::path& path) {
   std::error_code error;
   require(fs::exists(path, error), "there is no checkpoint at ", path.string(),
@@ -323,11 +343,11 @@ fs::path resolve_checkpoint(const fs::path& path) {
           ", which is not there: the best model is lost; name another checkpoint of the run, such "
           "as ",
           (checkpoints / kLatest).string());
-  for (const char* link : {kBest, kLatest})
-    if (holds_state(checkpoints / link)) return real_path(checkpoints / link);
+  if (holds_state(checkpoints / kBest)) return real_path(checkpoints / kBest);
+  if (holds_state(checkpoints / kLatest)) return best_beside(checkpoints / kLatest);
   for (const int64_t step : steps_in(checkpoints))
     if (holds_state(checkpoints / name_of_step(step)))
-      return real_path(checkpoints / name_of_step(step));
+      return best_beside(checkpoints / name_of_step(step));
   fail("there is no checkpoint at ", path.string(), ": neither a ", kStateFile,
        " nor checkpoints/ with one; name a run directory or one of its checkpoints");
 }

@@ -233,6 +233,7 @@ TEST_CASE("read_n_best: a log zero, as programs write it") {
   const NBestOptions srilm{.format = NBestFormat::srilm}, kaldi{.format = NBestFormat::kaldi};
   CHECK(read("u1 -inf -3 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
   CHECK(read("u1 -10000000000 -3 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
+  CHECK(read("u1 5000 -1e10 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
   CHECK(has(refusal("u1\t-1\ta\nu1\tinf\tb\n"),
             "line 2: the score inf is above all logarithms of probabilities; --nbest-cost"));
   CHECK(has(refusal("u1-1 1e10 a\n", kaldi), "line 1: the score 1e+10 is above"));

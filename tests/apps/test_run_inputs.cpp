@@ -303,6 +303,36 @@ TEST_CASE("best model lost: a program that opens the run says so, and takes no o
   CHECK_MESSAGE(has(o.err, "which is not there: the best model is lost"), o.err);
 }
 
+TEST_CASE("best model lost: a run copied without its links keeps its best model") {
+  const LmRun run;
+  run.dir.write("a/valid", times(4, kOther));
+  REQUIRE(run.go("a", "6e", {"--keep", "9", "--lr", "0.1", "--valid-every", "2u"}).code == 0);
+  const auto score = [&] {
+    return run_program("lm_score", {"--checkpoint", run.at("run")}, "the cat\n");
+  };
+  const fs::path checkpoints = run.at("run/checkpoints"),
+                 best = fs::canonical(checkpoints / "best");
+  REQUIRE(best != fs::canonical(checkpoints / "latest"));
+  const Outcome linked = score();
+  fs::remove(checkpoints / "best");
+  CHECK(score().out == linked.out);
+  fs::remove(checkpoints / "latest");
+  CHECK(score().out == linked.out);
+  fs::remove_all(best);
+  CHECK(has(score().err, concat("the best model's checkpoint, ", best.string(), ", is not there")));
+}
+
+TEST_CASE("best model lost: a finished run without checkpoints keeps its log") {
+  const LmRun run;
+  REQUIRE(run.go("a", "1e").code == 0);
+  const std::string log = slurp(run.at("run/log.jsonl"));
+  fs::remove_all(run.at("run/checkpoints"));
+  const Outcome o = run.go("a", "1e");
+  CHECK(o.code == 0);
+  CHECK_MESSAGE(has(o.err + o.out, "what there was is in"), o.err);
+  CHECK(slurp(run.at("run/old-1/log.jsonl")) == log);
+}
+
 TEST_CASE("nine_report --differences: only on the text that the runs were validated on") {
   const LmRun run;
   const auto train = [&](const std::string& name, const char* seed) {

@@ -263,6 +263,19 @@ TEST_CASE("vocabulary: the captions have 9,713 words seen three times or more" *
   CHECK(corpus.unknown() == v.count(Specials::kLanguageModel.unknown));
 }
 
+TEST_CASE("vocabulary: a model's dictionary has special words in the order of its rows") {
+  TemporaryDirectory dir;
+  const auto read = [&](const std::string& text) {
+    return error_of(
+        [&] { Vocabulary::read_saved(dir.write("saved", text), Specials::kLanguageModel); });
+  };
+  CHECK(read("</s> 4\n<unk> 0\na 2\n").empty());
+  CHECK(read("a 2\n").empty());
+  CHECK(has(read("<unk> 0\n</s> 4\na 2\n"),
+            "line 1: '<unk>' is row 1 of a model here, and not row 0"));
+  CHECK(has(read("a 2\n</s> 4\n<unk> 0\n"), "line 2: '</s>' is row 0 of a model here"));
+}
+
 TEST_CASE("corpus: sentences of several files in order, each with </s>") {
   TemporaryDirectory dir;
   const Strings paths = {dir.write("one", "b a\n\n"), dir.write("two", "rare </s> b")};
