@@ -74,21 +74,23 @@ CLAIMS = [
 
 def rows(parts):
     """[(label, the paper's ratio or None, [(mark, ratio, (low, high) or None)])] of what has
-    records."""
-    found = {name: {c.row.label: c for c in tables.cells(part)} for name, part in parts.items()}
+    records; a row that another search would have chosen is left out."""
+    found = {(name, c.row.label): c for name, part in parts.items() for c in tables.cells(part)}
 
     def ours(mark, part, row, of_part, of_row):
-        paired = found[part][row].against(found[of_part][of_row])
+        mine, theirs = found.get((part, row)), found.get((of_part, of_row))
+        paired = mine and theirs and mine.against(theirs)
         return (mark, *statistics.ratio(paired)) if paired else None
 
-    out = []
-    for label, paper, ratios in CLAIMS:
-        printed = None
-        if paper:
-            part, row, base = paper
-            printed = found[part][row].row.paper / found[part][base].row.paper
-        out.append((label, printed, [r for r in (ours(*ratio) for ratio in ratios) if r]))
-    return out
+    def printed(part, row, base):
+        mine, theirs = found.get((part, row)), found.get((part, base))
+        return mine and theirs and mine.row.paper / theirs.row.paper
+
+    made = [
+        (label, paper and printed(*paper), [r for r in (ours(*ratio) for ratio in ratios) if r])
+        for label, paper, ratios in CLAIMS
+    ]
+    return [line for line in made if line[2]]
 
 
 MARKS = {S: "circle", L: "square", DROPOUT: "ring"}

@@ -205,6 +205,10 @@ TEST_CASE("foreign: what tensors of a language model do not show must be said") 
   CHECK(has(says(), R"({"heads": N, "norm": "post", "activation": "relu"})"));
   f.say(R"({"heads": 2})");
   CHECK(has(says(), "config.json lacks \"norm\" and \"activation\""));
+  // What another program calls its architecture does not make the model ours.
+  write_safetensors(f.weights, tensors_of(f.set), {{"arch", "mymodel"}});
+  CHECK(has(says(), "config.json lacks \"norm\" and \"activation\""));
+  write_safetensors(f.weights, tensors_of(f.set));
   f.say(R"({"heads": 2, "norm": "behind", "activation": "relu"})");
   CHECK(has(says(), "config.json: the key 'norm': norm order 'behind' is not one of post, pre"));
   f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "layer_norm_eps": 1e-6})");
