@@ -98,6 +98,7 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
     codes.merges.emplace_back(left, right);
     if (looks_counted(left, right)) ++counted_lines;
   }
+  require(!first, path, " is empty: codes are merges of symbols, as bpe learn writes them");
   require(has_version || 2 * counted_lines <= std::ssize(codes.merges), path,
           " has no line '#version: 0.2', and most of its lines are a word and a number: is this a "
           "vocabulary? merges are wanted, as bpe learn writes them");
