@@ -105,9 +105,11 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   files.weights.metadata = std::move(stored.metadata);
   files.config = model_config(directory, files.weights.metadata);
   const auto& metadata = files.weights.metadata;
-  // Nine's files have a head beside the architecture; what others call theirs is their own.
-  const bool own =
-      metadata.contains("nine_version") || (metadata.contains("arch") && metadata.contains("head"));
+  // What other programs call their architecture is their own: all that Nine writes of a
+  // Transformer has to be there.
+  const auto has = [&](const char* key) { return metadata.contains(key); };
+  const bool own = has("nine_version") || (has("arch") && metadata.at("arch") == "lstm") ||
+                   (has("arch") && has("activation") && has("positions"));
   files.foreign = !own && !files.says("resolved") && !fs::exists(directory / "state.json");
   return files;
 }

@@ -681,6 +681,7 @@ TEST_CASE("bpe: a vocabulary given as codes is named, merges with digits are not
             "has no line '#version: 0.2', and most of its lines are a word and a number: is this a "
             "vocabulary?"));
   for (const char* codes : {"#version: 0.2\nthe 912\ncat 71\n", "1 9\n19 4\n2 0</w>\n",
-                            "t h\nx 1\nth e\nx 2\n", "#version: 0.2\n", ""})
+                            "t h\nx 1\nth e\nx 2\n", "#version: 0.2\n"})
     CHECK_NOTHROW(codes_of(codes));
+  CHECK(has(error_of([] { codes_of(""); }), "is empty: codes are merges of symbols"));
 }
