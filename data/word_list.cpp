@@ -27,7 +27,8 @@ bool all_fit(std::span<const std::string> lines, Fits&& fits) {
 }
 
 bool is_json(std::span<const std::string> lines) {
-  const std::string_view first = lines[0], second = lines.size() > 1 ? lines[1] : "";
+  const std::string_view first = lines[0];
+  const std::string_view second = lines.size() > 1 ? std::string_view(lines[1]) : "";
   const size_t inside = second.find_first_not_of(" \t");
   if (first == "{" || first == "[")
     return inside != std::string_view::npos &&
