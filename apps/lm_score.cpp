@@ -8,6 +8,7 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/same_start.h"
 #include "apps/cli/text_io.h"
+#include "apps/cli/unknown_words.h"
 #include "apps/cli/version.h"
 #include "apps/lm_score/lm_clusters.h"
 #include "apps/lm_score/lm_compare.h"
@@ -32,22 +33,44 @@ void require_lines(const ScoreOptions& o, bool there) {
           o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
 }
 
-void generate(const ScoreOptions& o, Device device, LineInput& text, TextOutput& out,
-              Communicator& communicator) {
-  const LanguageModel model = LanguageModel::load(o.checkpoint, device);
+void generate(const ScoreOptions& o, const LanguageModel& model, EncodedLines& input,
+              TextOutput& out, Communicator& communicator) {
   GenerateOptions how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
                       .max_words = o.max_words,
                       .samples = o.samples,
                       .batch = o.batch,
                       .seed = o.seed};
   GenerationStats made;
-  while (text.next()) {
-    how.first_prompt = text.first();
-    made += write_continuations(model, text.lines(), how, out.stream(), communicator);
+  while (input.next()) {
+    how.first_prompt = input.first();
+    made += write_continuations(model, input.lines(), how, out.stream(), communicator);
     out.flush();
   }
   out.finish();
   if (communicator.first() && made.texts > 0) std::fprintf(stderr, "%s\n", summary(made).c_str());
+}
+
+// What is done with one model, part by part of a text.
+void run_in_parts(const ScoreOptions& o, Device device, LineInput& text, TextOutput& out,
+                  Communicator& communicator) {
+  const LanguageModel model = LanguageModel::load(o.checkpoint, device);
+  EncodedLines input(text, model.vocabulary(), o.max_unknown, input_name(o.input),
+                     concat("the model ", o.checkpoint));
+  if (o.scores()) {
+    write_scores(o, model, input, out, communicator);
+  } else if (o.generate) {
+    generate(o, model, input, out, communicator);
+  } else {
+    while (input.next()) {
+      if (o.components)
+        write_components(model, input.text(), o.batch_tokens, out.stream(), communicator);
+      else
+        write_top_words(model, input, o.top, o.batch_tokens, out.stream(), communicator);
+      out.flush();
+    }
+  }
+  out.finish();
+  input.finish();
 }
 
 void report(const SpelledSpecials& spelled, const std::string& name) {
@@ -80,7 +103,8 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
   const Lines& lines = text.lines();  // without --flush all of them
   if (!flush) {
     require_lines(o, !lines.empty());
-    require_known(models, lines, o.max_unknown, input_name(o.input));
+    if (!o.compare.empty() || !o.restrict_to.empty())  // EncodedLines does it for the others
+      require_known(models, lines, o.max_unknown, input_name(o.input));
     if (communicator.first()) report(spelled, input_name(o.input));
   }
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {
@@ -96,21 +120,8 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
     write_comparison(o.compare[0], o.compare[1], lines,
                      {{o.carry_state, o.batch_tokens}, o.resamples, o.worst, o.seed, device},
                      out.stream(), communicator);
-  } else if (o.generate) {
-    generate(o, device, text, out, communicator);
-  } else if (o.components || o.top > 0) {
-    const LanguageModel model = LanguageModel::load(o.checkpoint, device);
-    while (text.next()) {
-      if (o.components) {
-        write_components(model, lines, o.batch_tokens, out.stream(), communicator);
-      } else {
-        write_top_words(model, lines, text.first(), o.top, o.batch_tokens, out.stream(),
-                        communicator);
-      }
-      out.flush();
-    }
   } else {
-    write_scores(o, device, text, out, communicator);
+    run_in_parts(o, device, text, out, communicator);
   }
   out.finish();
   if (flush) report(spelled, input_name(o.input));

@@ -17,11 +17,10 @@ void write_numbers(std::ostream& out, std::span<const double> numbers) {
 
 }  // namespace
 
-void write_components(const LanguageModel& model, const std::vector<std::string>& lines,
-                      int64_t batch_tokens, std::ostream& out, Communicator& communicator) {
+void write_components(const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
+                      std::ostream& out, Communicator& communicator) {
   const HeadSpec& head = model.network().head_config().spec;
   require(head.mixture, "--components is for mixtures, but this model's head is ", head.to_text());
-  const Corpus text = Corpus::of_lines(lines, model.vocabulary());
   const std::vector<SentenceRange> batches = sentence_batches(model.network(), text, batch_tokens);
   const auto make = [&](int64_t i) {
     std::ostringstream part;

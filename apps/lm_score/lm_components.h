@@ -2,18 +2,18 @@
 #pragma once
 
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "core/communicator.h"
+#include "data/corpus.h"
 #include "nn/models/language_model.h"
 
 namespace nine::app {
 
-/// A line for each of `lines`, with a field for each token, </s> last: the components' prior before
+/// A line for each sentence of `text`, with a field for each token, </s> last: the components'
+/// prior before
 /// ';' and their shares in the token's probability after it, K numbers each, separated by commas.
 /// Processes share batches out; each writes everything. An Error when the head is no mixture.
-void write_components(const LanguageModel& model, const std::vector<std::string>& lines,
-                      int64_t batch_tokens, std::ostream& out, Communicator& communicator);
+void write_components(const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
+                      std::ostream& out, Communicator& communicator);
 
 }  // namespace nine::app

@@ -45,12 +45,11 @@ class TopWriter {
 
 }  // namespace
 
-void write_top_words(const LanguageModel& model, std::span<const std::string> lines, int64_t first,
-                     int64_t count, int64_t batch_tokens, std::ostream& out,
-                     Communicator& communicator) {
+void write_top_words(const LanguageModel& model, const EncodedLines& input, int64_t count,
+                     int64_t batch_tokens, std::ostream& out, Communicator& communicator) {
   const Vocabulary& vocabulary = model.vocabulary();
-  const Corpus text = Corpus::of_lines(lines, vocabulary);
-  if (first == 0)
+  const Corpus& text = input.text();
+  if (input.first() == 0)
     TopWriter(vocabulary, out)
         .header(static_cast<size_t>(std::min<int64_t>(count, vocabulary.size())));
   const std::vector<SentenceRange> batches = sentence_batches(model.network(), text, batch_tokens);
@@ -62,14 +61,14 @@ void write_top_words(const LanguageModel& model, std::span<const std::string> li
         model, text, count, batch_tokens,
         [&](int64_t s, int64_t t, const WordExpectation& expectation) {
           if (t == 0) {
-            split_words(lines[static_cast<size_t>(s)], words);
+            split_words(input.lines()[static_cast<size_t>(s)], words);
             words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
           }
           const std::string_view word = words[static_cast<size_t>(t)];
           const bool known =
               text.sentence(s)[static_cast<size_t>(t)] != Specials::kLanguageModel.unknown ||
               word == Specials::kLanguageModel.text(Specials::kLanguageModel.unknown);
-          writer.write(first + s + 1, t + 1, word, known, expectation);
+          writer.write(input.first() + s + 1, t + 1, word, known, expectation);
         },
         batches[static_cast<size_t>(i)]);
     return part.str();

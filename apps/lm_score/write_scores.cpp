@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "apps/cli/unknown_words.h"
 #include "apps/lm_score/margin_correction.h"
 #include "core/number_format.h"
 #include "nn/models/score_text.h"
@@ -38,36 +37,28 @@ class ScoreWriter {
 
 }  // namespace
 
-void write_scores(const ScoreOptions& o, Device device, LineInput& text, TextOutput& out,
-                  Communicator& communicator) {
-  const LanguageModel model = LanguageModel::load(o.checkpoint, device);
+void write_scores(const ScoreOptions& o, const LanguageModel& model, EncodedLines& input,
+                  TextOutput& out, Communicator& communicator) {
   ScoreWriter writer(out.stream(), o.tokens);
   const double margin = o.margin_correction ? margin_to_undo(o.checkpoint) : 0;
-  int64_t tokens = 0, unknown = 0;
-  while (text.next()) {
-    const Corpus part = Corpus::of_lines(text.lines(), model.vocabulary());
+  while (input.next()) {
     score_text(
-        model, part, {o.carry_state, o.batch_tokens, margin},
+        model, input.text(), {o.carry_state, o.batch_tokens, margin},
         [&](std::span<const double> nats) { writer.write(nats); }, communicator);
     out.flush();
-    tokens += part.tokens();
-    unknown += part.unknown();
   }
   out.finish();
-  if (!communicator.first() || tokens == 0) return;
+  if (!communicator.first() || input.tokens() == 0) return;
   const Evaluation& total = writer.total();
   std::fprintf(stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown tokens)\n",
                total.ppl(), static_cast<long long>(total.tokens),
-               static_cast<long long>(text.count()),
-               100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
+               static_cast<long long>(input.count()),
+               100.0 * static_cast<double>(input.unknown()) / static_cast<double>(input.tokens()));
   if (writer.excluded() > 0)
     std::fprintf(stderr,
                  "lm_score: tokens of probability 0: %lld, which the model excludes by a bias of "
                  "-inf\n",
                  static_cast<long long>(writer.excluded()));
-  if (text.one_by_one())  // of a whole text it was checked before
-    require_known(unknown, tokens, o.max_unknown, input_name(o.input),
-                  concat("the model ", o.checkpoint));
 }
 
 }  // namespace nine::app

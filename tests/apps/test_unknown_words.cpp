@@ -39,6 +39,14 @@ TEST_CASE("--max-unknown: lm_score, with one model and with two, and lm_rescore"
   check_refused("lm_score", {"--compare", model_b(), model_a()}, "are unknown to the model", more);
   CHECK(run_program("lm_score", {"--checkpoint", model_a(), "--max-unknown", "0.4"}, text).code ==
         1);
+  // Line by line the same once all have been answered.
+  for (const Strings& task : {Strings{}, Strings{"--tokens"}, Strings{"--top", "2"},
+                              Strings{"--generate", "--max-words", "1"}}) {
+    const Strings arguments = joined({"--checkpoint", model_a(), "--flush"}, task);
+    check_refused("lm_score", arguments, message, more);
+    CHECK(run_program("lm_score", arguments, more).out ==
+          run_program("lm_score", joined(arguments, {"--max-unknown", "1"}), more).out);
+  }
   // Of a list what the first pass chose counts, not what follows.
   const Strings rescore{"--checkpoint", model_a(),
                         "--lambda",     "1",
