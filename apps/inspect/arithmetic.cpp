@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "core/error.h"
 
@@ -77,17 +78,25 @@ class Reader {
   void expect(char c) {
     if (!take(c)) wrong();
   }
-  static Formula operation(const char* op, std::vector<Formula> args) {
-    return {.kind = Kind::operation, .text = op, .args = std::move(args)};
+  // A list in braces would copy the trees.
+  template <class... Args>
+  static Formula with_args(Formula f, Args... args) {
+    f.args.reserve(sizeof...(args));
+    (f.args.push_back(std::move(args)), ...);
+    return f;
+  }
+  template <class... Args>
+  static Formula operation(const char* op, Args... args) {
+    return with_args({.kind = Kind::operation, .text = op}, std::move(args)...);
   }
 
   Formula sum() {
     Formula left = product();
     while (true) {
       if (take('+'))
-        left = operation("+", {left, product()});
+        left = operation("+", std::move(left), product());
       else if (take('-'))
-        left = operation("-", {left, product()});
+        left = operation("-", std::move(left), product());
       else
         return left;
     }
@@ -96,9 +105,9 @@ class Reader {
     Formula left = dotted();
     while (true) {
       if (take('*'))
-        left = operation("*", {left, dotted()});
+        left = operation("*", std::move(left), dotted());
       else if (take('/'))
-        left = operation("/", {left, dotted()});
+        left = operation("/", std::move(left), dotted());
       else
         return left;
     }
@@ -107,14 +116,14 @@ class Reader {
     Formula left = signed_power();
     while (next() == '.' && !text_.substr(at_).starts_with("..")) {
       ++at_;
-      left = operation(".", {left, signed_power()});
+      left = operation(".", std::move(left), signed_power());
     }
     return left;
   }
   Formula signed_power() {
-    if (take('-')) return operation("neg", {signed_power()});
+    if (take('-')) return operation("neg", signed_power());
     Formula base = indexed();
-    return take('^') ? operation("^", {base, signed_power()}) : base;
+    return take('^') ? operation("^", std::move(base), signed_power()) : base;
   }
   Formula indexed() {
     Formula of = atom();
@@ -127,8 +136,7 @@ class Reader {
         part.to = whole_number();
       }
       expect(']');
-      part.args = {of};
-      of = part;
+      of = with_args(std::move(part), std::move(of));
     }
     return of;
   }
@@ -142,8 +150,9 @@ class Reader {
   }
 
   std::vector<Formula> list(char end) {
-    std::vector<Formula> all{sum()};
-    while (take(',')) all.push_back(sum());
+    std::vector<Formula> all;
+    do all.push_back(sum());
+    while (take(','));
     expect(end);
     return all;
   }
@@ -157,7 +166,7 @@ class Reader {
     if (take('|')) {
       Formula inside = sum();
       expect('|');
-      return {.kind = Kind::norm, .args = {inside}};
+      return with_args({.kind = Kind::norm}, std::move(inside));
     }
     if (take('[')) return {.kind = Kind::list, .args = list(']')};
     if ((c >= '0' && c <= '9') || c == '.') return number();
@@ -185,8 +194,11 @@ class Reader {
   Formula word() {
     const std::string_view rest = text_.substr(at_);
     size_t longest = 0;
-    for (const auto& [name, value] : symbols_)
-      if (name.size() > longest && rest.starts_with(name) &&
+    // Of the names with the same first character: what begins the text is at most the text.
+    for (auto at = symbols_.lower_bound(std::string(rest.substr(0, 1)));
+         at != symbols_.end() && at->first <= rest; ++at)
+      if (const std::string& name = at->first;
+          name.size() > longest && rest.starts_with(name) &&
           (name.size() == rest.size() || !is_word(rest[name.size()])))
         longest = name.size();
     if (longest > 0) {
@@ -214,10 +226,11 @@ class Reader {
     Formula left = sum();
     expect('<');
     const bool equal = take('=');
-    Formula condition{.kind = Kind::compare, .text = equal ? "<=" : "<", .args = {left, sum()}};
+    Formula condition =
+        with_args({.kind = Kind::compare, .text = equal ? "<=" : "<"}, std::move(left), sum());
     expect(',');
-    Formula call{.kind = Kind::call, .text = "where", .args = {condition}};
-    for (Formula& f : list(')')) call.args.push_back(f);
+    Formula call = with_args({.kind = Kind::call, .text = "where"}, std::move(condition));
+    for (Formula& f : list(')')) call.args.push_back(std::move(f));
     return call;
   }
 

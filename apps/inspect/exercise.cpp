@@ -50,8 +50,8 @@ Unfinished unfinished(const WorkedExample& example) {
     if (l.formula.starts_with("\nCheck")) break;
     if (l.numbers.empty()) continue;
     if (l.formula.find("0.000001") != std::string::npos) tolerance = 2e-6;
-    const bool behind = !l.formula.empty() && (l.formula.find("sum(exp(") != std::string::npos ||
-                                               mentions(example.symbols().read(l.formula), soft));
+    const bool behind = !l.formula.empty() &&
+                        (l.formula.find("sum(exp(") != std::string::npos || mentions(l.tree, soft));
     if (behind) soft.insert(l.symbol);
     for (const double x : l.numbers)
       if (short_form(x, tolerance).empty()) ++(behind ? count.behind : count.before);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <unordered_map>
 #include <vector>
 
 #include "core/error.h"
@@ -106,14 +107,14 @@ std::string with_logarithm(double x, int most, double tolerance) {
   for (int k = -80; k <= 80; ++k) {
     const double a = k / 16.0, rest = a - x;  // x = a - rest
     if (!is_decimal(a) || std::abs(rest) > 8) continue;
-    const std::string begin = k == 0 ? "-" : concat(a, " - ");
-    const Fraction of_pi = fraction_of(std::exp(rest) / std::numbers::pi, std::min(most, 16), 64,
+    const auto begin = [&] { return k == 0 ? "-" : concat(a, " - "); };
+    const double power = std::exp(rest);
+    const Fraction of_pi = fraction_of(power / std::numbers::pi, std::min(most, 16), 64,
                                        tolerance * (1 + std::abs(x)));
-    if (of_pi.d > 0) return concat(begin, "ln(", times(of_pi, "pi"), ')');
+    if (of_pi.d > 0) return concat(begin(), "ln(", times(of_pi, "pi"), ')');
     if (k == 0 || most < 8) continue;
-    const Fraction f =
-        fraction_of(std::exp(rest), std::min(most, 12), 48, tolerance * (1 + std::abs(x)));
-    if (f.d > 0) return concat(begin, "ln(", text_of(f), ')');
+    const Fraction f = fraction_of(power, std::min(most, 12), 48, tolerance * (1 + std::abs(x)));
+    if (f.d > 0) return concat(begin(), "ln(", text_of(f), ')');
   }
   return {};
 }
@@ -126,7 +127,9 @@ bool is_decimal(double x) {
   return thousands < 1e8 && whole > 0 && std::abs(thousands - whole) <= 1e-9;
 }
 
-std::string short_form(double x, double tolerance) {
+namespace {
+
+std::string find_form(double x, double tolerance) {
   static const std::vector<Unit> units = make_units();
   if (std::abs(x) < kNothing) return "0";
   const bool rough = tolerance > 1e-9;
@@ -148,6 +151,16 @@ std::string short_form(double x, double tolerance) {
     if (const Fraction f = fraction_of(x / u.value, most, most_n, tolerance); f.d > 0)
       return times(f, u.text);
   return with_logarithm(x, most, tolerance);
+}
+
+}  // namespace
+
+std::string short_form(double x, double tolerance) {
+  // A search for an exercise asks for the same numbers again and again.
+  thread_local std::unordered_map<double, std::unordered_map<double, std::string>> known;
+  const auto [at, is_new] = known[tolerance].try_emplace(x);
+  if (is_new) at->second = find_form(x, tolerance);
+  return at->second;
 }
 
 }  // namespace nine::app

@@ -44,10 +44,11 @@ void WorkedExample::given(const std::string& symbol, const Numbers& numbers) {
 
 void WorkedExample::step(const std::string& symbol, const std::string& formula,
                          const std::string& rule) {
-  const Numbers numbers = symbols_.compute(formula);
+  Formula tree = symbols_.read(formula);
+  const Numbers numbers = symbols_.compute(tree);
   for (const double x : numbers)
     require(std::isfinite(x), "[kernel_inspect] ", symbol, " = ", formula, " is not finite");
-  lines_.push_back({symbol, formula, numbers, rule});
+  lines_.push_back({symbol, formula, numbers, rule, std::move(tree)});
   symbols_.set(symbol, numbers);
 }
 

@@ -49,6 +49,7 @@ class WorkedExample {
     std::string symbol, formula;
     Numbers numbers;
     std::string rule = {};  ///< why the formula holds; empty where it is a definition
+    Formula tree = {};      ///< the formula, where numbers come from it
   };
 
   explicit WorkedExample(const std::string& title) { lines_.push_back({{}, title, {}}); }
