@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "core/error.h"
@@ -12,12 +13,15 @@
 namespace nine {
 namespace {
 
-// Open MPI; MPICH and those that use its process manager.
-int from_environment(const char* open_mpi, const char* mpich, int otherwise) {
+// The variable of these two that is set; null without both.
+const char* set_variable(const char* open_mpi, const char* mpich) {
   for (const char* name : {open_mpi, mpich})
-    if (const char* text = std::getenv(name); text != nullptr && *text != '\0')
-      return std::atoi(text);
-  return otherwise;
+    if (const char* text = std::getenv(name); text != nullptr && *text != '\0') return name;
+  return nullptr;
+}
+
+int from_environment(const char* name, int otherwise) {
+  return name != nullptr ? std::atoi(std::getenv(name)) : otherwise;
 }
 
 #ifdef NINE_MPI_LIBRARY
@@ -32,11 +36,16 @@ void* load(const std::string& file, int flags, std::string_view help) {
   return library;
 }
 
+std::filesystem::path program_file() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error);
+}
+
 // bin/lm_train finds lib/nine/nine_mpi.so, in a build's folder and where it is installed.
 const NineMpiFunctions& load_module() {
   load(NINE_MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL, kInstallOpenMpi);  // for its own modules, too
   std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto program = program_file();
   const auto file = program.parent_path().parent_path() / "lib/nine/nine_mpi.so";
   void* module = load(file, RTLD_NOW | RTLD_LOCAL,
                       std::filesystem::exists(file, error)
@@ -47,6 +56,25 @@ const NineMpiFunctions& load_module() {
       reinterpret_cast<const NineMpiFunctions* (*)()>(dlsym(module, "nine_mpi_functions"));
   require(functions != nullptr, "lib/nine/nine_mpi.so is not Nine's module for MPI: install again");
   return *functions();
+}
+
+// The file that says which program of this process has joined the others. It is in mpirun's own
+// directory, which mpirun removes. Empty where the environment does not name that.
+std::filesystem::path joined_file() {
+  const char *directory = std::getenv("PMIX_SERVER_TMPDIR"), *job = std::getenv("PMIX_NAMESPACE");
+  if (directory == nullptr || job == nullptr) return {};
+  return std::filesystem::path(directory) / concat("nine.", job, ".", process_number());
+}
+
+// Refuses a second program of one process, which Open MPI would end by a message of its own.
+void require_first_program() {
+  std::string program;
+  if (!std::getline(std::ifstream(joined_file()), program)) return;
+  fail_usage("MPI lets process ", process_number(), " of ", processes_started(),
+             " join the others once, and ", program,
+             " has done so. Give each program an mpirun of its own, or run this one alone: put "
+             "'env -u ",
+             size_variable(), "' before its name");
 }
 
 class Mpi : public MpiCommunicator {
@@ -78,15 +106,21 @@ class Mpi : public MpiCommunicator {
 
 }  // namespace
 
-int processes_started() { return from_environment("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", 1); }
-int process_number() { return from_environment("OMPI_COMM_WORLD_RANK", "PMI_RANK", 0); }
+// Open MPI's; those of MPICH and of others that use its process manager.
+const char* size_variable() { return set_variable("OMPI_COMM_WORLD_SIZE", "PMI_SIZE"); }
+int processes_started() { return from_environment(size_variable(), 1); }
+int process_number() {
+  return from_environment(set_variable("OMPI_COMM_WORLD_RANK", "PMI_RANK"), 0);
+}
 
 #ifdef NINE_MPI_LIBRARY
 std::unique_ptr<MpiCommunicator> start_mpi(double timeout_s) {
   const NineMpiFunctions& functions = load_module();
+  require_first_program();
   int rank = 0, size = 1;
   const char* problem = functions.start(&rank, &size);
   require(problem == nullptr, "MPI does not start: ", problem != nullptr ? problem : "");
+  std::ofstream(joined_file()) << program_file().filename().string() << '\n';
   return std::make_unique<Mpi>(functions, rank, size, timeout_s);
 }
 #else

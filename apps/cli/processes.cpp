@@ -3,16 +3,22 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
+#include "apps/cli/run_main.h"
 #include "core/error.h"
 #include "core/mpi_communicator.h"
 #include "core/threads.h"
@@ -33,6 +39,48 @@ std::string place() {
   return out;
 }
 
+// Speaks while MPI starts, which waits without a bound until every process of the job starts it,
+// and ends this process after the MPI timeout.
+class StartWatch {
+ public:
+  explicit StartWatch(double timeout_s) : thread_([this, timeout_s] { watch(timeout_s); }) {}
+  ~StartWatch() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  void watch(double timeout_s) {
+    const double first = std::min(30.0, timeout_s / 2);
+    if (over_within(first)) return;
+    say(first, concat(". All of them must run a program that shares its work. The wait ends after ",
+                      timeout_s, " s (--mpi-timeout)"));
+    if (over_within(timeout_s - first)) return;
+    say(timeout_s, concat(" (--mpi-timeout). Start this program in all of them, or in this one "
+                          "alone: put 'env -u ",
+                          size_variable(), "' before its name"));
+    _exit(kExitFailed);  // the main thread is inside of MPI
+  }
+  bool over_within(double seconds) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return over_; });
+  }
+  static void say(double seconds, const std::string& end) {
+    std::fprintf(stderr, "%s: process %d of %d has waited %s s for MPI to start%s\n",
+                 program_invocation_short_name, process_number(), processes_started(),
+                 shortest(seconds).c_str(), end.c_str());
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
 // Whether the process that started this one is itself a process of an MPI job, so that this one is
 // not. False where that cannot be seen.
 bool started_by_process_of_job() {
@@ -52,7 +100,10 @@ std::string host_name() {
 
 int with_processes(double timeout_s, const std::function<int(Communicator&)>& body) {
   if (processes_started() <= 1) return body(one_process());
-  g_mpi = start_mpi(timeout_s);
+  {
+    const StartWatch watch(timeout_s);
+    g_mpi = start_mpi(timeout_s);
+  }
   const int code = body(*g_mpi);
   g_mpi->finish();
   g_mpi.reset();

@@ -314,6 +314,40 @@ TEST_CASE("processes: a program that cannot share its work says so once" *
   CHECK(std::filesystem::exists(dir / "page.html"));
 }
 
+TEST_CASE("processes: a second program of one process is refused in Nine's words" *
+          doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const TemporaryDirectory dir;
+  const std::string score = concat(NINE_BIN_DIR, "/lm_score --threads 1 --checkpoint ", model_a(),
+                                   " --input ", dir.write("text", "the cat\n")),
+                    own = dir / "own.$OMPI_COMM_WORLD_RANK";
+  const Outcome o =
+      under_mpirun(2, "/bin/sh",
+                   {"-c", concat(score, " || exit 9; ", score, "; code=$?; env -u ",
+                                 "OMPI_COMM_WORLD_SIZE ", score, " > ", own,
+                                 " || exit 8; [ $OMPI_COMM_WORLD_RANK != 0 ] || exit $code")})
+          .wait();
+  CHECK_MESSAGE(o.code == 2, o.err);
+  CHECK_MESSAGE(
+      has(o.err, "MPI lets process 0 of 2 join the others once, and lm_score has done so"), o.err);
+  CHECK_FALSE(has(o.err, "MPI_Init"));
+  CHECK(slurp(dir / "own.0") == o.out);  // alone it works
+}
+
+TEST_CASE("processes: a program that one process alone starts waits for the others with a bound" *
+          doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const std::string score =
+      concat(NINE_BIN_DIR, "/lm_score --threads 1 --mpi-timeout 2 ", "--checkpoint ", model_a());
+  const Outcome o =
+      under_mpirun(2, "/bin/sh", {"-c", concat("[ $OMPI_COMM_WORLD_RANK = 1 ] || ", score)}).wait();
+  CHECK(o.code == 1);
+  CHECK_MESSAGE(
+      has(o.err, "lm_score: process 0 of 2 has waited 1 s for MPI to start. All of them "), o.err);
+  CHECK(has(o.err, "process 0 of 2 has waited 2 s for MPI to start (--mpi-timeout). Start this "));
+  CHECK(has(o.err, "'env -u OMPI_COMM_WORLD_SIZE'"));
+}
+
 TEST_CASE("processes: a program without its module for MPI says what to copy" *
           doctest::test_suite("needs mpirun")) {
   if (!has_mpirun()) return;
