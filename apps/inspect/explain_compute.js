@@ -13,8 +13,9 @@
   // Margins and norms have names of their own (s, F, G), which a formula may have given to its numbers.
   const by_angle = D.margins.length > 0 || D.norms !== null;
 
-  // S of a part of w and a part of h of n numbers, with its gradients; F and G are the norms where a formula has them.
-  const pair = (f, n, w, h, P, F, G) => {
+  // S of a part of w and a part of h of n numbers, with its gradients unless `values` alone are asked for; F and G are the norms where a
+  // formula has them.
+  const pair = (f, n, w, h, P, F, G, values) => {
     const a = w.slice(0, n), b = h.slice(0, n), e = a.map((x, k) => x - b[k]);
     const z = dot(a, b), q = dot(e, e), ww = dot(a, a), hh = dot(b, b), lw = Math.sqrt(ww), lh = Math.sqrt(hh), apart = lw > 0 && lh > 0;
     const c = apart ? Math.max(-1, Math.min(1, z / (lw * lh))) : 0;
@@ -22,6 +23,7 @@
     const sine = n === 2 && apart ? (a[0] * b[1] - a[1] * b[0]) / (lw * lh) : 1;
     const given = { lw: w[n], lh: h[n], F, G, s: Math.abs(sine) };
     const out = f.run(z, q, ww, hh, c, n, f.names.map(name => name in given && (by_angle || !(name in P)) ? given[name] : P[name]));
+    if (values) return { S: out[0] };
     const [by_z, by_q, by_ww, by_hh, by_c] = out.slice(1, 6).map(finite), by = Object.fromEntries(f.by.map((name, k) => [name, finite(out[6 + k])]));
     // dc/dw and dc/dh turn the vectors: (h/|h| - c w/|w|)/|w|, in the plane along the normal.
     let turn_w = a.map(() => 0), turn_h = turn_w;
@@ -43,14 +45,16 @@
   };
 
   // The score of whole vectors by component k, as its kernel joins their parts.
-  const score = (k, f, w, h, P, F, G) => {
+  const score = (k, f, w, h, P, F, G, values) => {
     const { parts, size, means, combine, factor } = D.components[k];
-    if (parts === 1) return pair(f, means, w, h, P, F, G);
+    if (parts === 1) return pair(f, means, w, h, P, F, G, values);
     const part = (x, i) => x.slice(i * size, (i + 1) * size), pairs = [];
     for (let i = 0; i < parts; ++i)
-      for (let j = 0; j < parts; ++j) pairs.push({ i, j, ...pair(f, means, part(w, i), part(h, j), P) });
+      for (let j = 0; j < parts; ++j) pairs.push({ i, j, ...pair(f, means, part(w, i), part(h, j), P, undefined, undefined, values) });
     const top = Math.max(...pairs.map(p => p.S)), total = pairs.reduce((t, p) => t + Math.exp(p.S - top), 0), scale = factor ? P[factor] : 1;
-    const mixture = combine === 'mixture', dw = w.map(() => 0), dh = h.map(() => 0);
+    const mixture = combine === 'mixture', S = scale * (mixture ? top + Math.log(total / pairs.length) : pairs.reduce((t, p) => t + p.S, 0));
+    if (values) return { S };
+    const dw = w.map(() => 0), dh = h.map(() => 0);
     for (const p of pairs) {
       const weight = scale * (mixture ? Math.exp(p.S - top) / total : 1);
       for (let n = 0; n < size; ++n) {
@@ -58,7 +62,7 @@
         dh[p.j * size + n] += weight * p.dh[n];
       }
     }
-    return { S: scale * (mixture ? top + Math.log(total / pairs.length) : pairs.reduce((t, p) => t + p.S, 0)), dw, dh };
+    return { S, dw, dh };
   };
 
   // The norms F of the words and G of the context; `held` are those that no gradient passes through, where they are not to move.
@@ -96,21 +100,24 @@
     return { R: rho * (kind === 'root' ? root : y), dw: s.w.map((w, v) => w.map(x => n[v] > 0 ? by * (n[v] - nu) * x / n[v] : 0)) };
   };
 
-  // Scores, probabilities, posteriors, the loss and its exact gradients. Of a single kernel: one component of weight 1.
-  const compute = (s, held) => {
+  // Scores, probabilities, posteriors, the loss and its exact gradients, or `values` without gradients, as a grid of level lines needs
+  // them. Of a single kernel: one component of weight 1.
+  const compute = (s, held, values) => {
     const K = D.components.length, words = s.w.map((_, v) => v), y = s.target, n = norms_of(s, held);
     const with_margin = s.margin === 'lsm' ? 'lsm:' + s.pieces : s.margin;
     const contexts = D.components.map((_, k) => s.C ? s.C[k].map(column => Math.tanh(dot(column, s.h))) : s.h);
     const a = s.m ? s.m.map(m => dot(m, s.h)) : [0], a_top = Math.max(...a), a_total = a.reduce((t, x) => t + Math.exp(x - a_top), 0);
     const log_pi = a.map(x => x - a_top - Math.log(a_total)), pi = log_pi.map(Math.exp);
-    const of = D.components.map((c, k) => words.map(v => score(k, NINE[v === y && s.margin !== 'score' ? with_margin : c.run], s.w[v], contexts[k], s.P[k], n.F[v], n.G)));
+    const of = D.components.map((c, k) => words.map(v => score(k, NINE[v === y && s.margin !== 'score' ? with_margin : c.run], s.w[v], contexts[k], s.P[k], n.F[v], n.G, values)));
     const S = of.map(o => o.map(x => x.S)), x = S.map(row => row.map(v => v / s.T));
     const lse = x.map(row => { const top = Math.max(...row); return top + Math.log(row.reduce((t, v) => t + Math.exp(v - top), 0)); });
     const log_p = x.map((row, k) => row.map(v => v - lse[k])), pk = log_p.map(row => row.map(Math.exp)), p = words.map(v => pk.reduce((t, row, k) => t + pi[k] * row[v], 0));
     const joint = log_p.map((row, k) => log_pi[k] + row[y]), top = Math.max(...joint), nll = -(K > 1 ? top + Math.log(joint.reduce((t, v) => t + Math.exp(v - top), 0)) : joint[0]);
     const t = smoothed(s), of_prior = prior_penalty(s, pi), of_norms = norm_penalty(s);
     const L = t ? -dot(t, log_p[0]) : nll + (of_prior?.R ?? 0) + (of_norms?.R ?? 0);
-    const gamma = joint.map(v => K > 1 ? Math.exp(v + nll) : 1), da = pi.map((v, k) => v - gamma[k] + (of_prior?.da[k] ?? 0));
+    const gamma = joint.map(v => K > 1 ? Math.exp(v + nll) : 1);
+    if (values) return { S, pi, pk, p, L, gamma, contexts };
+    const da = pi.map((v, k) => v - gamma[k] + (of_prior?.da[k] ?? 0));
     const dS = log_p.map((row, k) => row.map((v, word) => (t ? pk[k][word] - t[word] : gamma[k] * (word === y ? Math.expm1(v) : pk[k][word])) / s.T));
     const dw = words.map(v => s.w[v].map((_, i) => of.reduce((sum, o, k) => sum + dS[k][v] * o[v].dw[i], 0) + (of_norms?.dw[v][i] ?? 0)));
     const dhk = contexts.map((h, k) => h.map((_, i) => words.reduce((t, v) => t + dS[k][v] * of[k][v].dh[i], 0)));
@@ -131,9 +138,9 @@
   const difference = (s, vector, k) => {
     const before = vector[k], e = 1e-5 * Math.max(1, Math.abs(before)), held = held_norms(s);
     vector[k] = before + e;
-    const up = compute(s, held).L;
+    const up = compute(s, held, true).L;
     vector[k] = before - e;
-    const down = compute(s, held).L;
+    const down = compute(s, held, true).L;
     vector[k] = before;
     return (up - down) / (2 * e);
   };

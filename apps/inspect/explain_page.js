@@ -158,6 +158,8 @@
     };
     for (let i = 0; i < n; ++i)
       for (let j = 0; j < n; ++j) {
+        const below = grid[i][j] < at;
+        if ((grid[i + 1][j] < at) === below && (grid[i + 1][j + 1] < at) === below && (grid[i][j + 1] < at) === below) continue;
         const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]], ends = [];
         for (let k = 0; k < 4; ++k) {
           const [a, b] = [corners[k], corners[(k + 1) % 4]], va = grid[a[0]][a[1]], vb = grid[b[0]][b[1]];
@@ -177,7 +179,7 @@
       for (let j = 0; j <= n; ++j) {
         h[0] = reach * (2 * i / n - 1);
         h[1] = reach * (2 * j / n - 1);
-        const value = value_of(compute(s));
+        const value = value_of(compute(s, undefined, true));
         grid[i].push(value);
         if (Number.isFinite(value)) all.push(value);
       }
