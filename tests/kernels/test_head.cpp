@@ -566,7 +566,7 @@ TEST_CASE("head: a GPU's blocks of rows are few, of whole panels and of about on
 }
 
 TEST_CASE("head: nothing of size contexts x vocabulary is stored") {
-  constexpr int64_t kRows = 4096, kWords = 32768, kSize = 64;
+  constexpr int64_t kRows = 2048, kWords = 8192, kSize = 64;
   Arena pool("head");
   Tape tape(pool);
   const Tensor h =
