@@ -59,16 +59,9 @@ CLAIMS = [
     (
         "with them arc:0.001",
         ("M3", "arc:0.001", "base"),
-        [
-            (S, "M3", "arc:0.001", "M3", "base"),
-            (L, "M-L", "arc:0.001", "M-L", "base"),
-        ],
+        [(S, "M3", "arc:0.001", "M3", "base"), (L, "M-L", "arc:0.001", "M-L", "base")],
     ),
-    (
-        "with them arc:0.01",
-        ("M3", "arc:0.01", "base"),
-        [(S, "M3", "arc:0.01", "M3", "base")],
-    ),
+    ("with them arc:0.01", ("M3", "arc:0.01", "base"), [(S, "M3", "arc:0.01", "M3", "base")]),
 ]
 
 
