@@ -327,36 +327,26 @@ def t2_table(part, folder=None):
 
 
 def commands(part):
+    """How to repeat each row, into records of one's own."""
+    again = lambda label: f"    experiments/run {part.name} --only '{label}' --records runs/records"
     lines = []
     for row in part.rows:
         setup = SETUPS[row.setup or part.setup]
         precision = f" {MEDIUM}" if MEDIUM in setup.options else ""
-        lines.append(
-            f"    experiments/run {part.name} --only '{row.label}' --records runs/records   #"
-            f" {setup.program} {row.options}{precision}"
-        )
+        lines.append(f"{again(row.label)}   # {setup.program} {row.options}{precision}")
     own = {row.label for row in part.rows}
-    lines += [
-        f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of"
-        f" {runs}"
-        for label, runs in {
-            m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own
-        }.items()
+    runs = {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures}
+    lines += [f"{again(k)}   # measured of {of}" for k, of in runs.items() if k not in own]
+    trained = [part.run(row, 1) for row in part.rows] + [r for m in part.measures for r in m.needs]
+    told = [
+        "To repeat a row, set `DATA` ([the texts](../../experiments/data.md)) and run its command."
+        f" `experiments/table {part.name} --records runs/records` then prints its figure."
+        " After `#` stands what the row adds to the [set-up](rules.md#common-to-all-parts)."
     ]
-    gpu = "; `--device cuda` for the table's device" if devices(cells(part)) else ""
-    trained = [(row.setup or part.setup, row) for row in part.rows] + [
-        (run.setup, run.row) for m in part.measures for run in m.needs
-    ]
-    bfloat16 = any(MEDIUM in SETUPS[setup].options + row.options for setup, row in trained)
-    medium = (
-        f"; `NINE_BF16_TILES=pairs` before it for `{MEDIUM}` on a CPU that does not multiply"
-        " bfloat16"
-        if bfloat16
-        else ""
-    )
-    return (
-        f"Any row again, into records of its own, which `experiments/table {part.name} --records"
-        " runs/records` prints (`DATA` as in [experiments](../../experiments/data.md); after `#`"
-        f" stands what a row adds to the [set-up](rules.md#common-to-all-parts){gpu}{medium}):\n\n"
-        + "\n".join(lines)
-    )
+    if devices(cells(part)):
+        told.append("Add `--device cuda` to train on a GPU, as the table's runs were.")
+    if any(MEDIUM in SETUPS[run.setup].options + run.row.options for run in trained):
+        told.append(
+            "On a CPU that does not multiply bfloat16, put `NINE_BF16_TILES=pairs` before the command."
+        )
+    return f"{' '.join(told)}\n\n" + "\n".join(lines)
