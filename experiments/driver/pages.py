@@ -3,6 +3,7 @@ is this program's, all else is prose."""
 import re
 
 from . import forest, records, search, tables, training
+from .setups import SHAPES
 from .views import VIEWS
 
 PAGES = records.ROOT / "docs" / "results"
@@ -57,55 +58,32 @@ def summary():
         part = made.get(name)
         verdict, figure = view.rule(part)
         if verdict == "not run":
-            figure = "; ".join(
-                filter(
-                    None,
-                    (
-                        view.meanwhile(),
-                        (
-                            f"planned: {hours(part):.{int(hours(part) < 10)}f} core-hours"
-                            if part
-                            else ""
-                        ),
-                    ),
-                )
-            )
-        linked = has_page(name, part)
-        lines.append(
-            [f"[{name}]({name}.md)" if linked else name, view.claim, f"**{verdict}**", figure]
-        )
-    return tables.markdown(["part", "claim", "verdict", "figure"], lines)
+            figure = "; ".join(filter(None, (view.meanwhile(), planned(part))))
+        linked = f"[{name}]({name}.md)" if has_page(name, part) else name
+        lines.append([linked, SHAPES[name]["claim"], f"**{verdict}**", figure])
+    return tables.markdown("part | claim | verdict | figure", lines)
 
 
-def hours(part, jobs=None):
+def planned(part):
+    return f"planned: {hours(part):.{int(hours(part) < 10)}f} core-hours" if part else ""
+
+
+def hours(part):
     """Core-hours of what has no record, by the CPU time that the records measured."""
-    return (
-        sum(
-            training.seconds(job)
-            for job in (part.jobs() if jobs is None else jobs)
-            if not records.find(job)
-        )
-        / 3600
-    )
+    return sum(training.seconds(job) for job in part.jobs() if not records.find(job)) / 3600
 
 
 def plan():
     """What is missing of each part that the driver knows."""
-    lines, left = [], {}
+    lines = []
     for part in training.all_parts().values():
-        jobs = part.jobs()
-        left[part.name] = len(search.waiting(part.name))
-        lines.append(
-            [
-                f"`experiments/run {part.name}`",
-                f"{sum(not records.find(job) for job in jobs)} of {len(jobs)}",
-                f"{hours(part):.1f}",
-                f"{left[part.name]} runs of its search" if left[part.name] else "",
-            ]
-        )
+        jobs, waiting = part.jobs(), len(search.waiting(part.name))
+        missing = f"{sum(not records.find(job) for job in jobs)} of {len(jobs)}"
+        before = f"{waiting} runs of its search" if waiting else ""
+        lines.append([f"`experiments/run {part.name}`", missing, f"{hours(part):.1f}", before])
     return (
         tables.markdown(
-            ["part", "runs and measurements missing", "core-hours to go", "before it"], lines
+            "part | runs and measurements missing | core-hours to go | before it", lines
         )
         + "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds and is not"
         " in these hours. Hours of set-ups that nothing has been measured of are in proportion to"

@@ -35,22 +35,9 @@ def ranges():
 
 def part():
     """The runs that the predictions are compared with; two have older records."""
-    rows = tuple(
-        parts.Row(
-            head,
-            f"--head {head} {parts.lr(parts.RATE)}",
-            legacy=f"singles/{parts.SINGLES[head]}-tuned-{{seed}}" if head in parts.SINGLES else "",
-        )
-        for head in ranges()
-    )
-    return parts.Part(
-        "R1",
-        "Range, not gradient: bounded scores predicted from lin's posterior",
-        10,
-        3,
-        rows,
-        "validation perplexity",
-    )
+    older = {head: f"singles/{name}-tuned-{{seed}}" for head, name in parts.SINGLES.items()}
+    rows = [parts.trained(head, head, legacy=older.get(head, "")) for head in ranges()]
+    return parts.shaped("R1", rows)
 
 
 class Posterior:

@@ -163,7 +163,7 @@ def rates(by, part, folder):
 def m3(by, part, folder):
     found = above_base(by)
     for kind in ("arc", "cos"):
-        labels = [f"{kind}:{m:g}" for m in (0.001, 0.003, 0.006, 0.01)]
+        labels = [f"{kind}:{m:g}" for m in parts.M3_MARGINS]
         found += rising(by, kind, labels, part.seeds)
     return every(found)
 
