@@ -52,14 +52,24 @@ def page(part):
     return f"# {part.name}: {part.title}\n\n{BEGIN.format(part.name)}\n{END.format(part.name)}\n"
 
 
-def summary():
+# parts about matrix products, not about the papers: another page has their verdicts
+PRODUCTS = "matmul-precision"
+PRECISION = {name: view for name, view in VIEWS.items() if name.startswith("Precision")}
+
+
+def precision():
+    return summary(PRECISION, "results/")
+
+
+def summary(views={k: view for k, view in VIEWS.items() if k not in PRECISION}, folder=""):
+    """A line a part: claim, verdict and figure; `folder` is where its page lies from the table's."""
     made, lines = training.all_parts(), []
-    for name, view in VIEWS.items():
+    for name, view in views.items():
         part = made.get(name)
         verdict, figure = view.rule(part)
         if verdict == "not run":
             figure = "; ".join(filter(None, (view.meanwhile(), planned(part))))
-        linked = f"[{name}]({name}.md)" if has_page(name, part) else name
+        linked = f"[{name}]({folder}{name}.md)" if has_page(name, part) else name
         lines.append([linked, SHAPES[name]["claim"], f"**{verdict}**", figure])
     return tables.markdown("part | claim | verdict | figure", lines)
 
@@ -110,18 +120,16 @@ def has_page(name, part):
 def outputs():
     """{path: text as it should be}: pages with their blocks filled, and plots."""
 
-    def page_with(name, marker, content):
-        path = PAGES / f"{name}.md"
-        return filled(
-            path.read_text(encoding="utf-8") if path.exists() else page(parts[name]),
-            marker,
-            content,
-        )
+    def page_with(name, marker, content, folder=PAGES):
+        path = folder / f"{name}.md"
+        text = path.read_text(encoding="utf-8") if path.exists() else page(parts[name])
+        return filled(text, marker, content)
 
-    parts = training.all_parts()
+    parts, docs = training.all_parts(), PAGES.parent
     made = {
         PAGES / "README.md": page_with("README", "summary", summary()),
         PAGES / "plan.md": page_with("plan", "plan", plan()),
+        docs / f"{PRODUCTS}.md": page_with(PRODUCTS, "precision", precision(), docs),
         IMAGES / "forest.svg": forest.draw(parts),
     }
     for name, view in VIEWS.items():
