@@ -13,31 +13,17 @@ def variances(part):
     """T2."""
     rows = []
     for label, seeds in tables.t2_values(part).items():
-        xs = [v[1] for v in seeds.values()]
         rho = label.partition(":")[2]
-        rows.append(
-            (
-                label,
-                statistics.mean(xs) if xs else None,
-                statistics.interval(xs),
-                parts.T2_PAPER[float(rho)][0] if rho else None,
-            )
-        )
+        paper = parts.T2_PAPER[float(rho)][0] if rho else None
+        rows.append((label, *statistics.average([v[1] for v in seeds.values()]), paper))
     return plots.dots("100 E Var_k(π) of nine softmaxes by penalty", "100 E Var_k(π)", rows)
 
 
 def predicted(part):
     """R1."""
-    found = projection.predictions()
-    rows = [
-        (
-            c.row.label,
-            c.mean,
-            c.interval,
-            found[c.row.label]["ppl"] if c.row.label in found else None,
-        )
-        for c in projection.compared(part)[0]
-    ]
+    found = {head: e["ppl"] for head, e in projection.predictions().items()}
+    by = projection.cells(part)
+    rows = [(label, c.mean, c.interval, found.get(label)) for label, c in by.items()]
     return plots.dots(part.title, "validation perplexity", rows, "predicted")
 
 
@@ -48,27 +34,17 @@ def gaps(part):
         for width, (gap, _) in by_width.items()
         if gap.values
     ]
-    return plots.lines(
-        part.title,
-        "width",
-        "nats a token above the floor",
-        [(head, points(by_width)) for head, by_width in measured.widths(part).items()],
-    )
+    lines = [(head, points(by_width)) for head, by_width in measured.widths(part).items()]
+    return plots.lines(part.title, "width", "nats a token above the floor", lines)
 
 
 def over_rates(part):
     """M-rates."""
     by = {}
     for c in tables.cells(part):
-        by.setdefault(c.row.group, []).append(
-            (float(c.row.label.partition("lr=")[2]), c.mean, c.interval)
-        )
-    return plots.lines(
-        part.title,
-        "learning rate",
-        "test perplexity",
-        [(group, [p for p in points if p[1]]) for group, points in by.items()],
-    )
+        points = by.setdefault(c.row.group, [])
+        points += [(float(c.row.label.partition("lr=")[2]), c.mean, c.interval)] * bool(c.values)
+    return plots.lines(part.title, "learning rate", "test perplexity", list(by.items()))
 
 
 def sampled(part):
@@ -85,26 +61,26 @@ def sampled(part):
     return plots.lines(part.title, "samples", "test perplexity over the full softmax's", series)
 
 
-def angles(part):
-    """MF."""
+def averages(part, axis, cells, figure):
+    """A row for each model that is measured: the mean of `figure` of its events."""
     rows = [
-        (label, *statistics.average([v[measured.ANGLES[0]] for v in c.values.values()]), None)
-        for label, c in measured.angle_cells(part).items()
+        (label, *statistics.average(list(map(figure, c.values.values()))), None)
+        for label, c in cells.items()
         if c.values
     ]
-    return plots.dots(
-        part.title, "mean angle to the nearest of the 100 most frequent words, degrees", rows
-    )
+    return plots.dots(part.title, axis, rows)
+
+
+def angles(part):
+    """MF."""
+    axis = "mean angle to the nearest of the 100 most frequent words, degrees"
+    return averages(part, axis, measured.angle_cells(part), lambda e: e[measured.ANGLES[0]])
 
 
 def corrected(part):
     """R2: each margin, plain and corrected."""
     rows = [
-        (
-            f"{label}, {kind}",
-            *statistics.average([v[kind] for v in c.values.values() if kind in v]),
-            None,
-        )
+        (f"{label}, {kind}", *statistics.average([v[kind] for v in c.values.values()]), None)
         for label, c in measured.corrected_cells(part).items()
         for kind in ("plain", "corrected")
         if c.values and (kind == "plain" or label != "m=0")
@@ -114,22 +90,14 @@ def corrected(part):
 
 def word_errors(part):
     """M5."""
-    rows = [
-        (label, *statistics.average([e["rescored"]["wer"] for e in c.values.values()]), None)
-        for label, c in measured.rescored(part).items()
-        if c.values
-    ]
-    return plots.dots(part.title, "word error rate of the test lists, %", rows)
+    axis, figure = "word error rate of the test lists, %", lambda e: e["rescored"]["wer"]
+    return averages(part, axis, measured.rescored(part), figure)
 
 
 def close_words(part):
     """D, D-S and D-S-content."""
-    rows = [
-        (label, *statistics.average([measured.accuracy(e) for e in c.values.values()]), None)
-        for label, c in measured.restricted(part).items()
-        if c.values
-    ]
-    return plots.dots(part.title, "accuracy on the rule's sets, %", rows)
+    cells = measured.restricted(part)
+    return averages(part, "accuracy on the rule's sets, %", cells, measured.accuracy)
 
 
 def prior(part):

@@ -59,16 +59,9 @@ CLAIMS = [
     (
         "with them arc:0.001",
         ("M3", "arc:0.001", "base"),
-        [
-            (S, "M3", "arc:0.001", "M3", "base"),
-            (L, "M-L", "arc:0.001", "M-L", "base"),
-        ],
+        [(S, "M3", "arc:0.001", "M3", "base"), (L, "M-L", "arc:0.001", "M-L", "base")],
     ),
-    (
-        "with them arc:0.01",
-        ("M3", "arc:0.01", "base"),
-        [(S, "M3", "arc:0.01", "M3", "base")],
-    ),
+    ("with them arc:0.01", ("M3", "arc:0.01", "base"), [(S, "M3", "arc:0.01", "M3", "base")]),
 ]
 
 
@@ -119,27 +112,20 @@ def draw(parts):
         clipped = min(max(v, low), high)
         return left + (right - left) * math.log(clipped / low) / math.log(high / low)
 
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {plots.WIDTH} {bottom + 30}"'
-        f' role="img" aria-label="{title}">',
-        plots.STYLE,
-        f'<rect class="back" width="{plots.WIDTH}" height="{bottom + 30}"/>',
-        f'<text x="12" y="20" font-weight="bold">{title}</text>',
-    ]
+    out = plots.start(title, bottom + 30)
     at = 18
     for kind, told in [("diamond", "the papers")] + [(MARKS[m], m) for m in (S, L, DROPOUT)]:
-        out.append(mark(kind, at, 38) + f'<text x="{at + 10}" y="42">{told}</text>')
+        out.append(mark(kind, at, 38) + plots.text(at + 10, 42, told))
         at += 40 + 7 * len(told)
     for t in (0.9, 1, 1.5, 2, 3, 5, 7):
         style = ' style="stroke-width:2"' if t == 1 else ""
         out.append(
             f'<line class="grid"{style} x1="{x(t):.1f}" y1="{top}" x2="{x(t):.1f}" y2="{bottom}"/>'
-            f'<text x="{x(t):.1f}" y="{bottom + 16}" text-anchor="middle">{t:g}</text>'
+            + plots.text(f"{x(t):.1f}", bottom + 16, f"{t:g}", plots.MIDDLE)
         )
     for i, (label, paper, ours) in enumerate(lines):
         middle = top + row * (i + 0.5)
-        name = plots.escape(label)
-        out.append(f'<text x="{left - 10}" y="{middle + 4:.1f}" text-anchor="end">{name}</text>')
+        out.append(plots.text(left - 10, f"{middle + 4:.1f}", plots.escape(label), plots.END))
         if paper:
             out.append(mark("diamond", x(paper), middle))
         for k, (kind, value, bounds) in enumerate(ours):
@@ -150,4 +136,4 @@ def draw(parts):
                     f' x2="{x(bounds[1]):.1f}" y2="{y:.1f}"/>'
                 )
             out.append(mark(MARKS[kind], x(value), y))
-    return "\n".join([*out, "</svg>"]) + "\n"
+    return plots.end(out)

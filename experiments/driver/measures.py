@@ -1,6 +1,7 @@
 """Measures trained models. Each function takes (context, measure) and returns the events of a
 record; `context.model(run)` is a kept model."""
 import collections
+import functools
 import json
 import math
 import subprocess
@@ -23,6 +24,11 @@ def run_program(context, program, *arguments, stdin=None):
     return done.stdout
 
 
+def scorer(context, model):
+    """What `lm_score` prints of a model, a function of its other arguments."""
+    return functools.partial(run_program, context, "lm_score", "--checkpoint", model)
+
+
 def lines_of(path):
     return path.read_text(encoding="utf-8").splitlines()
 
@@ -30,25 +36,15 @@ def lines_of(path):
 # ---- MF ----
 def angles(context, measure):
     """Degrees, as nine_report has them: of the hundred most frequent words' vectors."""
-    printed = run_program(
-        context,
-        "nine_report",
-        "--words",
-        context.model(measure.needs[0]),
-        "--angles",
-        "--json",
-        "--iterations",
-        500,
-    )
-    return [{"event": "angles", **json.loads(printed)["models"][0]["measures"]}]
+    asked = ("--words", context.model(measure.needs[0]), "--angles", "--json", "--iterations", 500)
+    printed = json.loads(run_program(context, "nine_report", *asked))
+    return [{"event": "angles", **printed["models"][0]["measures"]}]
 
 
 # ---- R2 ----
 def perplexity(context, model, text, *options):
     """Over words and ends of lines, but for those that `--carry-state` leaves out."""
-    printed = run_program(
-        context, "lm_score", "--checkpoint", model, "--input", text, "--tokens", *options
-    )
+    printed = scorer(context, model)("--input", text, "--tokens", *options)
     logs = [float(x) for x in printed.split()]
     return math.exp(-math.fsum(logs) / len(logs))
 
@@ -57,17 +53,11 @@ def correction(context, measure):
     """Of each line from a fresh state, by which the rule goes, and of running text, as training and
     M1 have it."""
     model, text = context.model(measure.needs[0]), context.data / "captions" / "test.en"
-    return [
-        {
-            "event": event,
-            **{
-                name: perplexity(context, model, text, *options, *more)
-                for name, more in (("plain", ()), ("corrected", ("--margin-correction",)))
-                if name == "plain" or measure.label != "m=0"
-            },
-        }
-        for event, options in (("perplexity", ()), ("running", ("--carry-state",)))
-    ]
+    kinds = {"plain": (), "corrected": ("--margin-correction",)}
+    if measure.label == "m=0":
+        del kinds["corrected"]
+    of = lambda *options: {k: perplexity(context, model, text, *options, *kinds[k]) for k in kinds}
+    return [{"event": "perplexity", **of()}, {"event": "running", **of("--carry-state")}]
 
 
 # ---- R3 ----
@@ -96,24 +86,9 @@ def rank_of(rows, tolerance=TOLERANCE):
 def rank(context, measure):
     """Of log p over positions of text that the last of the models that it needs continues by
     itself, by all words."""
-    model = context.model(measure.needs[0])
-    text = run_program(
-        context,
-        "lm_score",
-        "--checkpoint",
-        context.model(measure.needs[-1]),
-        "--generate",
-        "--samples",
-        60,
-        "--max-words",
-        20,
-        "--seed",
-        1,
-        stdin="\n",
-    )
-    printed = run_program(
-        context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text
-    ).splitlines()[1 : 1 + CONTEXTS]
+    last, model = (scorer(context, context.model(measure.needs[i])) for i in (-1, 0))
+    text = last(*"--generate --samples 60 --max-words 20 --seed 1".split(), stdin="\n")
+    printed = model("--top", 1 << 20, stdin=text).splitlines()[1 : 1 + CONTEXTS]
     rows = [dict(zip(cells[5::2], cells[6::2])) for cells in (line.split("\t") for line in printed)]
     words = sorted(rows[0])
     matrix = [[math.log(max(float(row[w]), 1e-30)) for w in words] for row in rows]
@@ -161,20 +136,14 @@ def by_class(values, classes):
 
 def shares(context, measure):
     run = measure.needs[0]
-    model, lin = context.model(run), inner_products(run.row.options)
+    score, lin = scorer(context, context.model(run)), inner_products(run.row.options)
     text = "".join(line + "\n" for line in lines_of(context.data / "captions" / "val.en")[::50])
     share = [
         math.fsum(float(p) for p, yes in zip(token.split(";")[0].split(","), lin) if yes)
-        for token in run_program(
-            context, "lm_score", "--checkpoint", model, "--components", stdin=text
-        ).split()
+        for token in score("--components", stdin=text).split()
     ]
-    cells = [
-        line.split("\t")
-        for line in run_program(
-            context, "lm_score", "--checkpoint", model, "--top", 1 << 20, stdin=text
-        ).splitlines()[1:]
-    ]
+    printed = score("--top", 1 << 20, stdin=text).splitlines()[1:]
+    cells = [line.split("\t") for line in printed]
     words = [line[2] for line in cells]
     entropies = [
         -math.fsum(p * math.log(p) for p in map(float, line[6::2]) if p > 0) for line in cells
@@ -184,19 +153,13 @@ def shares(context, measure):
     )
     quarters = sorted(entropies)[:: max(1, len(entropies) // 4)][1:4]
     speech = {word: name for name, of_class in SPEECH.items() for word in of_class.split()}
-    return [
-        {
-            "event": "shares",
-            "frequency": by_class(
-                share,
-                [next(name for least, name in FREQUENCIES if counts[w] >= least) for w in words],
-            ),
-            "entropy": by_class(
-                share, [f"quarter {1 + sum(e >= q for q in quarters)}" for e in entropies]
-            ),
-            "part of speech": by_class(share, [speech.get(w, "others") for w in words]),
-        }
-    ]
+    frequency = lambda w: next(name for least, name in FREQUENCIES if counts[w] >= least)
+    classes = {
+        "frequency": map(frequency, words),
+        "entropy": [f"quarter {1 + sum(e >= q for q in quarters)}" for e in entropies],
+        "part of speech": [speech.get(w, "others") for w in words],
+    }
+    return [{"event": "shares", **{kind: by_class(share, of) for kind, of in classes.items()}}]
 
 
 # ---- T1-MT ----
@@ -210,19 +173,9 @@ def translations(context, measure):
         len(line) for side in ("de", "en") for line in sentences(pairs / f"test2016.{side}")
     )
     printed = run_program(
-        context,
-        "mt_translate",
-        "--checkpoint",
-        context.model(measure.needs[0]),
-        "--input",
-        pairs / "test2016.de",
-        "--beam",
-        1,
-        "--join",
-        "--max-length",
-        2 * longest,
-        "--matmul-precision",
-        "medium",
+        *(context, "mt_translate", "--checkpoint", context.model(measure.needs[0])),
+        *("--input", pairs / "test2016.de", "--max-length", 2 * longest),
+        *"--beam 1 --join --matmul-precision medium".split(),
     )
     references = lines_of(context.data / "multi30k" / "test2016.en")
     counted = [
@@ -238,51 +191,32 @@ def translations(context, measure):
 def rescore(context, run, *more):
     """(the directory of the results, what lm_rescore printed)"""
     folder, out = context.data / "rescoring", context.runs / run.name / "rescored"
-    return out, json.loads(
-        run_program(
-            context,
-            "lm_rescore",
-            "--checkpoint",
-            context.model(run),
-            "--tune-nbest",
-            folder / "val.nbest.tsv",
-            "--tune-reference",
-            folder / "val.ref.tsv",
-            "--nbest",
-            folder / "test.nbest.tsv",
-            "--reference",
-            folder / "test.ref.tsv",
-            "--output",
-            out,
-            "--json",
-            *more,
-        )
-    )
+    lists = {
+        "--tune-nbest": "val.nbest.tsv",
+        "--tune-reference": "val.ref.tsv",
+        "--nbest": "test.nbest.tsv",
+        "--reference": "test.ref.tsv",
+    }
+    asked = [x for option, name in lists.items() for x in (option, folder / name)]
+    model = ("--checkpoint", context.model(run), "--output", out, "--json")
+    return out, json.loads(run_program(context, "lm_rescore", *model, *asked, *more))
 
 
 def rescoring(context, measure):
     """Of a model with a margin beside the one without, the second of `needs`: MAPSSWE compares what
     they chose."""
-    against = (
-        []
-        if measure.label == "max"
-        else ["--baseline", rescore(context, measure.needs[1])[0] / "hyp.trn"]
-    )
+    against = []
+    if measure.label != "max":
+        against = ["--baseline", rescore(context, measure.needs[1])[0] / "hyp.trn"]
     out, found = rescore(context, measure.needs[0], *against)
     rows = [line.split("\t") for line in lines_of(out / "utterances.tsv")[1:]]
+    passes = ("first_pass", "rescored", "oracle")
     return [
         {
             "event": "rescoring",
-            "lambda": found["lambda"],
-            "mu": found["mu"],
-            **{
-                k: {x: found[k][x] for x in ("words", "errors", "wer")}
-                for k in ("first_pass", "rescored", "oracle")
-            },
-            "substitutions": found["rescored"]["substitutions"],
-            "deletions": found["rescored"]["deletions"],
-            "insertions": found["rescored"]["insertions"],
-            "mapsswe": found["mapsswe"],
+            **{k: found[k] for k in ("lambda", "mu", "mapsswe")},
+            **{k: {x: found[k][x] for x in ("words", "errors", "wer")} for k in passes},
+            **{k: found["rescored"][k] for k in ("substitutions", "deletions", "insertions")},
             "words": [int(row[1]) for row in rows],
             "errors": [sum(map(int, row[5:8])) for row in rows],
         }
@@ -307,15 +241,9 @@ IMAGES = 1000  # the test text has five captions of each, the first of every ima
 
 def content(sets):
     """The first twenty lines of a file of sets without a function word or punctuation."""
-    found = [
-        line
-        for line in sets
-        if not line.startswith("#")
-        and not any(
-            word in FUNCTION_WORDS or not word[0].isalpha() for word in line.split("\t")[0].split()
-        )
-    ]
-    return found[:20]
+    kept = lambda word: word not in FUNCTION_WORDS and word[0].isalpha()
+    words = lambda line: line.split("\t")[0].split()
+    return [line for line in sets if not line.startswith("#") and all(map(kept, words(line)))][:20]
 
 
 def sets_of(context, measure, kind):
@@ -323,30 +251,15 @@ def sets_of(context, measure, kind):
     the others from lin with seed 1 (the second of `needs`), that all models have the same."""
     lin, frequent = context.model(measure.needs[1]), FREQUENT[measure.part]
     path = lin / f"sets-{kind}-{frequent}"
-    distance, more = (
-        (f"20:{kind}", [])
-        if kind in ("inner", "cosine")
-        else (
-            f"{60 if kind == 'content' else 20}:ppmi",
-            ["--cluster-text", context.text(measure.needs[1].setup)],
-        )
-    )
+    number, distance, more = 20, kind, []
+    if kind not in ("inner", "cosine"):
+        number, distance = (60 if kind == "content" else 20), "ppmi"
+        more = ["--cluster-text", context.text(measure.needs[1].setup)]
+    asked = ("--clusters", f"{number}:{distance}", "--cluster-min-count", frequent, *more)
     with locks.held(lin / "sets.lock"):
         if not path.exists():
             part = path.with_suffix(".part")
-            run_program(
-                context,
-                "lm_score",
-                "--checkpoint",
-                lin,
-                "--clusters",
-                distance,
-                "--cluster-min-count",
-                str(frequent),
-                *more,
-                "--output",
-                part,
-            )
+            scorer(context, lin)(*asked, "--output", part)
             if kind == "content":
                 part.write_text("".join(line + "\n" for line in content(lines_of(part))))
             part.rename(path)
@@ -375,29 +288,19 @@ def restricted(context, measure):
         raise SystemExit(
             f"captions/test.en has {len(test)} lines, not five for each of {IMAGES} images"
         )
-    model, text = context.model(measure.needs[0]), "".join(line + "\n" for line in test)
+    score, text = scorer(context, context.model(measure.needs[0])), "".join(x + "\n" for x in test)
     events = []
     for kind in SETS[measure.part]:
-        images, strata = choices(
-            run_program(
-                context,
-                "lm_score",
-                "--checkpoint",
-                model,
-                "--restrict",
-                sets_of(context, measure, kind),
-                "--choices",
-                stdin=text,
-            )
-        )
+        sets = sets_of(context, measure, kind)
+        images, strata = choices(score("--restrict", sets, "--choices", stdin=text))
+        digits = lambda k: f"{10 ** (k - 1):,} to {10 ** k - 1:,}"
         events.append(
             {
                 "event": "restricted",
                 "sets": kind,
                 "images": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(images.items())],
                 "strata": {
-                    f"{10 ** (k - 1):,} to {10 ** k - 1:,}": [a, b, round(c, 3)]
-                    for k, (a, b, c) in sorted(strata.items())
+                    digits(k): [a, b, round(c, 3)] for k, (a, b, c) in sorted(strata.items())
                 },
             }
         )

@@ -1,6 +1,7 @@
 """SS, looked at afterwards: what its models give to words by how often the training text has them,
 and what they keep for them."""
 import collections
+import functools
 import math
 
 from . import statistics, zipf
@@ -45,13 +46,8 @@ def kept(directory):
     words = [END, UNKNOWN, *dictionary(directory)]
     model = tensors(directory / "model.safetensors", {"head.weight", "head.bias"})
     lengths = [math.hypot(*w) for w in model["head.weight"]]
-    return zip(
-        *(
-            row
-            for row in zip(words, model["head.bias"][0], lengths, strict=True)
-            if row[0] != UNKNOWN
-        )
-    )
+    rows = zip(words, model["head.bias"][0], lengths, strict=True)
+    return zip(*(row for row in rows if row[0] != UNKNOWN))
 
 
 def occurrences(context, measure):
@@ -59,52 +55,31 @@ def occurrences(context, measure):
     model's; biases and lengths of the vectors of the dictionary's words; and mean ln p of the
     text's words that occur in training, among all such words, the language's and the model's."""
     model, folder, language = context.model(measure.needs[0]), context.generated(), zipf.Language()
+    score = functools.partial(run_program, context, "lm_score", "--checkpoint", model)
     train, test = folder / "train.txt", folder / "test.txt"
-    counts, text = collections.Counter(
-        word for line in sentences(train) for word in line
-    ), sentences(test)
+    counts = collections.Counter(word for line in sentences(train) for word in line)
+    text = sentences(test)
     read = [list(map(language.read, line)) for line in text]
-    words, (vocabulary, biases, lengths) = [word for line in text for word in (*line, END)], kept(
-        checkpoint(model)
-    )
-    given = map(
-        float,
-        run_program(
-            context, "lm_score", "--checkpoint", model, "--input", test, "--tokens"
-        ).split(),
-    )
+    words = [word for line in text for word in (*line, END)]
+    vocabulary, biases, lengths = kept(checkpoint(model))
+    given = map(float, score("--input", test, "--tokens").split())
     occurring = model / "occurring.txt"  # the set of all words that the training text has
     occurring.write_text(" ".join(sorted(counts)) + "\n", encoding="utf-8")
-    names, *choices = (
-        line.split("\t")
-        for line in run_program(
-            context,
-            "lm_score",
-            "--checkpoint",
-            model,
-            "--restrict",
-            occurring,
-            "--input",
-            test,
-            "--choices",
-        ).splitlines()
-    )
+    printed = score("--restrict", occurring, "--input", test, "--choices").splitlines()
+    names, *choices = (line.split("\t") for line in printed)
     among = {
         "language": language.log_ps_among(read, set(map(language.read, counts))),
         "model": [-float(row[names.index("nats")]) for row in choices],
     }
+    mean = lambda values: [len(values), round(statistics.mean(values), 6)]
+    exact = [x for line in read for x in language.log_ps(line)]
     return [
         {
             "event": "occurrences",
-            "language": by_class(
-                words, counts, [x for line in read for x in language.log_ps(line)]
-            ),
+            "language": by_class(words, counts, exact),
             "model": by_class(words, counts, given),
             "bias": by_class(vocabulary, counts, biases),
             "length": by_class(vocabulary, counts, lengths),
-            "among themselves": {
-                name: [len(values), round(statistics.mean(values), 6)]
-                for name, values in among.items()
-            },
+            "among themselves": {name: mean(values) for name, values in among.items()},
         }
     ]

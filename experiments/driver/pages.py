@@ -3,6 +3,7 @@ is this program's, all else is prose."""
 import re
 
 from . import forest, records, search, tables, training
+from .setups import SHAPES
 from .views import VIEWS
 
 PAGES = records.ROOT / "docs" / "results"
@@ -51,61 +52,48 @@ def page(part):
     return f"# {part.name}: {part.title}\n\n{BEGIN.format(part.name)}\n{END.format(part.name)}\n"
 
 
-def summary():
+# parts about matrix products, not about the papers: another page has their verdicts
+PRODUCTS = "matmul-precision"
+PRECISION = {name: view for name, view in VIEWS.items() if name.startswith("Precision")}
+
+
+def precision():
+    return summary(PRECISION, "results/")
+
+
+def summary(views={k: view for k, view in VIEWS.items() if k not in PRECISION}, folder=""):
+    """A line a part: claim, verdict and figure; `folder` is where its page lies from the table's."""
     made, lines = training.all_parts(), []
-    for name, view in VIEWS.items():
+    for name, view in views.items():
         part = made.get(name)
         verdict, figure = view.rule(part)
         if verdict == "not run":
-            figure = "; ".join(
-                filter(
-                    None,
-                    (
-                        view.meanwhile(),
-                        (
-                            f"planned: {hours(part):.{int(hours(part) < 10)}f} core-hours"
-                            if part
-                            else ""
-                        ),
-                    ),
-                )
-            )
-        linked = has_page(name, part)
-        lines.append(
-            [f"[{name}]({name}.md)" if linked else name, view.claim, f"**{verdict}**", figure]
-        )
-    return tables.markdown(["part", "claim", "verdict", "figure"], lines)
+            figure = "; ".join(filter(None, (view.meanwhile(), planned(part))))
+        linked = f"[{name}]({folder}{name}.md)" if has_page(name, part) else name
+        lines.append([linked, SHAPES[name]["claim"], f"**{verdict}**", figure])
+    return tables.markdown("part | claim | verdict | figure", lines)
 
 
-def hours(part, jobs=None):
+def planned(part):
+    return f"planned: {hours(part):.{int(hours(part) < 10)}f} core-hours" if part else ""
+
+
+def hours(part):
     """Core-hours of what has no record, by the CPU time that the records measured."""
-    return (
-        sum(
-            training.seconds(job)
-            for job in (part.jobs() if jobs is None else jobs)
-            if not records.find(job)
-        )
-        / 3600
-    )
+    return sum(training.seconds(job) for job in part.jobs() if not records.find(job)) / 3600
 
 
 def plan():
     """What is missing of each part that the driver knows."""
-    lines, left = [], {}
+    lines = []
     for part in training.all_parts().values():
-        jobs = part.jobs()
-        left[part.name] = len(search.waiting(part.name))
-        lines.append(
-            [
-                f"`experiments/run {part.name}`",
-                f"{sum(not records.find(job) for job in jobs)} of {len(jobs)}",
-                f"{hours(part):.1f}",
-                f"{left[part.name]} runs of its search" if left[part.name] else "",
-            ]
-        )
+        jobs, waiting = part.jobs(), len(search.waiting(part.name))
+        missing = f"{sum(not records.find(job) for job in jobs)} of {len(jobs)}"
+        before = f"{waiting} runs of its search" if waiting else ""
+        lines.append([f"`experiments/run {part.name}`", missing, f"{hours(part):.1f}", before])
     return (
         tables.markdown(
-            ["part", "runs and measurements missing", "core-hours to go", "before it"], lines
+            "part | runs and measurements missing | core-hours to go | before it", lines
         )
         + "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds and is not"
         " in these hours. Hours of set-ups that nothing has been measured of are in proportion to"
@@ -132,18 +120,16 @@ def has_page(name, part):
 def outputs():
     """{path: text as it should be}: pages with their blocks filled, and plots."""
 
-    def page_with(name, marker, content):
-        path = PAGES / f"{name}.md"
-        return filled(
-            path.read_text(encoding="utf-8") if path.exists() else page(parts[name]),
-            marker,
-            content,
-        )
+    def page_with(name, marker, content, folder=PAGES):
+        path = folder / f"{name}.md"
+        text = path.read_text(encoding="utf-8") if path.exists() else page(parts[name])
+        return filled(text, marker, content)
 
-    parts = training.all_parts()
+    parts, docs = training.all_parts(), PAGES.parent
     made = {
         PAGES / "README.md": page_with("README", "summary", summary()),
         PAGES / "plan.md": page_with("plan", "plan", plan()),
+        docs / f"{PRODUCTS}.md": page_with(PRODUCTS, "precision", precision(), docs),
         IMAGES / "forest.svg": forest.draw(parts),
     }
     for name, view in VIEWS.items():

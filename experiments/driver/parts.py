@@ -1,13 +1,23 @@
-"""What each part trains: rows (a label, options, the paper's figure) times seeds.
-docs/results/rules.md says what decides a part."""
+"""What each part that follows the papers trains: rows (a label, options, the paper's figure) times
+seeds, and the searches that choose options. parts.csv has titles and lengths, beyond.py the other
+parts. docs/results/rules.md says what decides a part."""
 import dataclasses
 import typing
 
-from .setups import Measure, Part, Row, Run, Tuning  # noqa: F401
+from .setups import Measure, Row, Run, Tuning, shaped  # noqa: F401
+
+SEARCH_EPOCHS, RATE = 2, 0.002
+# an epoch of S: without it some seeds of rbf, wav and log stay at the unigram (docs/results/T1.md)
+WARMUP = " --warmup 175"
 
 
 def lr(value):
     return f"--lr {value:g}"
+
+
+def trained(label, head, rate=RATE, paper=None, group="", more="", **others):
+    """The row of a head, which may have options after it, at a rate."""
+    return Row(label, f"--head {head} {lr(rate)}{more}", paper, group, **others)
 
 
 # ---- T1: the ladders that tuning climbs; each starts with what experiments/heads/search has ----
@@ -20,42 +30,13 @@ LADDERS = {
     "pol": (("pol:alpha={}:p=2", (0.5, 1), 2),),
     "rbf": (("rbf:gamma={}", (0.01, 0.1, 1), 10),),
     "ssg": (("ssg:pace={}", (0.01, 0.1, 1), 10),),  # variances that train: docs/heads.md, section 2
-    "mog": (
-        ("mog:form=sum:pace={}", (0.01, 0.1, 1), 10),
-        ("mog:form=mixture:pace={}", (0.01, 0.1, 1), 10),
-    ),
+    "mog": tuple((f"mog:form={f}:pace={{}}", (0.01, 0.1, 1), 10) for f in ("sum", "mixture")),
     "hpb": tuple((f"hpb:ball={ball}", (), 0) for ball in ("lorentz", "tanh", "clip", "sigmoid")),
     "wav": (("wav:a={0}:b={0}", (1, 10, 100), 10), ("wav:a=1:b={}", (1, 10), 10)),
     "sig": (),
 }
-SEARCH_EPOCHS, RATE = 2, 0.002
-# an epoch of S: without it some seeds of rbf, wav and log stay at the unigram (docs/results/T1.md)
-WARMUP = " --warmup 175"
-T1_PAPER = {
-    "lin": 46.8,
-    "log": 103.0,
-    "pow": 46.8,
-    "pol": 47.3,
-    "rbf": 284.9,
-    "ssg": 49.9,
-    "mog": 46.7,
-    "hpb": 122.6,
-    "wav": 289.7,
-}
-# Heads that experiments/heads/singles has, by what `@tuned` stood for.
-SINGLES = {
-    "lin": "lin",
-    "log:p=4": "log",
-    "pow:p=2": "pow",
-    "pol:alpha=1:p=2": "pol",
-    "rbf:gamma=1": "rbf",
-    "hpb:ball=tanh": "hpb",
-    "wav:a=1:b=1": "wav",
-    "sig": "sig",
-    "ssg:variance=0.5": "ssg",
-    "mog:form=sum:variance=0.5": "mog",
-}
-
+# the paper's, in the ladders' order; it has no sig
+T1_PAPER = dict(zip(LADDERS, (46.8, 103.0, 46.8, 47.3, 284.9, 49.9, 46.7, 122.6, 289.7)))
 # What T1 shows of a kernel until its search is done.
 BEFORE = {
     "log": "log:p=4",
@@ -67,6 +48,14 @@ BEFORE = {
     "hpb": "hpb:ball=tanh",
     "wav": "wav:a=1:b=1",
 }
+# Heads that experiments/heads/singles has, by what `@tuned` stood for.
+SINGLES = {
+    "lin": "lin",
+    **{BEFORE[k]: k for k in ("log", "pow", "pol", "rbf", "hpb", "wav")},
+    "sig": "sig",
+    "ssg:variance=0.5": "ssg",
+    "mog:form=sum:variance=0.5": "mog",
+}
 
 
 def t1_legacy(head, rate):
@@ -74,10 +63,9 @@ def t1_legacy(head, rate):
         return ""
     if head in ("lin", "sig"):
         return f"singles/{head}-tuned-1"  # the first two of its ten epochs
-    older = {"pol:alpha=1:p=2": "pol:p=2", "ssg:pace=1": "ssg:variance=split"}.get(
-        head, head.removesuffix(":pace=1")
-    )
-    return "search/" + "".join(c if c.isalnum() or c == "." else "-" for c in older)
+    older = {"pol:alpha=1:p=2": "pol:p=2", "ssg:pace=1": "ssg:variance=split"}
+    name = older.get(head, head.removesuffix(":pace=1"))
+    return "search/" + "".join(c if c.isalnum() or c == "." else "-" for c in name)
 
 
 T1_TUNING = Tuning(
@@ -90,14 +78,9 @@ def search_run(head, rate):
 
 
 def t1_row(kernel, head, rate, group=""):
+    label = head + ("" if rate == RATE else f" lr={rate:g}")
     legacy = f"singles/{SINGLES[head]}-tuned-{{seed}}" if rate == RATE and head in SINGLES else ""
-    return Row(
-        head + ("" if rate == RATE else f" lr={rate:g}"),
-        f"--head {head} {lr(rate)}",
-        T1_PAPER.get(kernel),
-        group or kernel,
-        legacy,
-    )
+    return trained(label, head, rate, T1_PAPER.get(kernel), group or kernel, legacy=legacy)
 
 
 NOT_WARMED_UP = "no warm-up"
@@ -115,13 +98,7 @@ def t1(best):
         for kernel, head in (("ssg", "ssg:variance=0.5"), ("mog", "mog:form=sum:variance=0.5"))
     ]
     rows += [t1_row(kernel, best(kernel)[0], best(kernel)[1] / 2, BESIDE[1]) for kernel in BELOW]
-    return Part(
-        "T1",
-        "Table 1 of the kernel paper: ten kernels as output layers of a language model",
-        10,
-        5,
-        tuple(rows),
-    )
+    return shaped("T1", rows)
 
 
 # ---- T2 ----
@@ -129,54 +106,35 @@ T2_PAPER = {0.001: (4.74, 46.8), 0.01: (4.98, 46.6), 0.1: (3.67, 47.2), 1: (3.81
 
 
 def t2():
-    rows = [Row("none", f"--head mos {lr(RATE)}", legacy="presets/mos-{seed}")]
+    rows = [trained("none", "mos", legacy="presets/mos-{seed}")]
     for kind in ("variance", "cv2"):
-        rows += [
-            Row(
-                f"{kind}:{rho:g}",
-                f"--head mos --pi-reg {kind}:{rho:g} {lr(RATE)}",
-                T2_PAPER[rho][0],
-                kind,
-                f"pi/{kind}-{rho:g}",
+        for rho, (paper, _) in T2_PAPER.items():
+            label, legacy = f"{kind}:{rho:g}", f"pi/{kind}-{rho:g}"
+            rows.append(
+                trained(label, f"mos --pi-reg {label}", paper=paper, group=kind, legacy=legacy)
             )
-            for rho in T2_PAPER
-        ]
-    return Part(
-        "T2",
-        "Table 2 of the kernel paper: a penalty on the prior's variance",
-        3,
-        5,
-        tuple(rows),
-        "validation perplexity",
-    )
+    return shaped("T2", rows)
 
 
 # ---- margins ----
 MARGINS = (0, 0.001, 0.003, 0.01, 0.03)
 FIXED_NORMS = "--word-norm const:1 --context-norm const:64"
 M1_PAPER = {"arc": (66.9, 68.0, 80.7, 106.1, 170.4), "cos": (66.9, 70.3, 77.7, 108.0, 382.1)}
+BASE = trained("base", "lin", paper=53.7, legacy="presets/lin-{seed}")
 
 
 def m1():
     rows = [
-        Row("base", f"--head lin {lr(RATE)}", 53.7, legacy="presets/lin-{seed}"),
-        Row("lsm:2", f"--head lin --margin lsm:2 {lr(RATE)}", 390.3),
+        BASE,
+        trained("lsm:2", "lin --margin lsm:2", paper=390.3),
         # one run for both: arc:0 and cos:0 are no margin
-        Row("m=0", f"--head lin {FIXED_NORMS} {lr(RATE)}", 66.9),
+        trained("m=0", f"lin {FIXED_NORMS}", paper=66.9),
     ]
-    for m, arc, cos in list(zip(MARGINS, M1_PAPER["arc"], M1_PAPER["cos"]))[1:]:
-        rows += [
-            Row(
-                f"{kind}:{m:g}",
-                f"--head lin --margin {kind}:{m:g} {FIXED_NORMS} {lr(RATE)}",
-                paper,
-                kind,
-            )
-            for kind, paper in (("cos", cos), ("arc", arc))
-        ]
-    return Part(
-        "M1", "Table 1 of the margin paper: margins between normed vectors", 5, 5, tuple(rows)
-    )
+    for i, m in list(enumerate(MARGINS))[1:]:
+        for kind in ("cos", "arc"):
+            head = f"lin --margin {kind}:{m:g} {FIXED_NORMS}"
+            rows.append(trained(f"{kind}:{m:g}", head, paper=M1_PAPER[kind][i], group=kind))
+    return shaped("M1", rows)
 
 
 M2_WORDS = ("none", "uniform", "log-rank", "unigram", "log-unigram")
@@ -196,39 +154,27 @@ def m2(unigram):
     for context, papers in M2_PAPER.items():
         for word, paper in zip(M2_WORDS, papers):
             word = unigram if word == "unigram" else word
-            options = " ".join(
-                [f"--word-norm {word}"] * (word != "none")
-                + [f"--context-norm {context}"] * (context != "none")
-            )
-            rows.append(
-                Row(
-                    f"{word}, contexts {context}",
-                    f"--head lin {options} {lr(RATE)}",
-                    paper,
-                    context,
-                    "presets/lin-{seed}" if not options else "",
-                )
-            )
-    return Part("M2", "Table 2 of the margin paper: norms of words and contexts", 5, 5, tuple(rows))
+            options = [f"--word-norm {word}"] * (word != "none")
+            options += [f"--context-norm {context}"] * (context != "none")
+            label, legacy = f"{word}, contexts {context}", "" if options else BASE.legacy
+            # a base without norms has a space more, as its records have
+            head = f"lin {' '.join(options)}"
+            rows.append(trained(label, head, paper=paper, group=context, legacy=legacy))
+    return shaped("M2", rows)
 
 
-# the paper's two columns, very probably in this order
+M3_MARGINS = (0.001, 0.003, 0.006, 0.01)
+# which column is which its Table 5 says
 M3_PAPER = {"arc": (54.2, 55.5, 57.7, 60.0), "cos": (54.1, 55.9, 58.4, 60.9)}
 
 
 def m3():
-    rows = [Row("base", f"--head lin {lr(RATE)}", 53.7, legacy="presets/lin-{seed}")]
-    for i, m in enumerate((0.001, 0.003, 0.006, 0.01)):
-        rows += [
-            Row(
-                f"{kind}:{m:g}",
-                f"--head lin --context-norm max --margin {kind}:{m:g} {lr(RATE)}",
-                M3_PAPER[kind][i],
-                kind,
-            )
-            for kind in ("arc", "cos")
-        ]
-    return Part("M3", "Table 3 of the margin paper: small margins", 5, 5, tuple(rows))
+    rows = [BASE]
+    for i, m in enumerate(M3_MARGINS):
+        for kind in ("arc", "cos"):
+            head = f"lin --context-norm max --margin {kind}:{m:g}"
+            rows.append(trained(f"{kind}:{m:g}", head, paper=M3_PAPER[kind][i], group=kind))
+    return shaped("M3", rows)
 
 
 # ---- mixtures: the paper's presets with the kernels that T1's search chose ----
@@ -254,61 +200,45 @@ def mixture(components, best):
 
 def single(rate):
     """Lin, and lin as a mixture has it: with a map of its context."""
-    return Row("lin", f"--head lin {rate}", 46.8), Row("mix:1*lin", f"--head mix:1*lin {rate}")
+    lin = trained("lin", "lin", rate, T1_PAPER["lin"], more=WARMUP)
+    return lin, trained("mix:1*lin", "mix:1*lin", rate, more=WARMUP)
+
+
+def mixed(label, head, rate, paper=None):
+    return trained(label, f"{head} --pi-reg variance:0.1", rate, paper, "mixture", WARMUP)
 
 
 def presets(names, best, rate):
     for name in names:
-        for untied in ("", " --untied"):
-            yield Row(
-                name + untied.replace(" --", ", "),
-                f"--head {mixture(PRESETS[name][1], best)}{untied} --pi-reg variance:0.1 {rate}",
-                None if untied else PRESETS[name][0],
-                "mixture",
-            )
+        paper, components = PRESETS[name]
+        head = mixture(components, best)
+        yield mixed(name, head, rate, paper)
+        yield mixed(f"{name}, untied", f"{head} --untied", rate)
 
 
 def t3(best):
-    rate = lr(best("lin")[1]) + WARMUP
-    rows = [
-        *single(rate),
-        Row("lin as large as four components", f"--head lin --embed 320 {rate}"),
-        Row("lin as large as nine components", f"--head lin --embed 399 {rate}"),
-    ]
-    rows += presets(PRESETS, best, rate)
-    return Part(
-        "T3",
-        "Table 3 of the kernel paper: mixtures beside lin",
-        10,
-        5,
-        tuple(rows),
-        setup="S, medium",
-    )
+    _, rate = best("lin")
+    rows = [*single(rate)]
+    for number, embed in (("four", 320), ("nine", 399)):
+        label = f"lin as large as {number} components"
+        rows.append(trained(label, f"lin --embed {embed}", rate, more=WARMUP))
+    return shaped("T3", [*rows, *presets(PRESETS, best, rate)])
 
 
 def t3b(best):
-    rate = lr(best("lin")[1]) + WARMUP
-    rows = [Row("lin", f"--head lin {rate}", 46.8)]
-    rows += [
-        Row(label, f"--head {head} --pi-reg variance:0.1 {rate}", None, "mixture")
-        for label, head in (
-            ("log and hpb", mixture("log,hpb", best)),
-            ("pow:p=1 and pol:p=3", "mix:pow:p=1,pol:p=3"),
-            ("pow:p=1 and ssg", mixture("ssg", best).replace("mix:", "mix:pow:p=1,")),
-        )
-    ]
-    return Part("T3b", "Mixtures without lin", 10, 5, tuple(rows), setup="S, medium")
+    _, rate = best("lin")
+    heads = {
+        "log and hpb": mixture("log,hpb", best),
+        "pow:p=1 and pol:p=3": "mix:pow:p=1,pol:p=3",
+        "pow:p=1 and ssg": mixture("ssg", best).replace("mix:", "mix:pow:p=1,"),
+    }
+    return shaped("T3b", [single(rate)[0], *(mixed(k, head, rate) for k, head in heads.items())])
 
 
 # Kernels whose search comes before a part's runs.
 EVERY = tuple(LADDERS)
 CHOICES = {
-    "T1": EVERY,
-    "R4": EVERY,
-    "T3": EVERY,
-    "R5": EVERY,
-    "D-S": EVERY,
-    "D-S-content": EVERY,
+    **dict.fromkeys(("T1", "R4", "T3", "R5", "D-S", "D-S-content"), EVERY),
     "R7": ("lin", "log", "pol"),
     "R1-warmup": ("lin", "log", "wav"),
     "Precision-kernels": ("log", "rbf", "hpb", "wav"),
@@ -333,26 +263,12 @@ MOS_TUNING = Tuning(
 
 
 def mos(chosen):
-    rows = [
-        row
-        for head in ("lin", "mos")
-        for row in (
-            Row(head, f"--head {head} {lr(RATE)}"),
-            Row(
-                f"{head}, AR + TAR + ASGD",
-                f"--head {head} {REGULARISED} {lr(chosen(MOS_TUNING, head)[1])}",
-                group="regularised",
-            ),
-        )
-    ]
-    return Part(
-        "MoS",
-        "Does a mixture of softmaxes need regularisation?",
-        15,
-        5,
-        tuple(rows),
-        setup="S, medium",
-    )
+    rows = []
+    for head in ("lin", "mos"):
+        label, rate = f"{head}, AR + TAR + ASGD", chosen(MOS_TUNING, head)[1]
+        rows.append(trained(head, head))
+        rows.append(trained(label, f"{head} {REGULARISED}", rate, group="regularised"))
+    return shaped("MoS", rows)
 
 
 # ---- R3 and R3-warmup: each head at each width, at a learning rate of its own ----
@@ -360,10 +276,7 @@ WIDTHS = (8, 16, 32, 64, 128)
 
 
 class Bottleneck(typing.NamedTuple):
-    title: str
     heads: tuple
-    epochs: int
-    seeds: int
     options: str = ""
     # {width: embeddings with which lin has as many parameters as untied mos}; they do not raise its
     # rank
@@ -384,18 +297,11 @@ class Bottleneck(typing.NamedTuple):
         }
 
 
+HEADS = ("lin", "pol:p=2", "sig", "log:p=4", "mix2", "mix2 --untied", "mos", "mos --untied")
 BOTTLENECKS = {
-    "R3": Bottleneck(
-        "Where does the softmax bottleneck bind?",
-        ("lin", "pol:p=2", "sig", "log:p=4", "mix2", "mix2 --untied", "mos", "mos --untied"),
-        10,
-        3,
-    ),
+    "R3": Bottleneck(HEADS),
     "R3-warmup": Bottleneck(
-        "Where does the softmax bottleneck bind, from the unigram and warmed up?",
         ("lin", "pol:p=2", "mos --untied"),
-        20,
-        5,
         # an epoch of the grammar has 190 or 191 updates
         " --init-bias log-frequency --warmup 191",
         {8: 71, 16: 139},
@@ -405,7 +311,7 @@ BOTTLENECKS = {
 BOTTLENECK_TUNING = {
     part: Tuning(
         f"{part}-search",
-        b.epochs,
+        shaped(part).epochs,
         dict.fromkeys(b.models().values(), ()),
         0.016,
         (0.008, 0.016, 0.032),
@@ -416,26 +322,21 @@ BOTTLENECK_TUNING = {
 }
 
 # ---- R6: kernels that T1, R1-warmup and R1 have ahead of lin, each with a rate and dropout ----
-INNER, OUTER = (
-    "--dropout {0} --dropout-hidden {0}",
-    "--dropout {0} --dropout-hidden {0} --dropout-output {0}",
-)
+INNER = "--dropout {0} --dropout-hidden {0}"
+OUTER = INNER + " --dropout-output {0}"
 AHEAD = {
     "lin": ("lin", (0.004, 0.008), (INNER, OUTER)),
     "pol": ("pol:alpha=2:p=2", (0.004, 0.008), (INNER, OUTER)),
     "log": ("log:p=8", (0.004, 0.008), (INNER + WARMUP,)),
     "rbf": ("rbf:scale=10", (0.002, 0.004), (INNER + WARMUP,)),
 }
+DROPOUTS = (0.1, 0.2, 0.3, 0.4)
 AHEAD_TUNING = Tuning(
     "R6-search",
     10,
     {
-        name: tuple(
-            (f"{head} {lr(rate)} {kind}", (0.1, 0.2, 0.3, 0.4), 1.25)
-            for kind in kinds
-            for rate in rates
-        )
-        for name, (head, rates, kinds) in AHEAD.items()
+        k: tuple((f"{head} {lr(rate)} {x}", DROPOUTS, 1.25) for x in kinds for rate in rates)
+        for k, (head, rates, kinds) in AHEAD.items()
     },
     RATE,
     options="--head {}",
@@ -492,18 +393,8 @@ MT_TUNING = {
     "": mt_tuning("", [kernel for kernel in LADDERS if kernel not in MT_BOUNDED]),
     ", bias": mt_tuning(", bias", MT_BOUNDED),
 }
-MT_UNTUNED = {"log": "log:p=4", "hpb": "hpb:ball=tanh", "rbf": "rbf:gamma=1", "wav": "wav:a=1:b=1"}
-MT_PAPER = {
-    "lin": 34.3,
-    "log": 0.4,
-    "pow": 32.8,
-    "pol": 31.7,
-    "rbf": 0.0,
-    "ssg": 34.6,
-    "mog": 34.2,
-    "hpb": 0.3,
-    "wav": 0.0,
-}
+MT_UNTUNED = {k: BEFORE[k] for k in ("log", "hpb", "rbf", "wav")}
+MT_PAPER = dict(zip(LADDERS, (34.3, 0.4, 32.8, 31.7, 0.0, 34.6, 34.2, 0.3, 0.0)))
 
 
 def t1_mt(chosen, measure=None):
@@ -515,34 +406,17 @@ def t1_mt(chosen, measure=None):
                 head, rate = MT_BOUNDED[kernel], MT_RATE
             else:
                 head, rate = chosen(MT_TUNING[bias if kernel in MT_BOUNDED else ""], kernel)
-            rows.append(
-                Row(
-                    f"{kernel}{bias}",
-                    f"--head {head}{options} {lr(rate)}",
-                    None if bias else MT_PAPER.get(kernel),
-                    "tuned" + bias,
-                )
-            )
-    rows += [
-        Row(f"{kernel}, untuned", f"--head {head} {lr(MT_RATE)}", MT_PAPER[kernel], "untuned")
-        for kernel, head in MT_UNTUNED.items()
-    ]
-    part = Part(
-        "T1-MT",
-        "Table 1 of the kernel paper, BLEU: ten kernels in translation",
-        6,
-        3,
-        tuple(rows),
-        "test BLEU",
-        "pairs, medium",
-        note=(
-            "Without a bias a score in [m, 1] cannot get below a perplexity of 1 + (V - 1) e^(m -"
-            " 1), 3,573 for rbf: those rows of rbf and wav are decided by that floor, not by tuning"
-            " ([heads](../heads.md#bounds)), and are not searched. With a bias rbf and wav are; the"
-            " others have their choice without one."
-        ),
+            paper = None if bias else MT_PAPER.get(kernel)
+            rows.append(trained(kernel + bias, head + options, rate, paper, f"tuned{bias}"))
+    for k, head in MT_UNTUNED.items():
+        rows.append(trained(f"{k}, untuned", head, MT_RATE, MT_PAPER[k], "untuned"))
+    note = (
+        "Without a bias a score in [m, 1] cannot get below a perplexity of 1 + (V - 1) e^(m -"
+        " 1), 3,573 for rbf: those rows of rbf and wav are decided by that floor, not by tuning"
+        " ([heads](../heads.md#bounds)), and are not searched. With a bias rbf and wav are; the"
+        " others have their choice without one."
     )
-    return measured(part, measure)
+    return measured(shaped("T1-MT", rows, note=note), measure)
 
 
 def measured(part, measure, beside=None, labels=None):
@@ -562,27 +436,19 @@ def measured(part, measure, beside=None, labels=None):
 
 
 # ---- M5: rescoring ----
-RESCORED = {"max": "", "arc:0.001": "--margin arc:0.001 ", "cos:0.001": "--margin cos:0.001 "}
+MAX = trained("max", "lin --context-norm max", paper=M2_PAPER["max"][0])
 M5_MARGIN = 0.39  # points of word error rate, docs/results/rules.md
 
 
+def small_margins():
+    """Rows of a margin of .001 with largest-norm contexts."""
+    for kind, papers in M3_PAPER.items():
+        head = f"lin --context-norm max --margin {kind}:0.001"
+        yield trained(f"{kind}:0.001", head, paper=papers[0], group=kind)
+
+
 def m5(measure=None):
-    rows = tuple(
-        Row(label, f"--head lin --context-norm max {margin}{lr(RATE)}", paper)
-        for (label, margin), paper in zip(RESCORED.items(), (52.9, 54.2, 54.1))
-    )
-    return measured(
-        Part(
-            "M5",
-            "Table 5 of the margin paper: word error rates of rescored lists",
-            3,
-            3,
-            rows,
-            setup="spoken",
-        ),
-        measure,
-        "max",
-    )
+    return measured(shaped("M5", [MAX, *small_margins()]), measure, "max")
 
 
 # ---- SS ----
@@ -600,111 +466,61 @@ SS_TUNING = Tuning(
 def ss(chosen, measure=None):
     """The sampled rows have the rate of 2,048 samples. `measure` is of the generated language's
     models."""
-    (_, full), (_, sampled) = (chosen(SS_TUNING, head) for head in SS_TUNING.ladders)
-    rows = [Row("full, 128,000 words", f"--head lin {lr(full)} --warmup 300")]
-    rows += [
-        Row(
-            f"{k:,} of 128,000",
-            f"--head lin --sampled-softmax {k} {lr(sampled)} --warmup 300",
-            group="sampled",
-        )
-        for k in (512, 2048, 8192)
-    ]
-    rows += [Row("full, captions", f"--head lin {lr(RATE)}", setup="S")]
-    rows += [
-        Row(f"{k:,}, captions", f"--head lin --sampled-softmax {k} {lr(RATE)}", setup="S")
-        for k in (128, 512, 2048)
-    ]
-    part = Part(
-        "SS",
-        "A sampled softmax beside the full one",
-        3,
-        3,
-        tuple(rows),
-        setup="zipf",
-        fresh=1,
-        note=(
-            "The generated language is `experiments/driver/zipf.py`'s; the records of its runs have"
-            " the test text's exact perplexity as `floor`, that by word frequencies as `unigram`."
-        ),
+    (_, full), (_, rate) = (chosen(SS_TUNING, head) for head in SS_TUNING.ladders)
+    warm = " --warmup 300"
+    rows = [trained("full, 128,000 words", "lin", full, more=warm)]
+    for k in (512, 2048, 8192):
+        head, group = f"lin --sampled-softmax {k}", "sampled"
+        rows.append(trained(f"{k:,} of 128,000", head, rate, group=group, more=warm))
+    of_language = [row.label for row in rows]
+    rows.append(trained("full, captions", "lin", setup="S"))
+    for k in (128, 512, 2048):
+        rows.append(trained(f"{k:,}, captions", f"lin --sampled-softmax {k}", setup="S"))
+    note = (
+        "The generated language is `experiments/driver/zipf.py`'s; the records of its runs have"
+        " the test text's exact perplexity as `floor`, that by word frequencies as `unigram`."
     )
-    return measured(part, measure, labels=[row.label for row in rows if not row.setup])
+    return measured(shaped("SS", rows, note=note), measure, labels=of_language)
 
 
 # ---- whole captions ----
 def t1_l(best):
-    heads = [
-        (k, "pow:p=1" if k == "pow" else best(k)[0])
-        for k in ("lin", "pow", "log", "rbf", "ssg", "hpb")
-    ]
-    # the paper's pow has p = 2
-    rows = tuple(
-        Row(head, f"--head {head} {lr(best(k)[1])}{WARMUP}", None if k == "pow" else T1_PAPER[k], k)
-        for k, head in heads
-    )
-    return Part(
-        "T1-L", "Table 1 of the kernel paper on all captions", 3, 3, rows, setup="L, medium"
-    )
+    rows = []
+    for k in CHOICES["T1-L"]:
+        head, rate = best(k)
+        if k == "pow":  # the paper's has p = 2
+            rows.append(trained("pow:p=1", "pow:p=1", rate, None, k, WARMUP))
+        else:
+            rows.append(trained(head, head, rate, T1_PAPER[k], k, WARMUP))
+    return shaped("T1-L", rows)
 
 
 def whole_rates(chosen):
-    """Options of lin's rate and of mixtures'."""
-    return (lr(chosen(WHOLE_TUNING, head)[1]) + WARMUP for head in WHOLE_TUNING.ladders)
+    """Lin's rate and mixtures'."""
+    return (chosen(WHOLE_TUNING, head)[1] for head in WHOLE_TUNING.ladders)
 
 
 def t3_l(best, chosen):
-    rate, mixed = whole_rates(chosen)
-    rows = (
-        *single(rate),
-        *presets(("mix2", "mos"), best, mixed),
-        Row("lin, no warm-up", f"--head lin {lr(best('lin')[1])}", 46.8, NOT_WARMED_UP, seeds=1),
-    )
-    return Part(
-        "T3-L", "Table 3 of the kernel paper on all captions", 3, 3, rows, setup="L, medium"
-    )
+    rate, others = whole_rates(chosen)
+    label, paper = f"lin, {NOT_WARMED_UP}", T1_PAPER["lin"]
+    cold = trained(label, "lin", best("lin")[1], paper, NOT_WARMED_UP, seeds=1)
+    return shaped("T3-L", [*single(rate), *presets(("mix2", "mos"), best, others), cold])
 
 
 def m_l():
+    norms, paper = "lin --context-norm max --word-norm log-unigram", M2_PAPER["max"][-1]
     rows = [
-        Row("base", f"--head lin {lr(RATE)}", 53.7),
-        Row("max", f"--head lin --context-norm max {lr(RATE)}", 52.9),
-        Row(
-            "max, log-unigram",
-            f"--head lin --context-norm max --word-norm log-unigram {lr(RATE)}",
-            53.1,
-        ),
+        trained("base", "lin", paper=53.7),
+        MAX,
+        trained("max, log-unigram", norms, paper=paper),
     ]
-    rows += [
-        Row(
-            f"{kind}:0.001",
-            f"--head lin --context-norm max --margin {kind}:0.001 {lr(RATE)}",
-            paper,
-            kind,
-        )
-        for kind, paper in (("arc", 54.2), ("cos", 54.1))
-    ]
-    return Part(
-        "M-L",
-        "Tables 2 and 3 of the margin paper on all captions",
-        3,
-        3,
-        tuple(rows),
-        setup="L, medium",
-    )
+    return shaped("M-L", [*rows, *small_margins()])
 
 
 def d(best, chosen, measure=None):
-    _, mixed = whole_rates(chosen)
-    rows = tuple(presets(("mixbig",), best, mixed))
-    part, others = Part(
-        "D",
-        "Which word of a set of close ones?",
-        3,
-        3,
-        rows,
-        setup="L, medium",
-        note="All but mixbig are T3-L's models.",
-    ), t3_l(best, chosen)
+    _, rate = whole_rates(chosen)
+    part = shaped("D", presets(("mixbig",), best, rate), note="All but mixbig are T3-L's models.")
+    others = t3_l(best, chosen)
     lin = others.run(others.row("lin"), 1)  # which words are close
     rows = [
         (owner, row) for owner in (others, part) for row in owner.rows if row.group not in BESIDE

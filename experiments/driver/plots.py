@@ -34,6 +34,33 @@ def escape(text):
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
+MIDDLE, END = ' text-anchor="middle"', ' text-anchor="end"'
+
+
+def text(x, y, told, more=""):
+    return f'<text x="{x}" y="{y}"{more}>{told}</text>'
+
+
+def start(title, height):
+    """The first elements of a plot: its size, what a reader who does not see it is told, style."""
+    size = f'viewBox="0 0 {WIDTH} {height}"'
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{escape(title)}">',
+        STYLE,
+        f'<rect class="back" width="{WIDTH}" height="{height}"/>',
+        text(12, 20, escape(title), ' font-weight="bold"'),
+    ]
+
+
+def end(out):
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
+def label_of(axis, left, right, bottom):
+    """The name of the axis below a plot."""
+    return text(f"{(left + right) / 2:.0f}", bottom + 36, escape(axis), MIDDLE)
+
+
 def dots(title, axis, rows, other="the paper"):
     """rows: (label, ours or None, (low, high) or None, the other figure or None), figures > 0, on a
     logarithmic axis; a low that is not ends at the edge."""
@@ -44,99 +71,80 @@ def dots(title, axis, rows, other="the paper"):
         return None
     low, high = min(values) / 1.06, max(values) * 1.06
     x = lambda v: LEFT + (WIDTH - LEFT - RIGHT) * math.log(max(v, low) / low) / math.log(high / low)
-    height = TOP + ROW * len(rows) + 44
-    out = [
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"'
-            f' aria-label="{escape(title)}">'
-        ),
-        STYLE,
-        f'<rect class="back" width="{WIDTH}" height="{height}"/>',
-        f'<text x="12" y="20" font-weight="bold">{escape(title)}</text>',
-        (
-            f'<circle class="ours" cx="18" cy="35" r="4"/><text x="28" y="39">here, with 95%'
-            f" interval</text>"
-        ),
-    ]
-    if any(row[3] for row in rows):
-        out.append(
-            f'<circle class="paper" cx="188" cy="35" r="4"/><text x="198" y="39">{other}</text>'
-        )
     bottom = TOP + ROW * len(rows)
+    mark = lambda kind, v, y: f'<circle class="{kind}" cx="{v}" cy="{y}" r="4"/>'
+    out = start(title, bottom + 44)
+    out.append(mark("ours", 18, 35) + text(28, 39, "here, with 95% interval"))
+    if any(row[3] for row in rows):
+        out.append(mark("paper", 188, 35) + text(198, 39, other))
     for t in ticks(low, high):
-        out.append(
-            f'<line class="grid" x1="{x(t):.1f}" y1="{TOP}" x2="{x(t):.1f}" y2="{bottom}"/><text'
-            f' x="{x(t):.1f}" y="{bottom + 16}" text-anchor="middle">{t:g}</text>'
-        )
-    out.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{bottom + 36}"'
-        f' text-anchor="middle">{escape(axis)}</text>'
-    )
+        line = f'<line class="grid" x1="{x(t):.1f}" y1="{TOP}" x2="{x(t):.1f}" y2="{bottom}"/>'
+        out.append(line + text(f"{x(t):.1f}", bottom + 16, f"{t:g}", MIDDLE))
+    out.append(label_of(axis, LEFT, WIDTH - RIGHT, bottom))
     for i, (label, ours, bounds, paper) in enumerate(rows):
         y = TOP + ROW * i + ROW / 2
-        out.append(
-            f'<text x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
-        )
+        out.append(text(LEFT - 10, f"{y + 4:.1f}", escape(label), END))
         if bounds:
-            out.append(
-                f'<line class="ours" x1="{x(bounds[0]):.1f}" y1="{y:.1f}" x2="{x(bounds[1]):.1f}"'
-                f' y2="{y:.1f}"/>'
-            )
-        if ours:
-            out.append(f'<circle class="ours" cx="{x(ours):.1f}" cy="{y:.1f}" r="4"/>')
-        if paper:
-            out.append(f'<circle class="paper" cx="{x(paper):.1f}" cy="{y:.1f}" r="4"/>')
-    return "\n".join(out + ["</svg>"]) + "\n"
+            ends = f'x1="{x(bounds[0]):.1f}" y1="{y:.1f}" x2="{x(bounds[1]):.1f}" y2="{y:.1f}"'
+            out.append(f'<line class="ours" {ends}/>')
+        for kind, v in (("ours", ours), ("paper", paper)):
+            if v:
+                out.append(mark(kind, f"{x(v):.1f}", f"{y:.1f}"))
+    return end(out)
 
 
 COLOURS = ("#1f6fb4", "#b4521f", "#2e8b57", "#8a4fb0", "#b08900", "#c03a6b", "#5b6b7a", "#00838f")
+SIDE, SIDE_RIGHT, BOTTOM = 60, 110, 330  # of a plot of lines
+
+
+def span(share):
+    """Where a share of the axis lies, from left to right."""
+    return SIDE + (WIDTH - SIDE - SIDE_RIGHT) * share
+
+
+def grid(marks, py):
+    """Lines across, each with its number."""
+    return [
+        f'<line class="grid" x1="{SIDE}" y1="{py(y):.1f}" x2="{WIDTH - SIDE_RIGHT}"'
+        f' y2="{py(y):.1f}"/>' + text(SIDE - 8, f"{py(y) + 4:.1f}", f"{y:g}", END)
+        for y in marks
+    ]
+
+
+def drawn(series, px, py):
+    """Lines of (label, [(x, y, ...)]); a label stands at its line's end, moved apart where two would
+    overlap."""
+    out, lowest = [], -math.inf
+    for i, (label, points) in sorted(enumerate(series), key=lambda line: py(line[1][1][-1][1])):
+        colour = COLOURS[i % len(COLOURS)]
+        style = f'style="stroke:{colour}"'
+        path = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y, *_ in points)
+        out.append(f'<polyline class="line" {style} points="{path}"/>')
+        for x, _, *bounds in points:
+            for low, high in filter(None, bounds):
+                ends = f'x1="{px(x):.1f}" y1="{py(low):.1f}" x2="{px(x):.1f}" y2="{py(high):.1f}"'
+                out.append(f'<line class="line" {style} {ends}/>')
+        lowest = max(py(points[-1][1]) + 4, lowest + 14)
+        at = f"{px(points[-1][0]) + 6:.1f}"
+        out.append(text(at, f"{lowest:.1f}", escape(label), f' style="fill:{colour}"'))
+    return out
+
+
+def below(xs, px, axis):
+    """What stands below a plot of lines."""
+    shown = [text(f"{px(x):.1f}", BOTTOM + 16, f"{x:g}", MIDDLE) for x in xs]
+    return [*shown, label_of(axis, SIDE, WIDTH - SIDE_RIGHT, BOTTOM)]
 
 
 def curves(title, axis, lines):
-    """lines: (label, [(step, share in [0, 1])]); a label stands at its line's end, moved apart
-    where two would overlap."""
+    """lines: (label, [(step, share in [0, 1])])."""
     lines = [(label, points) for label, points in lines if points]
     if not lines:
         return None
-    left, right, bottom = 60, 110, 330
     last = max(x for _, points in lines for x, _ in points) or 1
-    px = lambda x: left + (WIDTH - left - right) * x / last
-    py = lambda y: bottom - (bottom - TOP) * y
-    out = [
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 44}"'
-            f' role="img" aria-label="{escape(title)}">'
-        ),
-        STYLE,
-        f'<rect class="back" width="{WIDTH}" height="{bottom + 44}"/>',
-        f'<text x="12" y="20" font-weight="bold">{escape(title)}</text>',
-    ]
-    for y in (0, 0.25, 0.5, 0.75, 1):
-        out.append(
-            f'<line class="grid" x1="{left}" y1="{py(y):.1f}" x2="{WIDTH - right}"'
-            f' y2="{py(y):.1f}"/><text x="{left - 8}" y="{py(y) + 4:.1f}"'
-            f' text-anchor="end">{y:g}</text>'
-        )
-    for x in (0, last / 2, last):
-        out.append(f'<text x="{px(x):.1f}" y="{bottom + 16}" text-anchor="middle">{x:g}</text>')
-    out.append(
-        f'<text x="{(left + WIDTH - right) / 2:.0f}" y="{bottom + 36}"'
-        f' text-anchor="middle">{escape(axis)}</text>'
-    )
-    lowest = -math.inf
-    for i, (label, points) in sorted(enumerate(lines), key=lambda line: py(line[1][1][-1][1])):
-        colour = COLOURS[i % len(COLOURS)]
-        out.append(
-            f'<polyline class="line" style="stroke:{colour}" points="'
-            + " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in points)
-            + '"/>'
-        )
-        lowest = max(py(points[-1][1]) + 4, lowest + 14)
-        out.append(
-            f'<text x="{px(points[-1][0]) + 6:.1f}" y="{lowest:.1f}"'
-            f' style="fill:{colour}">{escape(label)}</text>'
-        )
-    return "\n".join(out + ["</svg>"]) + "\n"
+    px, py = lambda x: span(x / last), lambda y: BOTTOM - (BOTTOM - TOP) * y
+    out = start(title, BOTTOM + 44) + grid((0, 0.25, 0.5, 0.75, 1), py)
+    return end(out + below((0, last / 2, last), px, axis) + drawn(lines, px, py))
 
 
 def lines(title, axis, side, series):
@@ -148,51 +156,8 @@ def lines(title, axis, side, series):
         v for _, points in series for _, y, bounds in points for v in (y, *(bounds or ())) if v > 0
     ] or [1]
     xs = sorted({x for _, points in series for x, _, _ in points})
-    low, high, left, right, bottom = min(values) / 1.1, max(values) * 1.1, 60, 110, 330
-    px = lambda x: left + (WIDTH - left - right) * (
-        math.log(x / xs[0]) / math.log(xs[-1] / xs[0]) if len(xs) > 1 else 0.5
-    )
-    py = lambda y: bottom - (bottom - TOP) * math.log(max(y, low) / low) / math.log(high / low)
-    out = [
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 44}"'
-            f' role="img" aria-label="{escape(title)}">'
-        ),
-        STYLE,
-        f'<rect class="back" width="{WIDTH}" height="{bottom + 44}"/>',
-        f'<text x="12" y="20" font-weight="bold">{escape(title)}</text>',
-        f'<text x="12" y="39">{escape(side)}</text>',
-    ]
-    for y in ticks(low, high):
-        out.append(
-            f'<line class="grid" x1="{left}" y1="{py(y):.1f}" x2="{WIDTH - right}"'
-            f' y2="{py(y):.1f}"/><text x="{left - 8}" y="{py(y) + 4:.1f}"'
-            f' text-anchor="end">{y:g}</text>'
-        )
-    out += [
-        f'<text x="{px(x):.1f}" y="{bottom + 16}" text-anchor="middle">{x:g}</text>' for x in xs
-    ]
-    out.append(
-        f'<text x="{(left + WIDTH - right) / 2:.0f}" y="{bottom + 36}"'
-        f' text-anchor="middle">{escape(axis)}</text>'
-    )
-    lowest = -math.inf
-    for i, (label, points) in sorted(enumerate(series), key=lambda line: py(line[1][1][-1][1])):
-        style = f'style="stroke:{COLOURS[i % len(COLOURS)]}"'
-        out.append(
-            f'<polyline class="line" {style} points="'
-            + " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y, _ in points)
-            + '"/>'
-        )
-        out += [
-            f'<line class="line" {style} x1="{px(x):.1f}" y1="{py(b[0]):.1f}" x2="{px(x):.1f}"'
-            f' y2="{py(b[1]):.1f}"/>'
-            for x, _, b in points
-            if b
-        ]
-        lowest = max(py(points[-1][1]) + 4, lowest + 14)
-        out.append(
-            f'<text x="{px(points[-1][0]) + 6:.1f}" y="{lowest:.1f}"'
-            f' style="fill:{COLOURS[i % len(COLOURS)]}">{escape(label)}</text>'
-        )
-    return "\n".join(out + ["</svg>"]) + "\n"
+    low, high, widest = min(values) / 1.1, max(values) * 1.1, math.log(xs[-1] / xs[0])
+    px = lambda x: span(math.log(x / xs[0]) / widest if widest else 0.5)
+    py = lambda y: BOTTOM - (BOTTOM - TOP) * math.log(max(y, low) / low) / math.log(high / low)
+    out = [*start(title, BOTTOM + 44), text(12, 39, escape(side))]
+    return end(out + grid(ticks(low, high), py) + below(xs, px, axis) + drawn(series, px, py))

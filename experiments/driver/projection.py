@@ -10,6 +10,7 @@ import math
 import subprocess
 
 from . import machine, parts, records, statistics, tables
+from .measured import rule
 from .text import sentences
 
 NAME = "R1/prediction"
@@ -35,22 +36,9 @@ def ranges():
 
 def part():
     """The runs that the predictions are compared with; two have older records."""
-    rows = tuple(
-        parts.Row(
-            head,
-            f"--head {head} {parts.lr(parts.RATE)}",
-            legacy=f"singles/{parts.SINGLES[head]}-tuned-{{seed}}" if head in parts.SINGLES else "",
-        )
-        for head in ranges()
-    )
-    return parts.Part(
-        "R1",
-        "Range, not gradient: bounded scores predicted from lin's posterior",
-        10,
-        3,
-        rows,
-        "validation perplexity",
-    )
+    older = {head: f"singles/{name}-tuned-{{seed}}" for head, name in parts.SINGLES.items()}
+    rows = [parts.trained(head, head, legacy=older.get(head, "")) for head in ranges()]
+    return parts.shaped("R1", rows)
 
 
 class Posterior:
@@ -101,17 +89,8 @@ def unigram(train, min_count=3):
 
 def positions(programs, checkpoint, sample, words):
     """Of each position of the sample (word, its probability, {word: probability})."""
-    command = [
-        str(programs / "lm_score"),
-        "--checkpoint",
-        str(checkpoint),
-        "--input",
-        str(sample),
-        "--top",
-        str(words),
-        "--threads",
-        "1",
-    ]
+    command = [programs / "lm_score", "--checkpoint", checkpoint, "--input", sample]
+    command = [*map(str, command), *f"--top {words} --threads 1".split()]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=machine.environment("lm_score", command)
     ) as child:
@@ -140,26 +119,16 @@ def predict(programs, checkpoint, train, valid, work, name):
         own.append(math.log(p / q[word]))
         for head, (least, most) in ranges().items():
             gains[head].append(posterior.gain(p, q[word], least, most))
-    return [
-        {
-            "event": "model",
-            "name": name,
-            "positions": len(own),
-            "unigram_ppl": round(math.exp(unigram_nll), 3),
-            "ppl": round(math.exp(unigram_nll - statistics.mean(own)), 3),
-        },
-        *(
-            {
-                "event": "prediction",
-                "head": head,
-                "least": round(ranges()[head][0], 4),
-                "most": ranges()[head][1],
-                "ppl": round(math.exp(unigram_nll - statistics.mean(g)), 2),
-                "error": round(statistics.deviation(g) / math.sqrt(len(g)), 4),
-            }
-            for head, g in gains.items()
-        ),
-    ]
+    ppl = lambda gain: math.exp(unigram_nll - gain)
+    model = {"event": "model", "name": name, "positions": len(own)}
+    model |= {"unigram_ppl": round(ppl(0), 3), "ppl": round(ppl(statistics.mean(own)), 3)}
+    made = [model]
+    for head, g in gains.items():
+        least, most = ranges()[head]
+        found = {"event": "prediction", "head": head, "least": round(least, 4), "most": most}
+        error = round(statistics.deviation(g) / math.sqrt(len(g)), 4)
+        made.append({**found, "ppl": round(ppl(statistics.mean(g)), 2), "error": error})
+    return made
 
 
 def write(programs, checkpoint, train, valid, work, name, folder=None):
@@ -178,66 +147,37 @@ def predictions(folder=None):
     return {e["head"]: e for e in written(folder).of("prediction")}
 
 
-def figures(record):
-    return record.valid_ppl(10)
+def cells(part, folder=None):
+    best = lambda record: record.valid_ppl(10)
+    return {row.label: tables.Cells(row, part.runs_of(row), best, folder) for row in part.rows}
 
 
-def compared(part, folder=None):
-    """(cells of the runs, {label: predicted over trained})"""
-    table = [tables.Cells(row, part.runs_of(row), figures, folder) for row in part.rows]
+def over_trained(by, folder=None):
+    """{label: predicted over trained}"""
     found = predictions(folder)
-    return table, {
-        c.row.label: found[c.row.label]["ppl"] / c.mean
-        for c in table
-        if c.values and c.row.label in found
-    }
+    return {k: found[k]["ppl"] / c.mean for k, c in by.items() if c.values and k in found}
 
 
-def verdict(part, folder=None):
-    table, ratios = compared(part, folder)
-    if not any(c.values for c in table):
-        return "not run", tables.DASH
-    figure = "predicted over trained: " + ", ".join(
-        f"{label} {ratio:.2f}" for label, ratio in ratios.items()
-    )
-    if not all(len(c.values) == part.seeds for c in table):
-        return (
-            "undecided",
-            f"{figure}; {sum(len(c.values) for c in table)} of {part.seeds * len(table)} runs",
-        )
-    return (
-        "reproduced" if all(1 / 1.1 <= r <= 1.1 for r in ratios.values()) else "not reproduced"
-    ), figure
+@rule(cells)
+def verdict(by, part, folder):
+    found = over_trained(by, folder)
+    told = ", ".join(f"{label} {ratio:.2f}" for label, ratio in found.items())
+    return f"predicted over trained: {told}", all(1 / 1.1 <= r <= 1.1 for r in found.values())
 
 
 def table(part, folder=None):
-    found, (cells, ratios) = predictions(folder), compared(part, folder)
-    model = written(folder).of("model")[0]
-    lines = [
-        [
-            f"`{c.row.label}`",
-            f"[{found[c.row.label]['least']:g}, {found[c.row.label]['most']:g}]",
-            f"{found[c.row.label]['ppl']:.1f} ± {100 * found[c.row.label]['error']:.1f}%",
-            str(len(c.values)),
-            tables.with_interval(c.mean, c.interval, 1),
-            f"{ratios[c.row.label]:.2f}" if c.row.label in ratios else tables.DASH,
-        ]
-        for c in cells
-    ]
+    found, by = predictions(folder), cells(part, folder)
+    model, ratios, lines = written(folder).of("model")[0], over_trained(by, folder), []
+    for label, c in by.items():
+        e = found[label]
+        predicted = f"{e['ppl']:.1f} ± {100 * e['error']:.1f}%"
+        line = [f"`{label}`", f"[{e['least']:g}, {e['most']:g}]", predicted, str(len(c.values))]
+        ratio = f"{ratios[label]:.2f}" if label in ratios else tables.DASH
+        lines.append([*line, tables.with_interval(c.mean, c.interval, 1), ratio])
+    header = "head | range of the score | predicted | seeds | trained, best validation perplexity"
     return (
-        tables.head(part, cells)
-        + f" Predicted from the run {model['name']}, validation perplexity {model['ppl']:.1f} on"
-        f" {model['positions']} positions of a sample (the unigram's on the whole text"
-        f" {model['unigram_ppl']:.1f}); ± is the sample's standard error.\n\n"
-        + tables.markdown(
-            [
-                "head",
-                "range of the score",
-                "predicted",
-                "seeds",
-                "trained, best validation perplexity",
-                "predicted / trained",
-            ],
-            lines,
-        )
+        f"{tables.head(part, by.values())} Predicted from the run {model['name']}, validation"
+        f" perplexity {model['ppl']:.1f} on {model['positions']} positions of a sample (the unigram's"
+        f" on the whole text {model['unigram_ppl']:.1f}); ± is the sample's standard error.\n\n"
+        + tables.markdown(f"{header} | predicted / trained", lines)
     )

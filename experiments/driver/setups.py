@@ -1,6 +1,8 @@
 """The shapes of a part: what is trained (Run) on what (Setup), what is measured of trained models
-(Measure), and rows of both (Part)."""
+(Measure), and rows of both (Part). parts.csv has a line for each part of docs/results."""
+import csv
 import dataclasses
+import pathlib
 import re
 import typing
 
@@ -165,6 +167,18 @@ class Part:
                 *(m for m in self.measures if m.seed == self.fresh + seed),
             ]
         ]
+
+
+with open(pathlib.Path(__file__).with_name("parts.csv"), encoding="utf-8", newline="") as file:
+    SHAPES = {line["part"]: line for line in csv.DictReader(file)}
+
+
+def shaped(name, rows=(), **more):
+    """The part whose title, lengths, set-up and unit parts.csv has."""
+    shape = SHAPES[name]
+    lengths = {key: int(shape[key] or 0) for key in ("epochs", "seeds", "fresh")}
+    told = {key: shape[key] for key in ("title", "setup", "unit")}
+    return Part(name, rows=tuple(rows), **lengths, **told, **more)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -162,8 +162,8 @@ def log_normal_density(x, m, s):
     return -0.5 * ((x - m) / s) ** 2 - math.log(s * math.sqrt(2 * math.pi))
 
 
-def equivalent(differences, margin):
+def equivalent(differences, margin, level=0.90):
     """TOST at 5%: the 90% interval of the mean lies within +-margin; None if there is no
     interval."""
-    inside = interval(differences, 0.90)
+    inside = interval(differences, level)
     return inside and -margin < inside[0] and inside[1] < margin

@@ -58,13 +58,21 @@ class Cells:
         """Differences of the figures themselves, paired by seed."""
         return paired_differences(self.values, other.values)
 
-    @property
-    def parameters(self):
-        return next((r.last("start", "parameters") for r in self.records.values()), None)
+    def started_with(self, key):
+        return next((r.last("start", key) for r in self.records.values()), None)
 
     @property
-    def tokens(self):
-        return next((r.last("start", "train_tokens") for r in self.records.values()), None)
+    def parameters(self):
+        return self.started_with("parameters")
+
+    def size(self, part):
+        """The cells of a table that say how much was trained: parameters, tokens, seeds."""
+        tokens = self.started_with("train_tokens")
+        return [
+            whole(self.parameters),
+            whole(tokens and tokens * part.epochs),
+            str(len(self.values)),
+        ]
 
 
 def figure_of(part):
@@ -72,25 +80,26 @@ def figure_of(part):
     validation perplexity after its epochs."""
     if part.unit == "validation perplexity":
         return lambda r: r.of("valid")[part.epochs - 1]["ppl"]
-    return (
-        (lambda r: r.last("done", "test_bleu"))
-        if part.unit == "test BLEU"
-        else lambda r: r.test_ppl
-    )
+    if part.unit == "test BLEU":
+        return lambda r: r.last("done", "test_bleu")
+    return lambda r: r.test_ppl
 
 
 def cells(part, folder=None):
     return [Cells(row, part.runs_of(row), figure_of(part), folder) for row in part.rows]
 
 
+def by_label(part, folder=None):
+    return {c.row.label: c for c in cells(part, folder)}
+
+
 def measured(part, figure, folder=None):
     """{label: Cells} of what is measured."""
-    labels = dict.fromkeys(m.label for m in part.measures)
+    jobs = {}
+    for m in part.measures:
+        jobs.setdefault(m.label, []).append(m)
     return {
-        label: Cells(
-            parts.Row(label, ""), [m for m in part.measures if m.label == label], figure, folder
-        )
-        for label in labels
+        label: Cells(parts.Row(label, ""), some, figure, folder) for label, some in jobs.items()
     }
 
 
@@ -101,9 +110,12 @@ def whole(n):
 def with_interval(value, bounds, digits=2):
     if value is None:
         return "not run"
-    return f"{value:.{digits}f}" + (
-        f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else ""
-    )
+    told = f" [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]" if bounds else ""
+    return f"{value:.{digits}f}{told}"
+
+
+def shown(xs, digits=2):
+    return with_interval(*statistics.average(xs), digits)
 
 
 def ratio(paired, level=0.95):
@@ -123,21 +135,19 @@ def p_value(p):
 
 
 def markdown(header, lines):
-    return "\n".join(
-        ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-        + ["| " + " | ".join(line) + " |" for line in lines]
-    )
+    """`header`: the columns' names, or one string of them with " | " between."""
+    names = header.split(" | ") if isinstance(header, str) else header
+    told = [f"| {' | '.join(line)} |" for line in [names, *lines]]
+    return "\n".join([told[0], "|" + "---|" * len(names), *told[1:]])
 
 
 def devices(table):
     """How many runs were trained on which GPU, in a sentence; empty where none was."""
-    records_of = [r for c in table for r in c.records.values()]
-    gpus = collections.Counter(
-        r.options.get("resolved", {}).get("gpu", "").partition(",")[0] for r in records_of
-    )
+    every = [r.options.get("resolved", {}) for c in table for r in c.records.values()]
+    gpus = collections.Counter(resolved.get("gpu", "").partition(",")[0] for resolved in every)
     return "".join(
-        f" {'All' if n == len(records_of) else f'{n} of {len(records_of)}'} were trained on one"
-        f" {gpu} ([device](rules.md#common-to-all-parts))."
+        f" {'All' if n == len(every) else f'{n} of {len(every)}'} were trained on one {gpu}"
+        " ([device](rules.md#common-to-all-parts))."
         for gpu, n in sorted(gpus.items())
         if gpu
     )
@@ -145,24 +155,22 @@ def devices(table):
 
 def head(part, table):
     """How many seeds there are, said before the table."""
-    seeds = [len(c.values) for c in table]
-    done = sum(seeds)
-    few = (
-        f"**{min(seeds)} to {max(seeds)} of {part.seeds} seeds"
-        if min(seeds) != max(seeds)
-        else f"**{seeds[0]} of {part.seeds} seeds"
-    )
+    seeds, wanted = [len(c.values) for c in table], sum(c.row.seeds or part.seeds for c in table)
+    least, most = min(seeds), max(seeds)
     older = sum(r.older for c in table for r in c.records.values())
-    text = (
-        f"{few}: {done} of {sum(c.row.seeds or part.seeds for c in table)} runs are in the"
-        " records**"
-    )
-    if older:
-        text += f", {older} of them older than the rules"
     return (
-        f"{text}. {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there"
-        f" are two seeds or more.{devices(table)}" + (part.note and " " + part.note)
+        f"**{least if least == most else f'{least} to {most}'} of {part.seeds} seeds: {sum(seeds)} of"
+        f" {wanted} runs are in the records**"
+        + (f", {older} of them older than the rules" if older else "")
+        + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two"
+        f" seeds or more.{devices(table)}{part.note and ' ' + part.note}"
     )
+
+
+def beside(table, base, differ=Cells.against):
+    """({label: differences to the row `base`}, {label: Holm's p})."""
+    paired = {c.row.label: differ(c, base) for c in table if c is not base}
+    return paired, statistics.holm_paired(paired)
 
 
 def comparison(part, reference, folder=None):
@@ -170,23 +178,17 @@ def comparison(part, reference, folder=None):
     with interval, Holm's p."""
     table = cells(part, folder)
     base = next(c for c in table if c.row.label == reference)
-    corrected = statistics.holm_paired(
-        {c.row.label: c.against(base) for c in table if c is not base}
-    )
+    paired, corrected = beside(table, base)
     lines = []
     for c in table:
-        paired = c.against(base) if c is not base else []
+        label, paper, xs = c.row.label, c.row.paper, paired.get(c.row.label)
         lines.append(
             [
-                f"`{c.row.label}`" if c.row.label[0].islower() else c.row.label,
-                whole(c.parameters),
-                whole(c.tokens and c.tokens * part.epochs),
-                str(len(c.values)),
+                *(f"`{label}`" if label[0].islower() else label, *c.size(part)),
                 with_interval(c.mean, c.interval),
-                ratio(paired) if paired else "1" if c is base else DASH,
-                f"{c.row.paper:g}" if c.row.paper else DASH,
-                f"{c.row.paper / base.row.paper:.3f}" if c.row.paper else DASH,
-                p_value(corrected.get(c.row.label)),
+                ratio(xs) if xs else "1" if c is base else DASH,
+                *((f"{paper:g}", f"{paper / base.row.paper:.3f}") if paper else (DASH, DASH)),
+                p_value(corrected.get(label)),
             ]
         )
     config = next((next(iter(r.of("config")), {}) for c in table for r in c.records.values()), {})
@@ -196,18 +198,11 @@ def comparison(part, reference, folder=None):
         if "floor" in config
         else ""
     )
-    header = [
-        "row",
-        "parameters",
-        "tokens",
-        "seeds",
-        part.unit,
-        f"ratio to {reference}, paired by seed",
-        "paper",
-        f"paper's ratio to {reference}",
-        "p, Holm",
-    ]
-    return head(part, table) + told + "\n\n" + markdown(header, lines)
+    header = (
+        f"row | parameters | tokens | seeds | {part.unit} | ratio to {reference}, paired by seed"
+    )
+    header += f" | paper | paper's ratio to {reference} | p, Holm"
+    return f"{head(part, table)}{told}\n\n{markdown(header, lines)}"
 
 
 def variants(what, variant, told):
@@ -215,40 +210,32 @@ def variants(what, variant, told):
     them."""
 
     def table(part, folder=None):
-        by = {c.row.label: c for c in cells(part, folder)}
-        paired = {
-            label: by[f"{label}, {variant}"].against(c)
-            for label, c in by.items()
-            if f"{label}, {variant}" in by
-        }
+        by = by_label(part, folder)
+        with_one = {label: by.get(f"{label}, {variant}") for label in by}
+        paired = {label: c.against(by[label]) for label, c in with_one.items() if c}
         corrected = statistics.holm_paired(paired)
         lines = [
             [f"`{label}`", ratio(xs) if xs else "not run", p_value(corrected[label])]
             for label, xs in paired.items()
         ]
-        return markdown([what, f"{told}, test perplexity, paired by seed", "p, Holm"], lines)
+        return markdown(f"{what} | {told}, test perplexity, paired by seed | p, Holm", lines)
 
     return table
 
 
 def averaging(part, folder=None):
     """MoS: after which epoch ASGD began to average, by seed."""
-    first = lambda record: next(
-        (i for i, e in enumerate(record.of("valid"), 1) if e["averaging"]), None
-    )
-    found = {
-        c.row.label: [first(r) for r in c.records.values()]
+
+    def first(record):
+        began = [i for i, e in enumerate(record.of("valid"), 1) if e["averaging"]]
+        return str(began[0]) if began else "never"
+
+    told = [
+        f"`{c.row.label}` {', '.join(map(first, c.records.values())) or DASH}"
         for c in cells(part, folder)
         if "asgd" in c.row.options
-    }
-    return (
-        "Averaging began after epoch: "
-        + "; ".join(
-            f"`{label}` {', '.join(str(i or 'never') for i in began) or DASH}"
-            for label, began in found.items()
-        )
-        + "."
-    )
+    ]
+    return f"Averaging began after epoch: {'; '.join(told)}."
 
 
 def learned_scales(part, folder=None):
@@ -258,43 +245,22 @@ def learned_scales(part, folder=None):
         if "scale=learn" in c.row.options:
             found = [next(iter(r.last("training", "learned").values())) for r in c.records.values()]
             lines.append([f"`{c.row.label}`", ", ".join(f"{scale:.2f}" for scale in found) or DASH])
-    return markdown(["head", "learned scale at the best checkpoint, by seed"], lines)
+    return markdown("head | learned scale at the best checkpoint, by seed", lines)
 
 
 def bleu_comparison(part, folder=None):
     """BLEU, which may be 0, by arithmetic means, and its difference to the first row's, paired by
     seed."""
     table = cells(part, folder)
-    first, lines = table[0], []
-    differences = {c.row.label: c.minus(first) for c in table[1:]}
-    corrected = statistics.holm_paired(differences)
+    differences, corrected = beside(table, table[0], Cells.minus)
+    lines = []
     for c in table:
-        xs = differences.get(c.row.label)
-        lines.append(
-            [
-                f"`{c.row.label}`",
-                whole(c.parameters),
-                str(len(c.values)),
-                with_interval(*c.average),
-                with_interval(*statistics.average(xs)) if xs else DASH,
-                p_value(corrected.get(c.row.label)),
-            ]
-        )
-    return (
-        head(part, table)
-        + "\n\n"
-        + markdown(
-            [
-                "row",
-                "parameters",
-                "seeds",
-                part.unit,
-                f"minus {first.row.label}, paired by seed",
-                "p, Holm",
-            ],
-            lines,
-        )
-    )
+        label, xs = c.row.label, differences.get(c.row.label)
+        line = [f"`{label}`", whole(c.parameters), str(len(c.values)), with_interval(*c.average)]
+        lines.append([*line, shown(xs) if xs else DASH, p_value(corrected.get(label))])
+    first = f"minus {table[0].row.label}, paired by seed"
+    header = f"row | parameters | seeds | {part.unit} | {first} | p, Holm"
+    return f"{head(part, table)}\n\n{markdown(header, lines)}"
 
 
 def searches(tuning=parts.T1_TUNING, folder=None):
@@ -302,37 +268,19 @@ def searches(tuning=parts.T1_TUNING, folder=None):
     folder, lines = search.where(folder, tuning), []
     for kernel in tuning.ladders:
         # of a kernel without parameters the rate alone
-        told = lambda label: {kernel: f"lr={tuning.rate:g}"}.get(
-            label, label.removeprefix(f"{kernel} ")
-        )
+        alone = {kernel: f"lr={tuning.rate:g}"}
+        told = lambda label: alone.get(label, label.removeprefix(f"{kernel} "))
         chosen, rate, pending = search.state(kernel, folder, tuning)
-        label = chosen and tuning.run(chosen, rate).row.label
+        best = chosen and tuning.run(chosen, rate).row.label
         tried = [
-            f"**{told(name)}: {f:.2f}**" if name == label else f"{told(name)}: {f:.2f}"
-            for name, f in search.searched(kernel, folder, tuning)
+            f"{told(name)}: {figure:.2f}".join(["**"] * 2 if name == best else [""] * 2)
+            for name, figure in search.searched(kernel, folder, tuning)
         ]
-        lines.append(
-            [
-                kernel,
-                "; ".join(tried) or DASH,
-                (
-                    "done"
-                    if not pending
-                    else f"next: {', '.join(told(run.row.label) for run in pending)}"
-                ),
-            ]
-        )
-    return markdown(
-        [
-            "kernel",
-            (
-                "best validation perplexity of"
-                f" {'two' if tuning.epochs == 2 else tuning.epochs} epochs, seed 1"
-            ),
-            "search",
-        ],
-        lines,
-    )
+        left = f"next: {', '.join(told(run.row.label) for run in pending)}" if pending else "done"
+        lines.append([kernel, "; ".join(tried) or DASH, left])
+    epochs = "two" if tuning.epochs == 2 else tuning.epochs
+    header = f"kernel | best validation perplexity of {epochs} epochs, seed 1 | search"
+    return markdown(header, lines)
 
 
 # ---- T2: the prior's statistics ----
@@ -351,89 +299,54 @@ def prior_statistics(event):
 def t2_values(part, folder=None):
     """{label: {seed: (perplexity, 100 E Var, CV^2)}}"""
     found = {}
-    for c in cells(part, folder):
+    for label, c in by_label(part, folder).items():
         events = {s: r.of("valid")[part.epochs - 1] for s, r in c.records.items()}
-        found[c.row.label] = {s: (e["ppl"], *prior_statistics(e)) for s, e in events.items()}
+        found[label] = {s: (e["ppl"], *prior_statistics(e)) for s, e in events.items()}
     return found
 
 
 def t2_table(part, folder=None):
-    table, values = cells(part, folder), t2_values(part, folder)
-    base = next(c for c in table if c.row.label == "none")
-    corrected = statistics.holm_paired(
-        {c.row.label: c.against(base) for c in table if c is not base}
-    )
+    table, values = by_label(part, folder), t2_values(part, folder)
+    _, corrected = beside(table.values(), table["none"])
     lines = []
-    for c in table:
-        seeds = values[c.row.label]
+    for label, c in table.items():
         columns = [
-            with_interval(*statistics.average(x), digits)
-            for x, digits in (
-                ([v[1] for v in seeds.values()], 2),
-                ([v[2] for v in seeds.values()], 3),
-            )
+            shown([v[place] for v in values[label].values()], digits)
+            for place, digits in ((1, 2), (2, 3))
         ]
-        rho = c.row.label.partition(":")[2]
-        paper = parts.T2_PAPER[float(rho)] if rho else None
-        lines.append(
-            [
-                f"`{c.row.label}`",
-                whole(c.parameters),
-                whole(c.tokens and c.tokens * part.epochs),
-                str(len(seeds)),
-                *columns,
-                f"{paper[0]:g}" if paper else DASH,
-                with_interval(c.mean, c.interval),
-                f"{paper[1]:g}" if paper else DASH,
-                p_value(corrected.get(c.row.label)),
-            ]
-        )
-    header = [
-        "penalty",
-        "parameters",
-        "tokens",
-        "seeds",
-        "100 E Var_k(π)",
-        "CV² of the means",
-        "paper's variance",
-        part.unit,
-        "paper's perplexity",
-        "p against none, Holm",
-    ]
-    return head(part, table) + "\n\n" + markdown(header, lines)
+        rho = label.partition(":")[2]
+        variance, ppl = (f"{x:g}" for x in parts.T2_PAPER[float(rho)]) if rho else (DASH, DASH)
+        ours = with_interval(c.mean, c.interval)
+        p = p_value(corrected.get(label))
+        lines.append([f"`{label}`", *c.size(part), *columns, variance, ours, ppl, p])
+    header = (
+        "penalty | parameters | tokens | seeds | 100 E Var_k(π) | CV² of the means"
+        f" | paper's variance | {part.unit} | paper's perplexity | p against none, Holm"
+    )
+    return f"{head(part, table.values())}\n\n{markdown(header, lines)}"
 
 
 def commands(part):
+    """How to repeat each row, into records of one's own."""
+    again = lambda label: f"    experiments/run {part.name} --only '{label}' --records runs/records"
     lines = []
     for row in part.rows:
         setup = SETUPS[row.setup or part.setup]
         precision = f" {MEDIUM}" if MEDIUM in setup.options else ""
-        lines.append(
-            f"    experiments/run {part.name} --only '{row.label}' --records runs/records   #"
-            f" {setup.program} {row.options}{precision}"
-        )
+        lines.append(f"{again(row.label)}   # {setup.program} {row.options}{precision}")
     own = {row.label for row in part.rows}
-    lines += [
-        f"    experiments/run {part.name} --only '{label}' --records runs/records   # measured of"
-        f" {runs}"
-        for label, runs in {
-            m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures if m.label not in own
-        }.items()
+    runs = {m.label: m.needs[0].name.rpartition("-")[0] for m in part.measures}
+    lines += [f"{again(k)}   # measured of {of}" for k, of in runs.items() if k not in own]
+    trained = [part.run(row, 1) for row in part.rows] + [r for m in part.measures for r in m.needs]
+    told = [
+        "To repeat a row, set `DATA` ([the texts](../../experiments/data.md)) and run its command."
+        f" `experiments/table {part.name} --records runs/records` then prints its figure."
+        " After `#` stands what the row adds to the [set-up](rules.md#common-to-all-parts)."
     ]
-    gpu = "; `--device cuda` for the table's device" if devices(cells(part)) else ""
-    trained = [(row.setup or part.setup, row) for row in part.rows] + [
-        (run.setup, run.row) for m in part.measures for run in m.needs
-    ]
-    bfloat16 = any(MEDIUM in SETUPS[setup].options + row.options for setup, row in trained)
-    medium = (
-        f"; `NINE_BF16_TILES=pairs` before it for `{MEDIUM}` on a CPU that does not multiply"
-        " bfloat16"
-        if bfloat16
-        else ""
-    )
-    return (
-        f"Any row again, into records of its own, which `experiments/table {part.name} --records"
-        " runs/records` prints (`DATA` as in [experiments](../../experiments/data.md); after `#`"
-        f" stands what a row adds to the [set-up](rules.md#common-to-all-parts){gpu}{medium}):\n\n"
-        + "\n".join(lines)
-    )
+    if devices(cells(part)):
+        told.append("Add `--device cuda` to train on a GPU, as the table's runs were.")
+    if any(MEDIUM in SETUPS[run.setup].options + run.row.options for run in trained):
+        told.append(
+            "On a CPU that does not multiply bfloat16, put `NINE_BF16_TILES=pairs` before the command."
+        )
+    return f"{' '.join(told)}\n\n" + "\n".join(lines)

@@ -53,14 +53,10 @@ def missing(name, folder=None, only=None):
 
 def components(options):
     """How many components a head or a line of options has, by which an epoch's cost grows."""
-    found = re.search(r"--head (\S+)", options) or re.search(r"(\S+)", options)
-    head = {"mixbig": "mix:9*lin", "mix1": "mix:5*lin"}.get(found.group(1), found.group(1))
-    if head == "mos":
-        return 9
+    head = (re.search(r"--head (\S+)", options) or re.search(r"(\S+)", options))[1]
+    head = {"mos": "mix:9*lin", "mixbig": "mix:9*lin", "mix1": "mix:5*lin"}.get(head, head)
     if head.startswith("mix:"):
-        return sum(
-            int(c.partition("*")[0]) if re.match(r"\d+\*", c) else 1 for c in head[4:].split(",")
-        )
+        return sum(int(re.match(r"(\d+)\*|", c)[1] or 1) for c in head[4:].split(","))
     return 4 if head.startswith("mix") else 1
 
 
@@ -77,16 +73,10 @@ def seconds_an_epoch(setup):
     measured = []
     for record in records.trained():
         config, epochs = next(iter(record.of("config")), {}), record.last("done", "epoch")
-        if (
-            "options" in config
-            and config["options"].get("device", "cpu") == "cpu"
-            and config.get("setup", "S") == setup
-            and epochs
-        ):
-            options = f"--head {config['options']['head']}" + " --sampled-softmax" * bool(
-                config["options"].get("sampled_softmax")
-            )
-            measured.append(config["cpu_s"] / epochs / cost(options))
+        options, own = config.get("options", {}), config.get("setup", "S") == setup
+        if options and options.get("device", "cpu") == "cpu" and own and epochs:
+            sampled = " --sampled-softmax" * bool(options.get("sampled_softmax"))
+            measured.append(config["cpu_s"] / epochs / cost(f"--head {options['head']}{sampled}"))
     if measured:
         return sorted(measured)[len(measured) // 2]
     return SECONDS_AN_EPOCH if setup == "S" else seconds_an_epoch("S") * SETUPS[setup].cost
@@ -97,6 +87,16 @@ def seconds(job):
     if isinstance(job, Measure):
         return job.cost * seconds_an_epoch(job.needs[0].setup) * cost(job.needs[0].row.options)
     return seconds_an_epoch(job.setup) * job.epochs * cost(job.row.options)
+
+
+def say(told):
+    print(f"{time.strftime('%H:%M:%S')} {told}", flush=True)
+
+
+def cpu_of_children():
+    """CPU seconds of the programs that ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def prepare(runs, data, lines=10000):
@@ -113,38 +113,23 @@ def prepare(runs, data, lines=10000):
 
 def prepare_pairs(programs, runs, data):
     """Multi30k in subwords of 10,000 joint merges."""
-    folder, pairs = runs / "multi30k", data / "multi30k"
+    folder, pairs, sides = runs / "multi30k", data / "multi30k", ("de", "en")
+    codes = folder / "codes"
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "codes").exists():
-        both = "".join(
-            (pairs / f"train.{side}").read_text(encoding="utf-8") for side in ("de", "en")
-        )
-        subprocess.run(
-            [programs / "bpe", "learn", "--merges", "10000", "--output", folder / "codes"],
-            input=both,
-            text=True,
-            check=True,
-            stderr=subprocess.DEVNULL,
-        )
-    for side in ("de", "en"):
-        for name in ("train", "val", "test2016"):
-            target = folder / f"{name}.{side}"
+
+    def bpe(command, *files, text=None):
+        asked = [programs / "bpe", *command.split(), *files]
+        subprocess.run(asked, input=text, text=True, check=True, stderr=subprocess.DEVNULL)
+
+    if not codes.exists():
+        both = "".join((pairs / f"train.{side}").read_text(encoding="utf-8") for side in sides)
+        bpe("learn --merges 10000", "--output", codes, text=both)
+    for name in ("train", "val", "test2016"):
+        for side in sides:
+            target, part = folder / f"{name}.{side}", folder / "part"
             if not target.exists():
-                subprocess.run(
-                    [
-                        programs / "bpe",
-                        "apply",
-                        "--codes",
-                        folder / "codes",
-                        "--input",
-                        pairs / target.name,
-                        "--output",
-                        folder / "part",
-                    ],
-                    check=True,
-                    stderr=subprocess.DEVNULL,
-                )
-                (folder / "part").rename(target)
+                bpe("apply", "--codes", codes, "--input", pairs / target.name, "--output", part)
+                part.rename(target)
     return folder
 
 
@@ -160,13 +145,11 @@ class Context:
     device: str = "cpu"
 
     def text(self, setup):
-        """The training text of a set-up on captions."""
-        lines = SETUPS[setup].text.split()[1:]
-        return (
-            prepare(self.runs, self.data, int(lines[0]))
-            if lines
-            else self.data / "captions" / "train.en"
-        )
+        """The training text of a set-up on lines of English."""
+        corpus, *lines = SETUPS[setup].text.split()
+        if lines:
+            return prepare(self.runs, self.data, int(lines[0]))
+        return self.data / corpus / "train.en"
 
     def pairs(self):
         with locks.held(self.runs / "texts.lock"):
@@ -179,21 +162,9 @@ class Context:
 
     def files(self, setup):
         """The trainer's options that name texts."""
-        text, captions = SETUPS[setup].text, self.data / "captions"
+        text = SETUPS[setup].text
         if text == "sample":
             return []
-        if text == "zipf":
-            folder = self.generated()
-            return [
-                "--train",
-                folder / "train.txt",
-                "--valid",
-                folder / "valid.txt",
-                "--test",
-                folder / "test.txt",
-                "--vocab",
-                folder / "dict.txt",
-            ]
         if text == "multi30k":
             folder = self.pairs()
             return [
@@ -201,24 +172,15 @@ class Context:
                 for flag, name in (("--", "train"), ("--valid-", "val"), ("--test-", "test2016"))
                 for x in (f"{flag}src", folder / f"{name}.de", f"{flag}tgt", folder / f"{name}.en")
             ]
-        if text == "rescoring":
-            folder = self.data / "rescoring"
-            return [
-                "--train",
-                folder / "train.en",
-                "--valid",
-                folder / "val.ref.txt",
-                "--test",
-                folder / "test.ref.txt",
-            ]
-        return [
-            "--train",
-            self.text(setup),
-            "--valid",
-            captions / "val.en",
-            "--test",
-            captions / "test.en",
-        ]
+        if text == "zipf":
+            folder = self.generated()
+            files = {k: folder / f"{k}.txt" for k in ("train", "valid", "test")}
+            files["vocab"] = folder / "dict.txt"
+        else:
+            folder, end = self.data / text.split()[0], ".ref.txt" if text == "rescoring" else ".en"
+            held = {"valid": folder / f"val{end}", "test": folder / f"test{end}"}
+            files = {"train": self.text(setup), **held}
+        return [x for option, file in files.items() for x in (f"--{option}", file)]
 
     def late(self):
         return self.deadline is not None and time.monotonic() >= self.deadline
@@ -244,10 +206,7 @@ class Context:
             return kept
         with self.alone(run, wait=True) as mine:
             if mine and not finished(directory):
-                print(
-                    f"{time.strftime('%H:%M:%S')} {run.name} has no checkpoint here and is trained",
-                    flush=True,
-                )
+                say(f"{run.name} has no checkpoint here and is trained")
                 mine = train(run, self)
                 if mine:
                     same_model(run, directory, self.folder)
@@ -294,20 +253,10 @@ def train(run, context):
     directory.mkdir(parents=True, exist_ok=True)
     # a GPU makes 25 updates of L in less time than they take to be written; zipf's are 400 MB
     saved = "1e" if context.device != "cpu" else "100u" if run.setup == "zipf" else "25u"
-    command = [
-        context.programs / SETUPS[run.setup].program,
-        *context.files(run.setup),
-        *run.arguments,
-        "--device",
-        context.device,
-        "--keep",
-        "1",
-        "--save-every",
-        saved,
-        "--run",
-        directory,
-    ]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [context.programs / SETUPS[run.setup].program, *context.files(run.setup)]
+    command += [*run.arguments, *f"--device {context.device} --keep 1 --save-every {saved}".split()]
+    command += ["--run", directory]
+    before = cpu_of_children()
     with open(directory / "out.txt", "a") as out:
         # On a GPU workers share its memory; nine softmaxes of L, the largest of T3-L, need 0.01 of
         # an H100.
@@ -325,61 +274,37 @@ def train(run, context):
             if child.poll() is None:
                 child.send_signal(signal.SIGTERM)
             code = child.wait()
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
             spent = directory / "cpu_s"  # of all the run's beginnings and goings on
-            cpu = (
-                (float(spent.read_text()) if spent.exists() else 0.0)
-                + after.ru_utime
-                + after.ru_stime
-                - before.ru_utime
-                - before.ru_stime
-            )
+            cpu = (float(spent.read_text()) if spent.exists() else 0.0) + cpu_of_children() - before
             spent.write_text(f"{cpu:.1f}\n")
     if code == 0 and '"event":"done"' in (directory / "log.jsonl").read_text():
         if not records.find(run, context.folder):
-            more = (
-                json.loads((context.runs / "zipf" / "anchors.json").read_text())
-                if run.setup == "zipf"
-                else {}
-            )
-            records.write(
-                run, directory, machine.described(environment), cpu, context.folder, **more
-            )
+            anchors = context.runs / "zipf" / "anchors.json"
+            more = json.loads(anchors.read_text()) if run.setup == "zipf" else {}
+            described = machine.described(environment)
+            records.write(run, directory, described, cpu, context.folder, **more)
         return True
     if code and not context.late():
-        tail = (directory / "out.txt").read_text().strip().splitlines()[-2:]
-        raise SystemExit(
-            f"{run.name} {'failed' if code > 0 else f'was ended by signal {-code}'}:"
-            f" {' '.join(tail)}"
-        )
+        tail = " ".join((directory / "out.txt").read_text().strip().splitlines()[-2:])
+        ended = "failed" if code > 0 else f"was ended by signal {-code}"
+        raise SystemExit(f"{run.name} {ended}: {tail}")
     return False
 
 
 def twin(run, folder=None, device="cpu"):
     """A run of another part that trains the same on the same kind of device and has a record, or
     None: M1's, M2's and M3's base."""
-    others = [
+    others = (
         other
         for part in all_parts(folder).values()
         if part.name != run.part
         for row in part.rows
         for other in part.runs_of(row)
-        if other.seed == run.seed
-    ]
-    same = (
-        other
-        for other in others
-        if (other.setup, other.arguments) == (run.setup, run.arguments)
-        and records.named(other.name, folder)
+        if (other.seed, other.setup) == (run.seed, run.setup) and other.arguments == run.arguments
     )
-    return next(
-        (
-            other
-            for other in same
-            if records.find(other, folder).options.get("device", "cpu") == device
-        ),
-        None,
-    )
+    trained = lambda other: records.named(other.name, folder) and records.find(other, folder)
+    on = lambda record: record and record.options.get("device", "cpu")
+    return next((other for other in others if on(trained(other)) == device), None)
 
 
 def do(job, context):
@@ -387,18 +312,14 @@ def do(job, context):
     if isinstance(job, Run):
         other = twin(job, context.folder, context.device)
         if other:
-            print(f"{time.strftime('%H:%M:%S')} {job.name} is {other.name}", flush=True)
+            say(f"{job.name} is {other.name}")
             records.take(job, other, context.folder)
             return True
         return train(job, context)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    before = cpu_of_children()
+    spent = lambda: round(cpu_of_children() - before, 1)
     try:
-        measures.write(
-            context,
-            job,
-            machine.described(os.environ),
-            lambda: round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 1),
-        )
+        measures.write(context, job, machine.described(os.environ), spent)
     except TimeoutError:
         return False
     return True
@@ -412,13 +333,9 @@ def step(name, context, only):
         with context.alone(job) as mine:
             # the record may be younger than the list
             if mine and not records.find(job, context.folder):
-                print(
-                    (
-                        f"{time.strftime('%H:%M:%S')} {name}: {len(todo)} runs are missing, about"
-                        f" {sum(map(seconds, todo)) / 3600:.1f} core-hours; next {job.name}"
-                    ),
-                    flush=True,
-                )
+                hours = sum(map(seconds, todo)) / 3600
+                left = f"{len(todo)} runs are missing, about {hours:.1f} core-hours"
+                say(f"{name}: {left}; next {job.name}")
                 return not context.late() and do(job, context)
     return None
 
@@ -433,11 +350,7 @@ def go(names, context, only=None):
             if worked:
                 break
             if worked is False or context.late():
-                print(
-                    f"{time.strftime('%H:%M:%S')} {name}: time is up; the same command goes on",
-                    flush=True,
-                )
-                return
+                return say(f"{name}: time is up; the same command goes on")
             if not missing(name, context.folder, only):
                 print(f"{name}: nothing is missing", flush=True)
                 names.remove(name)

@@ -1,49 +1,48 @@
-"""What the rules of docs/results/rules.md say of the records: (reproduced | not reproduced |
-undecided | not run, the figure)."""
+"""What the rules of docs/results/rules.md say of the records of trained models: each function gives
+(reproduced | not reproduced | undecided | not run, the figure) by way of `measured.rule`."""
 import math
 
 from . import parts, search, statistics, tables
-from .measured import ALIKE, complete, decided, lacking, started
+from .measured import ALIKE, complete, every, rule
 from .measures import inner_products
 
 
 def counted(part, folder=None):
-    """Cells of the rows that count in a verdict."""
-    return [c for c in tables.cells(part, folder) if c.row.group not in parts.BESIDE]
+    """{label: cells} of the rows that count in a verdict."""
+    cells = tables.by_label(part, folder)
+    return {label: c for label, c in cells.items() if c.row.group not in parts.BESIDE}
 
 
-def equivalence(paired):
-    """(the ratio with its 90% interval, whether that lies within ±2.5%) of two rows: the rule of
-    several parts."""
-    return tables.ratio(paired, 0.90), bool(statistics.equivalent(paired, ALIKE))
+def alike(c, other, before, after=""):
+    """[(the ratio with its 90% interval, whether that lies within ±2.5%)] of two rows: the rule of
+    several parts; nothing where they have no seed in common."""
+    paired = c.against(other)
+    told = f"{before} {tables.ratio(paired, 0.90)}{after}" if paired else ""
+    return [(told, bool(statistics.equivalent(paired, ALIKE)))] * bool(paired)
 
 
-def equivalences(figures):
-    return "; ".join(figures) + " (intervals of 90%)" if figures else "no comparison yet"
+LEVEL = " (intervals of 90%)"
 
 
-def ordered(part, levels, folder=None):
+def ordered(*levels):
     """T1's rule: every interval of a level lies below those of the next."""
-    table = counted(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    by = {c.row.group: c for c in table}
-    figure = ", ".join(
-        f"{k} {by[k].mean:.1f}{apart(by[k])}" for level in levels for k in level if by[k].values
-    )
-    searching = [k for k in search.unfinished(folder) if k in parts.CHOICES[part.name]]
-    if searching:
-        return (
-            "undecided",
-            f"{figure}; {lacking(part, table)}, the search is not done for {', '.join(searching)}",
+    levels = [level.split() for level in levels]
+
+    @rule(counted)
+    def verdict(by, part, folder):
+        by = {c.row.group: c for c in by.values()}
+        kernels = [k for level in levels for k in level if by[k].values]
+        figure = ", ".join(f"{k} {by[k].mean:.1f}{apart(by[k])}" for k in kernels)
+        searching = [k for k in search.unfinished(folder) if k in parts.CHOICES[part.name]]
+        if searching:
+            return f"{figure}; the search is not done for {', '.join(searching)}", False, True
+        pairs = [(a, b) for low, high in zip(levels, levels[1:]) for a in low for b in high]
+        holds = complete(part, by.values()) and all(
+            by[a].interval[1] < by[b].interval[0] for a, b in pairs
         )
-    holds = complete(part, table) and all(
-        by[a].interval[1] < by[b].interval[0]
-        for low, high in zip(levels, levels[1:])
-        for a in low
-        for b in high
-    )
-    return decided(part, table, holds, figure)
+        return figure, holds
+
+    return verdict
 
 
 def apart(c, limit=1.25):
@@ -52,20 +51,13 @@ def apart(c, limit=1.25):
     return f" ({low:.1f} to {high:.1f})" if high > limit * low else ""
 
 
-def t1(part, folder=None):
-    return ordered(
-        part, [("lin", "pow", "pol", "mog"), ("ssg",), ("log", "hpb"), ("rbf", "wav")], folder
-    )
+t1 = ordered("lin pow pol mog", "ssg", "log hpb", "rbf wav")
+t1_l = ordered("lin pow", "ssg", "log hpb", "rbf")
 
 
-def t1_l(part, folder=None):
-    return ordered(part, [("lin", "pow"), ("ssg",), ("log", "hpb"), ("rbf",)], folder)
-
-
-def t2_readings(part, folder=None):
+def t2_readings(values):
     """{(penalty, statistic): (log likelihood of the paper's four figures, the ρ whose figure lies
     outside of a new run's 95% interval)}, or None where a deviation is missing."""
-    values = tables.t2_values(part, folder)
     found = {}
     for kind in ("variance", "cv2"):
         for place, name in ((1, "100 E Var"), (2, "CV²")):
@@ -75,148 +67,105 @@ def t2_readings(part, folder=None):
                 s = statistics.deviation(xs) * math.sqrt(1 + 1 / len(xs)) if len(xs) > 1 else 0
                 if s == 0:
                     return None
-                total += statistics.log_normal_density(paper, statistics.mean(xs), s)
-                outside += [rho] * (
-                    abs(paper - statistics.mean(xs))
-                    > statistics.student_quantile(0.05, len(xs) - 1) * s
-                )
+                mean, t = statistics.mean(xs), statistics.student_quantile(0.05, len(xs) - 1)
+                total += statistics.log_normal_density(paper, mean, s)
+                outside += [rho] * (abs(paper - mean) > t * s)
             found[kind, name] = total, outside
     return found
 
 
-def t2(part, folder=None):
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
+@rule()
+def t2(by, part, folder):
     values = tables.t2_values(part, folder)
-    readings = "; ".join(
-        f"{kind}: "
-        + " ".join(
-            (
-                f"{statistics.mean([v[1] for v in values[f'{kind}:{r:g}'].values()]):.2f}"
-                if values[f"{kind}:{r:g}"]
-                else "?"
-            )
-            for r in parts.T2_PAPER
-        )
-        for kind in ("variance", "cv2")
+    of = lambda label: [v[1] for v in values[label].values()]
+    means = lambda kind: " ".join(
+        f"{statistics.mean(xs):.2f}" if (xs := of(f"{kind}:{rho:g}")) else "?"
+        for rho in parts.T2_PAPER
     )
+    readings = "; ".join(f"{kind}: {means(kind)}" for kind in ("variance", "cv2"))
     figure = f"100 E Var_k(π) at ρ = .001 .01 .1 1, {readings}; the paper 4.74 4.98 3.67 3.81"
-    found = t2_readings(part, folder)
-    if not found or not complete(part, table):
-        return "undecided", f"{figure}; {lacking(part, table)}"
+    found = t2_readings(values)
+    if not found:
+        return figure, False, True
     first, second = sorted(found, key=lambda reading: found[reading][0], reverse=True)[:2]
     ratio, outside = found[first][0] - found[second][0], found[first][1]
     figure += f"; likeliest {first[0]} with {first[1]}, e^{ratio:.1f} times the next"
     if ratio < math.log(20):
-        return "undecided", figure
-    return (
-        ("not reproduced", f"{figure}, but not at ρ = {', '.join(f'{rho:g}' for rho in outside)}")
-        if outside
-        else ("reproduced", figure)
-    )
+        return figure, False, True
+    if outside:
+        figure += f", but not at ρ = {', '.join(f'{rho:g}' for rho in outside)}"
+    return figure, not outside
 
 
-def rising(by, labels, seeds):
-    """Page's L and p over conditions in order, seeds as blocks."""
+def rising(by, kind, labels, seeds):
+    """[(figure, holds)]: Page's test over conditions in order, seeds as blocks."""
     blocks = [
         [by[label].values[s] for label in labels]
         for s in range(1, seeds + 1)
         if all(s in by[label].values for label in labels)
     ]
-    return statistics.page(blocks) if blocks else None
+    if not blocks:
+        return []
+    found, p = statistics.page(blocks)
+    return [(f"{kind}: Page's L = {found:g}, p {tables.p_value(p)}", p < 0.01)]
 
 
-def m1(part, folder=None):
-    table = tables.cells(part, folder)
-    by = {c.row.label: c for c in table}
-    if not any(c.values for c in table if c.row.label != "base"):
-        return "not run", tables.DASH
-    base, figure, holds = by["base"], [], []
+@rule(beside=("base",))
+def m1(by, part, folder):
+    base, found = by["base"], []
     for label, name, digits, least in (("lsm:2", "lsm:2", 2, 3), ("m=0", "m = 0", 3, 1.1)):
-        paired = by[label].against(base)
-        if paired:
-            ratio = math.exp(statistics.mean(paired))
-            figure.append(
-                f"{name} {ratio:.{digits}f} × base (paper"
-                f" {by[label].row.paper / base.row.paper:.{digits}f})"
-            )
-            holds.append(ratio >= least)
+        if paired := by[label].against(base):
+            ratio, paper = math.exp(statistics.mean(paired)), by[label].row.paper / base.row.paper
+            told = f"{name} {ratio:.{digits}f} × base (paper {paper:.{digits}f})"
+            found.append((told, ratio >= least))
     for kind in ("arc", "cos"):
-        page = rising(by, ["m=0"] + [f"{kind}:{m:g}" for m in parts.MARGINS[1:]], part.seeds)
-        if page:
-            figure.append(f"{kind}: Page's L = {page[0]:g}, p {tables.p_value(page[1])}")
-            holds.append(page[1] < 0.01)
-    return decided(
-        part, table, len(holds) == 4 and all(holds), "; ".join(figure) or "no comparison yet"
-    )
+        labels = ["m=0", *(f"{kind}:{m:g}" for m in parts.MARGINS[1:])]
+        found += rising(by, kind, labels, part.seeds)
+    return every(found)
 
 
-def m2(part, folder=None):
-    table = tables.cells(part, folder)
-    if not any(c.values for c in table if c.row.label != "none, contexts none"):
-        return "not run", tables.DASH
-    run = [c for c in table if c.values]
+@rule(beside=("none, contexts none",))
+def m2(by, part, folder):
+    run = [c for c in by.values() if c.values]
     tau = statistics.kendall([c.mean for c in run], [c.row.paper for c in run])
-    by = {c.row.label: c for c in table}
     paired = by["none, contexts max"].against(by["none, contexts none"])
     gain = statistics.interval(paired)
-    holds = tau >= 0.6 and gain is not None and gain[1] < 0
     figure = f"τ-b = {tau:.2f} over {len(run)} rows"
     if gain:
         figure += f"; max {tables.ratio(paired)} × none"
-    return decided(part, table, holds, figure)
+    return figure, tau >= 0.6 and gain is not None and gain[1] < 0
 
 
 def best_rates(table):
     """{group: its row with the least mean validation perplexity}, of groups that have all rows of
     as many seeds."""
     found = {}
-    for group in dict.fromkeys(c.row.group for c in table):
-        own = [c for c in table if c.row.group == group]
-        if all(c.values for c in own):
-            found[group] = min(
-                own,
-                key=lambda c: statistics.mean(
-                    [math.log(r.valid_ppl()) for r in c.records.values()]
-                ),
-            )
-    return found
+    for c in table:
+        found.setdefault(c.row.group, []).append(c)
+    valid = lambda c: statistics.mean([math.log(r.valid_ppl()) for r in c.records.values()])
+    return {
+        group: min(own, key=valid) for group, own in found.items() if all(c.values for c in own)
+    }
 
 
-def rates(part, folder=None):
+@rule(beside=lambda label: label.endswith("lr=0.002"))
+def rates(by, part, folder):
     """Whether normed contexts are as good as others when each has its own rate."""
-    table = tables.cells(part, folder)
-    if not started([c for c in table if not c.row.label.endswith("lr=0.002")]):
-        return "not run", tables.DASH
-    best, figure, holds = best_rates(table), [], []
+    best, found = best_rates(by.values()), []
     for group in ("m=0", "max"):
-        paired = best[group].against(best["base"]) if group in best and "base" in best else []
-        if paired:
-            ratio, alike = equivalence(paired)
-            figure.append(f"{best[group].row.label} {ratio} × {best['base'].row.label}")
-            holds.append(alike)
-    return decided(part, table, len(holds) == 2 and all(holds), equivalences(figure))
+        if group in best and "base" in best:
+            mine, base = best[group], best["base"]
+            found += alike(mine, base, mine.row.label, f" × {base.row.label}")
+    return every(found, LEVEL)
 
 
-def m3(part, folder=None):
-    table = tables.cells(part, folder)
-    by = {c.row.label: c for c in table}
-    if not any(c.values for c in table if c.row.label != "base"):
-        return "not run", tables.DASH
-    found = above_base(table)
+@rule(beside=("base",))
+def m3(by, part, folder):
+    found = above_base(by)
     for kind in ("arc", "cos"):
-        page = rising(by, [f"{kind}:{m:g}" for m in (0.001, 0.003, 0.006, 0.01)], part.seeds)
-        if page:
-            found.append(
-                (f"{kind}: Page's L = {page[0]:g}, p {tables.p_value(page[1])}", page[1] < 0.01)
-            )
-    return decided(
-        part,
-        table,
-        len(found) == 4 and all(h for _, h in found),
-        "; ".join(f for f, _ in found) or "no comparison yet",
-    )
+        labels = [f"{kind}:{m:g}" for m in parts.M3_MARGINS]
+        found += rising(by, kind, labels, part.seeds)
+    return every(found)
 
 
 def share_of_lin(c):
@@ -235,103 +184,73 @@ def share_over_training(options, record, kind="train"):
     ]
 
 
-def t3(part, folder=None):
-    table = counted(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    lin, figure, holds = table[0], [], []
-    for c in table:
+@rule(counted)
+def t3(by, part, folder):
+    found = []
+    for c in by.values():
         if c.row.group == "mixture" and not c.row.label.endswith("untied"):
-            paired, share = c.against(lin), share_of_lin(c)
-            if paired and share is not None:
-                ratio, alike = equivalence(paired)
-                figure.append(f"{c.row.label} {ratio} × lin, {100 * share:.0f}% of π on lin")
-                holds.append(alike and share > 0.5)
-    return decided(part, table, bool(holds) and all(holds), equivalences(figure))
+            if (share := share_of_lin(c)) is not None:
+                told = f" × lin, {100 * share:.0f}% of π on lin"
+                pairs = alike(c, by["lin"], c.row.label, told)
+                found += [(figure, holds and share > 0.5) for figure, holds in pairs]
+    return every(found, LEVEL)
 
 
-def t3b(part, folder=None):
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    paired = {c.row.label: c.against(table[0]) for c in table[1:] if c.against(table[0])}
+@rule()
+def t3b(by, part, folder):
+    lin, *others = by.values()
+    paired = {c.row.label: xs for c in others if (xs := c.against(lin))}
     if not paired:
-        return "undecided", lacking(part, table)
+        return "no comparison yet", False
     label = min(paired, key=lambda k: statistics.mean(paired[k]))
     bounds = statistics.interval(paired[label])
     figure = f"the best, {label}, {math.exp(statistics.mean(paired[label])):.3f} × lin"
-    return decided(
-        part,
-        table,
-        bounds is not None and bounds[0] > ALIKE,
-        figure,
-        middle=bounds is not None and bounds[0] <= ALIKE <= bounds[1],
-    )
+    above = bounds is not None and bounds[0] > ALIKE
+    return figure, above, not above and bounds is not None and ALIKE <= bounds[1]
 
 
-def above_base(table, base="base"):
+def above_base(by):
     """[(figure, holds)] of arc and cos at .001: 0 to 5% above base."""
-    by, found = {c.row.label: c for c in table}, []
-    for kind in ("arc", "cos"):
-        paired = by[f"{kind}:0.001"].against(by[base])
-        bounds = statistics.interval(paired)
-        if paired:
-            found.append(
-                (
-                    f"{kind}:0.001 {tables.ratio(paired)} × base",
-                    bool(bounds) and bounds[0] > 0 and bounds[1] < math.log(1.05),
-                )
-            )
+    found = []
+    for label in ("arc:0.001", "cos:0.001"):
+        if paired := by[label].against(by["base"]):
+            low, high = statistics.interval(paired) or (0, 0)
+            told = f"{label} {tables.ratio(paired)} × base"
+            found.append((told, low > 0 and high < math.log(1.05)))
     return found
 
 
-def m_l(part, folder=None):
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    by, found = {c.row.label: c for c in table}, above_base(table)
-    paired = by["max"].against(by["base"])
-    bounds = statistics.interval(paired)
-    if paired:
-        found.insert(
-            0,
-            (f"max {math.exp(statistics.mean(paired)):.3f} × base", bool(bounds) and bounds[1] < 0),
-        )
-    return decided(
-        part,
-        table,
-        len(found) == 3 and all(holds for _, holds in found),
-        "; ".join(f for f, _ in found) or "no comparison yet",
-    )
+@rule()
+def m_l(by, part, folder):
+    found = []
+    if paired := by["max"].against(by["base"]):
+        bounds = statistics.interval(paired)
+        told = f"max {math.exp(statistics.mean(paired)):.3f} × base"
+        found.append((told, bool(bounds) and bounds[1] < 0))
+    return every(found + above_base(by))
 
 
-def mos(part, folder=None):
+@rule()
+def mos(by, part, folder):
     """The interaction of head and regularisation in log perplexity."""
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    lin, lin_with, mos, mos_with = (c.logs for c in table)
+    lin, lin_with, mos, mos_with = (c.logs for c in by.values())
     seeds = sorted(lin.keys() & lin_with.keys() & mos.keys() & mos_with.keys())
     found = [mos_with[s] - lin_with[s] - mos[s] + lin[s] for s in seeds]
+    if not found:
+        return every([])
     bounds = statistics.interval(found)
-    figure = (
-        f"interaction {statistics.mean(found):+.4f}"
-        + (f" [{bounds[0]:.4f}, {bounds[1]:.4f}]" if bounds else "")
-        if found
-        else "no comparison yet"
-    )
-    return decided(part, table, bounds is not None and bounds[1] < 0, figure)
+    told = f"interaction {statistics.mean(found):+.4f}"
+    told += f" [{bounds[0]:.4f}, {bounds[1]:.4f}]" if bounds else ""
+    return told, bounds is not None and bounds[1] < 0
 
 
 def closed(c):
     """The part of the way from word frequencies to the language itself, in nats, that a row closes;
     None without its records."""
     config = next((r.of("config")[0] for r in c.records.values()), {})
-    return (
-        math.log(config["unigram"] / c.mean) / math.log(config["unigram"] / config["floor"])
-        if "unigram" in config
-        else None
-    )
+    if "unigram" not in config:
+        return None
+    return math.log(config["unigram"] / c.mean) / math.log(config["unigram"] / config["floor"])
 
 
 def beside_full(table):
@@ -339,10 +258,9 @@ def beside_full(table):
     return (table[0], table[1:4]), (table[4], table[5:])
 
 
-def ss(part, folder=None):
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
+@rule()
+def ss(by, part, folder):
+    table = list(by.values())
     learnt, means, figure = closed(table[0]), [], []
     if learnt is not None:
         figure.append(f"the full softmax closes {100 * learnt:.0f}% of what can be learnt")
@@ -352,139 +270,88 @@ def ss(part, folder=None):
                 figure.append(f"{c.row.label} {tables.ratio(paired)} × full")
                 means += [statistics.mean(paired)] if full is table[0] else []
     last = statistics.interval(table[3].against(table[0]))
-    holds = (
-        len(means) == 3
-        and means == sorted(means, reverse=True)
-        and last is not None
-        and last[1] < math.log(1.03)
-    )
-    return decided(
-        part,
-        table,
-        holds,
-        "; ".join(figure) or "no comparison yet",
-        middle=learnt is None or learnt < 0.5,
-    )
+    falling = len(means) == 3 and means == sorted(means, reverse=True)
+    holds = falling and last is not None and last[1] < math.log(1.03)
+    return "; ".join(figure) or every([])[0], holds, learnt is None or learnt < 0.5
 
 
-def slopes(part, folder=None):
+@rule(beside=lambda label: not label.startswith("value"))
+def slopes(by, part, folder):
     """Whether a model ends near the kernel whose value it has."""
-    table = tables.cells(part, folder)
-    by = {c.row.label: c for c in table}
-    mixed = [c for c in table if c.row.label.startswith("value")]
-    if not started(mixed):
-        return "not run", tables.DASH
-    figure, holds = [], []
-    for c in mixed:
-        value, slope = (
-            by[word] for word in (c.row.label.split()[2].rstrip(","), c.row.label.split()[-1])
-        )
-        if c.values and value.values and slope.values:
-            figure.append(
-                f"{c.row.label} {c.mean:.1f} ({value.row.label} {value.mean:.1f},"
-                f" {slope.row.label} {slope.mean:.1f})"
-            )
-            holds.append(abs(math.log(c.mean / value.mean)) < abs(math.log(c.mean / slope.mean)))
-    return decided(
-        part, table, bool(holds) and all(holds), "; ".join(figure) or "no comparison yet"
-    )
+    found = []
+    for label, c in by.items():
+        if label.startswith("value"):
+            value, slope = (by[label.split()[i].rstrip(",")] for i in (2, -1))
+            if c.values and value.values and slope.values:
+                ends = ", ".join(f"{k.row.label} {k.mean:.1f}" for k in (value, slope))
+                far = lambda other: abs(math.log(c.mean / other.mean))
+                found.append((f"{label} {c.mean:.1f} ({ends})", far(value) < far(slope)))
+    return every(found)
 
 
-def warmed(part, folder=None):
+@rule()
+def warmed(by, part, folder):
     """Whether every run of a kernel of a distance leaves the unigram, and its seeds end
     together."""
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    figure, holds = [], []
-    for c in table[1:]:
+    found = []
+    for c in list(by.values())[1:]:
         if c.records:
             valid = [[e["ppl"] for e in r.of("valid")] for r in c.records.values()]
             second, best, last = (
-                [v[1] for v in valid],
-                [min(v) for v in valid],
-                [v[-1] for v in valid],
+                list(map(f, valid)) for f in (lambda v: v[1], min, lambda v: v[-1])
             )
-            figure.append(
+            told = (
                 f"{c.row.label} {max(second):.1f} after two epochs at most, {min(best):.1f} to"
                 f" {max(best):.1f} at its best, {max(last):.1f} at the end at most"
             )
-            holds.append(max(second) < 150 and max(best) < 1.05 * min(best))
-    return decided(
-        part, table, bool(holds) and all(holds), "; ".join(figure) or "no run of a kernel yet"
-    )
+            found.append((told, max(second) < 150 and max(best) < 1.05 * min(best)))
+    return every(found)
 
 
-def r4(part, folder=None):
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    lin, by = table[0], {c.row.group: c for c in table}
-    figure = ", ".join(
-        f"{c.row.label} {math.exp(statistics.mean(c.against(lin))):.2f}"
-        for c in table[1:]
-        if c.against(lin)
-    )
-    inside = [statistics.interval(by[k].against(lin)) for k in ("rbf", "wav")]
-    holds = all(b is not None and -math.log(1.1) < b[0] and b[1] < math.log(1.1) for b in inside)
-    return decided(part, table, holds, "ratios to lin: " + (figure or tables.DASH))
+@rule()
+def r4(by, part, folder):
+    lin, *others = by.values()
+    paired = {c.row.label: c.against(lin) for c in others}
+    ratios = [f"{k} {math.exp(statistics.mean(xs)):.2f}" for k, xs in paired.items() if xs]
+    inside = [statistics.equivalent(paired[k], math.log(1.1), 0.95) for k in ("rbf", "wav")]
+    return "ratios to lin: " + (", ".join(ratios) or tables.DASH), all(inside)
 
 
-def r4_mt(part, folder=None):
+@rule(counted)
+def r4_mt(by, part, folder):
     """Whether each kernel is less than five BLEU below lin."""
-    table = counted(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    bounds = [statistics.interval(c.minus(table[0])) for c in table[1:]]
-    figure = ", ".join(f"{c.row.label} {c.average[0]:.1f}" for c in table if c.values)
-    return decided(
-        part,
-        table,
-        all(b is not None and b[0] > -5 for b in bounds),
-        f"BLEU with a learned scale: {figure}",
-    )
+    lin, *others = by.values()
+    bounds = [statistics.interval(c.minus(lin)) for c in others]
+    figure = ", ".join(f"{c.row.label} {c.average[0]:.1f}" for c in by.values() if c.values)
+    return f"BLEU with a learned scale: {figure}", all(b and b[0] > -5 for b in bounds)
 
 
-def r6(part, folder=None):
+@rule()
+def r6(by, part, folder):
     """Whether each kernel is ahead of lin, after Holm."""
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    paired = {c.row.label: c.against(table[0]) for c in table[1:]}
-    corrected = statistics.holm_paired(paired)
-    holds = all(
-        xs and corrected[label] is not None and corrected[label] < 0.05 and statistics.mean(xs) < 0
-        for label, xs in paired.items()
-    )
-    figure = ", ".join(
-        f"{label} {tables.ratio(xs)} (p {tables.p_value(corrected[label])})"
-        for label, xs in paired.items()
-        if xs
-    )
-    return decided(
-        part, table, holds, f"ratios to lin: {figure}" if figure else "no comparison yet"
-    )
+    lin, *others = by.values()
+    paired = {c.row.label: c.against(lin) for c in others}
+    corrected, found = statistics.holm_paired(paired), []
+    for label, xs in paired.items():
+        if xs:
+            p = corrected[label]
+            ahead = p is not None and p < 0.05 and statistics.mean(xs) < 0
+            found.append((f"{label} {tables.ratio(xs)} (p {tables.p_value(p)})", ahead))
+    figure = "ratios to lin: " + ", ".join(told for told, _ in found)
+    return (figure, every(found)[1]) if found else every([])
 
 
-def maps(part, folder=None):
+@rule()
+def maps(by, part, folder):
     """Whether lin with a map is ahead of lin as mixtures are, and these without maps are not."""
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    by = {c.row.label: c for c in table}
-    gain = by["lin, map"].against(by["lin"])
-    bounds, figure = statistics.interval(gain), (
-        [f"lin, map {tables.ratio(gain)} × lin"] if gain else []
-    )
-    holds = [bounds is not None and bounds[1] < -ALIKE]
+    found = []
+    if gain := by["lin, map"].against(by["lin"]):
+        bounds = statistics.interval(gain)
+        told = f"lin, map {tables.ratio(gain)} × lin"
+        found.append((told, bounds is not None and bounds[1] < -ALIKE))
     for label, other in (("mos, untied", "lin"), ("mix2", "lin"), ("mos, untied, map", "lin, map")):
-        if paired := by[label].against(by[other]):
-            ratio, alike = equivalence(paired)
-            figure.append(f"{label} {ratio} × {other} (90%)")
-            holds.append(alike)
-    return decided(
-        part, table, len(holds) == 4 and all(holds), "; ".join(figure) or "no comparison yet"
-    )
+        found += alike(by[label], by[other], label, f" × {other} (90%)")
+    return every(found)
 
 
 def has_tiles(record):
@@ -492,54 +359,37 @@ def has_tiles(record):
     or on a GPU."""
     config = record.of("config")[0]
     resolved = config.get("options", {}).get("resolved", {})
-    return (
-        resolved.get("instruction_set") == "amx"
-        or "gpu" in resolved
-        or "NINE_BF16_TILES" in config.get("machine", "")
-    )
+    tiles = "NINE_BF16_TILES" in config.get("machine", "")
+    return tiles or resolved.get("instruction_set") == "amx" or "gpu" in resolved
 
 
-def precision(part, folder=None):
+@rule()
+def precision(by, part, folder):
     """Whether each row's mean lies in the interval of the seeds of its set-up's first row, and no
     run of it was float32: that one's bits, or `high` without tiles."""
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
     centre = lambda c: c.average if part.unit == "test BLEU" else (c.mean, c.interval)
-    inside, same, figure = (
-        [],
-        [],
-        "; ".join(f"{c.row.label} {tables.with_interval(*centre(c))}" for c in table if c.values),
-    )
-    for c in table:
-        first = next(other for other in table if other.row.setup == c.row.setup)
-        if c.values and c is not first:
-            bounds = centre(first)[1]
+    inside, same, first = [], [], {}
+    run = [c for c in by.values() if c.values]
+    figure = "; ".join(f"{c.row.label} {tables.with_interval(*centre(c))}" for c in run)
+    for c in by.values():
+        reference = first.setdefault(c.row.setup, c)
+        if c.values and c is not reference:
+            bounds = centre(reference)[1]
             inside.append(bounds is not None and bounds[0] <= centre(c)[0] <= bounds[1])
             float32 = "precision high " in f"{c.row.options} " and not all(
                 map(has_tiles, c.records.values())
             )
-            same += [c.row.label] * bool(float32 or c.values.items() & first.values.items())
+            same += [c.row.label] * bool(float32 or c.values.items() & reference.values.items())
     if same:
-        return "undecided", f"{figure}; {', '.join(same)} was trained in float32"
-    return decided(part, table, bool(inside) and all(inside), figure)
+        return f"{figure}; {', '.join(same)} was trained in float32", False, True
+    return figure, bool(inside) and all(inside)
 
 
-def precision_kernels(part, folder=None):
+@rule()
+def precision_kernels(by, part, folder):
     """Whether each kernel in `medium` is equivalent to itself in `highest`."""
-    table = tables.cells(part, folder)
-    if not started(table):
-        return "not run", tables.DASH
-    by, figure, holds = {c.row.label: c for c in table}, [], []
-    for kernel in dict.fromkeys(c.row.group for c in table):
-        paired = by[f"{kernel}, medium"].against(by[f"{kernel}, highest"])
-        if paired:
-            ratio, alike = equivalence(paired)
-            figure.append(f"{kernel} {ratio}")
-            holds.append(alike)
-    return decided(
-        part,
-        table,
-        bool(holds) and all(holds),
-        "medium over highest: " * bool(figure) + equivalences(figure),
-    )
+    found = []
+    for kernel in dict.fromkeys(c.row.group for c in by.values()):
+        found += alike(by[f"{kernel}, medium"], by[f"{kernel}, highest"], kernel)
+    figure, holds = every(found, LEVEL)
+    return "medium over highest: " * bool(found) + figure, holds

@@ -28,6 +28,7 @@ from driver import (  # noqa: E402
     training,
     verdicts,
 )
+from driver.views import VIEWS  # noqa: E402
 
 
 class Statistics(unittest.TestCase):
@@ -384,6 +385,28 @@ class Driver(unittest.TestCase):
         self.assertIn("new \\1", once)
         self.assertNotIn("old", once)
         self.assertEqual(pages.filled(once, "x", "new \\1"), once)
+
+
+class Claims(unittest.TestCase):
+    """The tables of docs/results/README.md that are written by hand."""
+
+    def test_a_claim_says_whether_the_rule_of_its_page_was_kept(self):
+        text = (pages.PAGES / "README.md").read_text(encoding="utf-8")
+        claims = text[: text.index("## What was found besides")]
+        lines = [line.strip("| ").split(" | ") for line in claims.splitlines() if "](" in line]
+        lines = [cells for cells in lines if len(cells) == 8]
+        self.assertEqual(len(lines), 21)
+        made, word = training.all_parts(), {"reproduced": "yes", "not reproduced": "no"}
+        for cells in lines:
+            name = cells[-1].partition("]")[0].strip("[")
+            decision, _ = VIEWS[name].rule(made.get(name))
+            self.assertEqual(cells[5], word.get(decision, "open"), cells[0])
+
+    def test_products_of_matrices_have_a_page_of_their_own(self):
+        summary, precision = pages.summary(), pages.precision()
+        self.assertNotIn("Precision", summary)
+        self.assertIn("[Precision-MT](results/Precision-MT.md)", precision)
+        self.assertEqual(len(precision.splitlines()), 2 + 4)
 
 
 if __name__ == "__main__":

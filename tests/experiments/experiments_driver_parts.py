@@ -1243,6 +1243,31 @@ class Jobs(Records):
             self.train(part, lambda label, seed: 30 + seed / 10 + len(label) / 1000, **config)
             self.assertEqual(self.verdict("Precision"), verdict)
 
+    def test_texts_that_a_trainer_is_given(self):
+        """Folders may be relative, as runs/results is."""
+        runs, data = pathlib.Path(os.path.relpath(self.folder / "runs")), self.folder / "data"
+        for corpus in ("captions", "rescoring"):
+            (data / corpus).mkdir(parents=True)
+            (data / corpus / "train.en").write_text("a b\n")
+        context = training.Context(self.folder, runs, data)
+        for setup, texts in (
+            ("S", (runs / "train-10000.en", "captions/val.en", "captions/test.en")),
+            ("L", (data / "captions" / "train.en", "captions/val.en", "captions/test.en")),
+            (
+                "spoken",
+                (
+                    data / "rescoring" / "train.en",
+                    "rescoring/val.ref.txt",
+                    "rescoring/test.ref.txt",
+                ),
+            ),
+        ):
+            train, valid, test = texts
+            expected = ["--train", train, "--valid", data / valid, "--test", data / test]
+            self.assertEqual(context.files(setup), expected, setup)
+        self.assertEqual((runs / "train-10000.en").read_text(), "a b\n")
+        self.assertEqual(context.files("grammar"), [])
+
     def test_what_is_measured_needs_its_model_first(self):
         todo = training.missing("MF", self.folder)
         self.assertEqual([job.name for job in todo[:2]], ["M3/base-1", "MF/measured/base-1"])
