@@ -112,7 +112,10 @@ std::string kernel_notes(const KernelExpression& kernel) {
 
 std::string kernel_html(const Score& score) {
   const PageKernel kernel = page_kernel(score);
-  return kernel_notes(kernel.expression) + derivation_html(kernel.formula);
+  const expression::KernelLines lines(kernel.expression, kernel_info(score).parameters);
+  return kernel_notes(kernel.expression) + (lines.one_formula() == kernel.formula
+                                                ? derivation_html(lines)
+                                                : derivation_html(kernel.formula));
 }
 
 // Of each kernel of a head, equal ones once.

@@ -40,7 +40,7 @@ struct Ssg {
     return expression(s.parameters[0] == 0, s.parameters[1]);
   }
   static KernelExpression expression(bool split, double pace) {
-    const ExpressionLine score{"S", "-q/2/sigma-d/2*(log(2*pi)+log(sigma))", "the kernel"};
+    const ExpressionLine score{"S", "-d/2*(log(2*pi)+log(sigma))-q/(2*sigma)", "the kernel"};
     if (!split) return {{{"sigma", "2*variance", "both variances are the constant"}, score}};
     const std::string l = pace == 1 ? "l" : "pace*l", why = "the variance, from the last number";
     return {.lines = {{"s_w", "exp(" + l + "w)+0.000001", why},
