@@ -77,10 +77,10 @@ def models(folder):
     lm, mt = folder / "lm", folder / "mt"
     run("lm_train", "--sample", "--run", lm, "--head", "mix:lin,rat:gamma=learn:0.3", *small)
     line = "a dog runs"
-    scores = run("lm_score", "--run", lm, "--max-unknown", 1, given=line + "\n")
+    scores = run("lm_score", "--checkpoint", lm, "--max-unknown", 1, given=line + "\n")
     check(scores, "\t" if "\t" in scores else "-")
     run("mt_train", "--sample", "--run", mt, "--head", "rat", "--hidden", 16, "--after", "5u")
-    run("mt_translate", "--run", mt, "--max-unknown", 1, given=line + "\n")
+    run("mt_translate", "--checkpoint", mt, "--max-unknown", 1, given=line + "\n")
     run("nine_report", "--output", folder / "report.html", lm)
     check((folder / "report.html").read_text(), "rat")
 
