@@ -11,6 +11,8 @@ else()
   set(CMAKE_CXX_FLAGS_RELEASE "-O1")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     string(APPEND CMAKE_CXX_FLAGS_RELEASE " -fexpensive-optimizations")
+    # A larger heap before the compiler collects its garbage: a tenth of its time.
+    string(APPEND CMAKE_CXX_FLAGS_RELEASE " --param ggc-min-expand=400 --param ggc-min-heapsize=500000")
   endif()
   set(nine_loop_options $<$<CONFIG:Release>:-O3>)
 endif()

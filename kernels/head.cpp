@@ -216,23 +216,27 @@ std::string_view mixture_text(std::string_view text) {
 
 std::vector<KernelInfo> kernel_table() {
   std::vector<KernelInfo> all;
-  scores::for_each_kernel([&]<class K>() {
-    all.push_back({K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()});
-  });
+  scores::for_each_kernel([&]<class K>() { all.push_back({K::kName, K::kNote, K::parameters()}); });
   return all;
 }
 
 KernelInfo kernel_info(const Score& score) {
   if (score.kind == ScoreKind::expr)
-    return {"expr", score.formula->score_text().c_str(), score.formula->derivative_text().c_str(),
-            "a formula of your own", score.formula->parameters()};
+    return {"expr", "a formula of your own", score.formula->parameters()};
   KernelInfo info{};
   with_kernel(score.kind, [&]<class K>() {
     require(std::ssize(K::parameters()) <= kMaxScoreParameters, "[head] ", K::kName,
             " has more parameters than kMaxScoreParameters (kernels/scores/score.h)");
-    info = {K::kName, K::kFormula, K::kDerivative, K::kNote, K::parameters()};
+    info = {K::kName, K::kNote, K::parameters()};
   });
   return info;
+}
+
+KernelExpression kernel_expression(const Score& score) {
+  if (score.kind == ScoreKind::expr) return {{{"S", score.formula->text(), "the formula"}}};
+  KernelExpression all;
+  with_kernel(score.kind, [&]<class K>() { all = K::expression(score); });
+  return all;
 }
 
 std::string check_score(const Score& score, int64_t d) {

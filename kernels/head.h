@@ -48,16 +48,16 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults = {});
 
 /// The description of a kernel, as kernel_inspect prints it.
 struct KernelInfo {
-  const char* name = "";        ///< as in head strings
-  const char* formula = "";     ///< the score S
-  const char* derivative = "";  ///< of S
-  const char* note = "";        ///< special cases and bounds
+  const char* name = "";  ///< as in head strings
+  const char* note = "";  ///< special cases and bounds
   std::span<const ParameterInfo> parameters;
 };
 /// All kernels but expr, which is a formula, in the order of ScoreKind.
 std::vector<KernelInfo> kernel_table();
-/// The kernel of a component: of a formula, its text and its derivatives.
+/// The kernel of a component.
 KernelInfo kernel_info(const Score& score);
+/// A component's score without its scale, as formulas.
+KernelExpression kernel_expression(const Score& score);
 /// What is wrong with a component's numbers for vectors of d numbers; "" if nothing.
 std::string check_score(const Score& score, int64_t d);
 /// A component with its parameters in full, such as "hpb:ball=lorentz:shift=-2".

@@ -7,43 +7,21 @@
 #include <utility>
 
 #include "core/error.h"
+#include "kernels/expression/evaluate.h"
 
 namespace nine::app {
 namespace {
 
 using Kind = Formula::Kind;
+using expression::apply;
+using expression::Op;
 
-struct Function {
+// Names that formulas of heads do not have.
+struct Alias {
   const char* name;
-  double (*compute)(double);
+  Op op;
 };
-const Function kFunctions[] = {
-    {"exp", [](double x) { return std::exp(x); }},
-    {"ln", [](double x) { return std::log(x); }},
-    {"log", [](double x) { return std::log(x); }},
-    {"log1p", [](double x) { return std::log1p(x); }},
-    {"expm1", [](double x) { return std::expm1(x); }},
-    {"sqrt", [](double x) { return std::sqrt(x); }},
-    {"abs", [](double x) { return std::abs(x); }},
-    {"sign", [](double x) { return x > 0   ? 1.0
-                                   : x < 0 ? -1.0
-                                           : 0.0; }},
-    {"tanh", [](double x) { return std::tanh(x); }},
-    {"sinh", [](double x) { return std::sinh(x); }},
-    {"cosh", [](double x) { return std::cosh(x); }},
-    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-    {"softplus", [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }},
-    {"sin", [](double x) { return std::sin(x); }},
-    {"cos", [](double x) { return std::cos(x); }},
-    {"acos", [](double x) { return std::acos(x); }},
-    {"arccos", [](double x) { return std::acos(x); }},
-    {"acosh", [](double x) { return std::acosh(x); }},
-    {"arcosh", [](double x) { return std::acosh(x); }},
-    {"arsinh", [](double x) { return std::asinh(x); }},
-    {"artanh", [](double x) { return std::atanh(x); }},
-    {"atan", [](double x) { return std::atan(x); }},
-    {"erf", [](double x) { return std::erf(x); }},
-    {"detach", [](double x) { return x; }}};
+constexpr Alias kAliases[] = {{"ln", Op::log}, {"arccos", Op::acos}, {"arcosh", Op::acosh}};
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -239,13 +217,20 @@ class Reader {
   size_t at_ = 0;
 };
 
-Numbers combine(const Numbers& a, const Numbers& b, double (*f)(double, double)) {
+template <class F>
+Numbers combine(const Numbers& a, const Numbers& b, F&& f) {
   require(a.size() == b.size() || a.size() == 1 || b.size() == 1,
           "[kernel_inspect] a formula combines vectors of ", a.size(), " and ", b.size());
   Numbers out(std::max(a.size(), b.size()));
   for (size_t k = 0; k < out.size(); ++k)
     out[k] = f(a[a.size() == 1 ? 0 : k], b[b.size() == 1 ? 0 : k]);
   return out;
+}
+Numbers combine(Op op, const Numbers& a, const Numbers& b) {
+  return combine(a, b, [op](double x, double y) {
+    const double both[] = {x, y};
+    return apply(op, both);
+  });
 }
 double dot_of(const Numbers& a, const Numbers& b) {
   double sum = 0;
@@ -266,37 +251,37 @@ Numbers call(const std::string& name, const std::vector<Numbers>& x) {
                                                    : x[2][x[2].size() == 1 ? 0 : k];
     return out;
   }
-  if (x.size() == 2 && name == "pow")
-    return combine(x[0], x[1], [](double a, double b) { return std::pow(a, b); });
-  // The larger or smaller of two; of one, its largest element.
+  // Of one vector, its largest element.
   if (name == "max" && x.size() == 1) return {*std::max_element(x[0].begin(), x[0].end())};
-  if (name == "max") return combine(x[0], x[1], [](double a, double b) { return b > a ? b : a; });
-  if (name == "min") return combine(x[0], x[1], [](double a, double b) { return b < a ? b : a; });
-  for (const Function& f : kFunctions) {
-    if (name != f.name) continue;
+  const auto computed = [&](Op op) {
+    if (x.size() == 2) return combine(op, x[0], x[1]);
     Numbers out = x[0];
-    for (double& v : out) v = f.compute(v);
+    for (double& v : out) v = apply(op, &v);
     return out;
-  }
+  };
+  for (const Alias& alias : kAliases)
+    if (name == alias.name) return computed(alias.op);
+  for (const expression::Function& f : expression::functions())
+    if (name == f.name && std::ssize(x) == f.arguments) return computed(f.op);
   fail("[kernel_inspect] no function of worked examples is called ", name);
 }
 
 Numbers operate(const std::string& op, const std::vector<Numbers>& x) {
   switch (op[0]) {
     case '+':
-      return combine(x[0], x[1], [](double a, double b) { return a + b; });
+      return combine(Op::add, x[0], x[1]);
     case '-':
-      return combine(x[0], x[1], [](double a, double b) { return a - b; });
+      return combine(Op::subtract, x[0], x[1]);
     case '*':
-      return combine(x[0], x[1], [](double a, double b) { return a * b; });
+      return combine(Op::multiply, x[0], x[1]);
     case '/':
-      return combine(x[0], x[1], [](double a, double b) { return a / b; });
+      return combine(Op::divide, x[0], x[1]);
     case '^':
-      return combine(x[0], x[1], [](double a, double b) { return std::pow(a, b); });
+      return combine(Op::power, x[0], x[1]);
     case '.':
       return {dot_of(x[0], x[1])};
     default:
-      return combine({-1}, x[0], [](double a, double b) { return a * b; });
+      return combine(Op::multiply, {-1}, x[0]);
   }
 }
 

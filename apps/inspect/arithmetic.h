@@ -39,8 +39,8 @@ class SymbolTable {
   const std::map<std::string, Numbers>& values() const { return values_; }
 
   /// Reads a formula of symbols, numbers, pi, + - * / ^ . |x| [a, b] x[2] x[1..2], the functions of
-  /// heads' formulas (docs/expressions.md) and ln, sinh, cosh, arsinh, artanh, arcosh, arccos, sum,
-  /// erfc. Error: something else, with the place.
+  /// heads' formulas (docs/expressions.md) and ln, arcosh, arccos, sum. Error: something else, with
+  /// the place.
   Formula read(std::string_view text) const;
   Numbers compute(const Formula& formula) const;
   Numbers compute(std::string_view text) const { return compute(read(text)); }

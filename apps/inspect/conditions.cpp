@@ -8,7 +8,6 @@
 #include "apps/inspect/score_at.h"
 #include "core/random.h"
 #include "kernels/head.h"
-#include "kernels/scores/all.h"
 
 namespace nine::app {
 namespace {
@@ -48,27 +47,13 @@ Doubles moved(const Doubles& from, const Doubles& along, double by) {
 // Whether dS/dz >= 0 for pairs of vectors at every scale; of kernels that cut vectors into parts,
 // for pairs of parts.
 bool increases_with_z(const Score& score, int64_t d) {
-  bool all = true;
-  scores::visit(score, d, [&]<class K>(const K& kernel) {
-    const auto try_pairs = [&](const auto& k, int64_t n) {
-      using Part = std::decay_t<decltype(k)>;
-      for (uint64_t t = 0; t < kTrials; ++t) {
-        const Doubles w = numbers(n, 0.1 + 0.05 * static_cast<double>(t), 2 * t),
-                      h = numbers(n, 0.1 + 0.05 * static_cast<double>(t), 2 * t + 1);
-        double sw[std::max(1, Part::kStats)] = {}, sh[std::max(1, Part::kStats)] = {};
-        if constexpr (Part::kStats > 0) k.stats(w.data(), n, sw), k.stats(h.data(), n, sh);
-        const int64_t dims = k.product_dims(n);
-        const double z = scores::dot(w.data(), h.data(), dims);
-        all = all && k.slopes(z, sw, sh).z >= 0;
-      }
-    };
-    if constexpr (scores::OfParts<K>) {
-      try_pairs(kernel.part, d / kernel.count);
-    } else {
-      try_pairs(kernel, d);
-    }
-  });
-  return all;
+  const int64_t n = d / kernel_expression(score).parts;
+  for (uint64_t t = 0; t < kTrials; ++t) {
+    const double scale = 0.1 + 0.05 * static_cast<double>(t);
+    if (!(slope_by_product(score, numbers(n, scale, 2 * t), numbers(n, scale, 2 * t + 1)) >= 0))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace

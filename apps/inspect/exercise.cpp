@@ -49,7 +49,7 @@ Unfinished unfinished(const WorkedExample& example) {
   for (const WorkedExample::Line& l : example.lines()) {
     if (l.formula.starts_with("\nCheck")) break;
     if (l.numbers.empty()) continue;
-    if (l.formula.find("0.000001") != std::string::npos) tolerance = 2e-6;
+    if (l.formula.find("1e-06") != std::string::npos) tolerance = 2e-6;
     const bool behind = !l.formula.empty() &&
                         (l.formula.find("sum(exp(") != std::string::npos || mentions(l.tree, soft));
     if (behind) soft.insert(l.symbol);

@@ -134,13 +134,17 @@ std::vector<DerivationPart> derivation(const std::string& formula) {
   return Derivation(formula).all();
 }
 
-std::string derivation_html(const std::string& formula) {
+namespace {
+
+// The parts, whose formulas name `names` and variables.
+std::string parts_html(const std::vector<DerivationPart>& parts,
+                       const std::vector<std::string>& names) {
   SymbolTable symbols;
-  for (const std::string& p : expression::parse(formula).parameters) symbols.set(p, {1});
+  for (const std::string& name : names) symbols.set(name, {1});
   for (int v = 0; v < expression::kVariables; ++v)
     symbols.set(name_of(static_cast<Variable>(v)), {1});
   std::string out;
-  for (const DerivationPart& part : derivation(formula)) {
+  for (const DerivationPart& part : parts) {
     if (!part.by.empty()) out += concat("<h3>By ", escaped(part.by), "</h3>\n");
     out += "<ol class=\"steps\">\n";
     for (const DerivationLine& line : part.lines) {
@@ -154,6 +158,34 @@ std::string derivation_html(const std::string& formula) {
     out += "</ol>\n";
   }
   return out;
+}
+
+}  // namespace
+
+std::string derivation_html(const std::string& formula) {
+  return parts_html(derivation(formula), expression::parse(formula).parameters);
+}
+
+std::string derivation_html(const expression::KernelLines& lines) {
+  if (lines.expression().lines.size() == 1) return derivation_html(lines.one_formula());
+  const std::vector<std::string> names = expression::parse(lines.one_formula()).parameters;
+  std::vector<DerivationPart> parts(1);
+  for (const auto& [symbol, formula, rule] : lines.forward())
+    parts[0].lines.push_back({symbol, "", formula, rule});
+  if (const int count = lines.expression().parts; count > 1) {
+    const bool mixture = lines.expression().combine == Combine::mixture;
+    parts[0].lines.push_back({"S", "",
+                              mixture ? concat("ln(sum(exp(xi))/", count * count, ")") : "sum(xi)",
+                              "over all pairs of parts"});
+    parts.push_back(
+        {"xi", {{"dS/dxi", "", mixture ? "exp(xi)/sum(exp(xi))" : "1", "of each pair of parts"}}});
+  }
+  for (const auto& [symbol, formula, rule] : lines.backward()) {
+    DerivationPart& part = parts.emplace_back();
+    part.by = symbol.substr(symbol.find("/d") + 2);
+    part.lines.push_back({symbol, "", formula, rule});
+  }
+  return parts_html(parts, names);
 }
 
 }  // namespace nine::app

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/expression/kernel_lines.h"
+
 namespace nine::app {
 
 /// "left = right" as MathML, in parts between which a line may break (mathml_parts).
@@ -29,5 +31,7 @@ struct DerivationPart {
 /// the form of apps/inspect/arithmetic.h, and follow from the lines above.
 std::vector<DerivationPart> derivation(const std::string& formula);
 std::string derivation_html(const std::string& formula);
+/// The lines of a kernel and its slopes by each of them; of a kernel of one line as of a formula.
+std::string derivation_html(const expression::KernelLines& lines);
 
 }  // namespace nine::app

@@ -7,9 +7,9 @@
 #include "apps/inspect/kernel_steps.h"
 #include "apps/inspect/score_at.h"
 #include "autograd/functions.h"
+#include "kernels/expression/kernel_lines.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/learned_numbers.h"
-#include "kernels/scores/all.h"
 
 namespace nine::app {
 
@@ -39,10 +39,8 @@ struct KernelExample {
 }  // namespace
 
 bool needs_short_vectors(const HeadSpec& head) {
-  return std::any_of(head.components.begin(), head.components.end(), [](const Score& s) {
-    return s.kind == ScoreKind::hpb &&
-           s.parameters[0] == static_cast<double>(scores::Hpb::Ball::clip);
-  });
+  return std::any_of(head.components.begin(), head.components.end(),
+                     [](const Score& s) { return kernel_expression(s).ball > 0; });
 }
 
 // The context by value: it may lie in the example, which grows.
@@ -54,7 +52,7 @@ void kernel_lines(WorkedExample& example, const Score& score, Subscripts names, 
   for (int64_t v = 0; v < w.shape().rows(); ++v) {
     names.word = concat('_', v + 1);
     const std::string of_word = component + names.word;
-    const KernelSteps k = kernel_steps(score, names, row(w, v), h);
+    const KernelSteps k = kernel_steps(score, names, h.size());
     if (part == KernelPart::forward && v == 0)
       for (const Step& s : k.context) example.step(s.symbol, s.formula, s.rule);
     for (const Step& s : part == KernelPart::forward ? k.forward : k.backward)
@@ -93,8 +91,10 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   const KernelExample vectors(score, numbers);
   const Tensor target = Tensor::from<int32_t>({0}, {1});
 
-  WorkedExample example(numbers, concat(to_text(score), ": S = ", info.formula,
-                                        "\n  derivative: ", info.derivative, "\n  ", info.note));
+  const expression::KernelLines lines(kernel_expression(score), info.parameters);
+  WorkedExample example(numbers,
+                        concat(to_text(score), ": S = ", lines.score_text(),
+                               "\n  derivative: ", lines.derivative_text(), "\n  ", info.note));
   if (score.kind == ScoreKind::expr) example.heading(derivation_text(score));
   example.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
   example.given("h", vectors.h);

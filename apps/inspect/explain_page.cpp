@@ -90,14 +90,14 @@ const char* const kAngleVariables =
     "exchanged.";
 
 // How a kernel of several parts joins them, and what the vectors' last numbers are.
-std::string kernel_notes(const PageKernel& kernel) {
+std::string kernel_notes(const KernelExpression& kernel) {
   std::string out;
   if (!kernel.extra.empty())
     out += concat("lw and lh are the last numbers of w and of h, each a ", kernel.extra,
                   "; the others are the vector of which d, z, q and the rest are. ");
   if (kernel.parts > 1)
     out +=
-        kernel.combine == PageKernel::Combine::mixture
+        kernel.combine == Combine::mixture
             ? concat("A vector is ", kernel.parts,
                      " such parts. With s_ij the score below of part "
                      "i of w and part j of h, S = ln(Σ_ij e^s_ij / ",
@@ -112,7 +112,10 @@ std::string kernel_notes(const PageKernel& kernel) {
 
 std::string kernel_html(const Score& score) {
   const PageKernel kernel = page_kernel(score);
-  return kernel_notes(kernel) + derivation_html(kernel.formula);
+  const expression::KernelLines lines(kernel.expression, kernel_info(score).parameters);
+  return kernel_notes(kernel.expression) + (lines.one_formula() == kernel.formula
+                                                ? derivation_html(lines)
+                                                : derivation_html(kernel.formula));
 }
 
 // Of each kernel of a head, equal ones once.

@@ -157,17 +157,18 @@ std::string PagePlay::script() const {
 std::string PagePlay::component_json(const Component& c) const {
   std::string sliders;
   for (const Slider& s : c.kernel.sliders) sliders += (sliders.empty() ? "" : ",") + slider_json(s);
-  const int64_t part = size_ / c.kernel.parts;
-  const char* combine = c.kernel.combine == PageKernel::Combine::mixture ? "mixture" : "sum";
+  const int64_t part = size_ / c.kernel.expression.parts;
+  const char* combine = c.kernel.expression.combine == Combine::mixture ? "mixture" : "sum";
   return concat("{\"label\":", json_string(c.label), ",\"run\":", json_string(c.function),
-                ",\"parts\":", c.kernel.parts, ",\"size\":", part,
-                ",\"means\":", part - (c.kernel.extra.empty() ? 0 : 1), ",\"combine\":\"", combine,
-                "\",\"factor\":", json_string(c.kernel.factor), ",\"sliders\":[", sliders, "]}");
+                ",\"parts\":", c.kernel.expression.parts, ",\"size\":", part,
+                ",\"means\":", part - (c.kernel.expression.extra.empty() ? 0 : 1),
+                ",\"combine\":\"", combine, "\",\"factor\":", json_string(c.kernel.factor),
+                ",\"sliders\":[", sliders, "]}");
 }
 
 std::string PagePlay::vectors_json() const {
   const bool in_ball = std::any_of(components_.begin(), components_.end(),
-                                   [](const Component& c) { return c.kernel.ball > 0; });
+                                   [](const Component& c) { return c.kernel.expression.ball > 0; });
   const double scale = in_ball ? 0.4 : 1;
   const int64_t d = size_, k = head_.size();
   std::string words, prior, contexts;
@@ -189,19 +190,20 @@ std::string PagePlay::vectors_json() const {
 
 std::string PagePlay::data(const std::string& name) const {
   // The plane shows the parts of the component that has most of them.
-  const Component& shown = *std::max_element(
-      components_.begin(), components_.end(),
-      [](const auto& a, const auto& b) { return a.kernel.parts < b.kernel.parts; });
+  const Component& shown =
+      *std::max_element(components_.begin(), components_.end(), [](const auto& a, const auto& b) {
+        return a.kernel.expression.parts < b.kernel.expression.parts;
+      });
   std::string components;
   double ball = 0;
   for (const Component& c : components_) {
     components += (components.empty() ? "" : ",") + component_json(c);
-    ball = std::max(ball, c.kernel.ball);
+    ball = std::max(ball, c.kernel.expression.ball);
   }
   const bool single = components_.size() == 1;
-  return concat("{\"name\":", json_string(name), ",\"parts\":", shown.kernel.parts,
-                ",\"size\":", size_ / shown.kernel.parts,
-                ",\"extra\":", json_string(single ? shown.kernel.extra : std::string()),
+  return concat("{\"name\":", json_string(name), ",\"parts\":", shown.kernel.expression.parts,
+                ",\"size\":", size_ / shown.kernel.expression.parts,
+                ",\"extra\":", json_string(single ? shown.kernel.expression.extra : std::string()),
                 ",\"ball\":", json_number(ball), ",\"components\":[", components,
                 "],\"margins\":", strings_json(margins_), ",\"margin\":", json_string(margin_),
                 ",\"pieces\":", pieces_, ",\"most_pieces\":", std::max(pieces_, kMostPieces),

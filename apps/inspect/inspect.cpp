@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "kernels/angle.h"
+#include "kernels/expression/kernel_lines.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/learned_numbers.h"
 
@@ -255,9 +256,10 @@ Json formulas(const HeadSpec& head) {
   Json out = Json::array();
   for (const Score& score : head.components) {
     const KernelInfo k = kernel_info(score);
+    const expression::KernelLines lines(kernel_expression(score), k.parameters);
     out.push_back({{"name", k.name},
-                   {"score", k.formula},
-                   {"derivative", k.derivative},
+                   {"score", lines.score_text()},
+                   {"derivative", lines.derivative_text()},
                    {"parameters", parameters_json(score)}});
   }
   return out;

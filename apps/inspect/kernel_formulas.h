@@ -17,18 +17,14 @@ struct Slider {
   double value = 0, low = 0, high = 1, step = 0.01;
 };
 
-/// A kernel for a page. A vector has `parts` parts, each of some numbers and where `extra` is not
-/// empty one more, a log-variance or the number of a radius.
+/// A kernel for a page.
 struct PageKernel {
-  /// Of one pair of parts; d is their number of numbers without the extra one. lw and lh are the
+  KernelExpression expression;
+  /// Of one pair of parts, the scale included where it multiplies each of them. lw and lh are the
   /// extra numbers of w and h, F and G their norms, s the sine of their angle; other names are
   /// sliders.
   std::string formula;
   std::vector<Slider> sliders;
-  int parts = 1;
-  std::string extra;
-  enum class Combine : uint8_t { one, sum, mixture } combine = Combine::one;
-  double ball = 0;          ///< radius of the ball that the points lie in; 0: none
   std::string factor = {};  ///< the slider by which the combined score is multiplied, or none
 };
 PageKernel page_kernel(const Score& score);

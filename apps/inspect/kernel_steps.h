@@ -1,5 +1,6 @@
-// How each kernel's score and its gradient follow from a word vector and a context, a line at a
-// time: formulas that WorkedExample::step computes.
+// How a kernel's score and its gradient follow from a word vector and a context, a line at a time:
+// formulas that WorkedExample::step computes. All of them come from the kernel's expression
+// (kernels/expression/kernel_lines.h).
 #pragma once
 
 #include <string>
@@ -30,9 +31,7 @@ struct Subscripts {
   std::string of_component() const;
 };
 
-/// `w` and `h` are the vectors' numbers, on which the case of a formula depends (a point on the rim
-/// of hpb's ball). The context's own lines are the same for every word.
-KernelSteps kernel_steps(const Score& score, const Subscripts& names, const std::vector<double>& w,
-                         const std::vector<double>& h);
+/// For vectors of `size` numbers. The context's own lines are the same for every word.
+KernelSteps kernel_steps(const Score& score, const Subscripts& names, size_t size);
 
 }  // namespace nine::app

@@ -4,6 +4,7 @@
 
 #include "apps/inspect/worked_example.h"
 #include "core/error.h"
+#include "kernels/expression/kernel_lines.h"
 #include "kernels/head.h"
 
 namespace nine::app {
@@ -12,8 +13,10 @@ std::string kernel_table_text() {
       "z = w.h, q = |w - h|^2; a score is S(w, h) + b_v, and p(v|h) its softmax over the words "
       "v.\n\n";
   for (const KernelInfo& k : kernel_table()) {
-    text += concat(padded(concat(k.name, " "), 6), "S = ", k.formula,
-                   "\n      derivative: ", k.derivative, "\n");
+    const expression::KernelLines lines(kernel_expression(parse_head(k.name).components.front()),
+                                        k.parameters);
+    text += concat(padded(concat(k.name, " "), 6), "S = ", lines.score_text(),
+                   "\n      derivative: ", lines.derivative_text(), "\n");
     for (const ParameterInfo& p : k.parameters) {
       const bool word = p.words != nullptr;
       text += concat("      ", p.name, "=",

@@ -9,7 +9,6 @@
 #include "kernels/angle.h"
 #include "kernels/head.h"
 #include "kernels/head_fields.h"
-#include "kernels/scores/all.h"
 
 namespace nine::app {
 namespace {
@@ -46,8 +45,7 @@ std::vector<Named> kernels_of(const std::string& list) {
 // dw/dt of w = t u: the first number of each of mog's parts, the first alone of all others.
 std::vector<double> direction(const Score& score) {
   std::vector<double> u(static_cast<size_t>(example_size(score)));
-  int64_t parts = 1;
-  scores::visit(score, example_size(score), [&](const auto& kernel) { parts = kernel.parts(); });
+  const int64_t parts = kernel_expression(score).parts;
   for (int64_t i = 0; i < parts; ++i)
     u[static_cast<size_t>(i) * u.size() / static_cast<size_t>(parts)] =
         1 / std::sqrt(static_cast<double>(parts));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/expression/formula.h"
+#include "kernels/expression/kernel_lines.h"
 #include "kernels/scores/all.h"
 #include "kernels/scores/vectors.h"
 
@@ -31,16 +31,27 @@ ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::ve
   return out;
 }
 
-int64_t example_size(const Score& score) {
-  if (score.kind == ScoreKind::expr) return 2;
-  int64_t size = 0;
-  scores::for_each_kernel([&]<class K>() {
-    if (K::kKind != score.kind) return;
-    int64_t parts = 1;
-    if constexpr (scores::OfParts<K>) parts = K(score, 1 << 20).parts();
-    size = 2 * parts + (K(score, 1 << 20).product_dims(2) < 2 ? parts : 0);
+double slope_by_product(const Score& score, const std::vector<double>& w,
+                        const std::vector<double>& h) {
+  double slope = 0;
+  const auto n = static_cast<int64_t>(w.size());
+  scores::visit(score, n * kernel_expression(score).parts, [&]<class K>(const K& kernel) {
+    const auto of_parts = [&]<class Part>(const Part& part) {
+      double sw[std::max(1, Part::kStats)] = {}, sh[std::max(1, Part::kStats)] = {};
+      if constexpr (Part::kStats > 0) part.stats(w.data(), n, sw), part.stats(h.data(), n, sh);
+      slope = part.slopes(scores::dot(w.data(), h.data(), part.product_dims(n)), sw, sh).z;
+    };
+    if constexpr (scores::OfParts<K>)
+      of_parts(kernel.part);
+    else
+      of_parts(kernel);
   });
-  return size;
+  return slope;
+}
+
+int64_t example_size(const Score& score) {
+  const KernelExpression kernel = kernel_expression(score);
+  return kernel.parts * (kernel.extra.empty() ? 2 : 3);
 }
 
 int64_t example_size(const HeadSpec& head) {
@@ -51,16 +62,9 @@ int64_t example_size(const HeadSpec& head) {
 }
 
 bool is_inner_product_kernel(const Score& score) {
-  using expression::Variable;
-  if (score.kind == ScoreKind::expr) {
-    const expression::Formula& f = *score.formula;
-    return !f.uses(Variable::q) && !f.uses(Variable::ww) && !f.uses(Variable::hh) &&
-           !f.uses(Variable::c);
-  }
-  bool found = false;
-  scores::for_each_kernel(
-      [&]<class K>() { found = found || (K::kKind == score.kind && K::kStats == 0); });
-  return found;
+  const expression::KernelLines lines(kernel_expression(score), kernel_info(score).parameters);
+  return !lines.uses("q") && !lines.uses("ww") && !lines.uses("hh") && !lines.uses("c") &&
+         lines.expression().extra.empty();
 }
 
 }  // namespace nine::app

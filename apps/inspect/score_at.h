@@ -17,6 +17,10 @@ struct ScoreAt {
 /// (HeadSpec::check).
 ScoreAt score_at(const Score& score, const std::vector<double>& w, const std::vector<double>& h);
 
+/// dS/dz of one pair of parts, whose numbers w and h are.
+double slope_by_product(const Score& score, const std::vector<double>& w,
+                        const std::vector<double>& h);
+
 /// The smallest vector size at which an example has every part of the kernel: 2 numbers and one for
 /// a log-variance or radius, for each of mog's components.
 int64_t example_size(const Score& score);

@@ -4,9 +4,22 @@
 #include <numbers>
 
 #include "core/error.h"
+#include "kernels/expression/operations.h"
 
 namespace nine::expression {
 namespace {
+
+std::string rule_of_function(Op op) {
+  switch (op) {
+#define NINE_CASE(op, name, result, exact, javascript, rule) \
+  case Op::op:                                               \
+    return rule;
+    NINE_UNARY_OPERATIONS(NINE_CASE)
+#undef NINE_CASE
+    default:
+      fail("[expression] not a function of one argument: ", static_cast<int>(op));
+  }
+}
 
 class Rules {
  public:
@@ -130,7 +143,7 @@ class Rules {
     }
   }
 
-  const char* rule_of(const Node& n) const {
+  std::string rule_of(const Node& n) const {
     switch (n.op) {
       case Op::add:
       case Op::subtract:
@@ -150,12 +163,10 @@ class Rules {
       case Op::less:
       case Op::less_equal:
         return "the side taken";
-      case Op::abs:
-        return "chain rule; abs' is sign, 0 at 0";
-      case Op::sign:
-        return "constant but for a step";
-      default:
-        return g_.is(slopes_[n.args[0]], 1) ? "derivative of the function" : "chain rule";
+      default: {
+        const std::string rule = rule_of_function(n.op);
+        return g_.is(slopes_[n.args[0]], 1) ? rule : "chain rule: " + rule;
+      }
     }
   }
 

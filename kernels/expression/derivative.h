@@ -11,7 +11,7 @@ namespace nine::expression {
 /// A step of a derivation: the derivative of one subexpression.
 struct Step {
   Id of = 0, derivative = 0;
-  const char* rule = "";
+  std::string rule;
 };
 
 /// The derivative of `id` by `by`, a variable or a parameter, which is built in the same graph.

@@ -1,68 +1,36 @@
 #include "kernels/expression/evaluate.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
+#include "kernels/expression/operations.h"
 
 namespace nine::expression {
 
 double apply(Op op, const double* x) {
+  const double a = x[0];
   switch (op) {
-    case Op::add:
-      return x[0] + x[1];
-    case Op::subtract:
-      return x[0] - x[1];
-    case Op::multiply:
-      return x[0] * x[1];
-    case Op::divide:
-      return x[0] / x[1];
+#define NINE_CASE(op, name, result, exact, javascript, rule) \
+  case Op::op:                                               \
+    return exact;
+    NINE_UNARY_OPERATIONS(NINE_CASE)
+#undef NINE_CASE
+#define NINE_CASE(op, name, result, javascript) \
+  case Op::op: {                                \
+    const double b = x[1];                      \
+    return result;                              \
+  }
+    NINE_BINARY_OPERATIONS(NINE_CASE)
+#undef NINE_CASE
+#define NINE_CASE(op, condition, javascript) \
+  case Op::op: {                             \
+    const double b = x[1];                   \
+    return (condition) ? x[2] : x[3];        \
+  }
+    NINE_CHOICES(NINE_CASE)
+#undef NINE_CASE
     case Op::power:
-      return std::pow(x[0], x[1]);
-    case Op::negate:
-      return -x[0];
-    case Op::exp:
-      return std::exp(x[0]);
-    case Op::log:
-      return std::log(x[0]);
-    case Op::log1p:
-      return std::log1p(x[0]);
-    case Op::expm1:
-      return std::expm1(x[0]);
-    case Op::sqrt:
-      return std::sqrt(x[0]);
-    case Op::abs:
-      return std::abs(x[0]);
-    case Op::sign:
-      return x[0] > 0 ? 1 : x[0] < 0 ? -1 : x[0];
-    case Op::tanh:
-      return std::tanh(x[0]);
-    case Op::sigmoid:
-      return 1 / (1 + std::exp(-x[0]));
-    case Op::softplus:
-      return std::max(x[0], 0.0) + std::log1p(std::exp(-std::abs(x[0])));
-    case Op::sin:
-      return std::sin(x[0]);
-    case Op::cos:
-      return std::cos(x[0]);
-    case Op::acos:
-      return std::acos(x[0]);
-    case Op::acosh:
-      return std::acosh(x[0]);
-    case Op::atan:
-      return std::atan(x[0]);
-    case Op::erf:
-      return std::erf(x[0]);
-    case Op::min:
-      return x[1] < x[0] ? x[1] : x[0];
-    case Op::max:
-      return x[1] > x[0] ? x[1] : x[0];
-    case Op::less:
-      return x[0] < x[1] ? x[2] : x[3];
-    case Op::less_equal:
-      return x[0] <= x[1] ? x[2] : x[3];
-    case Op::detach:
-      return x[0];
+      return std::pow(a, x[1]);
     default:
       fail("[expression] not a function: ", static_cast<int>(op));
   }

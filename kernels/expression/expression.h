@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -115,8 +116,9 @@ std::vector<Id> needed(const Graph& graph, std::span<const Id> roots);
 /// By Variable, whether `root` has it.
 std::array<bool, kVariables> variables_of(const Graph& graph, Id root);
 
-/// Node `id` of `from`, built anew in `to`. Parameter k is replaced by the number values[k], unless
-/// that is NaN.
+/// Node `id` of `from`, built anew in `to`, where parameter k is the node of_parameter(k).
+Id rebuild_with(const Graph& from, Id id, Graph& to, const std::function<Id(int)>& of_parameter);
+/// The same with the number values[k] for parameter k, unless that is NaN or missing.
 Id rebuild(const Graph& from, Id id, Graph& to, std::span<const double> values);
 
 /// The formula as a person would write it; `parameters` are the parameters' names. A node of

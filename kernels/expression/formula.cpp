@@ -66,23 +66,8 @@ Formula::Formula(std::string_view text, std::span<const double> fixed)
   names_ = typed.parameters;
   for (const std::string& name : names_)
     infos_.push_back({.name = name.c_str(), .meaning = "a number of the formula"});
-  describe(typed.graph, typed.score);
+  uses_ = variables_of(typed.graph, typed.score);
   compile(typed.graph, typed.score, fixed);
-}
-
-// The simplified formula, and its derivatives by the variables that it uses.
-void Formula::describe(const Graph& typed, Id score) {
-  Graph g;
-  const Id simple = rebuild(typed, score, g, {});
-  score_text_ = to_text(g, simple, names_);
-  uses_ = variables_of(typed, score);
-  for (const Variable v : kByVariables) {
-    if (!uses(v)) continue;
-    const Id slope = derivative(g, simple, g.variable(v));
-    derivative_text_ += concat(derivative_text_.empty() ? "" : "; ", "dS/d", name_of(v), " = ",
-                               to_text(g, slope, names_));
-  }
-  if (derivative_text_.empty()) derivative_text_ = "0: S is the same for all words";
 }
 
 void Formula::compile(const Graph& typed, Id score, std::span<const double> fixed) {

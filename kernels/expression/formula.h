@@ -35,9 +35,6 @@ class Formula {
   std::span<const std::string> names() const { return names_; }
   /// The parameters as kernels describe theirs.
   std::span<const ParameterInfo> parameters() const { return infos_; }
-  /// S, simplified, and its derivatives with the parameters' names in them.
-  const std::string& score_text() const { return score_text_; }
-  const std::string& derivative_text() const { return derivative_text_; }
   bool uses(Variable v) const { return uses_[static_cast<size_t>(v)]; }
 
   // Programs. Outputs:
@@ -56,10 +53,9 @@ class Formula {
   std::span<const Id> parameter_roots() const { return by_parameters_; }
 
  private:
-  void describe(const Graph& typed, Id score);
   void compile(const Graph& typed, Id score, std::span<const double> fixed);
 
-  std::string text_, score_text_, derivative_text_;
+  std::string text_;
   std::vector<std::string> names_;
   std::vector<ParameterInfo> infos_;
   std::array<bool, kVariables> uses_{};

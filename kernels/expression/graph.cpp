@@ -1,21 +1,27 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <iterator>
 
 #include "core/error.h"
 #include "kernels/expression/expression.h"
+#include "kernels/expression/operations.h"
 #include "kernels/expression/simplify.h"
 
 namespace nine::expression {
 namespace {
 
-constexpr Function kFunctions[] = {
-    {"exp", Op::exp, 1},           {"log", Op::log, 1},      {"log1p", Op::log1p, 1},
-    {"expm1", Op::expm1, 1},       {"sqrt", Op::sqrt, 1},    {"abs", Op::abs, 1},
-    {"sign", Op::sign, 1},         {"tanh", Op::tanh, 1},    {"sigmoid", Op::sigmoid, 1},
-    {"softplus", Op::softplus, 1}, {"sin", Op::sin, 1},      {"cos", Op::cos, 1},
-    {"acos", Op::acos, 1},         {"acosh", Op::acosh, 1},  {"atan", Op::atan, 1},
-    {"erf", Op::erf, 1},           {"min", Op::min, 2},      {"max", Op::max, 2},
-    {"pow", Op::power, 2},         {"detach", Op::detach, 1}};
+constexpr Function kOperations[] = {
+#define NINE_ROW(op, name, result, exact, javascript, rule) {name, Op::op, 1},
+    NINE_UNARY_OPERATIONS(NINE_ROW)
+#undef NINE_ROW
+#define NINE_ROW(op, name, result, javascript) {name, Op::op, 2},
+        NINE_BINARY_OPERATIONS(NINE_ROW)
+#undef NINE_ROW
+#define NINE_ROW(op, condition, javascript) {"", Op::op, 4},
+            NINE_CHOICES(NINE_ROW)
+#undef NINE_ROW
+                {"pow", Op::power, 2}};
 
 }  // namespace
 
@@ -24,28 +30,20 @@ const char* name_of(Variable v) {
   return kNames[static_cast<int>(v)];
 }
 
-std::span<const Function> functions() { return kFunctions; }
+std::span<const Function> functions() {
+  static const std::vector<Function> all = [] {
+    std::vector<Function> named;
+    std::copy_if(std::begin(kOperations), std::end(kOperations), std::back_inserter(named),
+                 [](const Function& f) { return *f.name != '\0'; });
+    return named;
+  }();
+  return all;
+}
 
 int arguments_of(Op op) {
-  switch (op) {
-    case Op::number:
-    case Op::variable:
-    case Op::parameter:
-      return 0;
-    case Op::add:
-    case Op::subtract:
-    case Op::multiply:
-    case Op::divide:
-    case Op::power:
-    case Op::min:
-    case Op::max:
-      return 2;
-    case Op::less:
-    case Op::less_equal:
-      return 4;
-    default:
-      return 1;
-  }
+  for (const Function& f : kOperations)
+    if (f.op == op) return f.arguments;
+  return 0;  // of a number, a variable or a parameter
 }
 
 Id Graph::add(const Node& node) {
@@ -111,6 +109,14 @@ std::array<bool, kVariables> variables_of(const Graph& graph, Id root) {
 }
 
 Id rebuild(const Graph& from, Id id, Graph& to, std::span<const double> values) {
+  return rebuild_with(from, id, to, [&](int k) {
+    const auto index = static_cast<size_t>(k);
+    return index < values.size() && !std::isnan(values[index]) ? to.number(values[index])
+                                                               : to.parameter(k);
+  });
+}
+
+Id rebuild_with(const Graph& from, Id id, Graph& to, const std::function<Id(int)>& of_parameter) {
   std::vector<Id> made(from.size());
   for (const Id n : needed(from, {&id, 1})) {
     const Node& node = from[n];
@@ -121,12 +127,9 @@ Id rebuild(const Graph& from, Id id, Graph& to, std::span<const double> values) 
       case Op::variable:
         made[n] = to.variable(static_cast<Variable>(node.index));
         break;
-      case Op::parameter: {
-        const bool fixed =
-            node.index < values.size() && !(values[node.index] != values[node.index]);
-        made[n] = fixed ? to.number(values[node.index]) : to.parameter(node.index);
+      case Op::parameter:
+        made[n] = of_parameter(node.index);
         break;
-      }
       default: {
         std::array<Id, 4> args{};
         const auto count = static_cast<size_t>(arguments_of(node.op));

@@ -1,8 +1,10 @@
 #include "kernels/expression/javascript.h"
 
 #include <cmath>
+#include <string_view>
 
 #include "core/error.h"
+#include "kernels/expression/operations.h"
 
 namespace nine::expression {
 namespace {
@@ -13,47 +15,39 @@ std::string name(Operand o) {
   return concat('r', static_cast<int>(o.place));
 }
 
-// The arguments as they stand in the text of an instruction.
-std::string text_of(Op op, const Operand* args) {
-  std::string a = name(args[0]);
-  const std::string b = name(args[1]);
+const char* template_of(Op op) {
   switch (op) {
-    case Op::number:
-    case Op::detach:
-      return a;
-    case Op::add:
-      return a + " + " + b;
-    case Op::subtract:
-      return a + " - " + b;
-    case Op::multiply:
-      return a + " * " + b;
-    case Op::divide:
-      return a + " / " + b;
+#define NINE_CASE(op, name, result, exact, javascript, rule) \
+  case Op::op:                                               \
+    return javascript;
+    NINE_UNARY_OPERATIONS(NINE_CASE)
+#undef NINE_CASE
+#define NINE_CASE(op, name, result, javascript) \
+  case Op::op:                                  \
+    return javascript;
+    NINE_BINARY_OPERATIONS(NINE_CASE)
+#undef NINE_CASE
+#define NINE_CASE(op, condition, javascript) \
+  case Op::op:                               \
+    return javascript " ? % : &";
+    NINE_CHOICES(NINE_CASE)
+#undef NINE_CASE
     case Op::power:
-      return "Math.pow(" + a + ", " + b + ")";
-    case Op::negate:
-      return "-" + a;
-    case Op::min:  // Math.min takes no side of a NaN
-      return b + " < " + a + " ? " + b + " : " + a;
-    case Op::max:
-      return b + " > " + a + " ? " + b + " : " + a;
-    case Op::less:
-    case Op::less_equal:
-      return concat(a, op == Op::less ? " < " : " <= ", b, " ? ", name(args[2]), " : ",
-                    name(args[3]));
-    case Op::sigmoid:
-    case Op::softplus:
-    case Op::erf:
-      break;
+      return "Math.pow(#, $)";
     default:
-      for (const Function& f : functions())
-        if (f.op == op) return concat("Math.", f.name, "(", a, ")");
-      return "Math.sign(" + a + ")";
+      return "#";  // a number
   }
-  return concat(op == Op::sigmoid    ? "sigmoid"
-                : op == Op::softplus ? "softplus"
-                                     : "erf",
-                "(", a, ")");
+}
+
+// An instruction's arguments in its template.
+std::string text_of(Op op, const Operand* args) {
+  constexpr std::string_view kPlaces = "#$%&";
+  std::string out;
+  for (const char* c = template_of(op); *c != '\0'; ++c) {
+    const size_t place = kPlaces.find(*c);
+    out += place == std::string_view::npos ? std::string(1, *c) : name(args[place]);
+  }
+  return out;
 }
 
 std::string number_text(double x) {

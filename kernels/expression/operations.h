@@ -1,47 +1,77 @@
-// What the operations of expressions compute, once for all that runs programs: the loops of the CPU
-// (run.h) and single pairs, on the CPU and in CUDA kernels (pair_run.h).
+// The operations of expressions, each stated once: its name in formulas, and what it computes for
+// the loops of the CPU (run.h), for single pairs on the CPU and in CUDA kernels (pair_run.h), in
+// double (evaluate.h), and on a page (javascript.h). Derivatives: derivative.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/random.h"  // NINE_HD
 #include "kernels/expression/vector_functions.h"
 
-/// X(operation, its value as an expression of T a).
-#define NINE_UNARY_OPERATIONS(X)                  \
-  X(negate, -a)                                   \
-  X(exp, vexp(a))                                 \
-  X(log, vlog(a))                                 \
-  X(log1p, vlog1p(a))                             \
-  X(expm1, vexpm1(a))                             \
-  X(sqrt, std::sqrt(a))                           \
-  X(abs, a < T(0) ? -a : a)                       \
-  X(sign, a > T(0) ? T(1) : a < T(0) ? T(-1) : a) \
-  X(tanh, vtanh(a))                               \
-  X(sigmoid, vsigmoid(a))                         \
-  X(softplus, vsoftplus(a))                       \
-  X(sin, vsin(a))                                 \
-  X(cos, vcos(a))                                 \
-  X(acos, vacos(a))                               \
-  X(acosh, vacosh(a))                             \
-  X(atan, vatan(a))                               \
-  X(erf, verf(a))                                 \
-  X(detach, a)
+// clang-format off
 
-/// X(operation, its value as an expression of T a and T b). Powers are apart: see power_of.
-#define NINE_BINARY_OPERATIONS(X) \
-  X(add, a + b)                   \
-  X(subtract, a - b)              \
-  X(multiply, a* b)               \
-  X(divide, a / b)                \
-  X(min, b < a ? b : a)           \
-  X(max, b > a ? b : a)
+/// X(operation, its name in formulas or "", its value as an expression of T a, its value by the
+/// standard library as an expression of double a, its value in JavaScript with # for a, its slope
+/// in words).
+#define NINE_UNARY_OPERATIONS(X)                                                                 \
+  X(negate, "", -a, -a, "-#",                                                                    \
+    "constant factor")                                                                           \
+  X(exp, "exp", vexp(a), std::exp(a), "Math.exp(#)",                                             \
+    "exp is its own slope")                                                                      \
+  X(log, "log", vlog(a), std::log(a), "Math.log(#)",                                             \
+    "log x has the slope 1/x")                                                                   \
+  X(log1p, "log1p", vlog1p(a), std::log1p(a), "Math.log1p(#)",                                   \
+    "log(1 + x) has the slope 1/(1 + x)")                                                        \
+  X(expm1, "expm1", vexpm1(a), std::expm1(a), "Math.expm1(#)",                                   \
+    "e^x - 1 has the slope e^x")                                                                 \
+  X(sqrt, "sqrt", std::sqrt(a), std::sqrt(a), "Math.sqrt(#)",                                    \
+    "sqrt x has the slope 1/(2 sqrt x)")                                                         \
+  X(abs, "abs", a < T(0) ? -a : a, std::abs(a), "Math.abs(#)",                                   \
+    "abs has the slope sign, 0 at 0")                                                            \
+  X(sign, "sign", a > T(0) ? T(1) : a < T(0) ? T(-1) : a,                                        \
+    a > 0 ? 1 : a < 0 ? -1 : a, "Math.sign(#)",                                                  \
+    "constant but for a step")                                                                   \
+  X(tanh, "tanh", vtanh(a), std::tanh(a), "Math.tanh(#)",                                        \
+    "tanh x has the slope 1 - tanh^2 x")                                                         \
+  X(sigmoid, "sigmoid", vsigmoid(a), 1 / (1 + std::exp(-a)), "sigmoid(#)",                       \
+    "sigmoid x has the slope sigmoid(x) sigmoid(-x)")                                            \
+  X(softplus, "softplus", vsoftplus(a),                                                          \
+    std::max(a, 0.0) + std::log1p(std::exp(-std::abs(a))), "softplus(#)",                        \
+    "softplus has the slope sigmoid")                                                            \
+  X(sin, "sin", vsin(a), std::sin(a), "Math.sin(#)",                                             \
+    "sin has the slope cos")                                                                     \
+  X(cos, "cos", vcos(a), std::cos(a), "Math.cos(#)",                                             \
+    "cos has the slope -sin")                                                                    \
+  X(acos, "acos", vacos(a), std::acos(a), "Math.acos(#)",                                        \
+    "acos x has the slope -1/sqrt(1 - x^2)")                                                     \
+  X(acosh, "acosh", vacosh(a), std::acosh(a), "Math.acosh(#)",                                   \
+    "acosh x has the slope 1/sqrt(x^2 - 1)")                                                     \
+  X(atan, "atan", vatan(a), std::atan(a), "Math.atan(#)",                                        \
+    "atan x has the slope 1/(1 + x^2)")                                                          \
+  X(erf, "erf", verf(a), std::erf(a), "erf(#)",                                                  \
+    "erf x has the slope 2/sqrt(pi) e^(-x^2)")                                                   \
+  X(detach, "detach", a, a, "#",                                                                 \
+    "no slope")                                                                                 
 
-/// X(operation, its condition on T a and T b).
-#define NINE_CHOICES(X) \
-  X(less, a < b)        \
-  X(less_equal, a <= b)
+/// X(operation, its name in formulas or "", its value as an expression of T or double a and b, its
+/// value in JavaScript with # for a and $ for b). Powers are apart: the loops see their exponents.
+/// Math.min would take no side of a NaN.
+#define NINE_BINARY_OPERATIONS(X)                \
+  X(add, "", a + b, "# + $")                     \
+  X(subtract, "", a - b, "# - $")                \
+  X(multiply, "", a * b, "# * $")                \
+  X(divide, "", a / b, "# / $")                  \
+  X(min, "min", b < a ? b : a, "$ < # ? $ : #")  \
+  X(max, "max", b > a ? b : a, "$ > # ? $ : #")
+
+/// X(operation, its condition on T or double a and b, the same in JavaScript).
+#define NINE_CHOICES(X)      \
+  X(less, a < b, "# < $")    \
+  X(less_equal, a <= b, "# <= $")
+
+// clang-format on
 
 namespace nine::expression {
 

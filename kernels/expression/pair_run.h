@@ -58,9 +58,9 @@ class PairRun {
     const T a = value(i.args[0]);
     T& out = registers_[i.out];
     switch (i.op) {
-#define NINE_CASE(op, result) \
-  case Op::op:                \
-    out = result;             \
+#define NINE_CASE(op, name, result, exact, javascript, rule) \
+  case Op::op:                                               \
+    out = result;                                            \
     return;
       NINE_UNARY_OPERATIONS(NINE_CASE)
 #undef NINE_CASE
@@ -77,13 +77,13 @@ class PairRun {
     }
     const T b = value(i.args[1]);
     switch (i.op) {
-#define NINE_CASE(op, result) \
-  case Op::op:                \
-    out = result;             \
+#define NINE_CASE(op, name, result, javascript) \
+  case Op::op:                                  \
+    out = result;                               \
     return;
       NINE_BINARY_OPERATIONS(NINE_CASE)
 #undef NINE_CASE
-#define NINE_CASE(op, condition)                             \
+#define NINE_CASE(op, condition, javascript)                 \
   case Op::op:                                               \
     out = (condition) ? value(i.args[2]) : value(i.args[3]); \
     return;

@@ -131,18 +131,18 @@ class Run {
           return power(array(i.args[0]), constants_[i.args[1].constant()], n_, out);
         return map(array(i.args[0]), array(i.args[1]), n_, out,
                    [](T a, T b) { return vpow(a, b); });
-#define NINE_CASE(op, result) \
-  case Op::op:                \
+#define NINE_CASE(op, name, result, exact, javascript, rule) \
+  case Op::op:                                               \
     return one(i, [](T a) { return result; });
         NINE_UNARY_OPERATIONS(NINE_CASE)
 #undef NINE_CASE
-#define NINE_CASE(op, result) \
-  case Op::op:                \
+#define NINE_CASE(op, name, result, javascript) \
+  case Op::op:                                  \
     return two(i, [](T a, T b) { return result; });
         NINE_BINARY_OPERATIONS(NINE_CASE)
 #undef NINE_CASE
-#define NINE_CASE(op, condition) \
-  case Op::op:                   \
+#define NINE_CASE(op, condition, javascript) \
+  case Op::op:                               \
     return side(i, [](T a, T b) { return condition; });
         NINE_CHOICES(NINE_CASE)
 #undef NINE_CASE

@@ -26,10 +26,6 @@ namespace nine::scores {
 struct Hpb {
   static constexpr ScoreKind kKind = ScoreKind::hpb;
   static constexpr const char* kName = "hpb";
-  static constexpr const char* kFormula =
-      "-arcosh(1 + u), u = 2 |theta_w - theta_h|^2 / ((1 - |theta_w|^2)(1 - |theta_h|^2)), theta "
-      "inside the unit ball";
-  static constexpr const char* kDerivative = "dS/du = -1 / sqrt(u (u + 2))";
   static constexpr const char* kNote =
       "ball=lorentz is -arcosh(c_w c_h - z), c = sqrt(1 + |x|^2); no gradient at distance 0";
   static constexpr int kStats = 3;
@@ -43,6 +39,36 @@ struct Hpb {
        .meaning = "ball=sigmoid: added to the radius' number",
        .learnable = Learnable::real}};
 
+  // By e^rho = e, whose half sum with its inverse is cosh rho, and half difference sinh rho.
+  static KernelExpression expression(const Score& s) {
+    const ExpressionLine held{"A", "max(a,1)", "1 + u is never below 1, but for rounding"},
+        score{"S", "-acosh(A)", "minus the distance"};
+    const Ball ball = static_cast<Ball>(static_cast<int>(s.parameters[0]));
+    if (ball == Ball::lorentz)
+      return {{{"c_w", "sqrt(1+ww)", "the word's height on the hyperboloid"},
+               {"c_h", "sqrt(1+hh)", "the context's height on the hyperboloid"},
+               {"a", "c_w*c_h-z", "the hyperbolic cosine of the distance"},
+               held,
+               score}};
+    const auto point = [&](const std::string& of) -> std::vector<ExpressionLine> {
+      const std::string e = "e_" + of, r = "r_" + of;
+      if (ball == Ball::tanh)
+        return {{e, "exp(2*sqrt(" + of + of + "))", "ball=tanh: the radius is twice the length"}};
+      if (ball == Ball::sigmoid)
+        return {{e, "1+2*exp(l" + of + "+shift)", "ball=sigmoid: from the last number"}};
+      return {{r, "min(sqrt(" + of + of + "),0.99999)", "ball=clip: held at the rim"},
+              {e, "(1+" + r + ")/(1-" + r + ")", "the radius is 2 artanh of that"}};
+    };
+    KernelExpression all{.lines = point("w")};
+    for (const ExpressionLine& line : point("h")) all.lines.push_back(line);
+    all.lines.push_back({"a", "((e_w+1/e_w)*(e_h+1/e_h)-(e_w-1/e_w)*(e_h-1/e_h)*c)/4",
+                         "the hyperbolic law of cosines"});
+    all.lines.push_back(held);
+    all.lines.push_back(score);
+    if (ball == Ball::sigmoid) all.extra = "number of the radius";
+    if (ball == Ball::clip) all.ball = 1;
+    return all;
+  }
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
     const bool sigmoid = s.parameters[0] == static_cast<double>(Ball::sigmoid);

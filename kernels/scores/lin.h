@@ -12,14 +12,13 @@ namespace nine::scores {
 struct Lin {
   static constexpr ScoreKind kKind = ScoreKind::lin;
   static constexpr const char* kName = "lin";
-  static constexpr const char* kFormula = "z";
-  static constexpr const char* kDerivative = "1";
   static constexpr const char* kNote =
       "the softmax layer everybody uses; the log-probabilities' matrix has rank d + 1 at most, d + "
       "2 with a bias";
   static constexpr int kStats = 0;
   static constexpr bool kExactTarget = false, kConstantSlope = true;
 
+  static KernelExpression expression(const Score&) { return {{{"S", "z", "the kernel"}}}; }
   static std::span<const ParameterInfo> parameters() { return {}; }
   static std::string check(const Score&, int64_t) { return {}; }
   Lin(const Score&, int64_t) {}

@@ -14,8 +14,6 @@ namespace nine::scores {
 struct Log : Radial<Log> {
   static constexpr ScoreKind kKind = ScoreKind::log;
   static constexpr const char* kName = "log";
-  static constexpr const char* kFormula = "-log(1 + q^(p/2))";
-  static constexpr const char* kDerivative = "-(p/2) q^(p/2-1) / (1 + q^(p/2))";
   static constexpr const char* kNote =
       "tails of a power p: p(v|h) falls as q^(-p/2); no gradient at q = 0";
   static constexpr ParameterInfo kParameters[] = {{.name = "p",
@@ -23,6 +21,9 @@ struct Log : Radial<Log> {
                                                    .meaning = "power of the distance, > 0",
                                                    .learnable = Learnable::positive}};
 
+  static KernelExpression expression(const Score&) {
+    return {{{"t", "q^(p/2)", "a power of the distance"}, {"S", "-log(1+t)", "the kernel"}}};
+  }
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
     return s.parameters[0] > 0 ? "" : "p must be > 0";

@@ -28,11 +28,19 @@ struct Mog {
   static constexpr bool kExactTarget = true;
   static constexpr const char* kForms[] = {"sum", "mixture", nullptr};
   static constexpr ParameterInfo kParameters[] = {
-      {"components", 2, "C, an integer >= 1; d must be a multiple of it, d/C >= 2"},
+      {.name = "components",
+       .default_value = 2,
+       .meaning = "C, an integer >= 1; d must be a multiple of it, d/C >= 2"},
       {"form", 0, "sum or mixture", kForms},
       Ssg::kParameters[0],
       Ssg::kParameters[1]};
 
+  static KernelExpression expression(const Score& s) {
+    KernelExpression all = Ssg::expression(s.parameters[2] == 0, s.parameters[3]);
+    all.parts = static_cast<int>(s.parameters[0]);
+    all.combine = s.parameters[1] == 1 ? Combine::mixture : Combine::sum;
+    return all;
+  }
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
     const double count = s.parameters[0];

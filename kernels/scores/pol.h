@@ -14,8 +14,6 @@ namespace nine::scores {
 struct Pol {
   static constexpr ScoreKind kKind = ScoreKind::pol;
   static constexpr const char* kName = "pol";
-  static constexpr const char* kFormula = "(alpha z + c)^p";
-  static constexpr const char* kDerivative = "p alpha (alpha z + c)^(p-1)";
   static constexpr const char* kNote =
       "p = 1 is the inner product scaled by alpha; c cancels in the softmax then";
   static constexpr int kStats = 0;
@@ -23,9 +21,16 @@ struct Pol {
   static constexpr int kBits = 10;  ///< of p
   static constexpr ParameterInfo kParameters[] = {
       {.name = "alpha", .default_value = 1, .meaning = "factor of z", .learnable = Learnable::real},
-      {.name = "c", .default_value = 1, .meaning = "added to it", .learnable = Learnable::real},
+      {.name = "c",
+       .default_value = 1,
+       .meaning = "added to it",
+       .learnable = Learnable::real,
+       .symbol = "offset"},
       {.name = "p", .default_value = 2, .meaning = "power, an integer from 1 to 1023"}};
 
+  static KernelExpression expression(const Score&) {
+    return {{{"y", "alpha*z+offset", "the base"}, {"S", "y^p", "the kernel"}}};
+  }
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
     const double p = s.parameters[2];

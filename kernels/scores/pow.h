@@ -12,8 +12,6 @@ namespace nine::scores {
 struct Pow : Radial<Pow> {
   static constexpr ScoreKind kKind = ScoreKind::pow;
   static constexpr const char* kName = "pow";
-  static constexpr const char* kFormula = "-q^(p/2)";
-  static constexpr const char* kDerivative = "-(p/2) q^(p/2-1)";
   static constexpr const char* kNote =
       "p = 2 is the inner product plus a word bias, 2z - |w|^2: |h|^2 cancels in the softmax";
   static constexpr ParameterInfo kParameters[] = {{.name = "p",
@@ -21,6 +19,7 @@ struct Pow : Radial<Pow> {
                                                    .meaning = "power of the distance, > 0",
                                                    .learnable = Learnable::positive}};
 
+  static KernelExpression expression(const Score&) { return {{{"S", "-q^(p/2)", "the kernel"}}}; }
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
     return s.parameters[0] > 0 ? "" : "p must be > 0";

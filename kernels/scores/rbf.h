@@ -12,8 +12,6 @@ namespace nine::scores {
 struct Rbf : Radial<Rbf> {
   static constexpr ScoreKind kKind = ScoreKind::rbf;
   static constexpr const char* kName = "rbf";
-  static constexpr const char* kFormula = "exp(-gamma q)";
-  static constexpr const char* kDerivative = "-gamma exp(-gamma q)";
   static constexpr const char* kNote =
       "within [0, 1]: perplexity >= 1 + (V-1)/e without bias, >= the unigrams'/e with one";
   static constexpr ParameterInfo kParameters[] = {{.name = "gamma",
@@ -21,6 +19,9 @@ struct Rbf : Radial<Rbf> {
                                                    .meaning = "width of the Gaussian, > 0",
                                                    .learnable = Learnable::positive}};
 
+  static KernelExpression expression(const Score&) {
+    return {{{"S", "exp(-gamma*q)", "the kernel"}}};
+  }
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
     return s.parameters[0] > 0 ? "" : "gamma must be > 0";

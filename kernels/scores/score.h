@@ -2,17 +2,16 @@
 // and the contract of a kernel: what its struct must provide.
 //
 // A kernel is one struct in a file of its own beside this one, listed in all.h. Everything else,
-// the loops of the CPU and of CUDA, mixtures, the grammar of head strings and the inspector but for
-// its worked examples, is written once over that struct. docs/kernels.md shows the shortest way to
-// write one.
+// the loops of the CPU and of CUDA, mixtures, the grammar of head strings and the inspector, is
+// written once over that struct. docs/kernels.md shows the shortest way to write one.
 //
 // 1. What it is. A struct K has
 //
 //   static constexpr ScoreKind kKind;
 //   static constexpr const char* kName;        // as in head strings
-//   static constexpr const char* kFormula;     // S, as kernel_inspect prints it
-//   static constexpr const char* kDerivative;
 //   static constexpr const char* kNote;        // what it reduces to, its bounds
+//   // S as lines of formulas: kernel_inspect derives its texts, pages and worked examples from it.
+//   static KernelExpression expression(const Score&);
 //   // In the order of Score::parameters.
 //   static std::span<const ParameterInfo> parameters();
 //   // Reads the parameters, for vectors of d numbers.
@@ -80,6 +79,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core/random.h"  // NINE_HD
 
@@ -157,6 +158,32 @@ struct ParameterInfo {
   /// Head strings that the program writes leave it out at its default value, as those of files
   /// that are older than it do.
   bool silent = false;
+  /// Its name in the kernel's expression where its own is that of a variable (pol's c).
+  const char* symbol = nullptr;
+
+  const char* name_in_formulas() const { return symbol != nullptr ? symbol : name; }
+};
+
+/// A line of a kernel's expression: `name` is what `formula` gives (docs/expressions.md), from z,
+/// q, ww, hh, c and d, the kernel's parameters by their names, and the lines above by theirs.
+struct ExpressionLine {
+  std::string name, formula, meaning;
+};
+
+/// How the scores of all pairs of a part of w and a part of h become one: their sum, or the
+/// logarithm of their exponentials' mean.
+enum class Combine : uint8_t { sum, mixture };
+
+/// A kernel's score of one pair of parts, machine-readable; the last line's name is S. Lines whose
+/// name ends in _h depend on the context alone, and those in _w on the word alone.
+struct KernelExpression {
+  std::vector<ExpressionLine> lines;
+  /// What the last number of each part is, where it is no coordinate: "log-variance". Formulas call
+  /// it lw for w and lh for h; z, q, ww, hh, c and d are of the other numbers.
+  std::string extra = {};
+  int parts = 1;  ///< that a vector is cut into
+  Combine combine = Combine::sum;
+  double ball = 0;  ///< the radius of the ball that points lie in; 0: there is none
 };
 
 namespace scores {

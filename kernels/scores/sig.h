@@ -13,12 +13,13 @@ namespace nine::scores {
 struct Sig {
   static constexpr ScoreKind kKind = ScoreKind::sig;
   static constexpr const char* kName = "sig";
-  static constexpr const char* kFormula = "z + log sigmoid(z)";
-  static constexpr const char* kDerivative = "2 - sigmoid(z)";
   static constexpr const char* kNote = "2z for z far below 0, z far above: not limited to rank d";
   static constexpr int kStats = 0;
   static constexpr bool kExactTarget = false;
 
+  static KernelExpression expression(const Score&) {
+    return {{{"g", "sigmoid(z)", "the sigmoid"}, {"S", "z+log(g)", "the kernel"}}};
+  }
   static std::span<const ParameterInfo> parameters() { return {}; }
   static std::string check(const Score&, int64_t) { return {}; }
   Sig(const Score&, int64_t) {}

@@ -21,10 +21,6 @@ namespace nine::scores {
 struct Ssg {
   static constexpr ScoreKind kKind = ScoreKind::ssg;
   static constexpr const char* kName = "ssg";
-  static constexpr const char* kFormula =
-      "-(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h, s = exp(pace * last number) + 1e-6";
-  static constexpr const char* kDerivative =
-      "dS/dq = -1/(2 sigma), dS/ds = -D/(2 sigma) + q/(2 sigma^2)";
   static constexpr const char* kNote =
       "a constant variance makes it the inner product plus a word bias, (z - |w|^2/2)/sigma";
   static constexpr int kStats = 3, kGradients = 2;
@@ -40,6 +36,19 @@ struct Ssg {
        .meaning = "variance=split: the log-variance is so many times the last number, > 0",
        .silent = true}};
 
+  static KernelExpression expression(const Score& s) {
+    return expression(s.parameters[0] == 0, s.parameters[1]);
+  }
+  static KernelExpression expression(bool split, double pace) {
+    const ExpressionLine score{"S", "-d/2*(log(2*pi)+log(sigma))-q/(2*sigma)", "the kernel"};
+    if (!split) return {{{"sigma", "2*variance", "both variances are the constant"}, score}};
+    const std::string l = pace == 1 ? "l" : "pace*l", why = "the variance, from the last number";
+    return {.lines = {{"s_w", "exp(" + l + "w)+0.000001", why},
+                      {"s_h", "exp(" + l + "h)+0.000001", why},
+                      {"sigma", "s_w+s_h", "variances add"},
+                      score},
+            .extra = pace == 1 ? "log-variance" : "number of the log-variance"};
+  }
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t d) {
     return check(s.parameters[0], s.parameters[1], d);

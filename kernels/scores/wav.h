@@ -13,8 +13,6 @@ namespace nine::scores {
 struct Wav : Radial<Wav> {
   static constexpr ScoreKind kKind = ScoreKind::wav;
   static constexpr const char* kName = "wav";
-  static constexpr const char* kFormula = "cos(q/a) exp(-q/b)";
-  static constexpr const char* kDerivative = "-exp(-q/b) (sin(q/a)/a + cos(q/a)/b)";
   static constexpr const char* kNote =
       "within (-1, 1]: perplexity >= 1 + (V-1) e^(m-1), m its least value, without bias";
   static constexpr ParameterInfo kParameters[] = {{.name = "a",
@@ -26,6 +24,11 @@ struct Wav : Radial<Wav> {
                                                    .meaning = "length of the decay, > 0",
                                                    .learnable = Learnable::positive}};
 
+  static KernelExpression expression(const Score&) {
+    return {{{"wave", "cos(q/a)", "the wave"},
+             {"decay", "exp(-q/b)", "its decay"},
+             {"S", "wave*decay", "the kernel"}}};
+  }
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
     if (s.parameters[0] == 0) return "a must not be 0";

@@ -10,6 +10,7 @@
 #include "autograd/gradcheck.h"
 #include "core/error.h"
 #include "core/ops.h"
+#include "kernels/expression/kernel_lines.h"
 #include "kernels/head_config.h"
 #include "kernels/head_decoder.h"
 #include "kernels/head_formula.h"
@@ -206,10 +207,11 @@ TEST_CASE("formula heads: nothing between braces is grammar") {
   CHECK(parse_head("expr:{ - q }") == parse_head("expr:{-q}"));
   CHECK(!(parse_head("expr:{p*z}:p=1") == parse_head("expr:{p*z}:p=2")));
   CHECK(!parse_head("expr:{pow(q,2)*3}").mixture);
-  const KernelInfo info = kernel_info(parse_head("expr:{b*exp(-g*q)}:b=3:g=0.01").components[0]);
-  CHECK(std::string(info.formula) == "b*exp(-g*q)");
-  CHECK(std::string(info.derivative) == "dS/dq = -b*g*exp(-g*q)");
-  CHECK(info.parameters.size() == 2);
+  const Score score = parse_head("expr:{b*exp(-g*q)}:b=3:g=0.01").components[0];
+  CHECK(kernel_info(score).parameters.size() == 2);
+  const expression::KernelLines lines(kernel_expression(score), kernel_info(score).parameters);
+  CHECK(lines.score_text() == "b*exp(-g*q)");
+  CHECK(lines.derivative_text() == "dS/dq = -b*g*exp(-g*q)");
 }
 
 TEST_CASE("formula heads: errors name the place and the way out") {

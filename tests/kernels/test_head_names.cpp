@@ -85,7 +85,7 @@ TEST_CASE("head names: mixbig is the nine in their order") {
   REQUIRE(big.size() == 9);
   for (size_t k = 0; k < 9; ++k) CHECK(big.components[k].kind == static_cast<ScoreKind>(k));
   const std::vector<KernelInfo> table = kernel_table();
-  REQUIRE(table.size() == 10);
+  REQUIRE(table.size() >= 10);
   for (size_t k = 0; k < table.size(); ++k)
     CHECK(kernel_info({.kind = static_cast<ScoreKind>(k)}).name == std::string(table[k].name));
 }

@@ -11,12 +11,16 @@ namespace nine::scores {
 struct Rat : Radial<Rat> {
   static constexpr ScoreKind kKind = ScoreKind{10};  // the next number
   static constexpr const char* kName = "rat";
-  static constexpr const char* kFormula = "1 / (1 + gamma q)";
-  static constexpr const char* kDerivative = "-gamma / (1 + gamma q)^2";
   static constexpr const char* kNote =
       "rbf with heavier tails; within (0, 1], so the same bounds hold";
-  static constexpr ParameterInfo kParameters[] = {{"gamma", 1, "inverse width, > 0"}};
+  static constexpr ParameterInfo kParameters[] = {{.name = "gamma",
+                                                   .default_value = 1,
+                                                   .meaning = "inverse width, > 0",
+                                                   .learnable = Learnable::positive}};
 
+  static KernelExpression expression(const Score&) {
+    return {{{"S", "1/(1+gamma*q)", "the kernel"}}};
+  }
   static std::span<const ParameterInfo> parameters() { return kParameters; }
   static std::string check(const Score& s, int64_t) {
     return s.parameters[0] > 0 ? "" : "gamma must be > 0";
@@ -31,6 +35,11 @@ struct Rat : Radial<Rat> {
   NINE_HD T phi_slope(T q) const {
     const T s = phi(q);
     return static_cast<T>(-gamma) * s * s;
+  }
+  template <class T>
+  NINE_HD T phi_parameter_slope(int, T q) const {
+    const T s = phi(q);
+    return -q * s * s;
   }
 
   double gamma;
