@@ -50,11 +50,6 @@ void generate(const ScoreOptions& o, Device device, LineInput& text, TextOutput&
   if (communicator.first() && made.texts > 0) std::fprintf(stderr, "%s\n", summary(made).c_str());
 }
 
-void report(const SpelledSpecials& spelled, const std::string& name) {
-  if (const std::string message = spelled.message(name); !message.empty())
-    std::fprintf(stderr, "lm_score: %s\n", message.c_str());
-}
-
 // What one process does alone.
 void run_alone(const ScoreOptions& o, Device device, const Lines& lines) {
   TextOutput out(o.output);
@@ -81,7 +76,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
   if (!flush) {
     require_lines(o, !lines.empty());
     require_known(models, lines, o.max_unknown, input_name(o.input));
-    if (communicator.first()) report(spelled, input_name(o.input));
+    if (communicator.first()) say_spelled_specials(spelled, input_name(o.input), "lm_score");
   }
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {
     if (communicator.first()) run_alone(o, device, lines);
@@ -113,7 +108,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
     write_scores(o, device, text, out, communicator);
   }
   out.finish();
-  if (flush) report(spelled, input_name(o.input));
+  if (flush) say_spelled_specials(spelled, input_name(o.input), "lm_score");
   require_lines(o, text.count() > 0);
   if (text.count() == 0 && communicator.first())
     std::fprintf(stderr, "%s has no lines\n", input_name(o.input).c_str());
