@@ -134,9 +134,13 @@ Tensor ParameterSet::new_slab() const {
 }
 
 std::string ParameterSet::names() const {
-  std::string all;
-  for (const Parameter& p : parameters_) all += (all.empty() ? "" : ", ") + p.name;
-  return all;
+  constexpr size_t kShown = 5;  // of hundreds
+  std::string some;
+  for (size_t i = 0; i < std::min(parameters_.size(), kShown); ++i)
+    some += (some.empty() ? "" : ", ") + parameters_[i].name;
+  return parameters_.size() <= kShown
+             ? some
+             : concat(some, " and ", parameters_.size() - kShown, " more, as in model.safetensors");
 }
 
 Parameter& ParameterSet::at(std::string_view name) {

@@ -41,7 +41,7 @@ std::string OptionData::present_word(const std::string& older) const {
     if (was == older) return now;
     known.push_back(was);
   }
-  throw UsageError(concat("--", older_name, " ", quote(older), ": must be one of ",
+  throw UsageError(concat("--", older_name, " ", shortened(older), ": must be one of ",
                           comma_separated(known), "; its name is now ", typed()));
 }
 
