@@ -66,7 +66,7 @@ ClusterSpec ClusterSpec::parse(std::string_view text) {
 void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std::ostream& out) {
   const std::filesystem::path model = model_directory(checkpoint, kDictionaryFile);
   const Vocabulary vocabulary =
-      Vocabulary::read((model / kDictionaryFile).string(), Specials::kLanguageModel);
+      Vocabulary::read_saved((model / kDictionaryFile).string(), Specials::kLanguageModel);
   std::vector<int32_t> ids = ids_by_count(vocabulary);
   std::erase_if(ids, [&](int32_t id) { return vocabulary.count(id) < o.min_count; });
   require(std::ssize(ids) >= o.size, "only ", ids.size(), " words of the vocabulary have ",
