@@ -13,6 +13,7 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "core/error.h"
+#include "core/quote.h"
 #include "core/threads.h"
 
 namespace nine::app {
@@ -65,7 +66,7 @@ int run(std::string_view asked, std::string_view value) {
   }
   throw UsageError(asked.empty()
                        ? "a command is missing: learn, apply, undo or vocab"
-                       : concat("unknown command '", asked, "': learn, apply, undo or vocab"));
+                       : concat("unknown command ", quote(asked), ": learn, apply, undo or vocab"));
 }
 
 }  // namespace

@@ -73,11 +73,6 @@ void run_in_parts(const ScoreOptions& o, Device device, LineInput& text, TextOut
   input.finish();
 }
 
-void report(const SpelledSpecials& spelled, const std::string& name) {
-  if (const std::string message = spelled.message(name); !message.empty())
-    std::fprintf(stderr, "lm_score: %s\n", message.c_str());
-}
-
 // What one process does alone.
 void run_alone(const ScoreOptions& o, Device device, const Lines& lines) {
   TextOutput out(o.output);
@@ -105,7 +100,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
     require_lines(o, !lines.empty());
     if (!o.compare.empty() || !o.restrict_to.empty())  // EncodedLines does it for the others
       require_known(models, lines, o.max_unknown, input_name(o.input));
-    if (communicator.first()) report(spelled, input_name(o.input));
+    if (communicator.first()) say_spelled_specials(spelled, input_name(o.input), "lm_score");
   }
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {
     if (communicator.first()) run_alone(o, device, lines);
@@ -124,7 +119,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
     run_in_parts(o, device, text, out, communicator);
   }
   out.finish();
-  if (flush) report(spelled, input_name(o.input));
+  if (flush) say_spelled_specials(spelled, input_name(o.input), "lm_score");
   require_lines(o, text.count() > 0);
   if (text.count() == 0 && communicator.first())
     std::fprintf(stderr, "%s has no lines\n", input_name(o.input).c_str());

@@ -61,8 +61,7 @@ class InputNotes {
           stderr,
           "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
           100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_));
-    if (const std::string message = spelled_.message(name_); !message.empty())
-      std::fprintf(stderr, "mt_translate: %s\n", message.c_str());
+    say_spelled_specials(spelled_, name_, "mt_translate");
   }
 
  private:

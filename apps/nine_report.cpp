@@ -1,5 +1,6 @@
 // nine_report RUN... [--output FILE]: the report page of one or several runs; nine_report --words
 // CHECKPOINT: a model's word vectors; with --angles CHECKPOINTs' directions of word vectors.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,8 @@
 #include "apps/report/report.h"
 #include "apps/report/sections.h"
 #include "apps/report/word_page.h"
+#include "core/error.h"
+#include "core/quote.h"
 #include "nn/models/model_directory.h"
 
 namespace nine::app {
@@ -106,6 +109,25 @@ int said_written(const ReportOptions& o) {
   return kExitDone;
 }
 
+// Words of --group that a picture lacks. Error: one that all pictures lack.
+void say_missing(const std::vector<ModelAngles>& models, const AngleSettings& settings) {
+  for (const AngleGroup& group : settings.groups)
+    for (const std::string& word : group.words) {
+      std::vector<std::string> without;
+      for (const ModelAngles& m : models)
+        if (std::find(m.words.words.begin(), m.words.words.end(), word) == m.words.words.end())
+          without.push_back(m.model);
+      const std::string lacking =
+          concat(quote(word), " of the group ", quote(group.name), " is not among the ",
+                 settings.words, " most frequent words");
+      require(without.size() < models.size(), "--group: ", lacking, " of ",
+              models.size() == 1 ? models[0].model : "any model",
+              ": check its spelling, or raise --most-frequent");
+      for (const std::string& model : without)
+        std::fprintf(stderr, "nine_report: %s of %s\n", lacking.c_str(), model.c_str());
+    }
+}
+
 int write_angles(const ReportOptions& o) {
   const AngleSettings settings = o.angle_settings();
   std::vector<ModelAngles> models;
@@ -115,6 +137,7 @@ int write_angles(const ReportOptions& o) {
     progress.update(std::ssize(models), std::ssize(o.words));
   }
   progress.finish();
+  say_missing(models, settings);
   const AngleStudy study = study_angles(std::move(models), settings);
   if (o.json) {
     std::printf("%s\n", json_text(angles_json(study, settings), 2).c_str());

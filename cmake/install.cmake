@@ -26,4 +26,5 @@ install(EXPORT NineTargets NAMESPACE Nine:: DESTINATION ${nine_package})
 configure_package_config_file(cmake/NineConfig.cmake.in ${PROJECT_BINARY_DIR}/NineConfig.cmake INSTALL_DESTINATION ${nine_package}
                               NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/NineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/NineConfig.cmake ${PROJECT_BINARY_DIR}/NineConfigVersion.cmake DESTINATION ${nine_package})
+install(FILES ${PROJECT_BINARY_DIR}/NineConfig.cmake ${PROJECT_BINARY_DIR}/NineConfigVersion.cmake cmake/FindPCRE2.cmake
+        DESTINATION ${nine_package})

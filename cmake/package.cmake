@@ -23,7 +23,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 # What programs that use the library are built with; the programs need none of it.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, g++, zlib1g-dev, libzstd-dev")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, g++, zlib1g-dev, libzstd-dev, libpcre2-dev")
 if(NINE_WITH_XSMM)
   string(APPEND CPACK_DEBIAN_PACKAGE_SUGGESTS ", libxsmm-dev")
 endif()

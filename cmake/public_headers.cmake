@@ -11,6 +11,7 @@ set(nine_public_headers
     core/notice.h
     core/number_format.h
     core/ops.h
+    core/quote.h
     core/random.h
     core/safetensors.h
     core/shape.h

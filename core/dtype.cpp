@@ -1,5 +1,7 @@
 #include "core/dtype.h"
 
+#include "core/quote.h"
+
 namespace nine {
 
 std::string to_text(DType t) {
@@ -19,7 +21,7 @@ std::string to_text(DType t) {
 DType dtype_from_text(std::string_view name) {
   for (DType t : {DType::float32, DType::float64, DType::bfloat16, DType::int32})
     if (to_text(t) == name) return t;
-  fail("no element type is called '", name, "': float32, float64, bfloat16, int32");
+  fail("no element type is called ", quote(name), ": float32, float64, bfloat16, int32");
 }
 
 }  // namespace nine

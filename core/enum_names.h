@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "core/suggest.h"
 
 namespace nine {
@@ -60,7 +61,7 @@ E enum_from_text(std::string_view text) {
     if (text == name) return value;
     all += concat(all.empty() ? "" : ", ", name);
   }
-  throw UsageError(concat(kEnumNames<E>.what, " '", text, "' is not one of ", all,
+  throw UsageError(concat(kEnumNames<E>.what, " ", quote(text), " is not one of ", all,
                           did_you_mean(text, enum_names<E>())));
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/quote.h"
 
 namespace nine {
 namespace {
@@ -46,7 +47,7 @@ std::string place_text(std::string_view read) {
 
 // A message of the library without "[json.exception.parse_error.101] " and with the end alone of
 // what it quotes, at most 60 characters of it.
-std::string shortened(std::string what) {
+std::string short_what(std::string what) {
   constexpr size_t kMost = 60;
   if (const size_t id_end = what.find("] "); id_end != std::string::npos) what.erase(0, id_end + 2);
   for (const std::string_view before : {"last read: '", "number overflow parsing '"}) {
@@ -79,14 +80,14 @@ Json parse_json(const std::string& text, int max_levels) {
     if (event == Event::object_end) objects.pop_back();
     if (event == Event::key && twice.empty() &&
         !objects.back().insert(value.get<std::string>()).second)
-      twice = concat('"', value.get<std::string>(), "\" is given twice", place());
+      twice = concat('"', shortened(value.get<std::string>()), "\" is given twice", place());
     return true;
   };
   Json json;
   try {
     json = Json::parse(ReadingPlace{begin, &read}, ReadingPlace{end, &read}, watch);
   } catch (const Json::exception& e) {
-    const std::string what = shortened(e.what());
+    const std::string what = short_what(e.what());
     throw UsageError(
         concat("is not JSON: ", what, what.find(" at line ") == std::string::npos ? place() : ""));
   }

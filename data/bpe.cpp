@@ -72,6 +72,10 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
   bool first = true, has_version = false, of_fastbpe = false;
   bool may_count = true;  // the next line may show that these are fastBPE's, which name no version
   int64_t counted_lines = 0;
+  require(
+      !is_json(text.peek()), path,
+      " is JSON, as Hugging Face's tokenizer.json, not codes: cut the text with that tokenizer, "
+      "or learn codes with bpe learn");
   for (std::string_view line; text.next_line(line);) {
     const bool starts = std::exchange(first, false);
     if (starts && line.starts_with("#version:")) {
@@ -80,10 +84,6 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
       may_count = false;
       continue;
     }
-    const std::string first_line(starts ? line : "");
-    require(!starts || kind_of_list({&first_line, 1}) != WordListKind::json, path,
-            " is JSON, as Hugging Face's tokenizer.json, not codes: cut the text with that "
-            "tokenizer, or learn codes with bpe learn");
     if (line.empty() && first_empty.empty()) first_empty = text.place();
     if (line.empty() || std::ssize(codes.merges) == most) continue;
     require(first_empty.empty(), first_empty,
@@ -121,13 +121,15 @@ StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
   TextReader text({path}, kCopiedText);
   WordCounts counts;
   StringTable kept;
+  constexpr const char* kCounts =
+      ": its numbers are ids, not counts; bpe vocab writes the counts of a text that is cut";
+  require(!is_json(text.peek()), path, " is JSON, as Hugging Face's vocab.json", kCounts);
   read_bpe_counts(text, counts);
   std::vector<std::string> lines;
   for (int32_t id = 0; id < counts.words.size(); ++id)
     lines.push_back(concat(counts.words.text(id), ' ', counts.counts[static_cast<size_t>(id)]));
   const WordListKind kind = kind_of_list(lines);
-  require(kind == WordListKind::dict, path, " is ", name_of(kind),
-          ": its numbers are ids, not counts; bpe vocab writes the counts of a text that is cut");
+  require(kind == WordListKind::dict, path, " is ", name_of(kind), kCounts);
   for (int32_t id = 0; id < counts.words.size(); ++id)
     if (counts.counts[static_cast<size_t>(id)] >= threshold) kept.add(counts.words.text(id));
   return kept;

@@ -1,94 +1,152 @@
 #include "data/glossary.h"
 
+#include <pcre2.h>
+
 #include <algorithm>
-#include <regex>
+#include <array>
+#include <new>
 
 #include "core/error.h"
 #include "core/quote.h"
-#include "data/unicode.h"
 
 namespace nine {
 
 namespace {
 
-constexpr size_t kMostCharacters = 4096;  // std::regex needs stack for each character
+constexpr size_t kMostCharacters = 4096;     // a search may read the rest of a word at each of them
+constexpr uint32_t kMostSteps = 1'000'000;   // of a search; a usual one needs some for a character
+constexpr uint32_t kMostKilobytes = 65'536;  // that its steps back take
 
-using Wide = std::wstring;  // a code point each: wchar_t has 32 bits
+template <class T>
+using Owned = std::unique_ptr<T, void (*)(T*)>;
 
-Wide widened(std::string_view text) {
-  const std::u32string codes = code_points(text);
-  return {codes.begin(), codes.end()};
+PCRE2_SPTR bytes(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
+
+// What PCRE2 says of an error.
+std::string meaning(int error) {
+  std::array<PCRE2_UCHAR, 256> text{};
+  ::pcre2_get_error_message(error, text.data(), text.size());
+  return reinterpret_cast<const char*>(text.data());
 }
 
-/// The byte at which character number `index` of a text starts.
-size_t byte_of(std::string_view text, size_t index) {
-  size_t at = 0;
-  for (; index > 0; --index) at += utf8_length(text[at]);
-  return at;
+size_t characters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xC0u) != 0x80; }));
 }
 
-std::wregex compiled(const std::string& pattern, std::string_view before, std::string_view after) {
-  try {
-    return std::wregex(widened(concat(before, pattern, after)));
-  } catch (const std::regex_error& e) {
-    fail("the glossary ", quote(pattern), " is not a regular expression (", e.what(),
-         "): put a backslash before characters such as ( and [ that are meant as such");
-  }
+Owned<pcre2_code> compiled(const std::string& glossary, std::string_view before,
+                           std::string_view after) {
+  const std::string pattern = concat(before, glossary, after);
+  int error = 0;
+  PCRE2_SIZE at = 0;
+  Owned<pcre2_code> code(
+      ::pcre2_compile(bytes(pattern), pattern.size(),
+                      PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &at, nullptr),
+      ::pcre2_code_free);
+  if (code) return code;
+  if (error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
+  fail("the glossary ", quote(glossary), " is not a regular expression: ", meaning(error),
+       ", behind character ", characters(std::string_view(pattern).substr(0, at)),
+       "; put a backslash before characters such as ( and [ that are meant as such");
 }
+
+Owned<pcre2_match_context> bounded() {
+  Owned<pcre2_match_context> limits(::pcre2_match_context_create(nullptr),
+                                    ::pcre2_match_context_free);
+  if (!limits) throw std::bad_alloc();
+  ::pcre2_set_match_limit(limits.get(), kMostSteps);
+  ::pcre2_set_heap_limit(limits.get(), kMostKilobytes);
+  return limits;
+}
+
+struct Range {
+  size_t begin = 0, end = 0;
+};
 
 }  // namespace
 
 struct Glossaries::Pattern {
   std::string text;
-  bool plain;                 // has no character that is special in regular expressions
-  std::wregex whole, inside;  // unless plain
+  bool plain;  // has no character that is special in regular expressions
+  // Unless plain:
+  Owned<pcre2_code> inside{nullptr, ::pcre2_code_free}, whole = {nullptr, ::pcre2_code_free};
+  Owned<pcre2_match_context> limits{nullptr, ::pcre2_match_context_free};
 
   explicit Pattern(const std::string& pattern)
       : text(pattern), plain(pattern.find_first_of("\\^$.|?*+()[]{}") == std::string::npos) {
     require(!pattern.empty(), "a glossary is empty: give a word or a regular expression");
     if (plain) return;
+    limits = bounded();
+    inside = compiled(pattern, "", "");
     // Joined as subword-nmt does it: in a|b the ^ belongs to a and the $ to b.
     whole = compiled(pattern, "^", "$");
-    inside = compiled(pattern, "", "");
-    require(!std::regex_match(Wide(), inside), "the glossary ", quote(pattern),
+    require(!is_all(""), "the glossary ", quote(pattern),
             " matches the empty text: every word would be cut everywhere");
   }
 
-  bool is_whole(const std::string& word, const Wide& wide) const {
-    return plain ? word == text
-                 : std::regex_search(wide, whole, std::regex_constants::match_continuous);
+  // Sets `found` to the first match in `word` from a byte on; false where there is none.
+  bool find(const Owned<pcre2_code>& code, const std::string& word, size_t from, uint32_t options,
+            Range& found) const {
+    const Owned<pcre2_match_data> data(::pcre2_match_data_create_from_pattern(code.get(), nullptr),
+                                       ::pcre2_match_data_free);
+    if (!data) throw std::bad_alloc();
+    const int result = ::pcre2_match(code.get(), bytes(word), word.size(), from, options,
+                                     data.get(), limits.get());
+    if (result == PCRE2_ERROR_NOMATCH) return false;
+    if (result == PCRE2_ERROR_NOMEMORY) throw std::bad_alloc();
+    require(result != PCRE2_ERROR_MATCHLIMIT && result != PCRE2_ERROR_HEAPLIMIT, "the glossary ",
+            quote(text), " needs more than ", kMostSteps, " steps for the word ", quote(word),
+            ": write it without a repetition of a repetition, such as (a+)+");
+    require(result >= 0, "the glossary ", quote(text), " cannot be looked for in ", quote(word),
+            ": ", meaning(result));
+    const PCRE2_SIZE* const ends = ::pcre2_get_ovector_pointer(data.get());
+    found = {ends[0], ends[1]};
+    return true;
   }
 
-  // The characters of a word that is to be searched.
-  Wide searched(std::string_view word) const {
-    if (plain) return {};
-    Wide wide = widened(word);
-    require(wide.size() <= kMostCharacters, "a word of ", wide.size(),
+  bool is_all(const std::string& word) const {
+    Range found;
+    return find(inside, word, 0, PCRE2_ANCHORED | PCRE2_ENDANCHORED, found);
+  }
+
+  bool holds(const std::string& word) const {
+    if (plain) return word == text;
+    require_short(word);
+    return is_all(word);
+  }
+
+  void require_short(const std::string& word) const {
+    const size_t size = word.size() <= kMostCharacters ? word.size() : characters(word);
+    require(size <= kMostCharacters, "a word of ", size,
             " characters is too long to search for the glossary ", quote(text),
             ": the limit of regular expressions is ", kMostCharacters);
-    return wide;
+  }
+
+  // Calls f(begin, end) for each match that is not empty.
+  template <class F>
+  void for_each(const std::string& word, F&& f) const {
+    if (plain) {
+      for (size_t at = word.find(text); at != std::string::npos; at = word.find(text, at)) {
+        f(at, at + text.size());
+        at += text.size();
+      }
+      return;
+    }
+    for (Range match; find(inside, word, match.end, PCRE2_NOTEMPTY, match);)
+      f(match.begin, match.end);
   }
 
   void cut(const std::string& word, std::vector<std::string>& out) const {
-    const Wide wide = searched(word);
-    if (is_whole(word, wide)) return out.push_back(word);
+    if (!plain) require_short(word);
+    Range all;
+    if (plain ? word == text : find(whole, word, 0, PCRE2_ANCHORED, all))
+      return out.push_back(word);
     size_t done = 0;
-    const auto found = [&](size_t begin, size_t end) {
+    for_each(word, [&](size_t begin, size_t end) {
       if (begin > done) out.push_back(word.substr(done, begin - done));
       out.push_back(word.substr(begin, end - begin));
       done = end;
-    };
-    if (plain) {
-      for (size_t at = word.find(text); at != std::string::npos; at = word.find(text, done))
-        found(at, at + text.size());
-    } else {
-      for (std::wsregex_iterator match(wide.begin(), wide.end(), inside), last; match != last;
-           ++match) {
-        const auto begin = static_cast<size_t>(match->position());
-        if (match->length() > 0)
-          found(byte_of(word, begin), byte_of(word, begin + static_cast<size_t>(match->length())));
-      }
-    }
+    });
     if (done < word.size()) out.push_back(word.substr(done));
   }
 };
@@ -100,10 +158,8 @@ Glossaries::Glossaries(const std::vector<std::string>& patterns) {
 
 bool Glossaries::holds(std::string_view text) const {
   const std::string word(text);
-  const auto matches = [&](const auto& p) {
-    return p->plain ? word == p->text : std::regex_match(p->searched(word), p->inside);
-  };
-  return std::any_of(patterns_.begin(), patterns_.end(), matches);
+  return std::any_of(patterns_.begin(), patterns_.end(),
+                     [&](const auto& pattern) { return pattern->holds(word); });
 }
 
 std::vector<std::string> Glossaries::isolate(std::string_view word) const {

@@ -8,8 +8,8 @@
 
 namespace nine {
 
-/// Glossaries as subword-nmt's: each a text or a regular expression over characters (ECMAScript's
-/// syntax, which agrees with Python's on what is common; \w, \d and \s match ASCII only). Text that
+/// Glossaries as subword-nmt's: each a text or a regular expression over characters (PCRE2's syntax,
+/// which agrees with Python's on what is common; \w, \d and \s know all of Unicode). Text that
 /// matches is split off from the rest of its word and kept whole.
 class Glossaries {
  public:
@@ -21,7 +21,8 @@ class Glossaries {
   /// Whether all of `text` matches a glossary. Error: as isolate().
   bool holds(std::string_view text) const;
   /// `word` cut into what matches and what lies between, by each pattern in turn.
-  /// Error: a word of more than 4096 characters and a pattern that is no plain text.
+  /// Errors: a word of more than 4096 characters and a pattern that is no plain text; a search that
+  /// needs more than a million steps, which names pattern and word.
   std::vector<std::string> isolate(std::string_view word) const;
 
  private:

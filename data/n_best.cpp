@@ -67,6 +67,21 @@ double larger_is_better(double score, bool cost, const std::string& place) {
 struct Line {
   std::string utterance;
   NBestHypothesis hypothesis;
+  std::string key = {};  // of the hypothesis, where a format has one: u17-1
+};
+
+// The line of each name that a file may have once.
+class Names {
+ public:
+  // Error, with both lines: `name` was there before. `rule` says why it may not be.
+  void add(const std::string& name, int64_t line, const std::string& path, std::string_view rule) {
+    const auto [before, is_new] = lines_.emplace(name, line);
+    require(is_new, path, ", line ", line, ": ", quote(name), " is in line ", before->second,
+            " already; ", rule);
+  }
+
+ private:
+  std::map<std::string, int64_t> lines_;
 };
 
 Line parse_tsv(std::string_view line, const std::string& place) {
@@ -116,7 +131,8 @@ Line parse_kaldi(std::string_view line, const std::string& place) {
       dash != std::string_view::npos && dash > 0 && parse_count(words[0].substr(dash + 1), rank),
       place, ": ", quote(words[0]), " is no utterance and its hypothesis' number, such as u17-1");
   return {std::string(words[0].substr(0, dash)),
-          {score_of(words[1], place), joined(std::span(words).subspan(2))}};
+          {score_of(words[1], place), joined(std::span(words).subspan(2))},
+          std::string(words[0])};
 }
 
 bool is_any_number(std::string_view word) {
@@ -187,10 +203,21 @@ Line parse(std::string_view line, NBestFormat format, const std::string& place) 
   fail("[read_n_best] a format without a name");
 }
 
-void add(Transcripts& texts, const std::string& utterance, std::string words,
-         const std::string& place) {
-  require(texts.emplace(utterance, std::move(words)).second, place, ": ", quote(utterance),
-          " has a text already; an utterance has one");
+// The texts of a file's lines, of which parse(line, its number, its place) makes the utterance and
+// its words.
+template <class Parse>
+Transcripts transcripts_of(const std::string& path, Parse&& parse) {
+  TextReader reader({path});
+  Transcripts texts;
+  Names utterances;
+  int64_t number = 0;
+  for (std::string_view line; reader.next_line(line);) {
+    const auto [utterance, words] = parse(line, ++number, reader.place());
+    utterances.add(utterance, number, path, "an utterance has one text");
+    texts.emplace(utterance, joined_words(words));
+  }
+  require(!texts.empty(), path, " has no lines");
+  return texts;
 }
 
 }  // namespace
@@ -198,8 +225,10 @@ void add(Transcripts& texts, const std::string& utterance, std::string words,
 std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options) {
   TextReader reader({path});
   std::vector<NBestList> lists;
-  std::set<std::string> names;
+  Names utterances, hypotheses;
+  int64_t number = 0;
   for (std::string_view text; reader.next_line(text);) {
+    ++number;
     const std::string place = reader.place();
     Line line = parse(text, options.format, place);
     // These would break the lines of a .trn file.
@@ -208,9 +237,10 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
     require(options.allow_empty || !line.hypothesis.words.empty(), place, ": a hypothesis of ",
             quote(line.utterance), " has no words; --allow-empty takes it as silence");
     line.hypothesis.score = larger_is_better(line.hypothesis.score, options.cost, place);
+    if (!line.key.empty()) hypotheses.add(line.key, number, path, "a hypothesis has one line");
     if (lists.empty() || lists.back().utterance != line.utterance) {
-      require(names.insert(line.utterance).second, place, ": ", quote(line.utterance),
-              " had its list before; the lines of an utterance must follow each other");
+      utterances.add(line.utterance, number, path,
+                     "the lines of an utterance must follow each other");
       lists.push_back({line.utterance, {}});
     }
     lists.back().hypotheses.push_back(std::move(line.hypothesis));
@@ -221,37 +251,26 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
 
 Transcripts read_transcripts(const std::string& path, NBestFormat format) {
   const bool numbered = format == NBestFormat::moses, spaced = format == NBestFormat::kaldi;
-  TextReader reader({path});
-  Transcripts texts;
-  int64_t number = 0;
-  for (std::string_view line; reader.next_line(line); ++number) {
+  return transcripts_of(path, [&](std::string_view line, int64_t number, const auto& place) {
     const size_t end = std::min(line.find_first_of(spaced ? " \t" : "\t"), line.size());
     const bool has_name = end < line.size() || spaced;
-    require(has_name ? end > 0 : numbered, reader.place(), ": a line is 'utterance ",
+    require(has_name ? end > 0 : numbered, place, ": a line is 'utterance ",
             spaced ? "words" : "TAB words", "', but this has ",
             has_name ? "no utterance" : "no tab");
-    if (has_name)
-      add(texts, std::string(line.substr(0, end)), joined_words(line.substr(end)), reader.place());
-    else
-      add(texts, concat(number), joined_words(line), reader.place());
-  }
-  require(!texts.empty(), path, " has no lines");
-  return texts;
+    return has_name ? std::pair(std::string(line.substr(0, end)), line.substr(end))
+                    : std::pair(concat(number - 1), line);
+  });
 }
 
 Transcripts read_trn(const std::string& path) {
-  TextReader reader({path});
-  Transcripts texts;
-  for (std::string_view line; reader.next_line(line);) {
+  return transcripts_of(path, [](std::string_view line, int64_t, const auto& place) {
     while (line.ends_with(' ')) line.remove_suffix(1);
     const size_t open = line.rfind('(');
-    require(open != std::string_view::npos && line.ends_with(')') && open + 2 < line.size(),
-            reader.place(), ": a line of a .trn file ends with '(utterance)'");
-    add(texts, std::string(line.substr(open + 1, line.size() - open - 2)),
-        joined_words(line.substr(0, open)), reader.place());
-  }
-  require(!texts.empty(), path, " has no lines");
-  return texts;
+    require(open != std::string_view::npos && line.ends_with(')') && open + 2 < line.size(), place,
+            ": a line of a .trn file ends with '(utterance)'");
+    return std::pair(std::string(line.substr(open + 1, line.size() - open - 2)),
+                     line.substr(0, open));
+  });
 }
 
 std::vector<std::string> texts_of(const std::vector<NBestList>& lists, const Transcripts& texts,

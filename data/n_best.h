@@ -53,7 +53,7 @@ struct NBestOptions {
 
 /// Reads lists. A score of kLogZero or less becomes -infinity. Errors, with file and line:
 /// TextReader's; a malformed line or score; a score of -kLogZero or more; a hypothesis without
-/// words; an utterance whose lines do not follow each other; no list at all.
+/// words; of kaldi a name twice; an utterance whose lines do not follow each other; no list at all.
 std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options);
 
 /// Texts by utterance.

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory_reserve.h"
+#include "data/file_kind.h"
 #include "data/unpack.h"
 
 namespace nine {
@@ -54,6 +55,14 @@ size_t valid_sequence_length(std::string_view text, size_t at) {
   if (first < 0xF0) return 3;
   if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F) || !follows(3)) return 0;
   return 4;
+}
+
+/// Whether bytes are the beginning of a character whose end is missing.
+bool is_cut_character(std::string_view bytes) {
+  const auto whole_with = [&](char fill) {
+    return valid_sequence_length(std::string(bytes) + std::string(3, fill), 0) > bytes.size();
+  };
+  return bytes.size() < 4 && (whole_with('\x80') || whole_with('\xBF'));
 }
 
 /// Whether a decimal number beyond the range of a double is too small for it, and not too large.
@@ -141,6 +150,12 @@ bool TextReader::read_more() {
   if (const std::string what = first ? what_it_is(unread()) : ""; !what.empty())
     fail(name_, " ", what);
   return true;
+}
+
+std::string_view TextReader::peek() {
+  if (!open()) return {};
+  if (unread().empty()) read_more();
+  return unread();
 }
 
 /// Where the first line end from byte `from` of the unread text on begins, or npos.
@@ -244,11 +259,25 @@ void TextReader::check(std::string_view text) const {
                   bad - (end + 1) + 1);  // npos + 1 is 0
   };
   const size_t nul = rules_.refuse_nul ? text.find('\0') : std::string_view::npos;
-  if (nul != std::string_view::npos)
-    fail(place_of(nul), ": a NUL byte, so this is no UTF-8 text (UTF-16?): convert it");
+  if (nul != std::string_view::npos) fail(place_of(nul), ": a NUL byte", why_invalid(text, nul));
   if (const size_t bad = find_invalid_utf8(text); bad != std::string_view::npos)
-    fail(place_of(bad), ": ", hexadecimal(text[bad]),
-         " is not valid UTF-8: convert the file, for example with `iconv -f LATIN1 -t UTF-8`");
+    fail(place_of(bad), ": ", hexadecimal(text[bad]), why_invalid(text, bad));
+}
+
+/// What a wrong byte of the next lines shows, and what to do, behind the byte's name.
+std::string TextReader::why_invalid(std::string_view text, size_t bad) const {
+  constexpr std::ptrdiff_t kAround = 2048;
+  const std::ptrdiff_t at = text.data() + bad - buffer_.data(),
+                       begin = std::max(at - kAround, std::ptrdiff_t{0});
+  const auto size = static_cast<size_t>(std::min(at + kAround, end_) - begin);
+  if (looks_binary({buffer_.data() + begin, size}))
+    return " among control characters: this seems to be a binary file; name a text";
+  if (text[bad] == '\0') return ", which no text has: remove it, for example with `tr -d '\\000'`";
+  const bool ends_file = text.data() + text.size() == buffer_.data() + end_ && !in_->good();
+  if (ends_file && is_cut_character(text.substr(bad)))
+    return " begins a character whose end is missing at the end of the file: it was cut, for "
+           "example by `head -c`; copy it again, or remove that character";
+  return " is not valid UTF-8: convert the file, for example with `iconv -f LATIN1 -t UTF-8`";
 }
 
 std::string TextReader::place() const { return concat(name_, ", line ", lines_); }

@@ -76,6 +76,9 @@ class TextReader {
   /// Sets `block` to the next lines of one file with their ends (line by line: to one), valid until
   /// the next call; false after the last.
   bool next_block(std::string_view& block);
+  /// The first bytes that are not read yet, 256 KiB at most, which stay unread: by them a reader
+  /// knows what it is about to read. Of kCopiedText with its byte-order mark.
+  std::string_view peek();
   /// Where the line that was read last stands, for errors: "train.txt, line 12".
   std::string place() const;
 
@@ -89,6 +92,7 @@ class TextReader {
   size_t find_line_end(size_t from) const;
   void drop_byte_order_mark(std::string_view& text) const;
   void check(std::string_view text) const;
+  std::string why_invalid(std::string_view text, size_t bad) const;
   int64_t line_ends(std::string_view text) const;
   std::string_view unread() const {
     return {buffer_.data() + begin_, static_cast<size_t>(end_ - begin_)};

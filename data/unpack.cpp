@@ -5,7 +5,6 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <iostream>
 #include <new>
@@ -18,8 +17,25 @@
 namespace nine {
 namespace {
 
-// No valid UTF-8 begins so.
-constexpr std::string_view kGzip = "\x1f\x8b", kZstd = "\x28\xb5\x2f\xfd";
+// No valid UTF-8 begins so, but for the last: a frame that zstd skips, as before each frame of
+// pzstd, begins with a byte from 0x50 to 0x5F and these.
+constexpr std::string_view kGzip = "\x1f\x8b", kZstd = "\x28\xb5\x2f\xfd",
+                           kSkipped = "\x2a\x4d\x18";
+
+enum class Packing : uint8_t { none, gzip, zstd };
+
+// How a file is packed that begins with these bytes, a few at least; of fewer than kZstd has, how
+// it may be.
+Packing packing_of(std::string_view start) {
+  const auto agrees = [](std::string_view some, std::string_view magic) {
+    const size_t size = std::min(some.size(), magic.size());
+    return some.substr(0, size) == magic.substr(0, size);
+  };
+  if (agrees(start, kGzip)) return Packing::gzip;
+  const bool skips = (static_cast<uint8_t>(start[0]) & 0xF0u) == 0x50;
+  return agrees(start, kZstd) || (skips && agrees(start.substr(1), kSkipped)) ? Packing::zstd
+                                                                              : Packing::none;
+}
 
 class Unpacker {
  public:
@@ -118,14 +134,6 @@ class ZstdUnpacker : public Unpacker {
   bool ended_ = false, holds_more_ = false;
 };
 
-// SentencePiece's model is a protocol buffer: pieces, of which the first has a text and a score.
-bool is_sentencepiece(std::string_view start) {
-  constexpr char kMessage = '\x0a', kScore = '\x15';
-  if (start.size() < 4 || start[0] != kMessage || start[2] != kMessage) return false;
-  const size_t score = 4 + static_cast<size_t>(static_cast<uint8_t>(start[3]));
-  return score < start.size() && start[score] == kScore;
-}
-
 // The characters of `source`, unpacked.
 class Unpacked : public std::streambuf {
  public:
@@ -155,11 +163,16 @@ class Unpacked : public std::streambuf {
   size_t start() {
     started_ = true;
     size_t size = 0;
-    for (size_t got = 1; size < kZstd.size() && got > 0; size += got)
+    Packing packing = Packing::zstd;
+    for (size_t got = 1; size < kZstd.size() && packing != Packing::none && got > 0; size += got) {
       got = read(raw_.data() + size, raw_.size() - size);
+      packing = size + got > 0 ? packing_of({raw_.data(), size + got}) : Packing::none;
+    }
     packed_ = {raw_.data(), size};
-    if (packed_.starts_with(kGzip)) unpacker_ = std::make_unique<GzipUnpacker>();
-    if (packed_.starts_with(kZstd)) unpacker_ = std::make_unique<ZstdUnpacker>();
+    if (packing == Packing::gzip && size >= kGzip.size())
+      unpacker_ = std::make_unique<GzipUnpacker>();
+    if (packing == Packing::zstd && size >= kZstd.size())
+      unpacker_ = std::make_unique<ZstdUnpacker>();
     if (unpacker_) return next();
     std::copy(packed_.begin(), packed_.end(), text_.begin());
     return size;
@@ -202,25 +215,9 @@ UnpackedStream::UnpackedStream(std::istream& source, std::string name)
   exceptions(std::ios::badbit);  // which passes on what the buffer throws
 }
 
-bool may_be_packed(int first) { return first == kGzip[0] || first == kZstd[0]; }
-
-std::string what_it_is(std::string_view start) {
-  using namespace std::string_view_literals;
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kKinds{
-      {{"\xFD"
-        "7zXZ\0"sv,
-        "is packed by xz: unpack it with xzcat"},
-       {"BZh91AY&SY"sv, "is packed by bzip2: unpack it with bzcat"},
-       {"\x04\x22\x4D\x18"sv, "is packed by lz4: unpack it with lz4cat"},
-       {"PK\x03\x04"sv, "is a zip archive: unpack it with unzip"},
-       {"\xFF\xFE"sv, "is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`"},
-       {"\xFE\xFF"sv, "is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`"}}};
-  for (const auto& [magic, what] : kKinds)
-    if (start.starts_with(magic)) return std::string(what);
-  if (is_sentencepiece(start))
-    return "is a model of SentencePiece: cut text with `spm_encode --model` and this file; its "
-           "words are in the .vocab beside it";
-  return "";
+bool may_be_packed(int first) {
+  const char start = static_cast<char>(first);
+  return first != std::char_traits<char>::eof() && packing_of({&start, 1}) != Packing::none;
 }
 
 }  // namespace nine

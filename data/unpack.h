@@ -25,8 +25,4 @@ class UnpackedStream : public std::istream {
   std::unique_ptr<std::streambuf> buffer_;
 };
 
-/// What a file that begins with these bytes is, and how to make a text of it, where it is a known
-/// kind of file that is no text ("is packed by xz: unpack it with xzcat"); else empty.
-std::string what_it_is(std::string_view start);
-
 }  // namespace nine

@@ -26,15 +26,31 @@ bool all_fit(std::span<const std::string> lines, Fits&& fits) {
   return std::all_of(lines.begin(), lines.end(), fits);
 }
 
-bool is_json(std::span<const std::string> lines) {
-  const std::string_view first = lines[0];
-  const std::string_view second = lines.size() > 1 ? std::string_view(lines[1]) : "";
-  const size_t inside = second.find_first_not_of(" \t");
-  if (first == "{" || first == "[")
-    return inside != std::string_view::npos &&
-           std::string_view("\"{[").find(second[inside]) != std::string_view::npos;
-  return (first.starts_with("{\"") && first.find("\":") != std::string_view::npos) ||
-         (first.starts_with("[\"") && first.find("\",") != std::string_view::npos);
+void skip_json_space(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
+// Takes a string of JSON, which has no line's end in it, from the front of a text.
+bool take_json_string(std::string_view& text) {
+  if (!text.starts_with('"')) return false;
+  for (size_t at = 1; at < text.size() && text[at] != '\n'; ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      text.remove_prefix(at + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+// The lines of a list, as much of them as shows whether it is JSON.
+std::string start_of(std::span<const std::string> lines) {
+  constexpr size_t kMost = size_t{64} << 10;
+  std::string text;
+  for (size_t i = 0; i < lines.size() && text.size() < kMost; ++i)
+    text += lines[i].substr(0, kMost) + '\n';
+  return text;
 }
 
 bool is_yaml_line(std::string_view line) {
@@ -52,16 +68,33 @@ bool is_tab_line(std::string_view line) {
          parse_number(halves.right, number);
 }
 
+// A line `word id`, separated by spaces or tabs, as Kaldi and OpenFst write it.
+bool parse_id_line(std::string_view line, std::string_view& word, int64_t& id) {
+  int fields = 0;
+  std::string_view last;
+  for_each_word(line, [&](std::string_view field) {
+    if (++fields == 1) word = field;
+    last = field;
+  });
+  return fields == 2 && parse_count(last, id);
+}
+
 bool are_ids(std::span<const std::string> lines) {
   constexpr size_t kFewest = 3;  // fewer numbers can be counts
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const Halves halves(lines[i], " ");
+  std::vector<int64_t> ids;
+  bool has_epsilon = false;  // which Kaldi lists first, and no text has
+  for (const std::string& line : lines) {
+    std::string_view word;
     int64_t id = 0;
-    if (halves.left.empty() || halves.left.find_first_of(" \t") != std::string_view::npos ||
-        !parse_count(halves.right, id) || id != static_cast<int64_t>(i))
-      return false;
+    if (!parse_id_line(line, word, id)) return false;
+    has_epsilon = has_epsilon || (word == "<eps>" && id == 0);
+    ids.push_back(id);
   }
-  return lines.size() >= kFewest;
+  if (has_epsilon) return true;
+  // Counts mostly fall from line to line, and a count that is 0 is not the only one that is small.
+  if (ids.size() < kFewest || std::is_sorted(ids.rbegin(), ids.rend())) return false;
+  std::sort(ids.begin(), ids.end());
+  return ids[0] == 0 && std::adjacent_find(ids.begin(), ids.end()) == ids.end();
 }
 
 bool is_mark(std::string_view word, WordListKind kind) {
@@ -121,19 +154,30 @@ bool unquoted(std::string_view key, std::string& word) {
   return true;
 }
 
-std::vector<ListedWord> yaml_words(std::span<const std::string> lines, const std::string& path) {
+// The words of a list that numbers them, Marian's or Kaldi's, in the order of their ids.
+std::vector<ListedWord> numbered_words(std::span<const std::string> lines, WordListKind kind,
+                                       const std::string& path) {
+  const bool yaml = kind == WordListKind::yaml;
   std::vector<ListedWord> words(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string place = concat(path, ", line ", i + 1);
-    const Halves halves(lines[i], ": ");
+    std::string_view key;
     int64_t id = 0;
-    parse_count(halves.right, id);
+    if (yaml) {
+      const Halves halves(lines[i], ": ");
+      key = halves.left;
+      parse_count(halves.right, id);
+    } else {
+      parse_id_line(lines[i], key, id);
+    }
     require(id < std::ssize(lines), place, ": the id ", id, " in a vocabulary of ", lines.size(),
-            " words; the ids of Marian's vocabulary are 0, 1, ... without a gap");
+            " words; the ids of ", yaml ? "Marian's vocabulary" : "Kaldi's words.txt",
+            " are 0, 1, ... without a gap");
     ListedWord& word = words[static_cast<size_t>(id)];
     require(word.line == 0, place, ": the id ", id, " is that of line ", word.line, " already");
     word.line = static_cast<int64_t>(i) + 1;
-    require(unquoted(halves.left, word.word) && !word.word.empty(), place, ": ", quote(halves.left),
+    if (!yaml) word.word = key;
+    require(!yaml || (unquoted(key, word.word) && !word.word.empty()), place, ": ", quote(key),
             " is no word of Marian's vocabulary");
   }
   return words;
@@ -141,12 +185,30 @@ std::vector<ListedWord> yaml_words(std::span<const std::string> lines, const std
 
 }  // namespace
 
+bool is_json(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  skip_json_space(text);
+  const bool list = text.starts_with('[');
+  while (text.starts_with('[')) {
+    text.remove_prefix(1);
+    skip_json_space(text);
+  }
+  const bool object = text.starts_with('{');
+  if (object) {
+    text.remove_prefix(1);
+    skip_json_space(text);
+  }
+  if (!(list || object) || !take_json_string(text)) return false;
+  skip_json_space(text);
+  return object ? text.starts_with(':') : text.starts_with(',') || text.starts_with(']');
+}
+
 WordListKind kind_of_list(std::span<const std::string> lines) {
   if (lines.empty()) return WordListKind::dict;
-  if (is_json(lines)) return WordListKind::json;
+  if (is_json(start_of(lines))) return WordListKind::json;
   if (all_fit(lines, is_yaml_line)) return WordListKind::yaml;
-  if (all_fit(lines, is_tab_line)) return WordListKind::tabs;
   if (are_ids(lines)) return WordListKind::ids;
+  if (all_fit(lines, is_tab_line)) return WordListKind::tabs;
   const auto is_word = [](std::string_view line) {
     return !line.empty() && line.find_first_of(" \t") == std::string_view::npos;
   };
@@ -174,11 +236,11 @@ std::string_view name_of(WordListKind kind) {
 std::vector<ListedWord> listed_words(std::span<const std::string> lines, WordListKind kind,
                                      const std::string& path) {
   std::vector<ListedWord> words;
-  if (kind == WordListKind::yaml) {
-    words = yaml_words(lines, path);
+  if (kind == WordListKind::yaml || kind == WordListKind::ids) {
+    words = numbered_words(lines, kind, path);
   } else {
     for (const std::string& line : lines) {
-      const Halves halves(line, kind == WordListKind::ids ? " " : "\t");
+      const Halves halves(line, "\t");
       ListedWord& word = words.emplace_back(std::string(halves.left), 1, std::ssize(words) + 1);
       int64_t count = 0;
       if (kind == WordListKind::tabs && parse_count(halves.right, count)) word.count = count;

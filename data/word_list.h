@@ -14,10 +14,14 @@ enum class WordListKind : uint8_t {
   dict,   ///< `word count`: fairseq's dict.txt, and whatever is nothing else
   tabs,   ///< `word TAB number`: OpenNMT-py's counts, SentencePiece's .vocab
   yaml,   ///< `word: id`, the ids 0, 1, ... in any order: Marian's .yml
-  ids,    ///< `word id`, the ids 0, 1, ... in order: Kaldi's words.txt
+  ids,    ///< `word id`, the ids 0, 1, ... in any order: Kaldi's words.txt
   words,  ///< a word: OpenNMT-tf's and SRILM's lists, CTranslate2's
   json    ///< Hugging Face's vocab.json or tokenizer.json
 };
+
+/// Whether a text begins as JSON that holds a vocabulary or codes: an object, or a list of texts or
+/// objects, however it is indented, also behind a byte-order mark.
+bool is_json(std::string_view text);
 
 /// The kind of a vocabulary. All its lines decide, not its name.
 WordListKind kind_of_list(std::span<const std::string> lines);
@@ -33,7 +37,8 @@ struct ListedWord {
 
 /// The words of a list that is neither dict nor json, in the order of their ids, without the marks
 /// that other programs list beside the words: <s>, </s>, <unk>, <pad>, <blank>, <eps>, Kaldi's #0.
-/// A word without a count has 1. Errors name `path` and line: what is wrong in a line of yaml.
+/// A word without a count has 1. Errors name `path` and line: what is wrong in a line of yaml, ids
+/// with a gap or twice.
 std::vector<ListedWord> listed_words(std::span<const std::string> lines, WordListKind kind,
                                      const std::string& path);
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/quote.h"
 #include "core/suggest.h"
 #include "kernels/expression/formula.h"
 #include "kernels/head_fields.h"
@@ -65,9 +66,9 @@ double parameter_value(const ParameterInfo& info, std::string_view text, const s
   }
   double value = 0;
   const bool number = read_number(text, value);
-  if (words.empty() && !number) fail_usage(where, " is not a number: '", text, "'");
+  if (words.empty() && !number) fail_usage(where, " is not a number: ", quote(text));
   if (!words.empty() && !(number && info.numbers_too && value > 0))
-    fail_usage(where, " is '", text, "', which must be ", words.size() > 1 ? "one of " : "",
+    fail_usage(where, " is ", quote(text), ", which must be ", words.size() > 1 ? "one of " : "",
                joined(words), info.numbers_too ? " or a number > 0" : "",
                did_you_mean(text, words));
   return value;
@@ -79,8 +80,8 @@ size_t parameter_index(const KernelInfo& kernel, std::string_view name) {
     if (name == p.name) return names.size();
     names.emplace_back(p.name);
   }
-  if (names.empty()) fail_usage(kernel.name, " has no parameters, not '", name, "'");
-  fail_usage(kernel.name, " has no parameter '", name, "', only ", joined(names),
+  if (names.empty()) fail_usage(kernel.name, " has no parameters, not ", quote(name));
+  fail_usage(kernel.name, " has no parameter ", quote(name), ", only ", joined(names),
              did_you_mean(name, names));
 }
 
@@ -89,13 +90,13 @@ KernelInfo kernel_named(std::string_view name) {
     if (name == k.name) return k;
   for (const HeadPreset& p : kPresets)
     if (name == p.name)
-      fail_usage("'", name, "' is a mixture itself (", p.text, ") and cannot be a component");
+      fail_usage(quote(name), " is a mixture itself (", p.text, ") and cannot be a component");
   std::vector<std::string> known = kernel_names();
   const std::string kernels = joined(known) + ", expr:{FORMULA}";
   known.emplace_back("expr");
   for (const HeadPreset& p : kPresets) known.emplace_back(p.name);
   const std::string near = did_you_mean(name, known);
-  fail_usage("no kernel is called '", name, "'", near.empty() ? "." : near, " Kernels: ", kernels);
+  fail_usage("no kernel is called ", quote(name), near.empty() ? "." : near, " Kernels: ", kernels);
 }
 
 const char* tuned_text(std::string_view name) {
@@ -128,7 +129,7 @@ void read_parameter(const KernelInfo& kernel, const HeadField& field, Score& sco
   if (info.learnable == Learnable::no)
     fail_usage(where, " cannot be learned (", info.meaning, "): give it a value");
   if (!field.value.empty() && !read_number(field.value, value))
-    fail_usage(where, " starts at '", field.value, "', which is not a number");
+    fail_usage(where, " starts at ", quote(field.value), ", which is not a number");
   if (field.value.empty() && info.words != nullptr && value == 0)
     fail_usage(where, " is learned, but from which number on? It is ", info.words[0],
                " if nothing is said; write ", field.name, "=learn:START, such as ", field.name,
@@ -162,7 +163,7 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
       read_parameter(kernel, field, score);
     }
   const std::string wrong = check_score(score, -1);
-  if (!wrong.empty()) fail_usage("component '", text, "' of the head: ", wrong);
+  if (!wrong.empty()) fail_usage("component ", quote(text), " of the head: ", wrong);
   return score;
 }
 
@@ -174,7 +175,7 @@ void parse_item(std::string_view text, const HeadDefaults& defaults,
   if (star != std::string_view::npos) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + star, count);
     if (error != std::errc() || end != text.data() + star || count < 1 || count > kMaxComponents)
-      fail_usage("the count in '", text, "' must be an integer from 1 to ", kMaxComponents);
+      fail_usage("the count in ", quote(text), " must be an integer from 1 to ", kMaxComponents);
     text.remove_prefix(star + 1);
   }
   if (text.empty()) fail_usage("a component is empty; write mix:lin,log or mix:3*lin,log:p=1");
@@ -193,7 +194,7 @@ bool parses(const std::string& text, const HeadDefaults& defaults) {
 bool has_contexts(const HeadDefaults& defaults, bool mixture) {
   if (defaults.head_context.empty()) return mixture;
   if (defaults.head_context != "none" && defaults.head_context != "tanh")
-    fail_usage("head context is '", defaults.head_context, "', which must be none or tanh",
+    fail_usage("head context is ", quote(defaults.head_context), ", which must be none or tanh",
                did_you_mean(defaults.head_context, {"none", "tanh"}));
   return defaults.head_context == "tanh";
 }
@@ -306,7 +307,7 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
     return head;
   }
   if (find_outside_braces(text, ",*") != std::string_view::npos)
-    fail_usage("'", text, "' has several components, which are a mixture; write ",
+    fail_usage(quote(text), " has several components, which are a mixture; write ",
                parses(concat("mix:", text), defaults)
                    ? concat("mix:", text)
                    : "mix:lin,log or mix:3*lin,log:p=1 (a preset stands alone)");

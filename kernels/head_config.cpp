@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/quote.h"
 #include "core/suggest.h"
 #include "kernels/head_json.h"
 #include "kernels/ops.h"
@@ -91,7 +92,7 @@ std::string head_help() {
 
 void read(const HeadSetting&, bool& member, const std::string& text) {
   if (text != "true" && text != "false")
-    throw UsageError(concat("must be true or false, not '", text, "'"));
+    throw UsageError(concat("must be true or false, not ", quote(text)));
   member = text == "true";
 }
 
@@ -101,7 +102,7 @@ void read(const HeadSetting& setting, double& member, const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error != std::errc() || end != last || !(value >= setting.low && value <= setting.high))
     throw UsageError(
-        concat("must be a number from ", setting.low, " to ", setting.high, ", not '", text, "'"));
+        concat("must be a number from ", setting.low, " to ", setting.high, ", not ", quote(text)));
   member = value;
 }
 
@@ -112,7 +113,7 @@ void read(const HeadSetting& setting, std::string& member, const std::string& te
     std::string all;
     for (const std::string& choice : known) all += (all.empty() ? "" : ", ") + choice;
     throw UsageError(
-        concat("must be one of ", all, ", not '", text, "'", did_you_mean(text, known)));
+        concat("must be one of ", all, ", not ", quote(text), did_you_mean(text, known)));
   }
   if (!left_open && setting.check != nullptr) setting.check(text);
   member = text;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/quote.h"
 
 namespace nine {
 namespace {
@@ -39,11 +40,11 @@ std::vector<HeadField> head_fields(std::string_view component, size_t first) {
   for (size_t f = first; f < texts.size(); ++f) {
     const size_t equals = texts[f].find('=');
     if (equals == std::string_view::npos)
-      fail_usage("'", texts[f], "' in '", component, "' must be PARAMETER=VALUE");
+      fail_usage(quote(texts[f]), " in ", quote(component), " must be PARAMETER=VALUE");
     HeadField field{.name = texts[f].substr(0, equals), .value = texts[f].substr(equals + 1)};
     if (std::any_of(fields.begin(), fields.end(),
                     [&](const HeadField& other) { return other.name == field.name; }))
-      fail_usage("'", component, "' names ", field.name, " twice");
+      fail_usage(quote(component), " names ", field.name, " twice");
     if (field.value == kLearn || field.value == kLearnPositive) {
       field.learned = true;
       field.plus = field.value == kLearnPositive;
@@ -51,7 +52,7 @@ std::vector<HeadField> head_fields(std::string_view component, size_t first) {
       if (f + 1 < texts.size() && texts[f + 1].find('=') == std::string_view::npos) {
         field.value = texts[++f];
         if (field.value.empty())
-          fail_usage("'", component, "' has an empty field: write ", texts[f - 1], ":START, or ",
+          fail_usage(quote(component), " has an empty field: write ", texts[f - 1], ":START, or ",
                      texts[f - 1], " alone to start at the default");
       }
     }
@@ -73,7 +74,7 @@ void learn_number(Score& score, int i, const HeadField& field, bool must_be_posi
 void read_scale(const HeadField& field, const std::string& kernel, Score& score) {
   if (!field.value.empty() || !field.learned) {
     if (!read_number(field.value, score.scale))
-      fail_usage(kernel, "'s scale is not a number: '", field.value, "'");
+      fail_usage(kernel, "'s scale is not a number: ", quote(field.value));
     if (!(score.scale > 0)) fail_usage(kernel, "'s scale is ", score.scale, ", but must be > 0");
   }
   if (field.learned) learn_number(score, kScaleNumber, field, true, concat(kernel, "'s scale"));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "core/suggest.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/parse.h"
@@ -34,13 +35,13 @@ std::string_view formula_of(std::string_view component, std::span<const std::str
         "expr needs a formula in braces, such as expr:{-log(1+q)} or expr:{b*exp(-g*q)}:b=3:g=1");
   const std::string_view field = fields[1];
   if (!field.starts_with('{'))
-    fail_usage("the formula of '", component,
-               "' must stand in braces: expr:{-q}, not expr:", field);
+    fail_usage("the formula of ", quote(component),
+               " must stand in braces: expr:{-q}, not expr:", field);
   const size_t end = field.find('}');
-  if (end == std::string_view::npos) fail_usage("the { in '", component, "' has no }");
+  if (end == std::string_view::npos) fail_usage("the { in ", quote(component), " has no }");
   if (end + 1 != field.size())
-    fail_usage("behind the } of '", component, "' comes '", field.substr(end + 1),
-               "'; parameters follow a colon: expr:{-q^p}:p=2");
+    fail_usage("behind the } of ", quote(component), " comes ", quote(field.substr(end + 1)),
+               "; parameters follow a colon: expr:{-q^p}:p=2");
   return field.substr(1, end - 1);
 }
 
@@ -62,14 +63,14 @@ Score parse_formula(std::string_view component) {
     }
     const auto found = std::find(names.begin(), names.end(), field.name);
     if (found == names.end())
-      fail_usage("the formula of '", component, "' has no parameter '", field.name, "'",
+      fail_usage("the formula of ", quote(component), " has no parameter ", quote(field.name),
                  names.empty() ? "" : ", only ", listed(names), did_you_mean(field.name, names));
     const auto k = static_cast<size_t>(found - names.begin());
     if (field.learned && field.value.empty())
       fail_usage("expr's ", field.name, " is learned, but from where on? Write ", field.name,
                  "=learn:START, such as ", field.name, "=learn:1");
     if (!read_number(field.value, score.parameters[k]))
-      fail_usage("expr's ", field.name, " is not a number: '", field.value, "'");
+      fail_usage("expr's ", field.name, " is not a number: ", quote(field.value));
     if (field.learned)
       learn_number(score, static_cast<int>(k), field, false, concat("expr's ", field.name));
     given[k] = true;

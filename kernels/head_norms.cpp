@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "core/suggest.h"
 
 namespace nine {
@@ -32,13 +33,13 @@ double number(const char* what, std::string_view text, std::string_view part) {
   double x = 0;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), x);
   if (error != std::errc{} || end != part.data() + part.size() || !std::isfinite(x))
-    fail_usage(what, " '", text, "': '", part, "' is not a number");
+    fail_usage(what, " ", quote(text), ": ", quote(part), " is not a number");
   return x;
 }
 
 double positive(const char* what, std::string_view text, std::string_view part) {
   const double x = number(what, text, part);
-  if (!(x > 0)) fail_usage(what, " '", text, "': X must be above 0");
+  if (!(x > 0)) fail_usage(what, " ", quote(text), ": X must be above 0");
   return x;
 }
 
@@ -52,12 +53,12 @@ bool take_through(std::string_view& text) {
 void read_unigram(WordNorm& n, std::string_view text, std::string_view numbers) {
   const size_t comma = numbers.find(',');
   if (comma == std::string_view::npos)
-    fail_usage("word norm '", text, "': unigram has two numbers, unigram:A,B");
+    fail_usage("word norm ", quote(text), ": unigram has two numbers, unigram:A,B");
   n.kind = WordNorm::Kind::unigram;
   n.a = number("word norm", text, numbers.substr(0, comma));
   n.b = number("word norm", text, numbers.substr(comma + 1));
   if (!(n.a >= 0 && n.b >= 0 && n.a + n.b > 0))
-    fail_usage("word norm '", text, "': A and B must be at least 0, one of them above 0");
+    fail_usage("word norm ", quote(text), ": A and B must be at least 0, one of them above 0");
 }
 
 std::vector<int64_t> by_count(std::span<const double> counts) {
@@ -101,13 +102,13 @@ WordNorm word_norm_from_text(std::string_view text) {
     read_unigram(n, text, rest.substr(std::min<size_t>(8, rest.size())));
   } else if (!known) {
     fail_usage(
-        "word norm '", text, "': no such norm; write ", kWordForm,
+        "word norm ", quote(text), ": no such norm; write ", kWordForm,
         did_you_mean(rest, {"none", "const:1", "uniform", "log-rank", "unigram", "log-unigram"}));
   }
   if (n.through && !n.multiplies_first())
     fail_usage(
-        "word norm '", text,
-        "': ':through' lets gradients pass through the norm of the most frequent word, which only "
+        "word norm ", quote(text),
+        ": ':through' lets gradients pass through the norm of the most frequent word, which only "
         "uniform, log-rank, log-rank:ratio and log-unigram:scaled have; leave it out");
   return n;
 }
@@ -181,13 +182,13 @@ ContextNorm context_norm_from_text(std::string_view text) {
     n.kind = ContextNorm::Kind::constant;
     n.value = positive("context norm", text, rest.substr(6));
   } else if (rest != "none") {
-    fail_usage("context norm '", text, "': no such norm; write ", kContextForm,
+    fail_usage("context norm ", quote(text), ": no such norm; write ", kContextForm,
                did_you_mean(rest, {"none", "const:64", "max", "max:ema"}));
   }
   if (n.through && !n.of_batch())
     fail_usage(
-        "context norm '", text,
-        "': ':through' lets gradients pass through the largest norm, which only max and max:ema "
+        "context norm ", quote(text),
+        ": ':through' lets gradients pass through the largest norm, which only max and max:ema "
         "have; leave it out");
   return n;
 }

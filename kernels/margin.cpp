@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/quote.h"
+
 namespace nine {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr const char* kForm = "none, cos:M, arc:M or lsm:M";
 
 template <class... Parts>
 [[noreturn]] void refuse(std::string_view text, const Parts&... parts) {
-  throw UsageError(concat("margin '", text, "': ", parts...));
+  throw UsageError(concat("margin ", quote(text), ": ", parts...));
 }
 
 }  // namespace
@@ -29,12 +31,12 @@ Margin margin_from_text(std::string_view text) {
   for (const auto& [kind, kind_name] : kEnumNames<Margin::Kind>.values)
     if (name == kind_name) m.kind = kind, known = true;
   if (!known)
-    refuse(text, "no margin is called '", name, "'; write ", kForm,
+    refuse(text, "no margin is called ", quote(name), "; write ", kForm,
            did_you_mean(name, enum_names<Margin::Kind>()));
   if (!m && colon == std::string_view::npos) return m;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), m.size);
   if (!m || error != std::errc{} || end != number.data() + number.size() || !std::isfinite(m.size))
-    refuse(text, "'", number, "' is not a number M; write ", kForm);
+    refuse(text, quote(number), " is not a number M; write ", kForm);
   if (m.size < 0) refuse(text, "M must be at least 0");
   if (m.kind == Margin::Kind::arc && m.size >= std::numbers::pi)
     refuse(text, "M is an angle in radians, from 0 to below pi");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/ops.h"
+#include "core/quote.h"
 #include "kernels/ops.h"
 
 namespace nine {
@@ -16,8 +17,8 @@ double number(std::string_view text, std::string_view part, const char* form) {
   double x = 0;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), x);
   if (error != std::errc{} || end != part.data() + part.size() || !(x >= 0) || !std::isfinite(x))
-    throw UsageError(concat(kEnumNames<Kind>.what, " ", text, ": '", part,
-                            "' is not a number >= 0; write ", form));
+    throw UsageError(concat(kEnumNames<Kind>.what, " ", text, ": ", quote(part),
+                            " is not a number >= 0; write ", form));
   return x;
 }
 
@@ -26,8 +27,8 @@ template <NamedEnum Kind>
 Kind penalty_named(std::string_view name, std::string_view text, const char* form) {
   for (const auto& [kind, known] : kEnumNames<Kind>.values)
     if (name == known) return kind;
-  throw UsageError(concat(kEnumNames<Kind>.what, " ", text, ": no penalty is called '", name,
-                          "'; write ", form));
+  throw UsageError(concat(kEnumNames<Kind>.what, " ", text, ": no penalty is called ", quote(name),
+                          "; write ", form));
 }
 
 struct Parts {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "core/suggest.h"
 
 namespace nine {
@@ -36,8 +37,8 @@ SampledSoftmax sampled_softmax_from_text(std::string_view text) {
   const std::string_view number = text.substr(0, colon);
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), s.size);
   if (error != std::errc{} || end != number.data() + number.size() || s.size < 1)
-    throw UsageError(concat("sampled softmax '", text, "': '", number,
-                            "' is not a number of words above 0; write ", kForm));
+    throw UsageError(concat("sampled softmax ", quote(text), ": ", quote(number),
+                            " is not a number of words above 0; write ", kForm));
   if (colon == std::string_view::npos) return s;
   const std::string_view name = text.substr(colon + 1);
   for (const auto& [proposal, known] : kProposals)
@@ -45,8 +46,8 @@ SampledSoftmax sampled_softmax_from_text(std::string_view text) {
       s.proposal = proposal;
       return s;
     }
-  throw UsageError(concat("sampled softmax '", text, "': words are drawn from no '", name,
-                          "'; write ", kForm,
+  throw UsageError(concat("sampled softmax ", quote(text), ": words are drawn from no ",
+                          quote(name), "; write ", kForm,
                           did_you_mean(name, {"log-uniform", "unigram", "unigram^0.75"})));
 }
 

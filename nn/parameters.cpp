@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/ops.h"
+#include "core/quote.h"
 #include "core/random.h"
 #include "core/threads.h"
 
@@ -57,11 +58,11 @@ ParameterSet::ParameterSet(const ParameterOptions& options) : options_(options) 
 }
 
 Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& init) {
-  require(!made_, "parameter '", name,
-          "' was declared after a value of its set was used: make all layers first");
-  require(!is_called(parameters_, name), "two parameters are called '", name, "'");
-  require(!is_called(buffers_, name), "a parameter and a buffer are called '", name, "'");
-  require(!init.needs_sizes() || shape.rank() >= 2, "parameter '", name, "' of shape ", shape,
+  require(!made_, "parameter ", quote(name),
+          " was declared after a value of its set was used: make all layers first");
+  require(!is_called(parameters_, name), "two parameters are called ", quote(name));
+  require(!is_called(buffers_, name), "a parameter and a buffer are called ", quote(name));
+  require(!init.needs_sizes() || shape.rank() >= 2, "parameter ", quote(name), " of shape ", shape,
           " has no rows and columns for its initial values to depend on");
   Parameter declared(std::move(name), *this);
   parameters_.push_back(std::move(declared));
@@ -74,8 +75,8 @@ Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& i
 }
 
 Tensor ParameterSet::add_buffer(std::string name, const Shape& shape) {
-  require(!is_called(buffers_, name), "two buffers are called '", name, "'");
-  require(!is_called(parameters_, name), "a parameter and a buffer are called '", name, "'");
+  require(!is_called(buffers_, name), "two buffers are called ", quote(name));
+  require(!is_called(parameters_, name), "a parameter and a buffer are called ", quote(name));
   buffers_.push_back({std::move(name), Tensor(shape, DType::float64, options_.device)});
   return buffers_.back().value;
 }
@@ -133,15 +134,19 @@ Tensor ParameterSet::new_slab() const {
 }
 
 std::string ParameterSet::names() const {
-  std::string all;
-  for (const Parameter& p : parameters_) all += (all.empty() ? "" : ", ") + p.name;
-  return all;
+  constexpr size_t kShown = 5;  // of hundreds
+  std::string some;
+  for (size_t i = 0; i < std::min(parameters_.size(), kShown); ++i)
+    some += (some.empty() ? "" : ", ") + parameters_[i].name;
+  return parameters_.size() <= kShown
+             ? some
+             : concat(some, " and ", parameters_.size() - kShown, " more, as in model.safetensors");
 }
 
 Parameter& ParameterSet::at(std::string_view name) {
   for (Parameter& p : parameters_)
     if (p.name == name) return p;
-  fail("no parameter is called '", name, "'; there are ", names());
+  fail("no parameter is called ", quote(name), "; there are ", names());
 }
 
 void ParameterSet::freeze(std::span<const std::string> patterns) {
@@ -151,7 +156,7 @@ void ParameterSet::freeze(std::span<const std::string> patterns) {
       if (fnmatch(pattern.c_str(), p.name.c_str(), 0) == 0) any = p.frozen = true;
     if (!any)
       throw UsageError(
-          concat("no parameter to freeze is called '", pattern, "'; there are ", names()));
+          concat("no parameter to freeze is called ", quote(pattern), "; there are ", names()));
   }
   if (!parameters_.empty() && std::all_of(parameters_.begin(), parameters_.end(),
                                           [](const Parameter& p) { return p.frozen; }))
@@ -270,9 +275,9 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab,
     const auto it = file.tensors.find(part.name);
     if (it == file.tensors.end() && prefix.empty() && contains(needless_on_load_, part.name))
       continue;
-    require(it != file.tensors.end(), "the weights have no tensor '", part.name,
-            "', which this model needs");
-    require(it->second.shape() == part.view.shape, "tensor '", part.name, "' has shape ",
+    require(it != file.tensors.end(), "the weights have no tensor ", quote(part.name),
+            ", which this model needs");
+    require(it->second.shape() == part.view.shape, "tensor ", quote(part.name), " has shape ",
             it->second.shape(), ", but this model needs ", part.view.shape);
     ops::copy(it->second, part.view);
   }
@@ -280,7 +285,7 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab,
   for (const Buffer& b : buffers_) {
     const auto it = file.tensors.find(b.name);
     if (it == file.tensors.end()) continue;
-    require(it->second.shape() == b.value.shape(), "tensor '", b.name, "' has shape ",
+    require(it->second.shape() == b.value.shape(), "tensor ", quote(b.name), " has shape ",
             it->second.shape(), ", but this model needs ", b.value.shape());
     ops::copy(it->second, b.value);
     ++loads_;
@@ -291,7 +296,7 @@ void ParameterSet::load(const Safetensors& file, const Tensor& slab,
                 std::any_of(parameters_.begin(), parameters_.end(),
                             [&, &n = name](const Parameter& p) { return p.name == n; }) ||
                 contains(ignored_on_load_, name),
-            "the weights hold a tensor '", name, "' of shape ", tensor.shape(),
+            "the weights hold a tensor ", quote(name), " of shape ", tensor.shape(),
             ", which this model does not have");
 }
 

@@ -46,8 +46,8 @@ const OptionData* find_flag(const OptionList& options, std::string_view name) {
       concat(option.typed(), " needs a value: ",
              option.unit.empty() || !option.choices.empty() ? valid_text(option) : option.unit);
   if (next && *next != "--")
-    text += concat(", but '", *next, "' follows; for a value that begins with dashes write ",
-                   option.typed(), "=", *next);
+    text += concat(", but ", quote(*next), " follows; for a value that begins with dashes write ",
+                   option.typed(), "=", shortened(*next));
   throw UsageError(text);
 }
 
@@ -71,7 +71,7 @@ void take_argument(const OptionList& options, const std::string& argument, const
   if (!option) return;
   if (option->is_switch()) {
     if (equals == std::string::npos) return;
-    throw UsageError(concat(argument, ": takes no value; write --", option->name,
+    throw UsageError(concat(shortened(argument), ": takes no value; write --", option->name,
                             option->built_in ? "" : " or --no-" + option->name));
   }
   if (equals == argument.size() - 1) {
@@ -95,7 +95,8 @@ Split split(const OptionList& options, const Strings& arguments) {
 
 [[noreturn]] void fail_unknown(const OptionList& options, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
-  throw UsageError(concat("unknown option ", name, did_you_mean(name, flag_names(options), "--")));
+  throw UsageError(
+      concat("unknown option ", shortened(name), did_you_mean(name, flag_names(options), "--")));
 }
 
 [[noreturn]] void fail_unexpected(const OptionList& options, const std::string& argument) {

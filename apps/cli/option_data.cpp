@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "core/quote.h"
 
 namespace nine::app {
 namespace {
@@ -40,8 +41,15 @@ std::string OptionData::present_word(const std::string& older) const {
     if (was == older) return now;
     known.push_back(was);
   }
-  throw UsageError(concat("--", older_name, " ", older, ": must be one of ", comma_separated(known),
-                          "; its name is now ", typed()));
+  throw UsageError(concat("--", older_name, " ", shortened(older), ": must be one of ",
+                          comma_separated(known), "; its name is now ", typed()));
+}
+
+bool OptionData::names_files() const {
+  if (positional) return true;
+  constexpr const char* kUnits[] = {"FILE", "DIR", "CHECKPOINT", "A B", "IN.json"};
+  return std::any_of(std::begin(kUnits), std::end(kUnits),
+                     [&](const char* known) { return unit.starts_with(known); });
 }
 
 std::string OptionData::key() const { return key_of(name); }

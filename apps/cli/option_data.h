@@ -47,6 +47,8 @@ struct OptionData {
 
   bool is_switch() const { return std::holds_alternative<bool*>(field); }
   bool takes_many() const { return std::holds_alternative<std::vector<std::string>*>(field); }
+  /// Whether its values are names of files or directories.
+  bool names_files() const;
   /// As it is typed: --lr, RUN.
   std::string typed() const { return positional ? name : "--" + name; }
   /// The present word for a value under the older name; a UsageError for one that is none.

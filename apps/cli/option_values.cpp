@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "apps/cli/short_message.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/misfit.h"
@@ -198,6 +199,7 @@ std::string field_text(const OptionField& field) {
 }
 
 void set_from_texts(OptionData& option, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) note_value(option, text);
   const bool has_empty = std::find(texts.begin(), texts.end(), "") != texts.end();
   const std::string where = option.typed() + " " + (has_empty ? "''" : shortened(texts[0]));
   std::visit(
@@ -215,6 +217,8 @@ void set_from_texts(OptionData& option, const std::vector<std::string>& texts) {
 }
 
 void set_from_json(OptionData& option, const Json& value, const std::string& file) {
+  for (const Json& text : value.is_array() ? value : Json::array({value}))
+    if (text.is_string()) note_value(option, text.get<std::string>());
   const std::string where =
       concat("\"", option.key(), "\": ", shortened(json_text(value)), " in ", file);
   std::visit(

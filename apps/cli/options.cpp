@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/quote.h"
 #include "core/suggest.h"
 
 namespace nine::app {
@@ -302,7 +303,7 @@ void Options::read_config_key(const std::string& key, const Json& value, const s
   if (std::find(state_->ignored.begin(), state_->ignored.end(), key) != state_->ignored.end())
     return;
   const std::string known = nearest(key, keys);
-  throw UsageError(concat("unknown key \"", key, "\" in ", file,
+  throw UsageError(concat("unknown key \"", shortened(key), "\" in ", file,
                           known.empty() ? "; keys are the flags with underscores for dashes"
                                         : concat("; did you mean \"", known, "\"?")));
 }

@@ -13,6 +13,7 @@
 #include "apps/cli/option_data.h"
 #include "apps/cli/processes.h"
 #include "apps/cli/setting_flags.h"
+#include "apps/cli/short_message.h"
 #include "core/error.h"
 #include "core/memory_reserve.h"
 
@@ -21,7 +22,12 @@ namespace {
 
 int report_failure(const char* program, const char* message, int code = kExitFailed) {
   before_report_of_failure();
-  std::fprintf(stderr, "%s: %s\n", program, message);
+  std::string text;
+  try {
+    text = short_message(message);
+  } catch (const std::bad_alloc&) {  // where memory has run out, all of it is printed
+  }
+  std::fprintf(stderr, "%s: %s\n", program, text.empty() ? message : text.c_str());
   if (code == kExitUsage) std::fprintf(stderr, "try '%s --help'\n", program);
   after_report_of_failure(code);
   return code;

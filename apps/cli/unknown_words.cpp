@@ -1,11 +1,13 @@
 #include "apps/cli/unknown_words.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "core/error.h"
 #include "core/number_format.h"
 #include "data/corpus.h"
+#include "data/spelled_specials.h"
 #include "nn/models/model_directory.h"
 #include "nn/training/checkpoint.h"
 
@@ -58,6 +60,18 @@ void require_known(const std::vector<std::string>& models, std::span<const std::
         Corpus::of_lines(lines, Vocabulary::read_saved(dictionaries[m], Specials::kLanguageModel));
     require_known(corpus.unknown(), corpus.tokens(), most, text, concat("the model ", models[m]));
   }
+}
+
+void say_spelled_specials(const SpelledSpecials& spelled, const std::string& text,
+                          const std::function<void(std::string)>& say) {
+  if (std::string message = spelled.message(text); !message.empty()) say(std::move(message));
+}
+
+void say_spelled_specials(const SpelledSpecials& spelled, const std::string& text,
+                          const char* program) {
+  say_spelled_specials(spelled, text, [&](const std::string& message) {
+    std::fprintf(stderr, "%s: %s\n", program, message.c_str());
+  });
 }
 
 }  // namespace nine::app

@@ -1,13 +1,18 @@
-// A text that a vocabulary does not fit: --max-unknown, the same in every program that looks the
-// words of a text up.
+// What is odd about the words of a text, said the same in every program that looks them up: a
+// vocabulary that does not fit (--max-unknown), words spelled as special ones.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "apps/cli/options.h"
+
+namespace nine {
+class SpelledSpecials;
+}
 
 namespace nine::app {
 
@@ -26,5 +31,12 @@ void require_known(int64_t unknown, int64_t tokens, double most, const std::stri
 /// opened; where one is missing nothing is checked, and opening the model will say it.
 void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
                    double most, const std::string& text);
+
+/// Calls say(line) where words of `text` are spelled as special words, which the line counts.
+void say_spelled_specials(const SpelledSpecials& spelled, const std::string& text,
+                          const std::function<void(std::string)>& say);
+/// The same on standard error, behind the program's name.
+void say_spelled_specials(const SpelledSpecials& spelled, const std::string& text,
+                          const char* program);
 
 }  // namespace nine::app

@@ -3,6 +3,7 @@
 #include <optional>
 #include <sstream>
 
+#include "core/quote.h"
 #include "core/suggest.h"
 #include "kernels/head_config.h"
 #include "kernels/head_formula.h"
@@ -36,7 +37,7 @@ void refuse_unknown(const std::string& name) {
     kernels += (kernels.empty() ? "" : ", ") + known.back();
   }
   const std::string near = did_you_mean(kernel, known);
-  throw UsageError(concat("--explain ", name, ": nothing is called '", kernel, "'",
+  throw UsageError(concat("--explain ", shortened(name), ": nothing is called ", quote(kernel),
                           near.empty() ? "." : near, " Kernels: ", kernels, "; layers: ", layers));
 }
 

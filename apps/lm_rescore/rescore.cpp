@@ -32,8 +32,7 @@ void explain_spelled_specials(const RescoredLists& lists) {
   SpelledSpecials spelled(Specials::kLanguageModel);
   for (const NBestList& list : lists.lists)
     for (const NBestHypothesis& h : list.hypotheses) spelled.add_line(h.words);
-  if (const std::string message = spelled.message(lists.file); !message.empty())
-    std::fprintf(stderr, "lm_rescore: %s\n", message.c_str());
+  say_spelled_specials(spelled, lists.file, "lm_rescore");
 }
 
 void explain_impossible(const RescoredLists& lists, int64_t count, const char* why) {

@@ -7,6 +7,7 @@
 #include "apps/report/word_vectors.h"
 #include "core/error.h"
 #include "core/number_format.h"
+#include "core/quote.h"
 #include "data/ppmi.h"
 #include "data/text.h"
 #include "nn/models/model_directory.h"
@@ -56,7 +57,7 @@ ClusterSpec ClusterSpec::parse(std::string_view text) {
   ClusterSpec spec;
   if (colon == std::string_view::npos || !parse_count(text.substr(0, colon), spec.count) ||
       spec.count < 1)
-    throw UsageError(concat("'", text, "' is not a number of sets and a distance, such as ",
+    throw UsageError(concat(quote(text), " is not a number of sets and a distance, such as ",
                             "20:ppmi or 20:inner"));
   spec.distance = enum_from_text<WordDistance>(text.substr(colon + 1));
   return spec;
@@ -65,7 +66,7 @@ ClusterSpec ClusterSpec::parse(std::string_view text) {
 void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std::ostream& out) {
   const std::filesystem::path model = model_directory(checkpoint, kDictionaryFile);
   const Vocabulary vocabulary =
-      Vocabulary::read((model / kDictionaryFile).string(), Specials::kLanguageModel);
+      Vocabulary::read_saved((model / kDictionaryFile).string(), Specials::kLanguageModel);
   std::vector<int32_t> ids = ids_by_count(vocabulary);
   std::erase_if(ids, [&](int32_t id) { return vocabulary.count(id) < o.min_count; });
   require(std::ssize(ids) >= o.size, "only ", ids.size(), " words of the vocabulary have ",

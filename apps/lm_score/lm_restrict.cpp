@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/number_format.h"
+#include "core/quote.h"
 #include "data/measures/significance.h"
 #include "nn/models/restricted_prediction.h"
 
@@ -224,8 +225,9 @@ void name_unknown(const std::vector<std::string>& unknown, size_t models) {
   if (unknown.empty()) return;
   std::string text;
   for (const std::string& word : unknown) text += (text.empty() ? "" : " ") + word;
-  std::fprintf(stderr, "lm_score: left out of the sets, not in the vocabulary%s: %s\n",
-               models == 2 ? " of both models" : "", text.c_str());
+  std::fprintf(stderr, "lm_score: left out of the sets, not in the vocabulary%s: %s%s\n",
+               models == 2 ? " of both models" : "", shortened(text).c_str(),
+               shortened(text) == text ? "" : concat(" (", unknown.size(), " words)").c_str());
 }
 
 }  // namespace

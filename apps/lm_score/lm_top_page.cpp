@@ -9,6 +9,7 @@
 #include "apps/svg/text.h"
 #include "core/error.h"
 #include "core/number_format.h"
+#include "core/quote.h"
 #include "data/text.h"
 #include "nn/models/language_model.h"
 #include "nn/models/model_directory.h"
@@ -93,8 +94,9 @@ std::string section(const TextPlace& place, const std::string& line,
   const auto position = static_cast<size_t>(place.position - 1);
   std::string sentence;
   for (size_t w = 0; w + (position + 1 < words.size() ? 1 : 0) < words.size(); ++w)
-    sentence += (w > 0 ? " " : "") +
-                (w == position ? "<strong>" + escaped(words[w]) + "</strong>" : escaped(words[w]));
+    sentence +=
+        (w > 0 ? " " : "") + (w == position ? "<strong>" + escaped_sentence(words[w]) + "</strong>"
+                                            : escaped_sentence(words[w]));
   Table table{concat("“", isolated(words[position]), "”: ", own_text(models[0], i), " under A; ",
                      own_text(models[1], i), " under B"),
               {"Rank", "A", "p", "B", "p"}};
@@ -121,7 +123,7 @@ TextPlace TextPlace::parse(const std::string& text) {
   TextPlace place;
   if (colon == std::string::npos || !parse_count(text.substr(0, colon), place.line) ||
       !parse_count(text.substr(colon + 1), place.position) || place.line < 1 || place.position < 1)
-    throw UsageError(concat("'", text, "' is no line and word, counted from 1, such as 12:5"));
+    throw UsageError(concat(quote(text), " is no line and word, counted from 1, such as 12:5"));
   return place;
 }
 

@@ -80,8 +80,8 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
         "the vocabulary lacks words of the sample's validation text, so the sample's entropy is no "
         "floor for this run");
   const auto add_spelled = [&](const char* flag, const Corpus& text) {
-    if (std::string line = text.spelled_specials().message(flag); !line.empty())
-      messages.push_back(std::move(line));
+    say_spelled_specials(text.spelled_specials(), flag,
+                         [&](std::string line) { messages.push_back(std::move(line)); });
   };
   add_spelled("--train", data.train);
   if (data.valid) add_spelled("--valid", *data.valid);

@@ -44,8 +44,8 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
   const auto add_spelled = [&](const std::string& flags, const ParallelCorpus& pairs) {
     for (const auto& [side, spelled] :
          {std::pair("src", &pairs.source_spelled()), std::pair("tgt", &pairs.target_spelled())})
-      if (std::string line = spelled->message(flags + side); !line.empty())
-        out.push_back(std::move(line));
+      say_spelled_specials(*spelled, flags + side,
+                           [&](std::string line) { out.push_back(std::move(line)); });
   };
   add_spelled("--", train);
   if (data.valid) add_spelled("--valid-", data.valid->pairs);

@@ -8,6 +8,7 @@
 #include "apps/report/pca.h"
 #include "apps/report/tsne.h"
 #include "core/error.h"
+#include "core/quote.h"
 #include "data/measures/significance.h"
 #include "data/measures/word_angles.h"
 
@@ -106,7 +107,7 @@ AngleGroup AngleGroup::parse(const std::string& text) {
     }
   if (group.name.empty() || group.words.empty() ||
       std::find(group.words.begin(), group.words.end(), "") != group.words.end())
-    throw UsageError(concat("'", text, "' is no group of words, such as royal=king,queen"));
+    throw UsageError(concat(quote(text), " is no group of words, such as royal=king,queen"));
   return group;
 }
 

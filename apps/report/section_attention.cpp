@@ -16,7 +16,8 @@ std::string attention_html(const std::vector<Run>& runs) {
     std::string text;
     for (size_t i = 0; i + 1 < sample.predicted.size(); ++i)
       text += (i > 0 ? " " : "") + sample.predicted[i];
-    out += concat("<div class=\"sample\"><details><summary>", isolated(text), "</summary>\n",
+    out += concat("<div class=\"sample\"><details><summary>", "<bdi>", escaped_sentence(text),
+                  "</bdi></summary>\n",
                   attention_table("Share of each word read, of the columns, in the last layer's "
                                   "attention before a row's word is predicted, mean over heads",
                                   sample.predicted, sample.read, sample.attention),

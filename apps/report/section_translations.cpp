@@ -15,7 +15,8 @@ using Runs = std::vector<Run>;
 
 std::string line_html(const std::string& name, const std::string& text) {
   return concat("<dt>", name, "</dt><dd dir=\"auto\">",
-                text.empty() ? "<span class=\"quiet\">nothing</span>" : escaped(text), "</dd>\n");
+                text.empty() ? "<span class=\"quiet\">nothing</span>" : escaped_sentence(text),
+                "</dd>\n");
 }
 
 std::string attention_html(const SampleTranslation& t) {

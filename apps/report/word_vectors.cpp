@@ -65,7 +65,7 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, const Voca
 
 WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most) {
   const Vocabulary vocabulary =
-      Vocabulary::read((directory / "dict.txt").string(), Specials::kLanguageModel);
+      Vocabulary::read_saved((directory / "dict.txt").string(), Specials::kLanguageModel);
   std::vector<int32_t> ids = ids_by_count(vocabulary);
   ids.resize(static_cast<size_t>(std::min(std::ssize(ids), std::max<int64_t>(most, 0))));
   return read_word_vectors(directory, vocabulary, ids);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -35,13 +36,29 @@ bool is_control(char c) {
   return (u < 0x20 && c != '\n' && c != '\t') || u == 0x7F;
 }
 
+// Whether a character sets the direction of what follows it: U+202A to 202E, U+2066 to 2069.
+bool is_direction_control(std::string_view character) {
+  return (character >= "\xE2\x80\xAA" && character <= "\xE2\x80\xAE") ||
+         (character >= "\xE2\x81\xA6" && character <= "\xE2\x81\xA9");
+}
+
+// Whether a word keeps its letters' order from left to right but not the place of the marks at its
+// ends, where the sentence around it runs from right to left.
+bool loses_its_ends(std::string_view word) {
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  return !word.empty() && std::all_of(word.begin(), word.end(), is_ascii) &&
+         std::any_of(word.begin(), word.end(), is_letter) &&
+         !(is_letter(word.front()) && is_letter(word.back()));
+}
+
 // `text` with control characters and broken UTF-8 replaced.
 std::string cleaned(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
     const size_t length = sequence_length(text);
-    if (length == 0 || is_control(text[0])) {
+    if (length == 0 || is_control(text[0]) || is_direction_control(text.substr(0, length))) {
       out += kReplacement;
     } else {
       out += text.substr(0, length);
@@ -119,6 +136,18 @@ std::string escaped(std::string_view text) {
 }
 
 std::string isolated(std::string_view text) { return "<bdi>" + escaped(text) + "</bdi>"; }
+
+std::string escaped_sentence(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    out += loses_its_ends(word) ? isolated(word) : escaped(word);
+    if (end < text.size()) out += ' ';
+    at = end + 1;
+  }
+  return out;
+}
 
 std::string json_string(std::string_view text) {
   const auto escape = [](char c) {

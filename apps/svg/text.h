@@ -6,13 +6,18 @@
 
 namespace nine::app {
 
-/// `text` for HTML content and for attributes in double quotes; control characters and broken UTF-8
-/// become U+FFFD.
+/// `text` for HTML content and for attributes in double quotes. Control characters, those of
+/// directions among them (U+202A to 202E, U+2066 to 2069), which would turn round what stands
+/// behind them, and broken UTF-8 become U+FFFD.
 std::string escaped(std::string_view text);
 
 /// `text` escaped, for HTML content alone, as <bdi>: a word or name that may run from right to left
-/// and so would turn round what stands beside it. Sentences stand in an element with dir="auto".
+/// and so would turn round what stands beside it.
 std::string isolated(std::string_view text);
+
+/// A sentence, or a word of it, escaped for an element with dir="auto" or isolated() around it.
+/// Words that a direction from right to left would change, such as &amp; and C++, are isolated.
+std::string escaped_sentence(std::string_view text);
 
 /// `text` as a JSON string with its quotes, safe inside a <script> element.
 std::string json_string(std::string_view text);

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "core/suggest.h"
 
 namespace nine::expression {
@@ -35,13 +36,22 @@ class Parser {
 
  private:
   [[noreturn]] void fail_at(size_t at, const std::string& what) const {
-    constexpr std::string_view kBefore = "expr:{";
+    constexpr size_t kMost = 60;  // characters that are shown
     // A mark under a character, not a byte: those that continue a character have no column.
-    const auto columns = static_cast<size_t>(
-        std::count_if(text_.begin(), text_.begin() + static_cast<long>(at),
-                      [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-    throw UsageError(concat(what, "\n  ", kBefore, text_, "}\n  ",
-                            std::string(kBefore.size() + columns, ' '), "^ here"));
+    std::vector<size_t> starts;
+    for (size_t i = 0; i < text_.size(); ++i)
+      if ((static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80) starts.push_back(i);
+    const auto column =
+        static_cast<size_t>(std::lower_bound(starts.begin(), starts.end(), at) - starts.begin());
+    const size_t last = starts.size() - std::min(starts.size(), kMost),
+                 first = std::min(column - std::min(column, kMost / 2), last),
+                 begin = first == 0 ? 0 : starts[first],
+                 end = first == last ? text_.size() : starts[first + kMost];
+    const std::string_view before = first == 0 ? "expr:{" : "expr:{…";
+    const size_t columns = column - first + (first == 0 ? before.size() : before.size() - 2);
+    throw UsageError(concat(what, "\n  ", before, text_.substr(begin, end - begin),
+                            end == text_.size() ? "}" : "…}", "\n  ", std::string(columns, ' '),
+                            "^ here"));
   }
   [[noreturn]] void fail_here(const std::string& what) const { fail_at(at_, what); }
 
@@ -172,7 +182,7 @@ class Parser {
         listed += concat(", ", f.name);
       }
       const std::string near = did_you_mean(word, names);
-      fail_at(begin, concat("no function is called '", word, "'",
+      fail_at(begin, concat("no function is called ", quote(word),
                             near.empty() ? ". Functions: " + listed : near));
     }
     expect('(', "");

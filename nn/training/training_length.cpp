@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/quote.h"
 
 namespace nine {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::array<std::pair<char, int64_t>, 3> kScales{
     {{'G', 1'000'000'000}, {'M', 1'000'000}, {'K', 1'000}}};
 
 [[noreturn]] void refuse(std::string_view text, std::string_view problem) {
-  throw UsageError(concat("'", text, "' ", problem,
+  throw UsageError(concat(quote(text), " ", problem,
                           "; write epochs as 10e, updates as 300u or 300Ku, tokens as 20Mt"));
 }
 

@@ -25,9 +25,9 @@ TEST_CASE("lm_score --compare --top: the words and probabilities of each model's
   CHECK(r.out.starts_with("<!DOCTYPE html>"));
   CHECK(has(r.out, "<h2>Line 1, word 2</h2>"));
   CHECK(has(r.out, "<p dir=\"auto\">the <strong>cat</strong> saw a dog</p>"));
-  CHECK(has(r.out, "a <strong>zebra</strong> heard the &lt;unk&gt; today"));
+  CHECK(has(r.out, "a <strong>zebra</strong> heard the <bdi>&lt;unk&gt;</bdi> today"));
   CHECK(has(r.out, "(of &lt;unk&gt;)"));
-  CHECK(has(r.out, "the cat saw a dog <strong>&lt;/s&gt;</strong>"));
+  CHECK(has(r.out, "the cat saw a dog <strong><bdi>&lt;/s&gt;</bdi></strong>"));
   for (const std::string& model : {model_a(), model_b()})
     for (const TopLine& line : top_lines(model, kLmText, 3)) {
       if (line.line != 1 || line.position != 2) continue;
@@ -54,6 +54,14 @@ TEST_CASE("lm_score --compare --top: Arabic and Hebrew do not turn round what st
   CHECK(has(r.out, "<p dir=\"auto\"><strong>שלום</strong> .</p>"));
   CHECK(has(r.out, "<td><bdi>"));
   CHECK(has(r.out, concat("A: <bdi>", model_a(), "</bdi>; B: <bdi>")));
+  // A word whose marks would change their ends keeps to itself; controls of direction are shown.
+  const Outcome marks = page({"--at", "1:1", "2:2"},
+                             "שלום &amp; עולם\n\xE2\x80\xAEthe \xE2\x81\xA9"
+                             "cat a\nthe cat saw a dog\n");
+  REQUIRE_MESSAGE(marks.code == 0, marks.err);
+  CHECK(has(marks.out, "<strong>שלום</strong> <bdi>&amp;amp;</bdi> עולם</p>"));
+  CHECK(has(marks.out, "<p dir=\"auto\">\uFFFDthe <strong>\uFFFDcat</strong> a</p>"));
+  for (const char* control : {"\xE2\x80\xAE", "\xE2\x81\xA9"}) CHECK(!has(marks.out, control));
 }
 
 TEST_CASE("lm_score --compare --top: what is refused") {

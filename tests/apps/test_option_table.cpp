@@ -1,6 +1,7 @@
 // Every flag of the programs but kernel_inspect and nine_report refuses what is out of its range,
 // by name. Driven by the flags' own declarations, so that a new one cannot be forgotten: one
-// without a range, a choice, a check or a path's unit fails here.
+// without a range, a choice, a check or a path's unit fails here. And no flag of any program brings
+// a long value into a message.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,12 +14,15 @@
 #include "apps/bpe/bpe_options.h"
 #include "apps/cli/option_data.h"
 #include "apps/cli/option_values.h"
+#include "apps/cli/short_message.h"
 #include "apps/lm_rescore/rescore_options.h"
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_train/lm_options.h"
 #include "apps/mt_train/mt_options.h"
 #include "apps/mt_translate/translate_options.h"
 #include "core/error.h"
+#include "core/quote.h"
+#include "data/unicode.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
@@ -302,4 +306,112 @@ TEST_CASE("option table: a number that is 0 or infinite in the type that compute
       CHECK_MESSAGE(has(r.err, concat(wrong[0] == "--pi-reg" ? "--head" : wrong[0], " ")), r.err);
       CHECK_MESSAGE(has(r.err, "float32"), r.err);
     }
+}
+
+namespace {
+
+// A program, or a command of bpe, and options with which it comes far.
+struct Command {
+  std::string program;
+  Strings command, options;
+};
+
+std::vector<Command> commands(const TemporaryDirectory& dir) {
+  const std::string text = dir.write("text", "a b\nb a\n"),
+                    codes = dir.write("codes", "#version: 0.2\n"),
+                    lists = dir.write("lists", "u-1 -1 a\n"), none = dir / "none";
+  const Strings small{"--layers=1", "--hidden=4", "--after=1u"};
+  return {{"lm_train", {}, joined(small, {"--train=" + text, "--run=" + dir / "lm"})},
+          {"mt_train",
+           {},
+           joined(small, {"--src=" + text, "--tgt=" + text, "--heads=1", "--run=" + dir / "mt"})},
+          {"lm_score", {}, {"--checkpoint=" + none}},
+          {"mt_translate", {}, {"--checkpoint=" + none}},
+          {"lm_rescore",
+           {},
+           {"--checkpoint=" + none, "--nbest=" + lists, "--nbest-format=kaldi",
+            "--output=" + dir / "out"}},
+          {"kernel_inspect", {}, {"--output=/dev/null"}},
+          {"nine_report", {}, {"--words=" + none}},
+          {"bpe", {"learn"}, {"--output=/dev/null"}},
+          {"bpe", {"apply"}, {"--codes=" + codes}},
+          {"bpe", {"undo"}, {}},
+          {"bpe", {"vocab"}, {}}};
+}
+
+// The flags of a program: the keys of what it dumps.
+Strings flags_of(const Command& c) {
+  const Outcome dump = run_program(c.program, joined(c.command, {"--dump-config"}));
+  REQUIRE_MESSAGE(dump.code == 0, dump.err);
+  const Json keys = Json::parse(dump.out);
+  Strings flags;
+  for (const auto& [key, value] : keys.items()) flags.push_back(flag_of(key));
+  return flags;
+}
+
+void check_lines(const Outcome& o, const std::string& what) {
+  constexpr size_t kMost = 400;  // characters
+  std::istringstream lines(o.err);
+  for (std::string line; std::getline(lines, line);)
+    CHECK_MESSAGE(code_points(line).size() <= kMost, what, ": ", line.substr(0, 1000));
+}
+
+// Gives each flag of each program a value of 10,000 characters beside other options; where
+// `everywhere`, alone and in a configuration too, and as a flag, a key and a name.
+void check_long_values(const std::string& part, bool everywhere) {
+  std::string value;
+  while (value.size() < 10'000) value += part;
+  const TemporaryDirectory dir;
+  int flags = 0;
+  for (const Command& c : commands(dir)) {
+    const auto check = [&](const Strings& more, const std::string& what) {
+      check_lines(run_program(c.program, joined(c.command, more), "a\n"),
+                  concat(c.program, " ", what, " ", part));
+    };
+    const auto configured = [&](const std::string& key, const Json& as) {
+      put(dir / "config.json", Json{{key, as}}.dump());
+      return "--config=" + dir / "config.json";
+    };
+    for (const std::string& flag : flags_of(c)) {
+      ++flags;
+      Strings others = c.options;
+      std::erase_if(others, [&](const std::string& o) { return o.starts_with("--" + flag + "="); });
+      const std::string typed = concat("--", flag, "=", value);
+      check(joined(others, {typed}), flag);
+      if (!everywhere) continue;
+      check({typed, "--codes=/none"}, flag);
+      check(joined(others, {configured(key_of(flag), value)}), flag);
+    }
+    if (!everywhere) continue;
+    for (const Strings& more : std::vector<Strings>{{value},
+                                                    {"--" + value},
+                                                    {configured(value, 1)},
+                                                    {"--config=" + value},
+                                                    {"--output", "--" + value}})
+      check(more, more[0].substr(0, 20));
+  }
+  check_lines(run_program("bpe", {value}), "bpe");
+  CHECK(flags > 250);
+}
+
+}  // namespace
+
+TEST_CASE("option table: a value of 10,000 characters is quoted in part, whatever the option" *
+          doctest::test_suite("check")) {
+  check_long_values("x", true);
+  for (const char* part : {"ab ", "1 + ", "mix:lin,", "1:2 "}) check_long_values(part, false);
+}
+
+TEST_CASE("short_message: noted values and long words, and no more") {
+  OptionData words, file;
+  file.unit = "FILE";
+  const std::string path = "/" + std::string(150, 'p') + "/file",
+                    text = "a " + std::string(90, 'b') + " c";
+  note_value(words, text);
+  note_value(file, path);
+  CHECK(short_message("x '" + text + "' y") == "x '" + shortened(text) + "' y");
+  CHECK(short_message(path + " does not exist") == path + " does not exist");
+  CHECK(short_message(std::string(300, 'w') + "\n" + std::string(200, 'v')) ==
+        std::string(59, 'w') + "…\n" + std::string(200, 'v'));
+  CHECK(short_message("").empty());
 }

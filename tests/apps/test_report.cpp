@@ -128,7 +128,7 @@ TEST_CASE("report: sample translations of the last validation, with attention, e
   CHECK(has(html, "another line"));
   CHECK_FALSE(has(html, "an early try"));
   CHECK(has(html, "at step 20"));
-  CHECK(has(html, "ein &lt;b&gt;hund&lt;/b&gt;"));
+  CHECK(has(html, "ein <bdi>&lt;b&gt;hund&lt;/b&gt;</bdi>"));
   CHECK(times(html, "table class=\"attention\"") == 2);
   CHECK(times(html, "--a:73%") == 2);
   CHECK(times(html, "&lt;/s&gt;") == 2);
@@ -177,7 +177,7 @@ TEST_CASE("report: a Transformer language model's attention, of the last validat
   check_page(html);
   CHECK(has(html, "<h2>Attention"));
   CHECK(times(html, "table class=\"attention\"") == 1);
-  CHECK(has(html, "<summary><bdi>&lt;b&gt;late&lt;/b&gt;</bdi></summary>"));
+  CHECK(has(html, "<summary><bdi><bdi>&lt;b&gt;late&lt;/b&gt;</bdi></bdi></summary>"));
   CHECK(times(html, "--a:73%") == 1);
   CHECK_FALSE(has(html, "early"));
   CHECK_FALSE(has(html, "misshapen"));
@@ -246,6 +246,16 @@ TEST_CASE("report: what comes from files is escaped") {
   CHECK_FALSE(has(nine::app::json_string(evil), "<"));
   CHECK(nine::app::escaped("a\xC3\xA9\xFFz\xC0\xAF\x01") ==
         "a\xC3\xA9\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  // Controls of direction, which <bdi> holds only where they are balanced; marks of it stay.
+  CHECK(nine::app::isolated("a\u202Eb\u2066c\u2069d\u202Ae\u2065f\u200F") ==
+        "<bdi>a\uFFFDb\uFFFDc\uFFFDd\uFFFDe\u2065f\u200F</bdi>");
+  CHECK(nine::app::json_string("a\u202E") == "\"a\uFFFD\"");
+}
+
+TEST_CASE("report: in a sentence, words with marks at their ends are isolated") {
+  CHECK(nine::app::escaped_sentence("שלום &amp; C++ a .  (b) 5 ע&") ==
+        "שלום <bdi>&amp;amp;</bdi> <bdi>C++</bdi> a .  <bdi>(b)</bdi> 5 ע&amp;");
+  CHECK(nine::app::escaped_sentence("").empty());
 }
 
 TEST_CASE("report: names, words and sentences from right to left keep to themselves") {

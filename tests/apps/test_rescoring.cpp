@@ -203,7 +203,14 @@ TEST_CASE("read_n_best: what is malformed") {
   CHECK(has(refusal("u1\tnan\tcat\n"), "'nan' is no score"));
   CHECK(has(refusal("u1\t1\t\n"), "line 1: a hypothesis of 'u1' has no words; --allow-empty"));
   CHECK(read("u1\t1\t\n", {.allow_empty = true})[0].hypotheses[0].words.empty());
-  CHECK(has(refusal("u1\t1\ta\nu2\t1\ta\nu1\t1\tb\n"), "line 3: 'u1' had its list before"));
+  CHECK(has(refusal("u1\t1\ta\nu2\t1\ta\nu1\t1\tb\n"), "line 3: 'u1' is in line 1 already"));
+  // Kaldi's keys: a hypothesis has one.
+  const NBestOptions kaldi{.format = NBestFormat::kaldi};
+  CHECK(has(refusal("u1-1 3 a\nu1-2 2 b\nu1-1 1 c\n", kaldi),
+            "line 3: 'u1-1' is in line 1 already; a hypothesis has one line"));
+  CHECK(has(refusal("u1-1 3 a\nu2-1 2 b\nu1-2 1 c\n", kaldi),
+            "line 3: 'u1' is in line 1 already; the lines of an utterance must follow"));
+  CHECK(read("u1-1 3 a\nu1-2 2 b\nu1-1-1 1 c\n", kaldi).size() == 2);
   CHECK(has(refusal("u (1)\t1\ta\n"), "a space or a parenthesis"));
   CHECK(has(refusal("u1-x 3 a\n", {.format = NBestFormat::kaldi}), "such as u17-1"));
   CHECK(has(refusal("u1 3 4\n", {.format = NBestFormat::srilm}), "has 3 fields"));
@@ -248,8 +255,11 @@ TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with the
   CHECK(read_transcripts(file("u1\tthe cat\nu2\t\n")).at("u2").empty());
   CHECK(read_transcripts(file("the cat\n\ndog\n"), NBestFormat::moses).at("2") == "dog");
   CHECK(read_trn(file("the cat (u1)\n(u2) \nwell (he) said (u3)\n")).at("u3") == "well (he) said");
-  CHECK(
-      has(error_of([&] { read_transcripts(file("u1\ta\nu1\tb\n")); }), "line 2: 'u1' has a text"));
+  CHECK(has(error_of([&] { read_transcripts(file("u1\ta\nu1\tb\n")); }),
+            "line 2: 'u1' is in line 1 already"));
+  CHECK(has(error_of([&] { read_transcripts(file("u1 a\nu2 b\nu1 c\n"), NBestFormat::kaldi); }),
+            "line 3: 'u1' is in line 1 already; an utterance has one text"));
+  CHECK(has(error_of([&] { read_trn(file("a (u1)\nb (u1)\n")); }), "line 2: 'u1' is in line 1"));
   CHECK(has(error_of([&] { read_transcripts(file("u1 a\n")); }), "no tab"));
   // Kaldi's own `text`: a space or a tab behind the name, which may stand alone.
   const Transcripts kaldi =

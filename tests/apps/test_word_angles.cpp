@@ -139,6 +139,15 @@ TEST_CASE("nine_report --angles: one model, two models, the page and the numbers
   CHECK(has(html, "lies at distance 1 to the right"));
   CHECK(!has(html, "nan"));
   CHECK(report({"--words", model_a(), "--output", file}).code == 0);
+  // A word that no model shows is a mistake; one that some lack is said.
+  const Outcome unknown =
+      report({"--words", model_a(), "--output", dir / "none.html", "--group", "animals=dog,katze"});
+  CHECK(unknown.code == 1);
+  CHECK(has(unknown.err,
+            "--group: 'katze' of the group 'animals' is not among the 1000 most "
+            "frequent words of " +
+                model_a()));
+  CHECK(slurp(dir / "none.html").empty());
 }
 
 TEST_CASE("nine_report --angles: the words and the perplexity that were used, of each model") {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -454,7 +455,9 @@ TEST_CASE("bpe apply: what is no file of codes is named") {
   CHECK(has(refusal("#version: 0.2\nĠ t\nh e\n"), "has merges of bytes, as Hugging Face's"));
   // Ġ is a letter too, in codes where words end.
   CHECK(refusal("#version: 0.2\nĠ u\nh e</w>\n").empty());
-  CHECK(has(refusal("{\"version\": \"1.0\"}\n"), "is JSON, as Hugging Face's tokenizer.json"));
+  for (const char* json : {"{\"version\": \"1.0\"}\n", "{\n    \"version\": \"1.0\"\n}\n",
+                           "\xEF\xBB\xBF{\n\n\"version\"\n:\n1}", "[\n  {\n    \"a\": 2\n  }\n]\n"})
+    CHECK_MESSAGE(has(refusal(json), "is JSON, as Hugging Face's tokenizer.json"), json);
   const TemporaryDirectory dir;
   const auto vocabulary = [&](const std::string& text) {
     return error_of([&] { read_bpe_vocabulary(dir.write("list", text), 2); });
@@ -462,6 +465,10 @@ TEST_CASE("bpe apply: what is no file of codes is named") {
   CHECK(vocabulary("a 3\nb: 2\n").empty());
   CHECK(has(vocabulary("a: 0\nb: 1\n"), "is Marian's vocabulary: its numbers are ids"));
   CHECK(has(vocabulary("<eps> 0\na 1\nb 2\n"), "Kaldi's words.txt: its numbers are ids"));
+  for (const char* json :
+       {"{\"a\": 0}", "{\n    \"a\": 0,\n    \"b\": 1\n}\n", "\xEF\xBB\xBF{\n\"a\": 0}"})
+    CHECK_MESSAGE(
+        has(vocabulary(json), "is JSON, as Hugging Face's vocab.json: its numbers are ids"), json);
 }
 
 TEST_CASE("bpe apply: glossaries stay whole") {
@@ -472,9 +479,88 @@ TEST_CASE("bpe apply: glossaries stay whole") {
   CHECK(with({"USA"}, "1934USABUSA USA\n") == "1@@ 9@@ 3@@ 4@@ USA@@ B@@ USA USA\n");
   CHECK(with({"<\\w*>", "straße"}, "<de>ab <x> xstraße") == "<de>@@ a@@ b <x> x@@ straße");
   CHECK(with({"ä.ü"}, "xäöü") == "x@@ äöü");
-  CHECK(has(error_of([&] { with({"(a"}, "a"); }), "not a regular expression"));
+  // As Python's, these know all of Unicode.
+  CHECK(with({"\\w+-", "\\d+"}, "größe-x ٣a") == "größe-@@ x ٣@@ a");
+  CHECK(with({"(?<=x)a"}, "axab") == "a@@ x@@ a@@ b");
+  CHECK(has(error_of([&] { with({"(a"}, "a"); }),
+            "the glossary '(a' is not a regular expression: missing closing parenthesis, behind "
+            "character 2;"));
+  CHECK(has(error_of([&] { with({"äö[b-a]"}, "a"); }), "behind character 5;"));
+  CHECK(has(error_of([&] { with({"a)|(b"}, "a"); }), "not a regular expression"));
   CHECK(has(error_of([&] { with({"a*"}, "a"); }), "matches the empty text"));
   CHECK(has(error_of([&] { with({"a+"}, std::string(5000, 'a')); }), "too long"));
+}
+
+TEST_CASE("bpe apply: a glossary that would search without end is an error that names it") {
+  const auto isolated = [](const std::string& pattern, const std::string& word) {
+    return Glossaries({pattern}).isolate(word);
+  };
+  const std::string word(60, 'a');
+  CHECK(isolated("(a+)+b", word) == Strings{word});
+  CHECK(isolated("(a+)+b", word + "b") == Strings{word + "b"});
+  CHECK(has(error_of([&] { isolated("(a+)+b", word + "bc"); }), "needs more than"));
+  for (const char* pattern : {"(a+)+[bc]", "(a|a)*[de]", "(?:a*)*[^a][xy]"}) {
+    const std::string said = error_of([&] { isolated(pattern, word + "!"); });
+    CHECK_MESSAGE(has(said, concat("the glossary '", pattern, "' needs more than 1000000 steps")),
+                  said);
+    CHECK_MESSAGE(has(said, "for the word 'aaaa"), said);
+    CHECK(has(error_of([&] { Glossaries({pattern}).holds(word + "!"); }), "steps"));
+  }
+  CHECK(has(error_of([&] { isolated("(?R)a|b", word); }), "cannot be looked for in"));
+}
+
+// What glossaries meant when std::regex searched, which had ECMAScript's syntax.
+TEST_CASE("bpe apply: glossaries cut as std::regex does") {
+  const auto expected = [](const std::string& pattern, const std::string& word) {
+    if (std::smatch all; std::regex_search(word, all, std::regex("^" + pattern + "$"),
+                                           std::regex_constants::match_continuous))
+      return Strings{word};
+    Strings parts;
+    size_t done = 0;
+    const std::regex inside(pattern);
+    for (std::sregex_iterator match(word.begin(), word.end(), inside), last; match != last;
+         ++match) {
+      const auto begin = static_cast<size_t>(match->position());
+      if (match->length() == 0) continue;
+      if (begin > done) parts.push_back(word.substr(done, begin - done));
+      parts.push_back(match->str());
+      done = begin + static_cast<size_t>(match->length());
+    }
+    if (done < word.size()) parts.push_back(word.substr(done));
+    return parts;
+  };
+  RandomStream random({.seed = 63});
+  int cut = 0;
+  for (const char* pattern : {"a",
+                              "ab|b",
+                              "a|ab",
+                              "^a",
+                              "b$",
+                              "^a|b$",
+                              "[a-b]+1",
+                              "(a|b)1?",
+                              "a+?b",
+                              "a{2,3}",
+                              "\\w1",
+                              "\\d+",
+                              "\\ba",
+                              "a(?=b)",
+                              "a(?!b)",
+                              "(a)\\1",
+                              ".1",
+                              "[^a]+",
+                              "(?=a)b?1|(?:ab)+",
+                              "-\\.",
+                              "\\W"})
+    for (int i = 0; i < 300; ++i) {
+      std::string word;
+      while (word.empty() || random.below(6) > 0) word += "ab1-."[random.below(5)];
+      const Strings parts = Glossaries({pattern}).isolate(word);
+      CHECK_MESSAGE(parts == expected(pattern, word), pattern, " in ", word);
+      CHECK(Glossaries({pattern}).holds(word) == std::regex_match(word, std::regex(pattern)));
+      cut += parts.size() > 1 ? 1 : 0;
+    }
+  CHECK(cut > 1000);
 }
 
 // --- the program

@@ -355,6 +355,23 @@ TEST_CASE("text: what gzip or zstd packed is the text in it, in members, files a
   }
   // Zeros that fill a block of a tape.
   CHECK(lines_of({dir.write("tape", gzipped("a\n") + std::string(700, '\0'))}) == Strings{"a"});
+  // Frames that zstd skips, as pzstd writes them: their size, then what is skipped.
+  const std::string skipped("P*M\x18\x04\0\0\0size", 12), other("_*M\x18\x01\0\0\0s", 9);
+  const std::string frames =
+      skipped + zstd_packed(half) + other + skipped + zstd_packed(rest) + skipped;
+  CHECK(lines_of({dir.write("frames", frames)}) == expected);
+  CHECK(lines_of({dir / "frames"}, kCopiedText) == expected);
+  std::istringstream piped(frames);
+  TextReader stream(piped, "standard input");
+  std::string_view first;
+  REQUIRE(stream.next_line(first));
+  CHECK(first == expected[0]);
+  CHECK(lines_of({dir.write("nothing", skipped)}, kCopiedText).empty());
+  CHECK(
+      has(error_of([&] { lines_of({dir.write("cut", frames.substr(0, 10))}); }), "cut is damaged"));
+  for (const char* start : {"P", "P*M", "_*", "P*N\x18 a", "Q\n*M\x18"})
+    CHECK(lines_of({dir.write("letters", start)}, kCopiedText).front() ==
+          std::string_view(start).substr(0, std::string_view(start).find('\n')));
   // A text that only begins as a packed file does.
   CHECK(lines_of({dir.write("bracket", "(\n")}) == Strings{"("});
   CHECK(lines_of({dir.write("bracket", "(a b)\n\nc")}) == Strings{"(a b)", "", "c"});
@@ -396,6 +413,80 @@ TEST_CASE("text: a packed file that is damaged or cut short, and other kinds of 
             "xzcat"));
   CHECK(has(refusal(std::string("PK\x03\x04\0", 5)), "zip archive"));
   CHECK(has(refusal(std::string("\n\x0E\n\x05<unk>\x15\0\0", 12)), "a model of SentencePiece"));
+  // Other binary files.
+  const auto zip = [](const std::string& name) {
+    std::string bytes("PK\x03\x04", 4);
+    bytes.resize(30);
+    bytes[26] = static_cast<char>(name.size());
+    return bytes + name + "data";
+  };
+  CHECK(has(refusal(zip("archive/data.pkl")), "is a model of PyTorch's, not a text"));
+  CHECK(has(refusal(zip("a.npy")), "is an archive of NumPy's, not a text"));
+  CHECK(has(refusal(zip("[Content_Types].xml")), "is a document of an office program: save it"));
+  CHECK(has(refusal(zip("text.txt")), "is a zip archive: unpack it with unzip"));
+  CHECK(has(refusal(std::string("\x80\x02}q\0.", 6)), "is a pickle of Python's"));
+  CHECK(has(refusal("\x7F"
+                    "ELF\x02\x01"),
+            "is a program or a library (ELF), not a text"));
+  CHECK(has(refusal("\x89PNG\r\n\x1A\n"), "is a picture (PNG), not a text"));
+  CHECK(has(refusal("%PDF-1.7\n%\xE2\xE3"), "is a PDF: make a text of it with pdftotext"));
+  std::string tar = "name" + std::string(253, '\0') + "ustar" + std::string(250, '\0');
+  CHECK(has(refusal(tar), "is a tar archive: unpack it with `tar -xf`"));
+  CHECK(has(refusal(gzipped(tar)), "is a tar archive"));
+  CHECK(has(refusal(std::string("\x20\0\0\0\0\0\0\0{\"a\"", 12)), "is a model (safetensors)"));
+  CHECK(has(refusal(std::string("\xFF\xFE\0\0a\0\0\0", 8)), "is UTF-32"));
+  CHECK(has(refusal(std::string("a\0b\0c\0\n\0", 8)),
+            "is UTF-16: convert it with `iconv -f UTF-16LE"));
+  CHECK(has(refusal(std::string("\0a\0b\0c\0\n", 8)), "iconv -f UTF-16BE"));
+}
+
+TEST_CASE("text: bytes that are no text, and a character that is cut, are said to be that") {
+  TemporaryDirectory dir;
+  const auto refusal = [&](const std::string& bytes, const TextRules& rules) {
+    const std::string path = dir.write("f", bytes);
+    return error_of([&] { lines_of({path}, rules); });
+  };
+  std::string binary;
+  for (int i = 0; i < 20'000; ++i) binary += static_cast<char>(i * i % 251 + i % 7);
+  const std::string letters(3000, 'a');
+  for (const TextRules& rules : {kModelText, kCopiedText}) {
+    CHECK(has(refusal(letters + binary, rules), "this seems to be a binary file; name a text"));
+    // A character at the end of a file that lacks 1, 2 or 3 bytes.
+    for (const char* cut :
+         {"\xC3", "\xE2\x82", "\xE0", "\xED\x95", "\xF0", "\xF0\x9F\x98", "\xF4\x8F"}) {
+      const std::string said = refusal(letters + "\nb " + cut, rules);
+      CHECK_MESSAGE(has(said, "f, line 2, byte 3: 0x"), said);
+      CHECK_MESSAGE(has(said, "whose end is missing at the end of the file: it was cut"), said);
+    }
+    // Elsewhere, or of no character, it is Latin-1 or the like.
+    for (const char* wrong : {"b\xC3\n", "b\xC3\nc", "b\xC3 c", "b\xFF", "b\xE0\x80", "b\xC3\xC3"})
+      CHECK_MESSAGE(has(refusal(wrong, rules), "is not valid UTF-8: convert the file"), wrong);
+  }
+  CHECK(has(refusal(letters + std::string("\0", 1) + letters, kModelText),
+            "a NUL byte, which no text has: remove it"));
+  // In blocks as in lines.
+  const std::string path = dir.write("blocks", letters + "\xC3");
+  TextReader reader({path}, kCopiedText);
+  CHECK(has(error_of([&] {
+              for (std::string_view block; reader.next_block(block);) continue;
+            }),
+            "blocks, line 1, byte 3001: 0xc3 begins a character whose end is missing"));
+}
+
+TEST_CASE("text: what peek() sees stays unread") {
+  TemporaryDirectory dir;
+  TextReader reader({dir.write("a", "x\ny"), dir.write("b", "z")});
+  std::string_view line;
+  CHECK(reader.peek() == "x\ny");
+  CHECK(reader.peek() == "x\ny");
+  REQUIRE(reader.next_line(line));
+  CHECK(line == "x");
+  CHECK(reader.peek() == "y");
+  REQUIRE(reader.next_line(line));
+  REQUIRE(reader.next_line(line));
+  CHECK(line == "z");
+  CHECK(!reader.next_line(line));
+  CHECK(reader.peek().empty());
 }
 
 TEST_CASE("text: an empty pipe is an empty text") {

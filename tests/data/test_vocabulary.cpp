@@ -167,7 +167,10 @@ TEST_CASE("vocabulary: lists of other programs are read, without the marks besid
       // OpenNMT-tf's and SRILM's
       "<blank>\n<s>\n</s>\nthe\ncat:\n,\n", "<s>\n</s>\n<unk>\nthe\ncat:\n,\n",
       // Kaldi's words.txt
-      "<eps> 0\nthe 1\ncat: 2\n, 3\n#0 4\n<s> 5\n</s> 6\n"};
+      "<eps> 0\nthe 1\ncat: 2\n, 3\n#0 4\n<s> 5\n</s> 6\n",
+      // the same sorted by word, with OpenFst's tabs, and without <eps>
+      "#0 4\n, 3\n</s> 6\n<eps> 0\n<s> 5\ncat: 2\nthe 1\n",
+      "<eps>\t0\nthe\t1\ncat:\t2\n,\t3\n#0\t4\n", ", 2\ncat: 1\n<s> 3\nthe 0\n"};
   for (const std::string& list : lists) {
     CAPTURE(list);
     CHECK(words(list, Specials::kLanguageModel) == expected);
@@ -193,11 +196,23 @@ TEST_CASE("vocabulary: what is wrong with lists of other programs, and JSON") {
   CHECK(has(refusal("a: 0\n\"\\q\": 1\n"), "list, line 2: '\"\\q\"' is no word"));
   CHECK(has(refusal("<s>\na\nb\na\n"), "list, line 4: 'a' is in the list twice"));
   CHECK(has(refusal("<s>\n</s>\n"), "lists no word beside"));
-  for (const char* json : {"{\"</s>\": 0, \"the\": 1}", "{\"a\":0}\n", "{\n  \"a\": 0\n}\n",
-                           "[\"a\", \"b\"]\n", "[\n\"a\"\n]\n"})
-    CHECK(has(refusal(json), "is JSON, as Hugging Face's vocab.json"));
-  // These are words of a dict.txt.
-  CHECK(refusal("{ 3\n[ 2\n").empty());
+  // Kaldi's words.txt with a gap, or an id twice.
+  CHECK(has(refusal("<eps> 0\na 1\nb 3\n"),
+            "list, line 3: the id 3 in a vocabulary of 3 words; the ids of Kaldi's words.txt are"));
+  CHECK(has(refusal("a 0\nb 1\nc 5\n"), "list, line 3: the id 5"));
+  CHECK(has(refusal("<eps> 0\na 1\nb 1\n"), "list, line 3: the id 1 is that of line 2 already"));
+  // Counts, which fall, or repeat, or have no 0.
+  for (const char* counts : {"a 2\nb 1\nc 0\n", "a 3\nb 0\nc 0\n", "a 1\nb 2\nc 3\n", "a 0\nb 1\n"})
+    CHECK(refusal(counts).empty());
+  for (const char* json :
+       {"{\"</s>\": 0, \"the\": 1}", "{\"a\":0}\n", "{\n  \"a\": 0\n}\n", "[\"a\", \"b\"]\n",
+        "[\n\"a\"\n]\n", "{\n\n\t\t\"a\\\"}\"\n  :\n 0 }", "\xEF\xBB\xBF{\r\n    \"a\": 0\r\n}\r\n",
+        " {\"a\":\n0}", "[\n  [\n    \"a\",\n    -1.5\n  ]\n]\n", "[\n {\"a\" : 1}]",
+        "{\n    \"model\": {\n        \"vocab\": {}\n    }\n}\n"})
+    CHECK_MESSAGE(has(refusal(json), "is JSON, as Hugging Face's vocab.json"), json);
+  // These are words of a dict.txt, or of a list of words.
+  for (const char* words : {"{ 3\n[ 2\n", "[ 1\n] 1\n", "{\n}\n", "{\n\"\n:\n", "[\n\"a\nb\"\n,\n"})
+    CHECK_MESSAGE(refusal(words).empty(), words);
   // A line of any length is quoted in part.
   CHECK(refusal("a 1\n" + std::string(30'000, 'x') + "\n").size() < 250);
   // A saved model's dict.txt is nothing else.

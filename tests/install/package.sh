@@ -98,7 +98,7 @@ files > "$work/after"
 diff "$work/before" "$work/after" || fail "apt purge left files, or took some"
 echo "--- apt purge --auto-remove nine leaves the $(wc -l < "$work/before") files from before"
 
-apt install "/tmp/$(basename "$deb")" g++ cmake make zlib1g-dev libzstd-dev
+apt install "/tmp/$(basename "$deb")" g++ cmake make zlib1g-dev libzstd-dev libpcre2-dev
 cp -r "$source/tests/install/consumer" "$root/tmp/consumer"
 ! inside cmake -S /tmp/consumer -B /tmp/consumer/build > "$work/log" 2>&1 || fail "libxsmm is not missed"
 tr -s '\n ' ' ' < "$work/log" | grep -qF "install libxsmm-dev" || { cat "$work/log"; fail "nothing says that libxsmm-dev is missing"; }
