@@ -1,5 +1,6 @@
 #include "apps/lm_score/write_scores.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "apps/cli/unknown_words.h"
@@ -23,6 +24,11 @@ class ScoreWriter {
       ++total_.tokens;
       if (std::isinf(nats[i])) ++excluded_;
     }
+    ++lines_;
+    require(
+        std::isfinite(total_.nats) || excluded_ > 0, "up to line ", lines_,
+        " the log-probabilities add up to more than a number holds: the model's weights are too "
+        "large");
     if (!tokens_) out_ << shortest(sum);
     out_ << '\n';
   }
@@ -33,7 +39,7 @@ class ScoreWriter {
   std::ostream& out_;
   bool tokens_;
   Evaluation total_;
-  int64_t excluded_ = 0;
+  int64_t excluded_ = 0, lines_ = 0;
 };
 
 }  // namespace
@@ -56,8 +62,8 @@ void write_scores(const ScoreOptions& o, Device device, LineInput& text, TextOut
   out.finish();
   if (!communicator.first() || tokens == 0) return;
   const Evaluation& total = writer.total();
-  std::fprintf(stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown tokens)\n",
-               total.ppl(), static_cast<long long>(total.tokens),
+  std::fprintf(stderr, "perplexity %s over %lld tokens (%lld sentences, %.2f%% unknown tokens)\n",
+               power_of_e(total.nll(), 5).c_str(), static_cast<long long>(total.tokens),
                static_cast<long long>(text.count()),
                100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
   if (writer.excluded() > 0)
