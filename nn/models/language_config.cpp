@@ -25,7 +25,9 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadSpec&
     files.require_keys({"heads", "norm", "activation"});
   } else {
     files.require_keys({"heads", "norm", "activation", "positions", "bptt"},
-                       "\"positions\": \"sinusoidal\", \"bptt\": T");
+                       "; PyTorch adds no positions: of a model that adds Nine's formula say "
+                       "\"positions\": \"sinusoidal\" and \"bptt\": T, the words read together; of "
+                       "any other store its table as the tensor 'positions.weight'");
   }
   TransformerLanguageModelConfig c;
   const Shape words = matrix_of(weights, "embedding.weight");

@@ -38,6 +38,9 @@ namespace {
 // table that is an nn.Embedding gets the name of the others.
 int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
   auto& tensors = files.weights.tensors;
+  require(!tensors.contains(kPositionsName) || !tensors.contains(concat(kPositionsName, ".weight")),
+          files.directory.string(), " has both tensors '", kPositionsName, "' and '",
+          kPositionsName, ".weight'; leave the one out that the model does not add");
   if (auto learned = tensors.extract(concat(kPositionsName, ".weight"))) {
     learned.key() = kPositionsName;
     tensors.insert(std::move(learned));
