@@ -18,6 +18,7 @@
 #include "kernels/head_json.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/ops.h"
+#include "nn/softmax_head.h"
 
 namespace nine::app {
 namespace {

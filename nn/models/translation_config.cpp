@@ -102,7 +102,7 @@ TransformerConfig transformer_config(ModelFiles& files) try {
                       .final_norms = weights.tensors.contains("transformer.encoder.norm.weight")};
   read_norms(files.config, c.head);
   if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
-    c.max_length = rows;
+    c.max_length = files.foreign ? size("max_length", rows) : rows;
   } else if (files.foreign && files.says("max_length")) {
     c.max_length = files.count("max_length");
   }

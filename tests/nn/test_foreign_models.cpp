@@ -219,6 +219,8 @@ TEST_CASE("foreign: what tensors of a language model do not show must be said") 
   }
   f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "head": "lean"})");
   CHECK(has(says(), "config.json: no kernel is called 'lean'"));
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "bptt": 8})");
+  CHECK(has(says(), "the key 'bptt' is 8, but the tensor positions.weight has 9 rows"));
   f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "embed_scale": "much"})");
   CHECK(has(says(), "config.json: the key 'embed_scale' is no number"));
   CHECK(notices.all.empty());
@@ -514,11 +516,15 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
   both.push_back({"positions.weight", both.back().view});
   write_safetensors(f.weights, both);
   CHECK(has(error_of([&] { f.scores(); }), "has both tensors 'positions' and 'positions.weight'"));
-  write_safetensors(f.weights, f.tensors(nullptr));
-  CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions', (T, 8)"));
   const auto say = [&](const std::string& more) {
     f.dir.write("config.json", R"({"heads": 2, "norm": "post", )" + more + "}");
   };
+  write_safetensors(f.weights, f.tensors("positions"));
+  say(R"("max_length": 20)");
+  CHECK(has(error_of([&] { f.scores(); }), "the key 'max_length' is 20, but the tensors have 9"));
+  write_safetensors(f.weights, f.tensors(nullptr));
+  f.dir.write("config.json", R"({"heads": 2, "norm": "post"})");
+  CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions', (T, 8)"));
   say(R"("positions": "learned")");
   CHECK(has(error_of([&] { f.scores(); }), "names learned positions, but there is no tensor"));
   say(R"("positions": "sinusoidal")");
