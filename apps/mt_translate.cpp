@@ -5,6 +5,7 @@
 
 #include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
+#include "apps/cli/option_conflicts.h"
 #include "apps/cli/progress.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/same_start.h"
@@ -14,6 +15,7 @@
 #include "apps/mt_translate/translate_text.h"
 #include "data/spelled_specials.h"
 #include "nn/models/shared_search.h"
+#include "nn/models/transformer.h"
 #include "nn/models/translator.h"
 
 namespace nine::app {
@@ -70,8 +72,14 @@ class InputNotes {
   SpelledSpecials spelled_{Specials::kTranslation};
 };
 
-void translate(const TranslateOptions& o, bool flush, Communicator& communicator) {
+void translate(const TranslateOptions& o, const Options& options, Communicator& communicator) {
+  const bool flush = flushes(options, o.flush, o.input == "-", communicator);
   const Translator translator = Translator::load(o.checkpoint, o.segmentation());
+  const int64_t positions = translator.network().config().max_length;
+  require_usage(o.max_length <= positions || !options.was_set("max-length"), "--max-length ",
+                o.max_length, ": the model ", o.checkpoint, " has positions for ", positions,
+                " words; give at most so many");
+  int64_t cut = 0;  // translations that the positions ended
   const BeamSearch& search = translator.search();
   const std::string name = input_name(o.input);
   LineInput text(o.input, flush, communicator);
@@ -113,12 +121,19 @@ void translate(const TranslateOptions& o, bool flush, Communicator& communicator
                   write_translations(found, translator, {.n_best = o.n_best > 0, .first = number},
                                      out.stream());
                   out.flush();
-                  for (const Translation& t : found)
+                  for (const Translation& t : found) {
                     if (o.score) translated.push_back(translator.text(t.front().words));
+                    if (!t.front().complete && positions < o.max_length) ++cut;
+                  }
                 });
   }
   out.finish();
   if (attention) attention->finish();
+  if (cut > 0 && communicator.first())
+    std::fprintf(stderr,
+                 "mt_translate: translations cut at %lld words, for which the model has positions: "
+                 "%lld\n",
+                 static_cast<long long>(positions), static_cast<long long>(cut));
   if (flush) {
     notes.report();
     notes.require_known(o);
@@ -163,7 +178,7 @@ int run(const TranslateOptions& o, const Options& options, Communicator& communi
   require_same_use(communicator, options, {"input", "score_given", "reference"}, {o.checkpoint},
                    {o.codes, o.vocabulary});
   if (o.translates()) {
-    translate(o, flushes(options, o.flush, o.input == "-", communicator), communicator);
+    translate(o, options, communicator);
   } else if (!o.score_given.empty()) {
     score_given(o, communicator);
   } else if (communicator.first()) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace nine {
 
@@ -17,6 +18,12 @@ std::string fixed(double value, int decimals) {
                                  std::chars_format::fixed, decimals)
                        .ptr;
   return {buffer.data(), end};
+}
+
+std::string power_of_e(double exponent, int decimals) {
+  const double power = std::exp(exponent);
+  return std::isinf(power) && std::isfinite(exponent) ? "e^" + fixed(exponent, 2)
+                                                      : fixed(power, decimals);
 }
 
 }  // namespace nine

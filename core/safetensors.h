@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/file_digest.h"
@@ -36,10 +37,16 @@ FileDigest write_safetensors(const std::filesystem::path& file,
                              const std::vector<NamedView>& tensors,
                              const std::map<std::string, std::string>& metadata = {});
 
+/// What kind_of_file() says of what torch.save wrote.
+inline constexpr std::string_view kPickle = "a pickle of Python's, as torch.save writes it";
+/// What a file is by its first bytes where it is no safetensors file: kPickle, "a zip archive;
+/// unpack it with `unzip`" ... Empty: unknown, or a safetensors file, damaged or not.
+std::string_view kind_of_file(const std::filesystem::path& file);
+
 /// Reads a file into tensors on the CPU. Bounds, overlaps, gaps, sizes, dtypes and duplicate names
 /// are checked before any data is read; every failure is an Error that names the file and the
-/// tensor. F32, F64, BF16 and I32 are read as they are; F16 is converted to float32 and I64 to
-/// int32 (Error: a value that does not fit).
+/// tensor, or what the file is (kind_of_file). F32, F64, BF16 and I32 are read as they are; F16 is
+/// converted to float32 and I64 to int32 (Error: a value that does not fit).
 Safetensors read_safetensors(const std::filesystem::path& file);
 
 }  // namespace nine

@@ -406,7 +406,13 @@ double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
   };
   double top = joint(0), sum = 0;
   for (int64_t k = 1; k < b.size; ++k) top = std::max(top, joint(k));
-  if (top == kLowest<double>) return top;  // a bias of -infinity excludes the target
+  if (!std::isfinite(top)) {
+    const int64_t y = b.targets[row];
+    const bool excluded = bias_ && static_cast<T*>(bias_.data)[y] == kLowest<T>;
+    require(excluded, "[HeadDecoder] log p of word ", y, " is ", top,
+            ", and no bias of -inf excludes it: the model's weights are too large for their type");
+    return top;
+  }
   for (int64_t k = 0; k < b.size; ++k) sum += std::exp(joint(k) - top);
   return top + std::log(sum);
 }

@@ -65,8 +65,8 @@ class HeadDecoder {
     std::vector<typename PackedLinear<T>::Rows> contexts;
   };
   /// Fills `answer`. A row's answer has the same bits whatever the other rows and the number of
-  /// threads. Error: a row without finite normaliser; k more than there are words; a target outside
-  /// of the vocabulary.
+  /// threads. Errors: a row without finite normaliser; a target of probability 0 without a bias of
+  /// -infinity; k more than there are words; a target outside of the vocabulary.
   void operator()(const Query& q, Memory& memory, Answer& answer) const;
 
  private:

@@ -10,6 +10,23 @@
 #include "kernels/ops.h"
 
 namespace nine {
+namespace {
+
+// The words that a bias of -infinity excludes. It is read when a word is asked for, and once.
+class BiasExclusions {
+ public:
+  explicit BiasExclusions(const Parameter* bias) : bias_(bias) {}
+  bool operator()(int64_t word) {
+    if (bias_ != nullptr && values_.empty()) values_ = bias_->value().to_vector();
+    return word >= 0 && !values_.empty() && values_[static_cast<size_t>(word)] == -INFINITY;
+  }
+
+ private:
+  const Parameter* bias_;
+  std::vector<double> values_;
+};
+
+}  // namespace
 
 SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config,
                          int64_t words, int64_t width, const Init& init, Parameter* tied)
@@ -219,11 +236,19 @@ Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
 Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
   const Tensor log_p =
       nine::log_probabilities(config_.spec, hidden, evaluation_weights(hidden.tape()));
-  const double* row = log_p.data<double>();
-  for (int64_t r = 0; r < log_p.shape().rows(); ++r, row += log_p.shape().cols())
-    require(std::any_of(row, row + log_p.shape().cols(), [](double x) { return x > -INFINITY; }),
-            "[SoftmaxHead] ", kNoLogP);
+  const double* all = log_p.data<double>();
+  BiasExclusions excluded(bias_);
+  for (int64_t i = 0; i < log_p.elements(); ++i)
+    require(std::isfinite(all[i]) || (all[i] < 0 && excluded(i % vocabulary_)), "[SoftmaxHead] ",
+            kNoLogP);
   return log_p;
+}
+
+void SoftmaxHead::require_log_p(std::span<const int32_t> words, std::span<const double> nats,
+                                std::string_view what) const {
+  BiasExclusions excluded(bias_);
+  for (size_t i = 0; i < nats.size(); ++i)
+    require(std::isfinite(nats[i]) || (nats[i] > 0 && excluded(words[i])), what, ": ", kNoLogP);
 }
 
 Tensor SoftmaxHead::log_probabilities_undoing(const Var& hidden, double margin) const {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/kernel_softmax.h"
@@ -14,7 +15,8 @@
 
 namespace nine {
 
-/// What an Error says where a trained model gives no word a probability.
+/// What an Error says where a trained model gives no word a probability, or a word none that no
+/// bias excludes.
 inline constexpr const char* kNoLogP =
     "log p is not a number: products of the model's weights are too large for their type";
 
@@ -54,9 +56,13 @@ class SoftmaxHead {
   /// The mean over the rows that have a target: the loss of a whole batch. Error: none has one.
   Var loss(const Var& hidden, const Tensor& targets) const;
   /// log p of every word for a few contexts, (N, V) float64 on the CPU; see
-  /// nine::log_probabilities. A bias of -infinity gives a word -infinity. Error: no word of a row
-  /// has a log p that is a number.
+  /// nine::log_probabilities. A bias of -infinity gives a word -infinity. Error: another word of a
+  /// row has a log p that is not a number, or infinite.
   Tensor log_probabilities(const Var& hidden) const;
+  /// Error, "WHAT: " and kNoLogP: of one of these words, -1 for no word, -log p is neither a number
+  /// nor infinite by the word's bias.
+  void require_log_p(std::span<const int32_t> words, std::span<const double> nats,
+                     std::string_view what) const;
   /// The same with a cosine margin of that size, which training had, undone (kernels/
   /// margin_correction.h). Error: a head that is not a single lin, or one with contexts
   /// but no context norm.

@@ -6,6 +6,7 @@
 
 #include "core/communicator.h"
 #include "core/error.h"
+#include "core/number_format.h"
 #include "data/text.h"
 
 namespace nine::app {
@@ -70,8 +71,8 @@ void write_comparison(const std::string& a, const std::string& b,
       compare_models(a, b, lines, options.scoring, options.device, communicator);
   require(d.tokens > 0, "there is no token to compare");
   const auto tokens = static_cast<double>(d.tokens);
-  const Interval interval =
-      bootstrap_ratio(d.sentence_gains, d.sentence_tokens, options.resamples, options.seed);
+  const Interval gain =
+      bootstrap_gain(d.sentence_gains, d.sentence_tokens, options.resamples, options.seed);
   out << "# gain: log p(B) - log p(A) in nats, above 0 where B is better; ratio: perplexity of B / "
          "perplexity of A\n";
   out << "model A\t" << a << "\nmodel B\t" << b << '\n';
@@ -79,11 +80,11 @@ void write_comparison(const std::string& a, const std::string& b,
   if (d.left_out() > 0)
     out << "left out\t" << d.only_a << "\t" << d.only_b << "\t" << d.neither
         << "\tknown to A only, B only, neither\n";
-  out << "perplexity A\t" << number(std::exp(d.nats_a / tokens), "%.5f") << "\nperplexity B\t"
-      << number(std::exp(d.nats_b / tokens), "%.5f") << '\n';
+  out << "perplexity A\t" << power_of_e(d.nats_a / tokens, 5) << "\nperplexity B\t"
+      << power_of_e(d.nats_b / tokens, 5) << '\n';
   out << "mean gain\t" << number(d.total_gain() / tokens) << '\n';
-  out << "ratio\t" << number(std::exp(-d.total_gain() / tokens)) << "\n95% interval\t"
-      << number(interval.low) << '\t' << number(interval.high) << '\n';
+  out << "ratio\t" << power_of_e(-d.total_gain() / tokens, 6) << "\n95% interval\t"
+      << power_of_e(-gain.high, 6) << '\t' << power_of_e(-gain.low, 6) << '\n';
   if (communicator.first()) explain_left_out(d);
   if (options.worst == 0) return;
   out << "better\tline\tgain\tgain per token\twords\n";

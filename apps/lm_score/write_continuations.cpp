@@ -1,7 +1,5 @@
 #include "apps/lm_score/write_continuations.h"
 
-#include <cmath>
-
 #include "core/error.h"
 #include "core/number_format.h"
 
@@ -22,8 +20,7 @@ GenerationStats write_continuations(const LanguageModel& model,
 std::string summary(const GenerationStats& made) {
   const double words = static_cast<double>(made.words + made.ended);
   return concat(made.texts, " texts, ", made.words, " words added, ", made.ended,
-                " ended by </s>; perplexity of what was added ",
-                fixed(std::exp(made.nats / words), 5));
+                " ended by </s>; perplexity of what was added ", power_of_e(made.nats / words, 5));
 }
 
 }  // namespace nine::app

@@ -1,5 +1,6 @@
 #include "apps/lm_score/write_scores.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "apps/lm_score/margin_correction.h"
@@ -22,6 +23,11 @@ class ScoreWriter {
       ++total_.tokens;
       if (std::isinf(nats[i])) ++excluded_;
     }
+    ++lines_;
+    require(
+        std::isfinite(total_.nats) || excluded_ > 0, "up to line ", lines_,
+        " the log-probabilities add up to more than a number holds: the model's weights are too "
+        "large");
     if (!tokens_) out_ << shortest(sum);
     out_ << '\n';
   }
@@ -32,7 +38,7 @@ class ScoreWriter {
   std::ostream& out_;
   bool tokens_;
   Evaluation total_;
-  int64_t excluded_ = 0;
+  int64_t excluded_ = 0, lines_ = 0;
 };
 
 }  // namespace
@@ -50,9 +56,12 @@ void write_scores(const ScoreOptions& o, const LanguageModel& model, EncodedLine
   out.finish();
   if (!communicator.first() || input.tokens() == 0) return;
   const Evaluation& total = writer.total();
-  std::fprintf(stderr, "perplexity %.5f over %lld tokens (%lld sentences, %.2f%% unknown tokens)\n",
-               total.ppl(), static_cast<long long>(total.tokens),
-               static_cast<long long>(input.count()),
+  std::fprintf(stderr,
+               "perplexity %s over %lld tokens (%lld sentences, %.2f%% unknown tokens)
+               ",
+               power_of_e(total.nll(), 5)
+                   .c_str(),
+               static_cast<long long>(total.tokens), static_cast<long long>(input.count()),
                100.0 * static_cast<double>(input.unknown()) / static_cast<double>(input.tokens()));
   if (writer.excluded() > 0)
     std::fprintf(stderr,

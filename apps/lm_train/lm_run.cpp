@@ -5,14 +5,15 @@
 
 #include "apps/training/vector_events.h"
 #include "core/json.h"
+#include "core/number_format.h"
 #include "core/threads.h"
 #include "nn/models/score_text.h"
 
 namespace nine::app {
 namespace {
 
-void print_result(const char* what, double ppl, const std::optional<double>& floor) {
-  std::printf("%s perplexity %.3f", what, ppl);
+void print_result(const char* what, double nll, const std::optional<double>& floor) {
+  std::printf("%s perplexity %s", what, power_of_e(nll, 3).c_str());
   if (floor) std::printf("   (floor %.3f: what the language itself scores)", *floor);
   std::printf("\n");
 }
@@ -33,7 +34,7 @@ void conclude(const LmData& data, const LanguageNetwork& model, Remainder remain
               const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks, Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
-    print_result("best validation", trainer.best().ppl, data.valid_floor);
+    print_result("best validation", trainer.best().nll, data.valid_floor);
   }
   const auto evaluate = [&](const Corpus& text) {
     return evaluate_carried(model, trainer.tape(), text, 10, 100, nullptr, one_process(), 0,
@@ -48,7 +49,7 @@ void conclude(const LmData& data, const LanguageNetwork& model, Remainder remain
   if (data.test_floor) event["entropy_floor_ppl"] = *data.test_floor;
   callbacks.event(event);
   done["test_ppl"] = test.ppl();
-  print_result("test", test.ppl(), data.test_floor);
+  print_result("test", test.nll(), data.test_floor);
 }
 
 }  // namespace

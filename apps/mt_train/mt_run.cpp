@@ -55,8 +55,8 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
   return out;
 }
 
-void print_result(const char* what, double ppl, const std::optional<double>& bleu) {
-  std::printf("%s perplexity %.3f", what, ppl);
+void print_result(const char* what, double nll, const std::optional<double>& bleu) {
+  std::printf("%s perplexity %s", what, power_of_e(nll, 3).c_str());
   if (bleu) std::printf(", BLEU %.2f", *bleu);
   std::printf("\n");
 }
@@ -66,7 +66,7 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
     if (trainer.best().bleu) done["best_bleu"] = *trainer.best().bleu;
-    print_result("best validation", trainer.best().ppl, trainer.best().bleu);
+    print_result("best validation", trainer.best().nll, trainer.best().bleu);
   }
   const auto validate = [&] {
     evaluate_pairs(model, trainer.tape(), data.valid->pairs, o.batching());
@@ -85,7 +85,7 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
   callbacks.event(test_event(best, trainer, test));
   done["test_ppl"] = test.ppl();
   if (test.bleu) done["test_bleu"] = *test.bleu;
-  print_result("test", test.ppl(), test.bleu);
+  print_result("test", test.nll(), test.bleu);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "apps/mt_translate/translate_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string_view>
@@ -62,7 +63,13 @@ void write_attention(std::span<const Translation> found, std::span<const BeamSea
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out) {
   for (const std::vector<double>& line : scores) {
     if (!tokens) {
-      out << shortest(std::accumulate(line.begin(), line.end(), 0.0)) << '\n';
+      const double sum = std::accumulate(line.begin(), line.end(), 0.0);
+      require(
+          std::isfinite(sum) ||
+              !std::ranges::all_of(line, [](double x) { return std::isfinite(x); }),
+          "the log-probabilities of a translation add up to more than a number holds: the model's "
+          "weights are too large");
+      out << shortest(sum) << '\n';
       continue;
     }
     for (size_t i = 0; i < line.size(); ++i) out << (i > 0 ? " " : "") << shortest(line[i]);

@@ -140,6 +140,9 @@ class LogReader {
     for (auto* entries : {&run_.train, &run_.valid, &run_.test})
       std::stable_sort(entries->begin(), entries->end(),
                        [](const Entry& a, const Entry& b) { return a.step < b.step; });
+    if (lost_updates_ > 0)
+      run_.notes.push_back("log.jsonl lacks " + plural(lost_updates_, "update") +
+                           ": it was removed or cut while the run went on.");
     if (unreadable_ > 0)
       run_.notes.push_back(plural(unreadable_, "line") + " of log.jsonl could not be read and " +
                            (unreadable_ == 1 ? "was" : "were") + " left out.");
@@ -204,6 +207,7 @@ class LogReader {
     const double step = number(event, "step");
     if (!std::isfinite(step)) return;
     run_.resumes.push_back(step);
+    update(lost_updates_, event, "lost_updates");
     run_.word_norms = {};
     run_.target_angles = {};
     run_.finished = false;
@@ -246,7 +250,7 @@ class LogReader {
   }
 
   Run& run_;
-  double unreadable_ = 0;
+  double unreadable_ = 0, lost_updates_ = 0;
 };
 
 void read_log(const std::filesystem::path& file, Run& run) {

@@ -11,6 +11,7 @@
 #include "apps/training/run_inputs.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/number_format.h"
 #include "data/sample/sample.h"
 #include "nn/models/compare_models.h"
 #include "nn/models/model_directory.h"
@@ -104,12 +105,14 @@ std::string word_differences_html(const std::vector<Run>& runs,
           "[report] the validation text fills no row of 10 columns: it is too short to compare "
           "words on");
   const auto tokens = static_cast<double>(differences.tokens);
+  const double ratio = std::exp(-differences.gain / tokens);
   std::string names[2];
   for (size_t i = 0; i < 2; ++i) names[i] = run_label(runs, i);
   std::string out =
       concat("<section id=\"words\">\n<h2>Where they differ: words</h2>\n<p class=\"lead\">On the ",
              count(tokens), " validation tokens, the best model of ", names[1], " has ",
-             figure(std::exp(-differences.gain / tokens)), " times the perplexity of ", names[0],
+             std::isfinite(ratio) ? figure(ratio) : power_of_e(-differences.gain / tokens, 0),
+             " times the perplexity of ", names[0],
              ". A word’s gain is the sum of differences of its log-probabilities.");
   if (differences.left_out > 0)
     out += concat(" ", count(static_cast<double>(differences.left_out)),

@@ -9,12 +9,14 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "apps/cli/output_directory.h"
 #include "apps/cli/processes.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "nn/training/checkpoint.h"
 
 namespace nine::app {
 namespace {
@@ -32,7 +34,7 @@ void require_outside_of_checkpoints(const fs::path& directory) {
   std::error_code error;
   const fs::path whole = fs::weakly_canonical(directory / "x", error).parent_path();
   if (error) return;  // said when it is made
-  if (is_there(whole / "state.json"))
+  if (holds_state(whole))
     fail_usage("--run ", directory.string(),
                " is a checkpoint, not a run; give the directory of its run to go on with that, or "
                "another --run with --init ",
@@ -169,6 +171,18 @@ void RunDirectory::cut_log(int64_t step) {
   for_each_line(read_text(log_file()), [&](std::string_view line) { cutter.line(line); });
   log_.close();
   atomic_write_text(log_file(), cutter.kept());
+}
+
+int64_t RunDirectory::updates_not_logged(int64_t step, int64_t log_every) const {
+  std::set<int64_t> covered;  // ends of whole windows
+  if (is_there(log_file()))
+    for_each_line(read_text(log_file()), [&](std::string_view line) {
+      const Json event = parse_json_object(line);
+      if (event.is_null() || !is_event(event, "train")) return;
+      const auto end = static_cast<int64_t>(step_of(event).value_or(0));
+      if (end > 0 && end <= step && end % log_every == 0) covered.insert(end);
+    });
+  return (step / log_every - std::ssize(covered)) * log_every;
 }
 
 fs::path RunDirectory::restart(const std::vector<std::string>& more) {

@@ -62,6 +62,10 @@ class RunDirectory {
   /// A line without a step is kept or removed as the line with a step before it. The log is
   /// replaced in one step; without a log nothing is done.
   void cut_log(int64_t step);
+  /// How many of the updates up to `step` no "train" line of the log covers; each covers
+  /// `log_every` updates up to its own. The log is half a log where it was removed or lines of it
+  /// were.
+  int64_t updates_not_logged(int64_t step, int64_t log_every) const;
 
   /// Clears the way for a new run: moves an old run's checkpoints, report, log and configuration
   /// (and `more` names) to DIR/old-N, the first N that is free, and returns that path; an empty

@@ -257,10 +257,14 @@ void TrainOptions::check_processes(const Communicator& communicator) const {
   if (size == 1) return;
   int fitting = 1;  // the most processes that would do
   while (2 * fitting <= size && accumulate % (2 * fitting) == 0) fitting *= 2;
+  int largest = 1;  // of the numbers that may do
+  while (2 * largest <= size) largest *= 2;
   require_usage(fitting == size, "--accumulate ", accumulate, " cannot be shared out among ", size,
                 " processes: their number must be 1, 2, 4, 8 ... and divide it; start ", fitting,
-                fitting == 1 ? " process" : " processes", ", or give --accumulate ",
-                is_power_of_two(size) ? concat(size, ", ", 2 * size, " ...") : "another number");
+                fitting == 1 ? " process" : " processes",
+                fitting == largest ? ""
+                                   : concat(", or ", largest, " with --accumulate ", largest, ", ",
+                                            2 * largest, " ..., which makes another run"));
   require_usage(export_parity.empty(),
                 "--export-parity is of one process; start it without mpirun");
   require_usage(device == "cpu", "--device ", device,

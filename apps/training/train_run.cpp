@@ -1,5 +1,6 @@
 #include "apps/training/train_run.h"
 
+#include <cmath>
 #include <sstream>
 
 #include "apps/cli/number_format.h"
@@ -17,6 +18,7 @@
 #include "kernels/head_json.h"
 #include "kernels/kernel_softmax.h"
 #include "kernels/ops.h"
+#include "nn/softmax_head.h"
 
 namespace nine::app {
 namespace {
@@ -58,7 +60,7 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run,
 
 // The log's first line, `start`, or `resume` where a checkpoint was found.
 void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoint& found,
-              RunCallbacks& callbacks) {
+              const RunDirectory& run, RunCallbacks& callbacks) {
   if (found.checkpoint) {
     Json resume{{"event", "resume"},
                 {"step", trainer.step()},
@@ -66,8 +68,14 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
                 {"time_s", trainer.seconds()},
                 {"skipped", found.skipped}};
     if (!trainer.lost_best().empty()) resume["lost_best"] = trainer.lost_best();
+    const int64_t lost = run.updates_not_logged(trainer.step(), t.options.log_every);
+    if (lost > 0) resume["lost_updates"] = lost;
     callbacks.event(resume);
     callbacks.message(concat("going on from step ", trainer.step(), " of ", t.options.run));
+    if (lost > 0)
+      callbacks.message(concat(run.log_file().string(), " was removed or cut: it lacks ", lost,
+                               " of the ", trainer.step(),
+                               " updates so far, and so will the report"));
   } else {
     Json start{{"event", "start"},
                {"step", 0},
@@ -193,6 +201,7 @@ int train(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDi
 }  // namespace
 
 Json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation& test) {
+  require(std::isfinite(test.nll()), "the test text: ", kNoLogP);
   Json event{{"event", "test"},
              {"step", best.step()},
              {"epoch", best.state().value("epochs", trainer.epochs())},
@@ -270,7 +279,7 @@ int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
   if (start.resumed) run.write_config(config);
   run.cut_log(start.found.checkpoint ? start.found.checkpoint->step() : -1);
   callbacks.copy_log_to_tensorboard();
-  announce(t, trainer, start.found, callbacks);
+  announce(t, trainer, start.found, run, callbacks);
   return train(t, trainer, callbacks, run);
 }
 

@@ -76,6 +76,9 @@ ModelComparison differences(const Scored& a, const Scored& b) {
       ++d.sentence_tokens.back();
       ++d.tokens;
     }
+    require(std::isfinite(d.nats_a) && std::isfinite(d.nats_b), "up to line ", s + 1,
+            " the log-probabilities of a model add up to more than a number holds: its weights are "
+            "too large");
   }
   return d;
 }
@@ -99,16 +102,14 @@ ModelComparison compare_models(const std::string& a, const std::string& b,
   return differences(scored.a, scored.b);
 }
 
-Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t> tokens,
-                         int64_t resamples, uint64_t seed) {
-  require(resamples >= 1 && gains.size() == tokens.size(), "[bootstrap_ratio] ", resamples,
+Interval bootstrap_gain(std::span<const double> gains, std::span<const int64_t> tokens,
+                        int64_t resamples, uint64_t seed) {
+  require(resamples >= 1 && gains.size() == tokens.size(), "[bootstrap_gain] ", resamples,
           " resamples of ", gains.size(), " gains and ", tokens.size(),
           " token counts: one resample or more and one count a gain are needed");
   const std::vector<double> counts(tokens.begin(), tokens.end());
-  // A larger mean gain is a smaller ratio of perplexities.
-  const Interval gain =
-      percentile_interval(bootstrap_ratios(gains, counts, {.resamples = resamples, .seed = seed}));
-  return {std::exp(-gain.high), std::exp(-gain.low)};
+  return percentile_interval(
+      bootstrap_ratios(gains, counts, {.resamples = resamples, .seed = seed}));
 }
 
 WordDifferences word_differences(const std::string& a, const std::string& b,

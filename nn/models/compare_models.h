@@ -40,12 +40,12 @@ ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device, Communicator& communicator);
 
-/// 95% percentile interval of exp(-sum of gains / number of tokens), the ratio of perplexities B /
-/// A, when the text's sentences are drawn again with replacement (Efron, 1979), `resamples` times.
-/// gains: a sum for each sentence, tokens: how many it sums over. The same for the same seed,
-/// for any number of threads. Error: resamples < 1; not one count a gain.
-Interval bootstrap_ratio(std::span<const double> gains, std::span<const int64_t> tokens,
-                         int64_t resamples, uint64_t seed);
+/// 95% percentile interval of sum of gains / number of tokens, -log of the ratio of perplexities B
+/// / A, when the text's sentences are drawn again with replacement (Efron, 1979), `resamples`
+/// times. gains: a sum for each sentence, tokens: how many it sums over. The same for the same
+/// seed, for any number of threads. Error: resamples < 1; not one count a gain.
+Interval bootstrap_gain(std::span<const double> gains, std::span<const int64_t> tokens,
+                        int64_t resamples, uint64_t seed);
 
 /// A word of the text with the gain of all its occurrences together.
 struct WordDifference {

@@ -25,7 +25,9 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadSpec&
     files.require_keys({"heads", "norm", "activation"});
   } else {
     files.require_keys({"heads", "norm", "activation", "positions", "bptt"},
-                       "\"positions\": \"sinusoidal\", \"bptt\": T");
+                       "; PyTorch adds no positions: of a model that adds Nine's formula say "
+                       "\"positions\": \"sinusoidal\" and \"bptt\": T, the words read together; of "
+                       "any other store its table as the tensor 'positions.weight'");
   }
   TransformerLanguageModelConfig c;
   const Shape words = matrix_of(weights, "embedding.weight");
@@ -43,10 +45,13 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadSpec&
           files.config_file(), " names ", learned ? "sinusoidal" : "learned",
           " positions, but model.safetensors ", learned ? "has a" : "lacks the",
           " tensor positions.weight");
-  c.window = learned ? matrix_of(weights, "positions.weight")[0] : files.count("bptt");
-  if (const double usual = c.embedding_factor(), said = files.number("embed_scale", usual);
-      said != usual)
-    c.embed_scale = said;
+  const int64_t said = !learned || files.says("bptt") ? files.count("bptt") : 0;
+  c.window = learned ? matrix_of(weights, "positions.weight")[0] : said;
+  require(said == 0 || said == c.window, files.config_file(), ": the key 'bptt' is ", said,
+          ", but the tensor positions.weight has ", c.window, " rows, the words read together");
+  if (const double usual = c.embedding_factor(), factor = files.number("embed_scale", usual);
+      factor != usual)
+    c.embed_scale = factor;
   files.only("layer_norm_eps", LayerNorm::kEps);
   c.dropout = 0;
   c.tie_embeddings = has_tied_embeddings(weights, head);

@@ -64,7 +64,7 @@ class LanguageModel {
   /// shapes, the head from config.json or model.safetensors' metadata. A GPU as device needs
   /// install_cuda() (kernels/install_cuda.h) before. Errors: no model there; a translation model;
   /// vocabulary and weights of different sizes; weights that are not finite (see
-  /// require_finite_weights).
+  /// read_finite_weights).
   static LanguageModel load(const std::string& path, Device device = kCpu);
 
   ~LanguageModel();

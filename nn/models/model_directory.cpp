@@ -1,12 +1,16 @@
 #include "nn/models/model_directory.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "core/json.h"
 #include "core/ops.h"
+#include "core/quote.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine {
@@ -20,39 +24,75 @@ bool is_pickle(const fs::path& file) {
   return end == ".bin" || end == ".pt" || end == ".pth" || end == ".ckpt";
 }
 
-// The files that torch.save wrote of a model: all pytorch_model*.bin, or else one of those that
-// look as if they were.
-std::vector<fs::path> pickles_in(const fs::path& directory) {
-  std::vector<fs::path> parts, others;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (!is_pickle(name)) continue;
-    (name.starts_with("pytorch_model") ? parts : others).push_back(it->path());
-  }
-  std::sort(parts.begin(), parts.end());
-  std::sort(others.begin(), others.end());
-  if (parts.empty() && !others.empty()) parts.push_back(others.front());
-  return parts;
+constexpr const char* kPickleParts = "pytorch_model-";  // -00001-of-00002.bin
+
+// Whether a file's name is of what a training keeps beside its model.
+bool is_of_training(const std::string& name) {
+  const auto parts = {"optim", "sched", "scaler", "rng", "trainer", "training"};
+  return std::ranges::any_of(parts, [&](const char* part) { return name.find(part) != name.npos; });
 }
 
+// What torch.save may have written of a model: pytorch_model.bin, else its parts, else model.pt and
+// its like, else all that is not a training's.
+std::vector<fs::path> pickles_in(const fs::path& directory) {
+  std::array<std::vector<fs::path>, 4> found;  // by what the names say
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string(), stem = it->path().stem().string();
+    if (!is_pickle(name) || it->is_directory(error) || is_of_training(name)) continue;
+    const size_t rank = stem == "pytorch_model"          ? 0
+                        : stem.starts_with(kPickleParts) ? 1
+                        : stem == "model"                ? 2
+                                                         : 3;
+    found[rank].push_back(it->path());
+  }
+  for (std::vector<fs::path>& files : found)
+    if (std::ranges::sort(files); !files.empty()) return files;
+  return {};
+}
+
+// The lines that convert what torch.save wrote. State dicts lie at the top of a pickle or under any
+// keys; those of optimisers are told by their keys, which are numbers.
 [[noreturn]] void fail_for_pickles(const std::vector<fs::path>& files) {
   Json names = Json::array();
-  for (const fs::path& file : files) names.push_back(file.string());
+  for (const fs::path& file : files) {
+    const std::string_view kind = kind_of_file(file);
+    require(kind.empty() || kind == kPickle, file.string(), " is ", kind);
+    names.push_back(file.string());
+  }
   const Json weights = (files[0].parent_path() / kWeightsFile).string();
-  fail(files[0].string(), " is a pickle of Python's, which Nine does not read; these lines make ",
+  fail(files[0].string(), " is ", kPickle, ", which Nine does not read; these lines make ",
        kWeightsFile, " of it (docs/pytorch.md):\n",
        "import torch\n"
        "from safetensors.torch import save_file\n"
-       "state = {}\n"
+       "found, todo = {}, []\n"
        "for file in ",
        json_text(names),
        ":\n"
-       "    state.update(torch.load(file, map_location=\"cpu\", weights_only=True))\n"
-       "for key in (\"state_dict\", \"model_state_dict\", \"model\"):\n"
-       "    state = state.get(key, state)\n"
-       "save_file({k: v.clone().contiguous() for k, v in state.items() if torch.is_tensor(v)}, ",
+       "    todo.append((\"\", torch.load(open(file, \"rb\"), map_location=\"cpu\", "
+       "weights_only=True)))\n"
+       "while todo:\n"
+       "    path, tree = todo.pop()\n"
+       "    for key, value in tree.items():\n"
+       "        if torch.is_tensor(value):\n"
+       "            found.setdefault(path, {})[key] = value.clone().contiguous()\n"
+       "        elif isinstance(key, str) and isinstance(value, dict):\n"
+       "            todo.append((f\"{path}/{key}\", value))\n"
+       "assert len(found) == 1, f\"keep the one of the model in found: {list(found)}\"\n"
+       "save_file(*found.values(), ",
        json_text(weights), ")");
+}
+
+// The same for those of a directory. Error, too: several of them may be the model.
+[[noreturn]] void fail_for_directory(const std::vector<fs::path>& files) {
+  if (files.size() == 1 || files[0].filename().string().starts_with(kPickleParts))
+    fail_for_pickles(files);
+  std::string names;
+  for (const fs::path& file : files)
+    names += (names.empty() ? "" : ", ") + file.filename().string();
+  fail(files[0].parent_path().string(), " has no ", kWeightsFile, ", and these files may be the ",
+       "model: ", names, "; name the one that is, such as ", files[0].string(),
+       ", for the lines of Python that convert it");
 }
 
 bool holds(const fs::path& directory, const char* file) { return fs::exists(directory / file); }
@@ -64,7 +104,7 @@ fs::path checkpoint_directory(const std::string& path) {
   } catch (const Error& e) {
     std::error_code ignored;
     if (!fs::is_directory(path, ignored)) throw;
-    if (const auto pickles = pickles_in(path); !pickles.empty()) fail_for_pickles(pickles);
+    if (const auto pickles = pickles_in(path); !pickles.empty()) fail_for_directory(pickles);
     fail(e.what(), ", or a directory with ", kWeightsFile);
   }
   return open_checkpoint(path, CheckpointUse::model).directory();
@@ -75,10 +115,10 @@ fs::path checkpoint_directory(const std::string& path) {
 fs::path model_directory(const std::string& path, const char* dictionary) {
   std::error_code ignored;
   const bool is_file = fs::is_regular_file(path, ignored);
-  if (is_file && is_pickle(path)) fail_for_pickles({path});
+  if (is_file && (is_pickle(path) || kind_of_file(path) == kPickle)) fail_for_pickles({path});
   require(!is_file, path, " is a file: a checkpoint is a directory");
   const bool weights_alone =
-      (holds(path, kWeightsFile) || holds(path, kWeightsIndex)) && !holds(path, "state.json");
+      (holds(path, kWeightsFile) || holds(path, kWeightsIndex)) && !holds_state(path);
   fs::path directory = weights_alone ? fs::path(path) : checkpoint_directory(path);
   if (dictionary == nullptr) return directory;
   const auto has = [&](const char* file) { return holds(directory, file); };
@@ -89,14 +129,79 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   return directory;
 }
 
+namespace {
+
+// A setting that config.json and the weights' metadata may both have, and what Nine means where its
+// own metadata lack it; null: nothing.
+struct SharedSetting {
+  const char *key, *usual;
+};
+constexpr std::array kSharedSettings = {
+    SharedSetting{"head", nullptr},       SharedSetting{"head_context", ""},
+    SharedSetting{"word_norm", "none"},   SharedSetting{"context_norm", "none"},
+    SharedSetting{"heads", nullptr},      SharedSetting{"bptt", nullptr},
+    SharedSetting{"activation", nullptr}, SharedSetting{"positions", nullptr},
+    SharedSetting{"norm", "pre"},         SharedSetting{"embed_scale", nullptr},
+    SharedSetting{"untied", "false"},
+};
+
+std::optional<double> number_in(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number)
+                                                                  : std::nullopt;
+}
+
+// Whether a value of config.json is a text of metadata.
+bool is_same(const Json& config, const char* key, const std::string& stored) {
+  const Json& value = config[key];
+  const std::string said = value.is_string() ? value.get<std::string>() : json_text(value);
+  if (said == stored) return true;
+  if (key != std::string_view("head")) {
+    const auto a = number_in(said), b = number_in(stored);
+    return a && b && *a == *b;
+  }
+  try {
+    return head_of(config).to_text() == parse_head(stored).to_text();
+  } catch (const UsageError&) {  // another program's name of a head
+    return false;
+  }
+}
+
+// The texts of metadata as values of config.json. Error: config.json says something else.
+void add_metadata(Json& config, const std::map<std::string, std::string>& metadata,
+                  const fs::path& file) {
+  const bool own = metadata.contains("nine_version"),
+             transformer = own && metadata.contains("arch") && metadata.at("arch") != "lstm";
+  for (const auto& [key, usual] : kSharedSettings) {
+    const auto found = metadata.find(key);
+    const bool told = found != metadata.end(),
+               implied =
+                   own && usual != nullptr && (transformer || key != std::string_view("norm"));
+    if (!told && !implied) continue;
+    const std::string stored = told ? found->second : usual;
+    if (config.contains(key)) {
+      require(is_same(config, key, stored), file.string(), ": the key '", key, "' is ",
+              shortened(json_text(config[key])), ", but the metadata of ", kWeightsFile,
+              told ? " have " : ", which Nine wrote, mean ", quote(stored),
+              "; correct config.json, or leave the key out of it");
+    } else if (told) {
+      config[key] = key == std::string_view("untied") ? Json(stored == "true") : Json(stored);
+    }
+  }
+}
+
+}  // namespace
+
 Json model_config(const fs::path& directory, const std::map<std::string, std::string>& metadata) {
   Json config = Json::object();
-  if (holds(directory, "config.json")) config = read_json_object(directory / "config.json");
-  for (const char* key : {"head", "head_context", "word_norm", "context_norm", "heads", "bptt",
-                          "activation", "positions", "norm", "embed_scale"})
-    if (const auto it = metadata.find(key); it != metadata.end() && !config.contains(key))
-      config[key] = it->second;
-  if (metadata.contains("untied") && !config.contains("untied")) config["untied"] = true;
+  const fs::path file = directory / "config.json";
+  if (fs::exists(file)) config = read_json_object(file);
+  try {
+    add_metadata(config, metadata, file);
+  } catch (const Json::exception& e) {
+    fail_for_type(file.string(), e);
+  }
   return config;
 }
 
@@ -114,32 +219,44 @@ std::string index_text(const Shape& shape, int64_t element) {
   return "[" + text + "]";
 }
 
+// Error: a number of a tensor is not finite.
+void require_finite(const std::string& name, const Tensor& tensor, const fs::path& file,
+                    ExcludedWords words) {
+  if (tensor.dtype() == DType::int32 || tensor.elements() == 0 || ops::all_finite(tensor)) return;
+  const std::vector<double> values = tensor.to_vector();
+  const bool bias = name.ends_with(kOutputBias), excludes = bias && words == ExcludedWords::allowed;
+  const auto wrong = std::ranges::find_if(
+      values, [&](double x) { return !std::isfinite(x) && !(excludes && x == -INFINITY); });
+  if (wrong != values.end())
+    fail(file.string(), ": tensor '", name, "' has ", *wrong, " at ",
+         index_text(tensor.shape(), wrong - values.begin()),
+         ", and a model's weights are finite numbers",
+         !bias      ? ""
+         : excludes ? ", but for -inf in this bias, which excludes a word"
+                    : "; training needs -10000 or so in place of -inf");
+  require(std::ranges::any_of(values, [](double x) { return std::isfinite(x); }), file.string(),
+          ": tensor '", name, "' excludes every word: each has a bias of -inf");
+}
+
 }  // namespace
 
-void require_finite_weights(const Safetensors& weights, const std::string& file,
-                            ExcludedWords words) {
-  for (const auto& [name, tensor] : weights.tensors) {
-    if (tensor.dtype() == DType::int32 || tensor.elements() == 0) continue;
-    Tensor wide = tensor;
-    if (tensor.dtype() == DType::bfloat16) {
-      wide = Tensor(tensor.shape(), DType::float32);
-      ops::copy(tensor, wide);
-    }
-    if (ops::all_finite(wide)) continue;
-    const std::vector<double> values = wide.to_vector();
-    const bool excludes = name.ends_with(kOutputBias) && words == ExcludedWords::allowed;
-    const auto wrong = std::ranges::find_if(
-        values, [&](double x) { return !std::isfinite(x) && !(excludes && x == -INFINITY); });
-    if (wrong != values.end())
-      fail(file, ": tensor '", name, "' has ", *wrong, " at ",
-           index_text(tensor.shape(), wrong - values.begin()),
-           ", and a model's weights are finite numbers",
-           !name.ends_with(kOutputBias) ? ""
-           : excludes                   ? ", but for -inf in this bias, which excludes a word"
-                                        : "; training needs -10000 or so in place of -inf");
-    require(std::ranges::any_of(values, [](double x) { return std::isfinite(x); }), file,
-            ": tensor '", name, "' excludes every word: each has a bias of -inf");
+Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
+  Safetensors weights;
+  try {
+    weights = read_safetensors(file);
+  } catch (const Error&) {
+    if (kind_of_file(file) == kPickle) fail_for_pickles({file});
+    throw;
   }
+  for (auto& [name, tensor] : weights.tensors) {
+    if (tensor.dtype() == DType::bfloat16) {
+      const Tensor wide(tensor.shape(), DType::float32);
+      ops::copy(tensor, wide);
+      tensor = wide;
+    }
+    require_finite(name, tensor, file, words);
+  }
+  return weights;
 }
 
 HeadSpec head_of(const Json& config) {

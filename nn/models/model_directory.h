@@ -26,23 +26,26 @@ inline constexpr const char *kWeightsFile = "model.safetensors",
 
 /// The directory of a trained model's files. `path` is a run, a directory of checkpoints or one
 /// checkpoint, which is verified (open_checkpoint, for the model alone), or a directory with
-/// model.safetensors or its index but without state.json, such as PyTorch writes, which is not
-/// verified. Errors: there is no model, with the lines of Python that make one where PyTorch's own
-/// files are there; `dictionary`, where given, is missing because the model is of the other kind.
+/// model.safetensors or its index but without a state.json of Nine's, such as PyTorch writes, which
+/// is not verified. Errors: there is no model, with the lines of Python that make one where
+/// PyTorch's own files are there; `dictionary`, where given, is missing because the model is of the
+/// other kind.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
 /// The directory's config.json, if there is one. A key that it lacks is taken from
-/// model.safetensors' `metadata`: those of the head and of a Transformer. Error: config.json is not
-/// a JSON object of at most kJsonLevels levels.
+/// model.safetensors' `metadata`: those of the head and of a Transformer. Errors: config.json is
+/// not a JSON object of at most kJsonLevels levels; it says of such a key something else than they
+/// do, or than their lack of it means where Nine wrote them.
 Json model_config(const std::filesystem::path& directory,
                   const std::map<std::string, std::string>& metadata = {});
 
 /// What may be open in a model's weights: an output bias of -infinity excludes its word.
 enum class ExcludedWords : uint8_t { allowed, refused };
-/// Checks what read_safetensors read from `file`. Error, with file, tensor and the first index: a
-/// number that is not finite, but for excluded words where they are allowed; all words excluded.
-void require_finite_weights(const Safetensors& weights, const std::string& file,
-                            ExcludedWords words = ExcludedWords::allowed);
+/// The tensors of a file, bfloat16 widened to float32. Errors: read_safetensors'; what torch.save
+/// wrote, with the lines of Python that convert it; with file, tensor and the first index, a number
+/// that is not finite, but for excluded words where they are allowed; all words excluded.
+Safetensors read_finite_weights(const std::filesystem::path& file,
+                                ExcludedWords words = ExcludedWords::allowed);
 
 /// The head that such a configuration names; lin where it names none.
 HeadSpec head_of(const Json& config);

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "core/notice.h"
-#include "core/ops.h"
+#include "core/quote.h"
+#include "nn/training/checkpoint.h"
 
 namespace nine {
 
@@ -33,18 +34,13 @@ std::map<std::string, std::set<std::string>> parts_of(const fs::path& index) {
   return parts;
 }
 
-Safetensors read_finite(const fs::path& file, ExcludedWords words) {
-  Safetensors read = read_safetensors(file);
-  require_finite_weights(read, file.string(), words);
-  return read;
-}
-
 Safetensors read_weights(const fs::path& directory, ExcludedWords words) {
-  if (fs::exists(directory / kWeightsFile)) return read_finite(directory / kWeightsFile, words);
+  if (fs::exists(directory / kWeightsFile))
+    return read_finite_weights(directory / kWeightsFile, words);
   const fs::path index = directory / kWeightsIndex;
   Safetensors all;
   for (const auto& [file, names] : parts_of(index)) {
-    Safetensors part = read_finite(directory / file, words);
+    Safetensors part = read_finite_weights(directory / file, words);
     for (const std::string& name : names)
       require(part.tensors.contains(name), (directory / file).string(), " lacks the tensor '", name,
               "', which ", index.string(), " has there");
@@ -71,11 +67,38 @@ std::string unwrapped(const std::string& name) {
   return out;
 }
 
-Tensor widened(const Tensor& tensor) {
-  if (tensor.dtype() != DType::bfloat16) return tensor;
-  Tensor wide(tensor.shape(), DType::float32);
-  ops::copy(tensor, wide);
-  return wide;
+// The parts that all names begin with, "model." of Lightning's; Nine's own names have none.
+std::string common_beginning(const std::map<std::string, Tensor>& tensors) {
+  if (tensors.size() < 2) return {};
+  const std::string &first = tensors.begin()->first, &last = tensors.rbegin()->first;
+  const auto same = std::ranges::mismatch(first, last).in1 - first.begin();
+  return first.substr(0, first.substr(0, static_cast<size_t>(same)).rfind('.') + 1);
+}
+
+// What is behind the names' common beginning, which is said.
+void leave_out_beginning(ModelFiles& files) {
+  auto& tensors = files.weights.tensors;
+  const std::string beginning = common_beginning(tensors);
+  if (beginning.empty()) return;
+  std::map<std::string, Tensor> rest;
+  for (const auto& [name, tensor] : tensors) rest.emplace(name.substr(beginning.size()), tensor);
+  tensors = std::move(rest);
+  notice(concat(files.directory.string(), ": the names of all tensors begin with ",
+                quote(beginning), ", which is left out"));
+}
+
+// Whether the files show that Nine wrote them. What other programs call their architecture or write
+// into their config.json is their own: all that a version of Nine has written has to be there.
+bool is_own(const ModelFiles& files) {
+  const auto& metadata = files.weights.metadata;
+  const auto has = [&](const char* key) { return metadata.contains(key); };
+  if (has("nine_version") || holds_state(files.directory)) return true;
+  if (has("arch") && metadata.at("arch") == "transformer" && has("heads") && has("bptt") &&
+      has("activation") && has("positions"))
+    return true;
+  const auto resolved = files.config.find("resolved");
+  return resolved != files.config.end() && resolved->is_object() && resolved->contains("version") &&
+         resolved->contains("head") && resolved->contains("parameters");
 }
 
 std::string quoted_list(const std::vector<std::string>& keys) {
@@ -99,18 +122,18 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   ModelFiles files{.directory = directory};
   Safetensors stored = read_weights(directory, words);
   for (const auto& [name, tensor] : stored.tensors)
-    require(files.weights.tensors.emplace(unwrapped(name), widened(tensor)).second,
-            directory.string(), ": two tensors are called '", unwrapped(name),
+    require(files.weights.tensors.emplace(unwrapped(name), tensor).second, directory.string(),
+            ": two tensors are called '", unwrapped(name),
             "' without the prefixes of PyTorch's wrappers; one of them is '", name, "'");
+  leave_out_beginning(files);
   files.weights.metadata = std::move(stored.metadata);
   files.config = model_config(directory, files.weights.metadata);
-  const auto& metadata = files.weights.metadata;
-  // What other programs call their architecture is their own: all that Nine writes of a
-  // Transformer has to be there.
-  const auto has = [&](const char* key) { return metadata.contains(key); };
-  const bool own = has("nine_version") || (has("arch") && metadata.at("arch") == "lstm") ||
-                   (has("arch") && has("activation") && has("positions"));
-  files.foreign = !own && !files.says("resolved") && !fs::exists(directory / "state.json");
+  files.foreign = !is_own(files);
+  if (files.foreign) files.config.erase("resolved");
+  if (fs::exists(directory / "state.json") && !holds_state(directory))
+    notice(concat((directory / "state.json").string(),
+                  " is another program's, without the keys \"files\" and \"crc32c\": it was not "
+                  "read"));
   return files;
 }
 
@@ -168,8 +191,8 @@ void ModelFiles::require_keys(std::initializer_list<const char*> keys,
              : directory.string() + " has no config.json, and nothing else says ",
        quoted_list(missing),
        ", which tensors do not show; of PyTorch's defaults it has {\"heads\": N, ",
-       "\"norm\": \"post\", \"activation\": \"relu\"", more.empty() ? "" : ", ", more,
-       "}, and norm_first=True is \"norm\": \"pre\" (docs/pytorch.md)");
+       "\"norm\": \"post\", \"activation\": \"relu\"}, and norm_first=True is \"norm\": \"pre\"",
+       more, " (docs/pytorch.md)");
 }
 
 void ModelFiles::say_assumed() const {

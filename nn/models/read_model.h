@@ -24,7 +24,8 @@ std::vector<std::filesystem::path> weight_files(const std::filesystem::path& dir
 struct ModelFiles {
   std::filesystem::path directory;
   /// Without the parts `module`, `_orig_mod` and `_fsdp_wrapped_module` of names, which PyTorch's
-  /// wrappers add; bfloat16 is widened to float32.
+  /// wrappers add, and without what all names begin with, `model.` of a Lightning checkpoint;
+  /// bfloat16 is widened to float32.
   Safetensors weights;
   Json config;           ///< model_config(): config.json, and the metadata where that has no key
   bool foreign = false;  ///< nothing shows that Nine wrote it
@@ -60,8 +61,8 @@ struct ModelFiles {
   void assume_head() {
     if (foreign && !says("head")) assumed["head"] = "lin";
   }
-  /// Error, which lists all of `keys` that nobody says and what to write: a model of PyTorch's
-  /// defaults, with `more`, further keys as JSON has them.
+  /// Error, which lists all of `keys` that nobody says and what to write: of a model of PyTorch's
+  /// defaults, and `more`, of what PyTorch lacks.
   void require_keys(std::initializer_list<const char*> keys, std::string_view more = {}) const;
   /// Gives a notice() of what was assumed, if anything was.
   void say_assumed() const;
@@ -70,9 +71,9 @@ struct ModelFiles {
   std::string text_or(const char* key, const std::string& usual);
 };
 
-/// Reads a directory that model_directory() found. Errors: read_safetensors', weight_files',
-/// model_config's and require_finite_weights'; parts of a model that do not fit their index; two
-/// tensors of one name.
+/// Reads a directory that model_directory() found. Gives a notice() of a beginning of names that
+/// was left out and of another program's state.json. Errors: weight_files', model_config's and
+/// read_finite_weights'; parts of a model that do not fit their index; two tensors of one name.
 ModelFiles read_model(const std::filesystem::path& directory,
                       ExcludedWords words = ExcludedWords::allowed);
 

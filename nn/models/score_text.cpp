@@ -231,6 +231,10 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
                 Communicator& communicator) {
   Arena arena("score", model.device());
   Tape tape(arena);
+  const auto check = [&](int64_t sentence, std::span<const double> nats) {
+    model.network().head().require_log_p(text.sentence(sentence), nats,
+                                         concat("sentence ", sentence + 1));
+  };
   if (!options.carry_state) {
     const std::vector<SentenceRange> batches =
         sentence_batches(model.network(), text, options.batch_tokens);
@@ -246,21 +250,20 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
     for_shared_parts(communicator, std::ssize(batches), make, [&](std::string_view result) {
       for (ByteReader in(result); !in.empty();) {
         const std::vector<double> nats = in.list<double>();
-        ++sentence;
-        require(std::ranges::none_of(nats, [](double x) { return std::isnan(x); }), "sentence ",
-                sentence, ": ", kNoLogP);
+        check(sentence++, nats);
         callback(nats);
       }
     });
     return;
   }
   std::vector<double> nats;
-  const Evaluation all = evaluate_carried(model.network(), tape, text, 10, 100, &nats, communicator,
-                                          options.undo_margin);
-  require(!std::isnan(all.nats), "the text with its state carried: ", kNoLogP);
+  evaluate_carried(model.network(), tape, text, 10, 100, &nats, communicator, options.undo_margin);
   size_t at = 0;
-  for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++)))
-    callback(std::span(nats).subspan(at, static_cast<size_t>(text.length(s))));
+  for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++))) {
+    const auto own = std::span<const double>(nats).subspan(at, static_cast<size_t>(text.length(s)));
+    check(s, own);
+    callback(own);
+  }
 }
 
 }  // namespace nine

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "core/quote.h"
 #include "data/corpus.h"
 #include "data/text.h"
 #include "nn/models/model_directory.h"
@@ -115,7 +116,14 @@ SentenceScores score_sentences_once(const std::vector<std::string>& checkpoints,
   }
   for (size_t s = 0, at = 0; s < ends.size(); ++s) {
     own.push_back(0);
-    for (; at < ends[s]; ++at) own.back() += tokens[at];
+    bool finite = true;
+    for (; at < ends[s]; ++at) {
+      own.back() += tokens[at];
+      finite = finite && std::isfinite(tokens[at]);
+    }
+    require(!finite || std::isfinite(own.back()), "the log-probabilities of the sentence ",
+            quote(distinct.sentences[s]),
+            " add up to more than a number holds: a model's weights are too large");
   }
   for (const size_t place : distinct.of) scores.log_p.push_back(own[place]);
   return scores;

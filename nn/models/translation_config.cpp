@@ -38,6 +38,9 @@ namespace {
 // table that is an nn.Embedding gets the name of the others.
 int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
   auto& tensors = files.weights.tensors;
+  require(!tensors.contains(kPositionsName) || !tensors.contains(concat(kPositionsName, ".weight")),
+          files.directory.string(), " has both tensors '", kPositionsName, "' and '",
+          kPositionsName, ".weight'; leave the one out that the model does not add");
   if (auto learned = tensors.extract(concat(kPositionsName, ".weight"))) {
     learned.key() = kPositionsName;
     tensors.insert(std::move(learned));
@@ -99,7 +102,7 @@ TransformerConfig transformer_config(ModelFiles& files) try {
                       .final_norms = weights.tensors.contains("transformer.encoder.norm.weight")};
   read_norms(files.config, c.head);
   if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
-    c.max_length = rows;
+    c.max_length = files.foreign ? size("max_length", rows) : rows;
   } else if (files.foreign && files.says("max_length")) {
     c.max_length = files.count("max_length");
   }

@@ -89,11 +89,6 @@ fs::path real_path(const fs::path& path) {
   return error ? path : real;
 }
 
-bool holds_state(const fs::path& directory) {
-  std::error_code error;
-  return fs::is_regular_file(directory / kStateFile, error);
-}
-
 // ---- state.json
 
 void require_finite(const Json& value, const std::string& where) {
@@ -247,6 +242,17 @@ void publish(const fs::path& temporary, const fs::path& checkpoint, const fs::pa
 
 }  // namespace
 
+bool holds_state(const fs::path& directory) {
+  std::error_code error;
+  if (!fs::is_regular_file(directory / kStateFile, error)) return false;
+  try {
+    const Json state = parse_json(read_text(directory / kStateFile));
+    return state.is_object() && (state.contains("files") || state.contains("crc32c"));
+  } catch (const Error&) {  // a checkpoint's that is damaged or may not be read
+    return true;
+  }
+}
+
 // ---- CheckpointFiles
 
 fs::path CheckpointFiles::claim(const std::string& name) const {
@@ -273,13 +279,12 @@ void CheckpointFiles::text(const std::string& name, std::string_view content) {
 Checkpoint::Checkpoint(const fs::path& directory, CheckpointUse use)
     : directory_(real_path(directory)) {
   require(holds_state(directory_), "there is no checkpoint in ", directory.string(),
-          ": it holds no ", kStateFile);
+          ": it holds no ", kStateFile, " of Nine's");
   std::string problem;
   try {
     Json state = read_state(directory_);
     files_ = digests_of(state.at("files"));
-    if (use == CheckpointUse::model && !fs::exists(directory_ / kOptimizerFile))
-      files_.erase(kOptimizerFile);
+    if (use == CheckpointUse::model) files_.erase(kOptimizerFile);
     step_ = state.at("step").get<int64_t>();
     for (const auto& [name, digest] : files_) verify_file(directory_, name, digest);
     state.erase("files");
@@ -462,7 +467,7 @@ std::string CheckpointStore::damage_of(int64_t step) const {
   if (std::find(steps.begin(), steps.end(), step) == steps.end())
     return concat("there is no ", (directory_ / name_of_step(step)).string());
   try {
-    const Checkpoint intact(directory_ / name_of_step(step));
+    const Checkpoint intact(directory_ / name_of_step(step), CheckpointUse::model);
   } catch (const Error& e) {
     std::string damage = e.what();
     if (damage.ends_with(kUseAnother)) damage.resize(damage.size() - kUseAnother.size());

@@ -56,13 +56,17 @@ class CheckpointFiles {
   std::vector<std::pair<std::string, FileDigest>> written_;
 };
 
+/// Whether a directory has a checkpoint's state.json, intact or not. Another program's, which is
+/// JSON without the keys `files` and `crc32c`, is none.
+bool holds_state(const std::filesystem::path& directory);
+
 /// A checkpoint's file that going on with the training needs, and nothing else does.
 inline constexpr const char* kOptimizerFile = "optimizer.safetensors";
 
 /// What a checkpoint is opened for.
 enum class CheckpointUse : uint8_t {
   training,  ///< to go on from it: every file is needed
-  model      ///< its model alone: kOptimizerFile may be missing, as where a model is given away
+  model      ///< its model alone: kOptimizerFile is not looked at, and may be missing or damaged
 };
 
 /// A checkpoint whose every byte was verified when it was opened.
@@ -142,8 +146,8 @@ class CheckpointStore {
   void save(int64_t step, const Json& state,
             const std::function<void(CheckpointFiles&)>& write_files, bool is_best = false);
 
-  /// Why the checkpoint of a step cannot be used, "there is no 00000035" or what is damaged; empty
-  /// where it is intact.
+  /// Why the model of a step's checkpoint cannot be used, "there is no 00000035" or what is
+  /// damaged; empty where it is intact.
   std::string damage_of(int64_t step) const;
 
   /// Points `latest` to the checkpoint that a run goes on from and `best` to the one with the best

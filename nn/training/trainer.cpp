@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/number_format.h"
 #include "core/ops.h"
 #include "core/profile.h"
 #include "nn/training/broadcast_tensors.h"
@@ -24,6 +25,12 @@ std::string short_number(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", x);
   return text;
+}
+
+// The perplexity of nats per token.
+std::string short_perplexity(double nll) {
+  const double ppl = std::exp(nll);
+  return std::isfinite(ppl) ? short_number(ppl) : power_of_e(nll, 0);
 }
 
 void add_mixture_weights(Json& line, const MixtureWeightStats& weights) {
@@ -141,7 +148,7 @@ void Trainer::one_update() {
   callbacks_.progress(
       std::min(1.0, share), progress_.step, std::max(expected, progress_.step),
       concat("epoch ", short_number(epochs), config_.sampled ? "  ppl~ " : "  ppl ",
-             short_number(std::exp(r.nll)), "  lr ", short_number(lr), "  |g| ",
+             short_perplexity(r.nll), "  lr ", short_number(lr), "  |g| ",
              short_number(r.grad_norm), "  ",
              static_cast<int64_t>(static_cast<double>(window_.tokens) / window_.seconds), " tok/s",
              communicator_.size() == 1 ? ""
@@ -231,7 +238,7 @@ bool Trainer::validate(bool is_due) {
     callbacks_.event(event);
   }
   callbacks_.message(concat(
-      "step ", progress_.step, ": validation perplexity ", short_number(ppl),
+      "step ", progress_.step, ": validation perplexity ", short_perplexity(nll),
       result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
       improved ? " (best so far)" : "", " in ", short_number(profile::clock_seconds() - before),
       " s",
@@ -361,7 +368,7 @@ void Trainer::replace_lost_best() {
   callbacks_.message(concat("step ", progress_.step,
                             " takes the place of the best model; validated again, its perplexity "
                             "is ",
-                            short_number(best_.ppl)));
+                            short_perplexity(best_.nll)));
 }
 
 // Lower is better.

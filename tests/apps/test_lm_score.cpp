@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "apps/cli/text_io.h"
+#include "core/ops.h"
 #include "core/safetensors.h"
 #include "data/vocabulary.h"
 #include "tests/apps/lm_score_runs.h"
@@ -311,6 +312,52 @@ TEST_CASE("lm_score: finite weights whose sums are not are an error, not nan") {
     CHECK_MESSAGE(has(r.err, "log p is not a number: products of the model's weights"), r.err);
     CHECK(!has(r.out, "nan"));
   }
+}
+
+TEST_CASE("lm_score: a perplexity beyond a double is a power of e; sums beyond it are an error") {
+  const TemporaryDirectory dir;
+  const Vocabulary words =
+      Vocabulary::read(model_a() + "/checkpoints/best/dict.txt", Specials::kLanguageModel);
+  std::string text;
+  for (int i = 0; i < 6; ++i) text += concat(words.word(3), " ", words.word(4), "\n");
+  const std::string far = changed_model(dir, "far", model_a(), "head.bias", 7, 2000);
+  const Outcome r = run_program("lm_score", {"--checkpoint", far}, text);
+  CHECK(r.code == 0);
+  CHECK_MESSAGE(has(r.err, "perplexity e^19"), r.err);  // some 2000 nats a token, less its score
+  CHECK_MESSAGE(has(r.err, " over 18 tokens"), r.err);
+  const Outcome compared = run_program("lm_score", {"--compare", model_a(), far}, text);
+  CHECK(compared.code == 0);
+  for (const char* part : {"perplexity B\te^19", "ratio\te^19", "95% interval\te^19"})
+    CHECK_MESSAGE(has(compared.out, part), compared.out);
+  CHECK(!has(compared.out, "inf"));
+
+  const std::string broken = changed_model(dir, "broken", model_a(), "head.bias", 7, 0);
+  const Safetensors weights = read_safetensors(broken + "/model.safetensors");
+  std::vector<NamedView> views;
+  std::vector<Tensor> wide;
+  for (const auto& [name, numbers] : weights.tensors) {
+    wide.emplace_back(numbers.shape(), DType::float64);
+    ops::copy(numbers, wide.back());
+    if (name == "head.bias")
+      wide.back().data<double>()[3] = -(wide.back().data<double>()[7] = 1e308);
+    views.push_back({name, wide.back()});
+  }
+  write_safetensors(broken + "/model.safetensors", views, weights.metadata);
+  for (const Strings& more :
+       std::vector<Strings>{{}, {"--carry-state"}, {"--top", "1"}, {"--compare", far, broken}}) {
+    Strings arguments = more;
+    if (more.size() < 3) arguments.insert(arguments.begin(), {"--checkpoint", broken});
+    const Outcome refused = run_program("lm_score", arguments, text);
+    CHECK(refused.code == 1);
+    CHECK_MESSAGE(has(refused.err, "log p is not a number: products of"), refused.err);
+    CHECK_MESSAGE(!has(refused.err, "bias of -inf"), refused.err);
+  }
+  // Without the word that is too far: each log p is a number, their sum is none.
+  const std::string other(words.word(4));
+  const Outcome sum =
+      run_program("lm_score", {"--checkpoint", broken}, other + "\n" + other + " " + other + "\n");
+  CHECK(sum.code == 1);
+  CHECK_MESSAGE(has(sum.err, "up to line 1 the log-probabilities add up to more than"), sum.err);
 }
 
 TEST_CASE("lm_score: what fails leaves the output file as it was") {

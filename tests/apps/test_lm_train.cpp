@@ -418,6 +418,28 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a log that was removed while the run goes on is said, and how much is lost") {
+  const TemporaryDirectory dir;
+  const std::string run = dir / "run", log = dir / "run/log.jsonl";
+  const auto train = [&](const std::string& updates) {
+    const Outcome r = run_program("lm_train", tiny_lm_flags(run, updates));
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return r.err;
+  };
+  train("12u");
+  CHECK(!has(train("17u"), "was removed or cut"));
+  std::filesystem::remove(log);
+  for (const char* updates : {"22u", "32u"}) {  // also when it goes on a second time
+    CAPTURE(updates);
+    CHECK(has(train(updates), log + " was removed or cut: it lacks 15 of the "));
+    const std::vector<Json> events = log_of(run);
+    CHECK(events.front()["event"] == "resume");
+    CHECK(events.front()["lost_updates"] == 15);
+  }
+  CHECK(has(slurp(dir / "run/report.html"),
+            "log.jsonl lacks 15 updates: it was removed or cut while the run went on."));
+}
+
 TEST_CASE("a damaged checkpoint is passed over for the one before it") {
   const TemporaryDirectory dir;
   REQUIRE(run_program("lm_train",

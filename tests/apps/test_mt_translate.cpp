@@ -564,6 +564,33 @@ TEST_CASE("Translator: parts; moved, it goes on as it was; what is left takes an
   CHECK(first.translate(kLines) == translated);
 }
 
+TEST_CASE("mt_translate: a --max-length beyond the model's positions is refused, a cut is said") {
+  const Checkpoint c;
+  const Outcome r =
+      run_program("mt_translate", {"--checkpoint", c.path, "--max-length", "31"}, "ein hund .\n");
+  CHECK(r.code == 2);
+  CHECK_MESSAGE(has(r.err, "--max-length 31: the model " + c.path +
+                               " has positions for 30 words; give at most so many"),
+                r.err);
+  CHECK(run_program("mt_translate", {"--checkpoint", c.path, "--max-length", "30"}, "ein hund .\n")
+            .code == 0);
+  // Without </s>, by a bias that excludes it, every translation is as long as the positions.
+  Checkpoint endless("lin", "dog");
+  const View bias = endless.set.at("head.bias").value();
+  bias.as<float>()[Specials::kTranslation.end] = -INFINITY;
+  std::vector<NamedView> tensors = endless.set.state();
+  tensors.push_back({kPositionsName, endless.model.positions()});
+  write_safetensors(endless.dir / "model.safetensors", tensors, endless.model.metadata());
+  const Outcome cut = run_program("mt_translate", {"--checkpoint", endless.path}, "ein\n\nhund\n");
+  CHECK(cut.code == 0);
+  CHECK_MESSAGE(has(cut.err, "translations cut at 30 words, for which the model has positions: 2"),
+                cut.err);
+  const Outcome asked =
+      run_program("mt_translate", {"--checkpoint", endless.path, "--max-length", "7"}, "ein\n");
+  CHECK(asked.code == 0);
+  CHECK_MESSAGE(!has(asked.err, "cut at"), asked.err);
+}
+
 TEST_CASE("Translator: first used by several threads at once") {
   const Checkpoint c;
   const Translator translator = Translator::load(c.path);

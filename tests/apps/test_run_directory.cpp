@@ -207,7 +207,7 @@ TEST_SUITE("run directory") {
     const Scratch scratch;
     scratch.write("log.jsonl", "");
     fs::create_directories(scratch / "checkpoints/00000007");
-    scratch.write("checkpoints/00000007/state.json", "{}");
+    scratch.write("checkpoints/00000007/state.json", R"({"files": {}, "crc32c": 0})");
     fs::create_symlink("00000007", scratch / "checkpoints/best");
     const auto says = [&](const char* name) {
       return error_of([&] { RunDirectory run(scratch / name); });
@@ -302,6 +302,22 @@ TEST_SUITE("run directory") {
     CHECK(read_text(run.log_file()) == kept);
     run.cut_log(0);
     CHECK(read_text(run.log_file()) == "{\"event\":\"start\",\"version\":1}\n");
+  }
+
+  TEST_CASE("the updates that a log lacks are counted") {
+    Scratch scratch;
+    RunDirectory run(scratch / "run");
+    CHECK(run.updates_not_logged(0, 10) == 0);
+    CHECK(run.updates_not_logged(9, 10) == 0);  // a window that has not ended
+    CHECK(run.updates_not_logged(35, 10) == 30);
+    for (const int step : {7, 10, 20, 20, 30, 40})  // 7: the end of a run that went on later
+      run.log({{"event", "train"}, {"step", step}});
+    run.log({{"event", "valid"}, {"step", 50}});
+    CHECK(run.updates_not_logged(44, 10) == 0);
+    CHECK(run.updates_not_logged(35, 10) == 0);
+    CHECK(run.updates_not_logged(65, 10) == 20);
+    fs::remove(run.log_file());
+    CHECK(run.updates_not_logged(65, 10) == 60);
   }
 
   TEST_CASE("starting anew moves the old run away") {

@@ -8,7 +8,8 @@
 2. Checkpoints of nn.TransformerEncoder with random weights, in float32 and bfloat16, pre-norm and
    post-norm, under the names of PyTorch's wrappers: lm_score opens them as docs/pytorch.md says and
    scores the same.
-3. A checkpoint that lm_train wrote, loaded with load_state_dict: the same scores in float64.
+3. The same after the lines that its error prints have converted what torch.save wrote.
+4. A checkpoint that lm_train wrote, loaded with load_state_dict: the same scores in float64.
 
 Exit 0 fine, 1 wrong, 77 skipped: PyTorch is not installed.
 """
@@ -280,6 +281,36 @@ def check_pytorch_checkpoint(activation, norm, final_norm, prefix="", dtype=torc
         )
 
 
+def check_pickles():
+    """What torch.save writes is converted by the lines that the error prints."""
+    torch.manual_seed(4)
+    model = LM(7, 16, 1, 2, 24, 20, "relu", norm="post").float().eval()
+    optimizer = torch.optim.Adam(model.parameters())
+    model.log_p(torch.tensor([[0, 3, 4]])).sum().backward()
+    optimizer.step()
+    state, moments = model.state_dict(), optimizer.state_dict()
+    lightning = {f"model.{name}": x for name, x in state.items()}
+    model.double()
+    for name, saved in {
+        "model.pt": state,
+        "last.pth": {"epoch": 3, "net": state, "optimizer": moments},
+        "best.ckpt": {"state_dict": lightning, "optimizer_states": [moments]},
+        "model.safetensors": {"a": {"b": state}},
+    }.items():
+        with tempfile.TemporaryDirectory() as directory:
+            torch.save(moments, os.path.join(directory, "optimizer.pt"))
+            torch.save(saved, os.path.join(directory, name))
+            with open(os.path.join(directory, "dict.txt"), "w") as file:
+                file.writelines(f"{word} 1\n" for word in ["the", "old", "king", "a", "cat"])
+            with open(os.path.join(directory, "config.json"), "w") as file:
+                json.dump({"heads": 2, "activation": "relu", "norm": "post"}, file)
+            score = [os.path.join(BIN, "lm_score"), "--checkpoint", directory]
+            said = subprocess.run(score, text=True, input="the\n", capture_output=True).stderr
+            lines = said[said.index("import torch") :]
+            subprocess.run([sys.executable, "-c", lines], check=True)
+            check_scores(f"a pickle, {name}", directory, model, 1e-5)
+
+
 def check_own_checkpoint():
     with tempfile.TemporaryDirectory() as directory:
         run(
@@ -330,5 +361,6 @@ for final in [False, True]:
     check_pytorch_checkpoint("relu", "post", final, "module.", torch.bfloat16)
     check_pytorch_checkpoint("gelu", "post", final, "_orig_mod.", torch.float16)
 check_pytorch_checkpoint("gelu", "pre", False)
+check_pickles()
 check_own_checkpoint()
 print("the Transformer language model agrees with PyTorch")

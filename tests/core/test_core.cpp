@@ -534,6 +534,10 @@ TEST_CASE("errors: texts of what they are made of") {
                std::string("s"), int64_t{-7}) == "a 1 2.5 true (2, 3) int32 cpu s-7");
   CHECK(concat(0.1) == "0.1");
   CHECK(concat(1e300) == "1e+300");
+  CHECK(power_of_e(1, 3) == "2.718");
+  CHECK(power_of_e(-1000, 3) == "0.000");
+  CHECK(power_of_e(812.349, 3) == "e^812.35");
+  CHECK(power_of_e(INFINITY, 3) == "inf");
   CHECK_NOTHROW(require(true, "never"));
   CHECK(error_of([] { require(1 > 2, "[op] ", 1, " is not above ", 2); }) ==
         "[op] 1 is not above 2");

@@ -307,6 +307,13 @@ TEST_CASE("processes: what does not fit is refused" * doctest::test_suite("needs
   const Outcome six = under_mpirun(4, "lm_train", lm_flags(dir / "six", 6, kColumns)).wait();
   CHECK(six.code == 2);
   CHECK(six.err.find("--accumulate 6 cannot be shared out among 4 processes") != std::string::npos);
+  CHECK(six.err.find("start 2 processes, or 4 with --accumulate 4, 8 ...") != std::string::npos);
+  // No --accumulate makes three processes do.
+  const Outcome three = under_mpirun(3, "lm_train", lm_flags(dir / "three", 3, kColumns)).wait();
+  CHECK(three.code == 2);
+  CHECK(three.err.find("start 1 process, or 2 with --accumulate 2, 4 ...") != std::string::npos);
+  const Outcome fits = under_mpirun(3, "lm_train", lm_flags(dir / "three", 2, kColumns)).wait();
+  CHECK(fits.err.find("and divide it; start 2 processes\n") != std::string::npos);
   // Another option on one of the processes.
   Strings flags = lm_flags(dir / "other", 2, kColumns);
   const Strings second = lm_flags(dir / "other", 2, columns({"--lr", "0.5"}));

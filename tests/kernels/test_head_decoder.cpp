@@ -268,3 +268,16 @@ TEST_CASE("head_decoder: equal words by the smaller number, over tiles and chunk
   CHECK(has(error_of([&] { ask<float>(c, 0, 3, 6); }),
             "(lin) has scores without a finite normaliser"));
 }
+
+TEST_CASE("head_decoder: a target has no probability by a bias of -infinity alone") {
+  Case c("lin", {}, 1, 100, 8, DType::float64);
+  c.bias.data<double>()[7] = 1e308;
+  const auto log_p = [&](double bias) {
+    c.bias.data<double>()[5] = bias;
+    return ask<double>(c, 0, 1, 1, -1, Ints{5}).log_probs[0];
+  };
+  CHECK(log_p(0) == doctest::Approx(-1e308));
+  CHECK(log_p(-INFINITY) == -INFINITY);
+  CHECK(has(error_of([&] { log_p(-1e308); }),
+            "log p of word 5 is -inf, and no bias of -inf excludes it"));
+}

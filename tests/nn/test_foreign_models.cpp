@@ -219,6 +219,8 @@ TEST_CASE("foreign: what tensors of a language model do not show must be said") 
   }
   f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "head": "lean"})");
   CHECK(has(says(), "config.json: no kernel is called 'lean'"));
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "bptt": 8})");
+  CHECK(has(says(), "the key 'bptt' is 8, but the tensor positions.weight has 9 rows"));
   f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "embed_scale": "much"})");
   CHECK(has(says(), "config.json: the key 'embed_scale' is no number"));
   CHECK(notices.all.empty());
@@ -252,6 +254,11 @@ TEST_CASE("foreign: embed_scale is honoured, sinusoidal positions and their wind
     f.say(kSaid);
     CHECK(has(error_of([&] { LanguageModel::load(f.path); }),
               "config.json lacks \"positions\" and \"bptt\""));
+    CHECK(
+        has(error_of([&] { LanguageModel::load(f.path); }),
+            "of PyTorch's defaults it has {\"heads\": N, \"norm\": \"post\", \"activation\": "
+            "\"relu\"}, and norm_first=True is \"norm\": \"pre\"; PyTorch adds no positions: of a "
+            "model that adds Nine's formula say \"positions\": \"sinusoidal\" and \"bptt\": T"));
     f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "positions": "sinusoidal",
               "bptt": 9})");
     check_close(LanguageModel::load(f.path).score(kLines), f.expected());
@@ -273,6 +280,23 @@ TEST_CASE("foreign: prefixes of PyTorch's wrappers, bfloat16, float16 and shards
     twice.push_back({"module.head.bias", twice.back().view});
     write_safetensors(f.weights, twice);
     CHECK(has(error_of(scores), "two tensors are called 'head.bias'"));
+  }
+  SUBCASE("what all names begin with") {
+    for (const std::string prefix : {"model.", "net.", "encoder.model.", "module.lm."}) {
+      write_safetensors(f.weights, tensors_of(f.set, prefix));
+      check_close(scores(), f.expected());
+      const std::string beginning = prefix.starts_with("module.") ? "lm." : prefix;
+      REQUIRE(notices.all.size() > 1);
+      CHECK_MESSAGE(has(notices.all[notices.all.size() - (prefix == "model." ? 2 : 1)],
+                        f.path + ": the names of all tensors begin with '" + beginning +
+                            "', which is left out"),
+                    prefix);
+    }
+    std::vector<NamedView> more = tensors_of(f.set, "model.");
+    more.push_back({"criterion.weight", more.back().view});
+    write_safetensors(f.weights, more);
+    CHECK(has(error_of(scores),
+              "there is no tensor 'embedding.weight'; there are: criterion.weight"));
   }
   SUBCASE("sixteen bits") {
     for (const bool brain : {true, false}) {
@@ -333,6 +357,93 @@ TEST_CASE("foreign: prefixes of PyTorch's wrappers, bfloat16, float16 and shards
   }
 }
 
+TEST_CASE("foreign: config.json and the weights' metadata say the same, or it is an error") {
+  const Notices notices;
+  const Foreign f;
+  f.say(kSaid);
+  const auto says = [&](const std::map<std::string, std::string>& metadata) {
+    write_safetensors(f.weights, tensors_of(f.set), metadata);
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  CHECK(says({{"heads", "2"}, {"norm", "post"}, {"activation", "relu"}, {"head", "lin"}}) == "");
+  const std::string config = f.dir / "config.json";
+  CHECK(has(says({{"heads", "4"}}),
+            config + ": the key 'heads' is 2, but the metadata of model.safetensors have '4'; "));
+  CHECK(has(says({{"norm", "pre"}}), "the key 'norm' is \"post\", but the metadata of "));
+  CHECK(has(says({{"activation", "gelu"}}), "the key 'activation' is \"relu\", but "));
+  // What Nine leaves out of its metadata means its usual value.
+  CHECK(has(says({{"nine_version", "1"}, {"arch", "transformer"}, {"head", "lin"}}),
+            "the key 'norm' is \"post\", but the metadata of model.safetensors, which Nine wrote, "
+            "mean 'pre'"));
+  f.say(
+      R"({"heads": 2, "norm": "post", "activation": "relu", "head": "mix2", "embed_scale": 2.50})");
+  CHECK(has(says({{"head", "lin"}}), "the key 'head' is \"mix2\", but the metadata of "));
+  CHECK(has(says({{"head", "mix2"}, {"embed_scale", "3"}}), "the key 'embed_scale' is 2.5, but "));
+  // The same head and number in other words.
+  const std::string other =
+      says({{"head", parse_head("mix2").to_text()}, {"embed_scale", "2.500"}});
+  CHECK_MESSAGE(!has(other, "the metadata"), other);
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "word_norm": "unit"})");
+  CHECK(has(says({{"nine_version", "1"}, {"arch", "transformer"}, {"norm", "post"}}),
+            "the key 'word_norm' is \"unit\", but "));
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "head": 5})");
+  CHECK(has(says({{"head", "lin"}}), config + ": a key of the model is of the wrong type"));
+}
+
+TEST_CASE(
+    "foreign: neither a config.json nor a state.json of another program makes a model Nine's") {
+  const Notices notices;
+  const Foreign f;
+  write_safetensors(f.weights, tensors_of(f.set));
+  const auto says = [&] { return error_of([&] { LanguageModel::load(f.path); }); };
+  for (const char* config : {R"({"resolved": {}})", R"({"nine_version": "0.2.0"})",
+                             R"({"resolved": {"head": "mos"}})", R"({"resolved": []})"}) {
+    f.say(config);
+    CHECK(has(says(), "config.json lacks \"heads\", \"norm\" and \"activation\""));
+  }
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "resolved": {"head": "mos"}})");
+  f.dir.write("state.json", R"({"epoch": 3, "step": 100})");
+  check_close(LanguageModel::load(f.path).score(kLines), f.expected());
+  REQUIRE(notices.all.size() == 2);
+  CHECK(has(notices.all[0], f.dir / "state.json" + " is another program's, without the keys"));
+  CHECK(has(notices.all[1], R"({"head":"lin",)"));
+  // Damaged, or changed after it was written, it is Nine's.
+  for (const char* state : {"{\"step\": 1", R"({"step": 1, "files": {}, "crc32c": 5})"}) {
+    f.dir.write("state.json", state);
+    CHECK(has(says(), "the checkpoint " + f.path + " is damaged: state.json "));
+  }
+  fs::remove(f.weights);
+  f.dir.write("state.json", "[]");
+  CHECK(has(says(), "there is no checkpoint at " + f.path + ": neither a state.json"));
+  f.dir.write("model.pt", "");
+  CHECK(has(says(), "for file in [\"" + f.dir / "model.pt" + "\"]:"));
+}
+
+TEST_CASE("foreign: a model.safetensors that is something else is named") {
+  const Foreign f;
+  f.say(kSaid);
+  const auto says = [&](const std::string& bytes) {
+    f.dir.write("model.safetensors", bytes);
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  using namespace std::string_literals;
+  CHECK(has(says("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"),
+            f.weights + " is not a safetensors file, but a pointer of Git LFS, "));
+  CHECK(has(says("\x1F\x8B\x08\0\0\0\0\0\0\x03"s), "but packed by gzip; unpack it with"));
+  CHECK(has(says("PK\x03\x04\x14\0\0\0\x08\0 and so on"s), "but a zip archive; unpack it"));
+  CHECK(has(says("<!DOCTYPE html><html></html>"), "but a web page"));
+  for (const std::string& pickle :
+       {"PK\x03\x04\0\0\x08\x08\0\0\0\0\0\0 model/data.pkl"s, "\x80\x02\x8A\nl\xFC\x9C\x46\xF9 j"s,
+        "\x80\x04\x95\x20\0\0\0\0\0\0\0}"s}) {
+    const std::string said = says(pickle);
+    CHECK(has(said, f.weights + " is a pickle of Python's, as torch.save writes it, which "));
+    CHECK(has(said, "for file in [\"" + f.weights + "\"]:"));
+  }
+  // A safetensors file, damaged or not, is none of them: its length may begin like another kind.
+  for (const char* length : {"\x80\x02\x01", "<!\x01", "PK\x01"})
+    CHECK(has(says(length + "\0\0\0\0\0{}"s), "is not a valid safetensors file: its header "));
+}
+
 TEST_CASE("foreign: PyTorch's pickles get the lines that convert them") {
   const TemporaryDirectory dir;
   const auto says = [&](const std::string& path) {
@@ -347,9 +458,49 @@ TEST_CASE("foreign: PyTorch's pickles get the lines that convert them") {
   const std::string lines = says(dir.path().string());
   CHECK(has(lines, concat("for file in [\"", dir / "pytorch_model-00001-of-00002.bin", "\",\"",
                           dir / "pytorch_model-00002-of-00002.bin",
-                          "\"]:\n    state.update(torch.load(")));
-  CHECK(has(lines, concat(", \"", dir / "model.safetensors", "\")")));
+                          "\"]:\n    todo.append((\"\", torch.load(open(file, ")));
+  CHECK(has(lines, concat("save_file(*found.values(), \"", dir / "model.safetensors", "\")")));
   CHECK(has(says(dir.write("model.pt", "")), concat("for file in [\"", dir / "model.pt", "\"]:")));
+  const std::string pointer =
+      dir.write("pointer.bin", "version https://git-lfs.github.com/spec/v1");
+  CHECK(has(says(pointer), pointer + " is a pointer of Git LFS"));
+}
+
+TEST_CASE("foreign: of several pickles the model is found, or asked for") {
+  const TemporaryDirectory dir;
+  const auto says = [&] {
+    return error_of([&] { model_directory(dir.path().string(), kDictionaryFile); });
+  };
+  const auto takes = [&](const std::string& file) {
+    return has(says(), concat("for file in [\"", dir / file, "\"]:"));
+  };
+  for (const char* name : {"optimizer.pt", "scheduler.pt", "training_args.bin", "rng_state.pth"})
+    dir.write(name, "");
+  CHECK(has(says(), "or a directory with model.safetensors"));
+  dir.write("net.ckpt", "");
+  CHECK(takes("net.ckpt"));
+  dir.write("checkpoint1.pt", "");
+  CHECK(has(says(),
+            "has no model.safetensors, and these files may be the model: checkpoint1.pt, "
+            "net.ckpt; name the one that is, such as " +
+                dir / "checkpoint1.pt"));
+  dir.write("model.pt", "");
+  CHECK(takes("model.pt"));
+  dir.write("pytorch_model.bin", "");
+  CHECK(takes("pytorch_model.bin"));
+}
+
+TEST_CASE("foreign: docs/pytorch.md has the lines that convert pickles") {
+  const std::string page = slurp(NINE_SOURCE_DIR "/docs/pytorch.md");
+  const TemporaryDirectory dir;
+  dir.write("pytorch_model.bin", "");
+  std::string lines = error_of([&] { model_directory(dir.path().string()); });
+  lines.erase(0, lines.find("import torch"));
+  for (size_t at = 0; (at = lines.find(dir.path().string(), at)) != std::string::npos;)
+    lines.replace(at, dir.path().string().size(), "DIR");
+  for (size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += 5)
+    lines.replace(at, 1, "\n    ");
+  CHECK_MESSAGE(has(page, "\n    " + lines + "\n"), lines);
 }
 
 TEST_CASE("foreign: a translation model says its positions, its sizes are the tensors'") {
@@ -361,11 +512,19 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
   }
   CHECK(has(notices.all.at(0),
             R"({"head":"lin","activation":"relu","embed_scale":2.8284271247461903,)"));
-  write_safetensors(f.weights, f.tensors(nullptr));
-  CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions', (T, 8)"));
+  std::vector<NamedView> both = f.tensors("positions");
+  both.push_back({"positions.weight", both.back().view});
+  write_safetensors(f.weights, both);
+  CHECK(has(error_of([&] { f.scores(); }), "has both tensors 'positions' and 'positions.weight'"));
   const auto say = [&](const std::string& more) {
     f.dir.write("config.json", R"({"heads": 2, "norm": "post", )" + more + "}");
   };
+  write_safetensors(f.weights, f.tensors("positions"));
+  say(R"("max_length": 20)");
+  CHECK(has(error_of([&] { f.scores(); }), "the key 'max_length' is 20, but the tensors have 9"));
+  write_safetensors(f.weights, f.tensors(nullptr));
+  f.dir.write("config.json", R"({"heads": 2, "norm": "post"})");
+  CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions', (T, 8)"));
   say(R"("positions": "learned")");
   CHECK(has(error_of([&] { f.scores(); }), "names learned positions, but there is no tensor"));
   say(R"("positions": "sinusoidal")");
@@ -448,6 +607,9 @@ TEST_CASE(
   const Outcome before = run_program("lm_score", {"--checkpoint", dir / "run"}, text);
   CHECK(!has(before.err, "assumed"));
   const fs::path best = fs::canonical(dir / "run/checkpoints/best");
+  // It is not looked at: a damaged one is as good as none.
+  fs::resize_file(best / "optimizer.safetensors", 100);
+  CHECK(run_program("lm_score", {"--checkpoint", dir / "run"}, text).out == before.out);
   fs::remove(best / "optimizer.safetensors");
   const Outcome after = run_program("lm_score", {"--checkpoint", dir / "run"}, text);
   CHECK(after.code == 0);

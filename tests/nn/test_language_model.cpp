@@ -229,11 +229,17 @@ TEST_CASE("LanguageModel::load: what cannot be opened") {
   CHECK(LanguageModel::load(dir / "bare").score(kLines) ==
         LanguageModel::load(model_a()).score(kLines));
   // Keys of another type.
-  for (const char* config : {R"({"head": 5})", R"({"resolved": 5})", R"({"untied": "yes"})",
-                             R"({"word_norm": 3})", R"({"head_context": 7})"}) {
+  for (const char* config : {R"({"head": 5})", R"({"resolved": 5})"}) {
     dir.write("bare/config.json", config);
     CHECK_MESSAGE(has(says(dir / "bare"), "config.json: a key of the model is of the wrong type"),
                   config);
+  }
+  // Of any type, keys that say something else than the metadata.
+  for (const char* config :
+       {R"({"untied": "yes"})", R"({"word_norm": 3})", R"({"head_context": 7})"}) {
+    dir.write("bare/config.json", config);
+    CHECK_MESSAGE(
+        has(says(dir / "bare"), "but the metadata of model.safetensors, which Nine wrote"), config);
   }
   const std::string deep = "{\"x\":" + std::string(200, '[') + std::string(200, ']') + "}";
   for (const std::string& config : {std::string("[]"), deep}) {
@@ -242,13 +248,18 @@ TEST_CASE("LanguageModel::load: what cannot be opened") {
   }
 }
 
-TEST_CASE("require_finite_weights: the first number that is not finite, whatever the type") {
+TEST_CASE("read_finite_weights: the first number that is not finite, whatever the type") {
+  const TemporaryDirectory dir;
+  const std::string file = dir / "file";
   Safetensors weights;
   const auto put_tensor = [&](const std::string& name, const Tensor& t) {
     weights.tensors[name] = t;
   };
   const auto refusal = [&](ExcludedWords words = ExcludedWords::allowed) {
-    return error_of([&] { require_finite_weights(weights, "dir/file", words); });
+    std::vector<NamedView> views;
+    for (const auto& [name, tensor] : weights.tensors) views.push_back({name, tensor});
+    write_safetensors(file, views);
+    return error_of([&] { read_finite_weights(file, words); });
   };
   put_tensor("a", Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {3, 2}));
   put_tensor("ids", Tensor::from(std::vector<int32_t>{1, -1}, {2}));
@@ -256,7 +267,7 @@ TEST_CASE("require_finite_weights: the first number that is not finite, whatever
   CHECK(refusal().empty());
   weights.tensors["a"].data<float>()[3] = NAN;
   weights.tensors["a"].data<float>()[5] = INFINITY;
-  CHECK(refusal().starts_with("dir/file: tensor 'a' has nan at [1, 1], and"));
+  CHECK(refusal().starts_with(file + ": tensor 'a' has nan at [1, 1], and"));
   put_tensor("a", Tensor::from(std::vector<double>{1, -INFINITY}, {1, 1, 2}));
   CHECK(has(refusal(), "tensor 'a' has -inf at [0, 0, 1]"));
   const Tensor wide = Tensor::from(std::vector<float>{1, INFINITY, 1}, {3}),
@@ -264,6 +275,11 @@ TEST_CASE("require_finite_weights: the first number that is not finite, whatever
   ops::copy(wide, half);
   put_tensor("a", half);
   CHECK(has(refusal(), "tensor 'a' has inf at [1]"));
+  half.data<bfloat16>()[1] = bfloat16(3.0F);
+  CHECK(refusal().empty());
+  const Tensor read = read_finite_weights(file).at("a");
+  CHECK(read.dtype() == DType::float32);
+  CHECK(read.to_vector() == std::vector<double>{1, 3, 1});
   weights.tensors.erase("a");
   put_tensor("head.bias", Tensor::from(std::vector<float>{1, -INFINITY, 2}, {3}));
   CHECK(refusal().empty());
