@@ -8,9 +8,9 @@
 
 namespace nine {
 
-/// Glossaries as subword-nmt's: each a text or a regular expression over characters (PCRE2's syntax,
-/// which agrees with Python's on what is common; \w, \d and \s know all of Unicode). Text that
-/// matches is split off from the rest of its word and kept whole.
+/// Glossaries as subword-nmt's: each a text or a regular expression over characters (PCRE2's
+/// syntax, which agrees with Python's on what is common; \w, \d and \s know all of Unicode). Text
+/// that matches is split off from the rest of its word and kept whole.
 class Glossaries {
  public:
   Glossaries() = default;
