@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/kernel_softmax.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/settings/learned_numbers.h"
 #include "nn/head_stats.h"
 #include "nn/parameters.h"
 
@@ -32,14 +32,15 @@ class SoftmaxHead {
   ///  - `NAME.prior.weight` (K, width), for mixtures, and `NAME.latent.weight` (K * width, width),
   ///    for heads with contexts, start as in torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as
   ///    in Yang et al.'s mixture of softmaxes (2018).
-  ///  - `NAME.scores.K.NUMBER` (1), the learned numbers of component K (kernels/learned_numbers.h),
+  ///  - `NAME.scores.K.NUMBER` (1), the learned numbers of component K
+  ///  (kernels/settings/learned_numbers.h),
   ///    start where the head string says;
   ///  - buffers, which are saved but not trained: `NAME.counts` (V), where the word norm or a
   ///    sampled softmax follows counts; `NAME.context_max` or `NAME.context_max_ema` (K), where the
   ///    context norm is max or max:ema, the norm that evaluation uses.
   /// With a sampled softmax, word vectors and bias keep track of the rows that have a gradient.
   /// Errors: the head cannot be of that width; a number that the type of `set` cannot hold
-  /// (kernels/head_misfit.h).
+  /// (kernels/settings/head_misfit.h).
   SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config, int64_t words,
               int64_t width, const Init& init = Init::normal(0.02), Parameter* tied = nullptr);
 
