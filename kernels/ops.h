@@ -1,6 +1,6 @@
 // The head's ops on plain views, declared once; conventions as in core/ops.h. A call checks shapes
 // and types here, counts its cost, and runs the implementation of the views' device
-// (kernels/op_table.h): kernels/cpu/ or kernels/cuda/.
+// (kernels/op_table.h): the cpu/ or cuda/ of a room.
 #pragma once
 
 #include <span>

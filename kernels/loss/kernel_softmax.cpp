@@ -1,3 +1,34 @@
+// The loss, block by block. This is how it is cut; z are products, K the components. The page
+// docs/architecture.md, "How the loss is cut", has the same drawing.
+//
+//   rows: the N contexts of a batch     columns: the V words of the vocabulary
+//
+//     N rows        a block's stack                 16 chunks of words
+//   +-------+   +-------------+---------+   +-------------+-------------+--   --+
+//   | block |   | component 0 | panel 0 |   |   chunk 0   |   chunk 1   |  ...  |
+//   +-------+   |             | panel 1 |   +------+------+------+------+--   --+  the scores
+//   | block |-->+-------------+---------+-->| tile | tile | tile | tile |  ...  |  of a panel
+//   +-------+   | component 1 | panel 0 |   +------+------+------+------+--   --+
+//   | block |   |             | panel 1 |
+//   +-------+   +-------------+---------+   a tile in memory: [64 words][32 lanes], a lane a row
+//
+//   name        how large                                   whose it is
+//   rows        N contexts, each with a target              the caller of kernel_softmax
+//    group      blocks whose tanh(C_k' h) are made at once  HeadBlocks (loss/)
+//     block     R rows: 224 / K; untied, 128 MiB of z;      HeadBlocks makes it;
+//               on a GPU 512 MiB of z; whole panels         ops::HeadBlock (ops.h) describes it
+//      stack    K components of R rows in whole panels      StackedComponents (loss/cpu/)
+//       panel   32 rows of one component                    kHeadPanel (ops.h)
+//        lane   1 row: a SIMD lane, or a thread of a warp   HeadLanes (scores/cpu/)
+//   words       V                                           the caller
+//    chunk      V / 16 in whole tiles: a task, own sums     kHeadChunks (ops.h)
+//     strip     1 tile; 4 with bfloat16 pieces              StackedComponents::strip_words
+//      tile     64 words by one panel                       kHeadTile (ops.h), HeadTile (scores/)
+//
+//   CUDA has a stack of its own (loss/cuda/) and cuts the words otherwise:
+//    run        all V if products are kept, else 64 MiB     StackedComponents::for_runs
+//     split     512 words with sums of their own            kSplitWords (scores/cuda/)
+//      tile     64 words by a chunk of up to 8 panels       kTileWords, kChunkPanels (there)
 #include "kernels/loss/kernel_softmax.h"
 
 #include <algorithm>

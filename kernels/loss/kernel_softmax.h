@@ -1,5 +1,6 @@
 // The output layer: scores of contexts against word vectors, mixture, softmax, and the loss, fused;
 // nothing of size contexts x vocabulary is ever stored (docs/heads.md, sections 4 and 8).
+// kernel_softmax.cpp opens with a drawing of how the loss is cut into blocks, panels and tiles.
 #pragma once
 
 #include <span>
