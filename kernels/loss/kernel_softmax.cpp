@@ -1,5 +1,5 @@
-// The loss, block by block. This is how it is cut; z are products, K the components. The page
-// docs/architecture.md, "How the loss is cut", has the same drawing.
+// The loss, block by block. The drawing, which docs/architecture.md, "How the loss is cut", has
+// too, says how; z are products of words and contexts, and folders are those of kernels/.
 //
 //   rows: the N contexts of a batch     columns: the V words of the vocabulary
 //

@@ -184,7 +184,7 @@ TEST_CASE("layout: docs/architecture.md and the loss have one drawing of how it 
     return text.substr(first, last + 1 - first);
   };
   const std::string page =
-      drawing("docs/architecture.md", "`kernels/loss/kernel_softmax.cpp`. z are", "    ");
+      drawing("docs/architecture.md", "The [glossary](glossary.md) has", "    ");
   CHECK(page == drawing("kernels/loss/kernel_softmax.cpp", "The loss, block by block", "// "));
   CHECK(page.find("HeadBlock") != std::string::npos);
 }
