@@ -56,12 +56,9 @@ void write_scores(const ScoreOptions& o, const LanguageModel& model, EncodedLine
   out.finish();
   if (!communicator.first() || input.tokens() == 0) return;
   const Evaluation& total = writer.total();
-  std::fprintf(stderr,
-               "perplexity %s over %lld tokens (%lld sentences, %.2f%% unknown tokens)
-               ",
-               power_of_e(total.nll(), 5)
-                   .c_str(),
-               static_cast<long long>(total.tokens), static_cast<long long>(input.count()),
+  std::fprintf(stderr, "perplexity %s over %lld tokens (%lld sentences, %.2f%% unknown tokens)\n",
+               power_of_e(total.nll(), 5).c_str(), static_cast<long long>(total.tokens),
+               static_cast<long long>(input.count()),
                100.0 * static_cast<double>(input.unknown()) / static_cast<double>(input.tokens()));
   if (writer.excluded() > 0)
     std::fprintf(stderr,

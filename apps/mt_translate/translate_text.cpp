@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "core/error.h"
 #include "core/json.h"
 #include "core/number_format.h"
 

@@ -67,6 +67,8 @@ def checksums(text, data_folder=None):
     allowed = apply_bpe.read_vocabulary(io.StringIO(vocabulary.getvalue(), newline="\n"), 30)
     show("APPLY_VOCABULARY", applied(text, codes, vocab=allowed))
     show("APPLY_GLOSSARIES", applied(text, codes, glossaries=["old", "b[ao]", "ß"]))
+    patterns = [r"\w+ß\w*", "(?<=[aä]).u", r"\d+", "^[^a-z]{1,2}"]
+    show("APPLY_PATTERNS", applied(text, codes, glossaries=patterns))
     random.seed(7)
     show("APPLY_DROPOUT", applied(text, codes, 0.1))
     show("APPLY_SEPARATOR", applied(text, codes, separator="~"))

@@ -217,6 +217,8 @@ TEST_CASE(
   CHECK(with({"--merges", "300"}) == "9ffeb9fe6e940321");
   CHECK(with({"--vocabulary", vocabulary, "--vocabulary-threshold", "30"}) == "c63331c2500a8d55");
   CHECK(with({"--glossaries", "old", "b[ao]", "ß"}) == "1eda08a273743a73");
+  CHECK(with({"--glossaries", "\\w+ß\\w*", "(?<=[aä]).u", "\\d+", "^[^a-z]{1,2}"}) ==
+        "ecb30638cf2e082b");
   CHECK(with({"--dropout", "0.1", "--seed", "7"}) == "740509472bc6eec1");
   CHECK(with({"--separator", "~"}) == "9e5acd61597310d");
 }
