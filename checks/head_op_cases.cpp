@@ -6,7 +6,7 @@
 #include "autograd/functions.h"
 #include "checks/op_case_groups.h"
 #include "checks/oracles.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 
 namespace nine::checks {
 namespace {

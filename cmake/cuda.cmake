@@ -1,4 +1,5 @@
-# The CUDA backend, where NINE_CUDA asks for it: nine_cuda and nine_kernels_cuda then have cuda/*.cu and kernels/cuda/*.cu instead of stubs.
+# The CUDA backend, where NINE_CUDA asks for it: nine_cuda and nine_kernels_cuda then have the .cu files of every folder cuda/
+# instead of stubs.
 # nvcc is called by custom commands, so that the project's language, linker and flags stay those of C++. The CUDA runtime is linked in,
 # and cuBLAS is opened at the first product: one program runs on machines with a GPU and without.
 set(NINE_CUDA AUTO CACHE STRING "The CUDA backend: AUTO where this machine has an NVIDIA GPU and nvcc is found, ON, OFF")
@@ -77,9 +78,9 @@ else()
   message(STATUS "CUDA: not built (${nine_no_cuda})")
 endif()
 
-# Adds the objects of a folder's .cu files to its library: of cuda to nine_cuda, of kernels/cuda to nine_kernels_cuda.
-function(nine_add_cuda_objects folder)
-  string(REPLACE / _ library nine_${folder})
+# nine_add_cuda_objects(NAME GLOBS...) adds the objects of these .cu files to the library nine_NAME.
+function(nine_add_cuda_objects name)
+  set(library nine_${name})
   set(codes "")
   foreach(arch ${NINE_CUDA_ARCHS})
     list(APPEND codes -gencode arch=compute_${arch},code=sm_${arch})
@@ -100,20 +101,21 @@ function(nine_add_cuda_objects folder)
   if(NINE_WERROR)
     list(APPEND flags -Werror all-warnings)
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cu)
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${ARGN})
   foreach(source ${sources})
-    get_filename_component(name ${source} NAME_WE)
-    set(object ${CMAKE_CURRENT_BINARY_DIR}/${folder}/${name}.o)
+    string(REGEX REPLACE "[.]cu$" ".o" name ${source})
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${name})
+    get_filename_component(there ${object} DIRECTORY)
+    file(MAKE_DIRECTORY ${there})
     set(own "")
-    if(name STREQUAL blas)
+    if(source STREQUAL "cuda/blas.cu")
       set(own "-DNINE_CUDA_LIBRARIES=\"${libraries}\"")
     endif()
     add_custom_command(
       OUTPUT ${object} ${object}.ptxas
       COMMAND ${PROJECT_SOURCE_DIR}/cmake/nvcc.sh ${object}.ptxas ${CMAKE_CXX_COMPILER_LAUNCHER} ${NINE_NVCC} ${flags} ${own}
-              -MD -MF ${object}.d -c ${source} -o ${object}
-      DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/nvcc.sh DEPFILE ${object}.d COMMENT "Building CUDA object ${folder}/${name}.o" VERBATIM)
+              -MD -MF ${object}.d -c ${PROJECT_SOURCE_DIR}/${source} -o ${object}
+      DEPENDS ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_SOURCE_DIR}/cmake/nvcc.sh DEPFILE ${object}.d COMMENT "Building CUDA object ${name}" VERBATIM)
     target_sources(${library} PRIVATE ${object})
   endforeach()
-  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${folder})
 endfunction()

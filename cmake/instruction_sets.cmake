@@ -1,5 +1,5 @@
-# Code for CPUs that are newer than NINE_ARCH (core/instruction_set.h). The files that compute, core/cpu/ and kernels/cpu/, are compiled once
-# more for each instruction set, in a namespace of its name. What they include, vmath and the standard library's templates, is thereby
+# Code for CPUs that are newer than NINE_ARCH (core/instruction_set.h). The files that compute, those of core/cpu/ and of every cpu/ in kernels/, are
+# compiled once more for each instruction set, in a namespace of its name. What they include, vmath and the standard library's templates, is thereby
 # compiled for newer CPUs too, and a linker that finds an inline function in several files keeps any one of them. So the objects of one
 # instruction set are linked into one, in which every symbol is local but the functions that fill tables with the others: nothing of it
 # can take the place of code that has to run on an older CPU, and it shares no inline function with the rest of the program.
@@ -27,8 +27,8 @@ file(GLOB nine_core_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/
 list(REMOVE_ITEM nine_core_loops core/cpu/table.cpp)
 file(GLOB nine_avx512_bf16_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/avx512_bf16/*.cpp)
 file(GLOB nine_amx_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/amx/*.cpp)
-file(GLOB nine_head_ops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} kernels/cpu/*.cpp)
-list(REMOVE_ITEM nine_head_ops kernels/cpu/table.cpp kernels/cpu/head_kernel.cpp kernels/cpu/head_kernels.cpp)
+file(GLOB nine_head_ops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} kernels/cpu/*.cpp kernels/*/cpu/*.cpp)
+list(REMOVE_ITEM nine_head_ops kernels/cpu/table.cpp kernels/scores/cpu/head_kernel.cpp kernels/scores/cpu/head_kernels.cpp)
 
 set(nine_avx512_flags -march=x86-64-v4 -mprefer-vector-width=512)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -23,18 +23,18 @@ set(nine_public_headers
     autograd/parameter.h
     autograd/tape.h
     autograd/touched_rows.h
-    kernels/head.h
-    kernels/head_config.h
-    kernels/head_norms.h
     kernels/install_cuda.h
-    kernels/kernel_softmax.h
-    kernels/learned_numbers.h
-    kernels/margin.h
-    kernels/prior_penalty.h
-    kernels/regularisers.h
-    kernels/sampled_softmax.h
+    kernels/loss/kernel_softmax.h
+    kernels/options/head_norms.h
+    kernels/options/margin.h
+    kernels/options/prior_penalty.h
+    kernels/options/regularisers.h
+    kernels/options/sampled_softmax.h
+    kernels/options/smoothing.h
     kernels/scores/score.h
-    kernels/smoothing.h
+    kernels/settings/head.h
+    kernels/settings/head_config.h
+    kernels/settings/learned_numbers.h
     data/bpe.h
     data/bpe_learn.h
     data/glossary.h

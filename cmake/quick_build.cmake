@@ -19,7 +19,7 @@ endif()
 # The files with loops of arithmetic or of text: -O3. Each is compiled alone, so that its machine code, and with it the last bit of a sum,
 # does not depend on its neighbours.
 set(nine_loops "/cpu/" "core/(bf16_|crc32c|eigen_tile|gemm|packed_linear)"
-               "kernels/(head_decoder|head_inference|margin_correction|sampled_softmax)"
+               "kernels/(decoding/head_|options/(margin_correction|sampled_softmax))"
                "data/(bpe|lower_case|string_table|text|tokenize_13a|unicode|word_counts)" "apps/report/(pca|tsne)")
 list(JOIN nine_loops "|" nine_loops)
 set(nine_group_bytes 96000)  # of source that is compiled together

@@ -1,7 +1,7 @@
 // Which instructions of the CPU compute. The whole program is compiled for the CPUs that NINE_ARCH
-// names, by default x86-64-v3 (AVX2 and FMA). Loops and products (core/cpu, kernels/cpu,
-// core/gemm.cpp) also exist in code for newer CPUs, and the best that this CPU can run is chosen
-// when the program starts. cmake/instruction_sets.cmake says how they are built.
+// names, by default x86-64-v3 (AVX2 and FMA). Loops and products (core/cpu/, every cpu/ in
+// kernels/, core/gemm.cpp) also exist in code for newer CPUs, and the best that this CPU can run is
+// chosen when the program starts. cmake/instruction_sets.cmake says how they are built.
 #pragma once
 
 #include <cstdint>

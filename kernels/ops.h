@@ -1,14 +1,14 @@
 // The head's ops on plain views, declared once; conventions as in core/ops.h. A call checks shapes
 // and types here, counts its cost, and runs the implementation of the views' device
-// (kernels/op_table.h): kernels/cpu/ or kernels/cuda/.
+// (kernels/op_table.h): the cpu/ or cuda/ of a room.
 #pragma once
 
 #include <span>
 
 #include "core/arena.h"
 #include "core/tensor.h"
-#include "kernels/margin.h"
-#include "kernels/prior_penalty.h"
+#include "kernels/options/margin.h"
+#include "kernels/options/prior_penalty.h"
 #include "kernels/scores/score.h"
 
 namespace nine::ops {
@@ -91,7 +91,7 @@ struct HeadBlock {
   int64_t padded_rows() const { return (rows() + kHeadPanel - 1) / kHeadPanel * kHeadPanel; }
   int64_t words() const { return components.front().w.rows(); }
   int64_t dims() const { return h.cols(); }
-  /// Whether the targets are scored by their angle (kernels/angle.h): with a margin, or
+  /// Whether the targets are scored by their angle (kernels/options/angle.h): with a margin, or
   /// where vectors are given norms.
   bool by_angle() const {
     return options.margin || context_norm || components.front().score.kind == ScoreKind::scaled_lin;
@@ -141,7 +141,7 @@ void head_gradients(const HeadBlock& block, double row_weight, const HeadGradien
 void head_inference(const HeadBlock& block, const View& log_probs, const View& scores,
                     Arena& arena);
 
-// --- norms of word vectors and contexts (kernels/head_norms.h, docs/margins.md)
+// --- norms of word vectors and contexts (kernels/options/head_norms.h, docs/margins.md)
 //
 // norms, ratios, sizes and the like are float64; `size` and other scalars have one element.
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/angle.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/options/angle.h"
 #include "kernels/scores/all.h"
+#include "kernels/settings/learned_numbers.h"
 
 namespace nine {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "kernels/head.h"
-#include "kernels/margin.h"
-#include "kernels/smoothing.h"
+#include "kernels/options/margin.h"
+#include "kernels/options/smoothing.h"
+#include "kernels/settings/head.h"
 
 namespace nine {
 

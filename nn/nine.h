@@ -22,22 +22,22 @@
 #include "kernels/install_cuda.h"   // install_cuda: before the first use of a GPU
 
 // Layers
-#include "kernels/kernel_softmax.h"        // the output layer as a function
-#include "kernels/learned_numbers.h"       // numbers of its kernels that are trained
-#include "nn/carried_state.h"              // an LSTM's state between segments of a text
-#include "nn/dropout.h"                    // Dropout
-#include "nn/embedding.h"                  // Embedding
-#include "nn/feed_forward.h"               // FeedForward
-#include "nn/init.h"                       // Init: values before training
-#include "nn/key_value_cache.h"            // keys and values of earlier positions
-#include "nn/layer_norm.h"                 // LayerNorm
-#include "nn/linear.h"                     // Linear
-#include "nn/lstm.h"                       // Lstm
-#include "nn/multi_head_attention.h"       // MultiHeadAttention
-#include "nn/parameters.h"                 // a model's parameters, saved and loaded
-#include "nn/softmax_head.h"               // the output layer with its parameters
-#include "nn/transformer_decoder_layer.h"  // TransformerDecoderLayer
-#include "nn/transformer_encoder_layer.h"  // TransformerEncoderLayer
+#include "kernels/loss/kernel_softmax.h"       // the output layer as a function
+#include "kernels/settings/learned_numbers.h"  // numbers of its kernels that are trained
+#include "nn/carried_state.h"                  // an LSTM's state between segments of a text
+#include "nn/dropout.h"                        // Dropout
+#include "nn/embedding.h"                      // Embedding
+#include "nn/feed_forward.h"                   // FeedForward
+#include "nn/init.h"                           // Init: values before training
+#include "nn/key_value_cache.h"                // keys and values of earlier positions
+#include "nn/layer_norm.h"                     // LayerNorm
+#include "nn/linear.h"                         // Linear
+#include "nn/lstm.h"                           // Lstm
+#include "nn/multi_head_attention.h"           // MultiHeadAttention
+#include "nn/parameters.h"                     // a model's parameters, saved and loaded
+#include "nn/softmax_head.h"                   // the output layer with its parameters
+#include "nn/transformer_decoder_layer.h"      // TransformerDecoderLayer
+#include "nn/transformer_encoder_layer.h"      // TransformerEncoderLayer
 
 // Trained models, and the networks behind them
 #include "nn/models/beam_search.h"          // BeamSearch: translations of ids, and their scores

@@ -5,9 +5,9 @@
 
 #include "autograd/functions.h"
 #include "core/ops.h"
-#include "kernels/head_misfit.h"
-#include "kernels/margin_correction.h"
 #include "kernels/ops.h"
+#include "kernels/options/margin_correction.h"
+#include "kernels/settings/head_misfit.h"
 
 namespace nine {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/kernel_softmax.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/settings/learned_numbers.h"
 #include "nn/head_stats.h"
 #include "nn/parameters.h"
 
@@ -32,14 +32,14 @@ class SoftmaxHead {
   ///  - `NAME.prior.weight` (K, width), for mixtures, and `NAME.latent.weight` (K * width, width),
   ///    for heads with contexts, start as in torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as
   ///    in Yang et al.'s mixture of softmaxes (2018).
-  ///  - `NAME.scores.K.NUMBER` (1), the learned numbers of component K (kernels/learned_numbers.h),
-  ///    start where the head string says;
+  ///  - `NAME.scores.K.NUMBER` (1), the learned numbers of component K
+  ///    (kernels/settings/learned_numbers.h), start where the head string says;
   ///  - buffers, which are saved but not trained: `NAME.counts` (V), where the word norm or a
   ///    sampled softmax follows counts; `NAME.context_max` or `NAME.context_max_ema` (K), where the
   ///    context norm is max or max:ema, the norm that evaluation uses.
   /// With a sampled softmax, word vectors and bias keep track of the rows that have a gradient.
   /// Errors: the head cannot be of that width; a number that the type of `set` cannot hold
-  /// (kernels/head_misfit.h).
+  /// (kernels/settings/head_misfit.h).
   SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config, int64_t words,
               int64_t width, const Init& init = Init::normal(0.02), Parameter* tied = nullptr);
 
@@ -64,7 +64,7 @@ class SoftmaxHead {
   void require_log_p(std::span<const int32_t> words, std::span<const double> nats,
                      std::string_view what) const;
   /// The same with a cosine margin of that size, which training had, undone (kernels/
-  /// margin_correction.h). Error: a head that is not a single lin, or one with contexts
+  /// options/margin_correction.h). Error: a head that is not a single lin, or one with contexts
   /// but no context norm.
   Tensor log_probabilities_undoing(const Var& hidden, double margin) const;
   /// The k most probable words of each context, best first; see nine::top_words.

@@ -9,9 +9,9 @@
 #include "apps/inspect/worked_example.h"
 #include "autograd/gradcheck.h"
 #include "checks/op_cases.h"
-#include "kernels/head_fields.h"
-#include "kernels/kernel_softmax.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/settings/head_fields.h"
+#include "kernels/settings/learned_numbers.h"
 
 namespace nine::app {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "apps/inspect/score_at.h"
 #include "core/random.h"
-#include "kernels/head.h"
+#include "kernels/settings/head.h"
 
 namespace nine::app {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "core/quote.h"
 #include "core/suggest.h"
-#include "kernels/head_config.h"
-#include "kernels/head_formula.h"
+#include "kernels/settings/head_config.h"
+#include "kernels/settings/head_formula.h"
 
 namespace nine::app {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "apps/inspect/kernel_steps.h"
 #include "apps/inspect/worked_example.h"
-#include "kernels/head.h"
-#include "kernels/head_config.h"
-#include "kernels/head_norms.h"
-#include "kernels/learned_numbers.h"
-#include "kernels/margin.h"
+#include "kernels/options/head_norms.h"
+#include "kernels/options/margin.h"
+#include "kernels/settings/head.h"
+#include "kernels/settings/head_config.h"
+#include "kernels/settings/learned_numbers.h"
 
 namespace nine::app {
 

@@ -8,8 +8,8 @@
 #include "apps/inspect/score_at.h"
 #include "autograd/functions.h"
 #include "kernels/expression/kernel_lines.h"
-#include "kernels/kernel_softmax.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/settings/learned_numbers.h"
 
 namespace nine::app {
 

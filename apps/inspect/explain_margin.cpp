@@ -4,8 +4,8 @@
 #include <numbers>
 
 #include "apps/inspect/explain.h"
-#include "kernels/angle.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/options/angle.h"
 
 namespace nine::app {
 namespace {

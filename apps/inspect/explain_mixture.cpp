@@ -6,8 +6,8 @@
 #include "apps/inspect/explain.h"
 #include "apps/inspect/score_at.h"
 #include "autograd/functions.h"
-#include "kernels/kernel_softmax.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/settings/learned_numbers.h"
 
 namespace nine::app {
 namespace {

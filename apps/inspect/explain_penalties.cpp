@@ -4,8 +4,8 @@
 
 #include "apps/inspect/explain.h"
 #include "autograd/functions.h"
-#include "kernels/kernel_softmax.h"
-#include "kernels/regularisers.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/options/regularisers.h"
 
 namespace nine::app {
 namespace {

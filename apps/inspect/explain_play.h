@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/inspect/kernel_formulas.h"
-#include "kernels/head_config.h"
+#include "kernels/settings/head_config.h"
 
 namespace nine::app {
 

@@ -9,10 +9,10 @@
 #include "checks/values.h"
 #include "core/json.h"
 #include "core/random.h"
-#include "kernels/angle.h"
 #include "kernels/expression/kernel_lines.h"
-#include "kernels/kernel_softmax.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/options/angle.h"
+#include "kernels/settings/learned_numbers.h"
 
 namespace nine::app {
 namespace {

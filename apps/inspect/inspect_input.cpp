@@ -9,8 +9,8 @@
 #include "core/json.h"
 #include "core/misfit.h"
 #include "core/suggest.h"
-#include "kernels/head_misfit.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/settings/head_misfit.h"
+#include "kernels/settings/learned_numbers.h"
 
 namespace nine::app {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/dtype.h"
 #include "core/json.h"
 #include "core/matmul_precision.h"
-#include "kernels/head_config.h"
+#include "kernels/settings/head_config.h"
 
 namespace nine::app {
 

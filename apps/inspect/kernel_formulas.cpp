@@ -8,7 +8,7 @@
 #include "kernels/expression/kernel_lines.h"
 #include "kernels/expression/pair_slopes.h"
 #include "kernels/expression/parse.h"
-#include "kernels/head.h"
+#include "kernels/settings/head.h"
 
 namespace nine::app {
 namespace {

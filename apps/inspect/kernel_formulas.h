@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/margin.h"
+#include "kernels/options/margin.h"
 #include "kernels/scores/score.h"
 
 namespace nine::app {

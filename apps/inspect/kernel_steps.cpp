@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "kernels/expression/kernel_lines.h"
-#include "kernels/head.h"
+#include "kernels/settings/head.h"
 
 namespace nine::app {
 namespace {

@@ -5,7 +5,7 @@
 #include "apps/inspect/worked_example.h"
 #include "core/error.h"
 #include "kernels/expression/kernel_lines.h"
-#include "kernels/head.h"
+#include "kernels/settings/head.h"
 
 namespace nine::app {
 std::string kernel_table_text() {

@@ -6,9 +6,9 @@
 
 #include "apps/inspect/figure.h"
 #include "apps/inspect/score_at.h"
-#include "kernels/angle.h"
-#include "kernels/head.h"
-#include "kernels/head_fields.h"
+#include "kernels/options/angle.h"
+#include "kernels/settings/head.h"
+#include "kernels/settings/head_fields.h"
 
 namespace nine::app {
 namespace {

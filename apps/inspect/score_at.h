@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/head.h"
+#include "kernels/settings/head.h"
 
 namespace nine::app {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 
 namespace nine::app {
 

@@ -5,7 +5,7 @@
 
 #include "apps/inspect/figure.h"
 #include "apps/inspect/show.h"
-#include "kernels/margin_correction.h"
+#include "kernels/options/margin_correction.h"
 
 namespace nine::app {
 namespace {

@@ -11,7 +11,7 @@
 #include "apps/svg/text.h"
 #include "core/error.h"
 #include "data/text.h"
-#include "kernels/head.h"
+#include "kernels/settings/head.h"
 
 namespace nine::app {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "apps/cli/output_directory.h"
 #include "core/json.h"
-#include "kernels/head_json.h"
+#include "kernels/settings/head_json.h"
 
 namespace nine::app {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "apps/training/train_options.h"
 #include "core/json.h"
-#include "kernels/head.h"
+#include "kernels/settings/head.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
 

@@ -6,7 +6,7 @@
 #include "apps/cli/option_data.h"
 #include "apps/cli/option_values.h"
 #include "core/quote.h"
-#include "kernels/head_misfit.h"
+#include "kernels/settings/head_misfit.h"
 
 namespace nine::app {
 

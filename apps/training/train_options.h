@@ -14,7 +14,7 @@
 #include "apps/training/option_types.h"
 #include "core/matmul_precision.h"
 #include "data/vocabulary.h"
-#include "kernels/head_config.h"
+#include "kernels/settings/head_config.h"
 #include "nn/training/trainer.h"
 
 namespace nine {
@@ -47,7 +47,7 @@ inline constexpr int64_t kSampleHeldOut = 1000;
 void declare_head_settings(Options& options, HeadSettings& settings, bool regularising,
                            const std::vector<std::string>& but = {});
 
-/// The head's settings are kernels/head_config.h's; their flags are declared here.
+/// The head's settings are kernels/settings/head_config.h's; their flags are declared here.
 struct TrainOptions : HeadSettings {
   virtual ~TrainOptions() = default;
 

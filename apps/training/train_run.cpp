@@ -15,9 +15,9 @@
 #include "core/instruction_set.h"
 #include "core/json.h"
 #include "core/threads.h"
-#include "kernels/head_json.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 #include "kernels/ops.h"
+#include "kernels/settings/head_json.h"
 #include "nn/softmax_head.h"
 
 namespace nine::app {

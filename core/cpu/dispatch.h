@@ -1,6 +1,7 @@
-// Which compiled copy of core/cpu and kernels/cpu is used. NINE_CPU_TABLE(Table), at file scope,
-// declares the functions install(Table&) of all instruction sets that the build has code for
-// (core/cpu/isa.h), and nine::cpu::install_best(Table&), which calls that of the one in use.
+// Which compiled copy of the loops, core/cpu/ and every cpu/ in kernels/, is used.
+// NINE_CPU_TABLE(Table), at file scope, declares the functions install(Table&) of all instruction
+// sets that the build has code for (core/cpu/isa.h), and nine::cpu::install_best(Table&), which
+// calls that of the one in use.
 #pragma once
 
 #include "core/cpu/isa.h"

@@ -1,5 +1,5 @@
 // Loops over single rows of numbers, for code that works on few rows at a time and would spend more
-// on calling an op than on its work: decoding (kernels/head_decoder.cpp,
+// on calling an op than on its work: decoding (kernels/decoding/head_decoder.cpp,
 // nn/models/incremental_transformer.cpp, core/packed_linear.cpp).
 #pragma once
 

@@ -1,7 +1,7 @@
-// Replaces kernels/cuda/*.cu in a build without CUDA.
+// Replaces the .cu files of kernels/ in a build without CUDA.
 #include "cuda/cuda.h"
-#include "kernels/cuda/spare_bytes.h"
 #include "kernels/install_cuda.h"
+#include "kernels/loss/cuda/spare_bytes.h"
 
 namespace nine {
 

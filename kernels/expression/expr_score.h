@@ -1,6 +1,6 @@
 // expr: a score given as a formula (docs/expressions.md), on the CPU. Its derivatives are found
 // when the head is read (kernels/expression/formula.h); the loops over it are in
-// kernels/cpu/expression_loops.cpp.
+// kernels/expression/cpu/expression_loops.cpp.
 #pragma once
 
 #include "kernels/expression/expr_pair.h"

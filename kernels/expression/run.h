@@ -1,5 +1,5 @@
 // Runs programs of expressions over arrays: the loops are compiled for each instruction set
-// (kernels/cpu/expression_loops.cpp). Of single pairs: pair_run.h.
+// (kernels/expression/cpu/expression_loops.cpp). Of single pairs: pair_run.h.
 #pragma once
 
 #include <algorithm>

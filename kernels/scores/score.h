@@ -120,7 +120,7 @@ struct Score {
   const expression::Formula* formula = nullptr;  ///< of expr; it lives as long as the program
   double scale = 1;                              ///< > 0; the kernel's S is multiplied by it
   /// Bit i: number i is learned; its value here is where it starts, or what it is at the moment
-  /// (kernels/learned_numbers.h).
+  /// (kernels/settings/learned_numbers.h).
   uint16_t learned = 0;
   /// Bit i, of learned numbers: it stays positive, and its logarithm is what is learned.
   uint16_t positive = 0;

@@ -10,8 +10,8 @@
 namespace nine::scores {
 
 /// How the numbers of vectors are visited. A vector of floats or doubles: by one thread.
-/// kernels/cuda/warp_vectors.cuh has vectors whose numbers a warp's threads share; all of those
-/// threads call these functions, and have the same sums.
+/// kernels/scores/cuda/warp_vectors.cuh has vectors whose numbers a warp's threads share; all of
+/// those threads call these functions, and have the same sums.
 template <class T>
 struct Visit {
   /// Sum over k < n of term(k), a double.

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/buffer.h"
-#include "kernels/head_decoder.h"
+#include "kernels/decoding/head_decoder.h"
 #include "nn/models/transformer.h"
 
 namespace nine {

@@ -10,7 +10,7 @@
 
 #include "core/json.h"
 #include "core/safetensors.h"
-#include "kernels/head_config.h"
+#include "kernels/settings/head_config.h"
 
 namespace nine {
 

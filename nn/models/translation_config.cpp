@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/vocabulary.h"
-#include "kernels/head_json.h"
+#include "kernels/settings/head_json.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/transformer_language_model.h"
 

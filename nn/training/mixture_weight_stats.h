@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/safetensors.h"
-#include "kernels/head.h"
+#include "kernels/settings/head.h"
 
 namespace nine {
 

@@ -12,7 +12,7 @@
 #include "checks/values.h"
 #include "core/error.h"
 #include "core/ops.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 #include "tests/support/compare.h"
 #include "tests/support/random_tensors.h"
 #include "tests/support/support.h"

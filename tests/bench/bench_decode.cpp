@@ -20,7 +20,7 @@
 #include "core/instruction_set.h"
 #include "core/random.h"
 #include "core/threads.h"
-#include "kernels/head_decoder.h"
+#include "kernels/decoding/head_decoder.h"
 
 namespace nine::app {
 namespace {

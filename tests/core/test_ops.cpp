@@ -278,7 +278,7 @@ TEST_CASE("ops: one without a row does not exist") {
 TEST_CASE("functions: one without a row does not exist") {
   std::set<std::string> names = declared("autograd/functions.h", R"(^(?:Var|LstmOutput) (\w+)\()");
   CHECK(names.size() >= 20);
-  names.merge(declared("kernels/kernel_softmax.h", R"(^SoftmaxLoss (\w+)\()"));
+  names.merge(declared("kernels/loss/kernel_softmax.h", R"(^SoftmaxLoss (\w+)\()"));
   std::set<std::string> rows;
   for (const OpCase& c : tested_ops()) rows.insert(c.name.substr(0, c.name.find(' ')));
   rows.insert("col_range");  // its row is row_range's, too

@@ -60,7 +60,8 @@ def base_name(demangled):
 def measured(build):
     found = collections.defaultdict(lambda: [0, 0, 0])
     for log in sorted(
-        glob.glob(f"{build}/cuda/*.ptxas") + glob.glob(f"{build}/kernels/cuda/*.ptxas")
+        glob.glob(f"{build}/cuda/*.ptxas")
+        + glob.glob(f"{build}/kernels/**/cuda/*.ptxas", recursive=True)
     ):
         rows = kernels_of(log)
         if not rows:

@@ -9,10 +9,10 @@
 
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
-#include "kernels/cuda/spare_bytes.h"
-#include "kernels/head_blocks.h"
-#include "kernels/kernel_softmax.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/loss/cuda/spare_bytes.h"
+#include "kernels/loss/head_blocks.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/settings/learned_numbers.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/support/compare.h"
 

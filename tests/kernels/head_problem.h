@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checks/op_cases.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 
 namespace nine::tests {
 

@@ -9,7 +9,7 @@
 
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 

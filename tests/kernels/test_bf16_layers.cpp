@@ -11,7 +11,7 @@
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
 #include "core/threads.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 #include "tests/support/bf16_mode.h"
 #include "tests/support/compare.h"
 #include "tests/support/support.h"

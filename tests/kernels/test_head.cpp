@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/gemm.h"
 #include "core/threads.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 #include "kernels/ops.h"
 #include "tests/support/compare.h"
 #include "tests/support/skip.h"

@@ -10,12 +10,12 @@
 #include "autograd/gradcheck.h"
 #include "core/error.h"
 #include "core/ops.h"
+#include "kernels/decoding/head_decoder.h"
 #include "kernels/expression/kernel_lines.h"
-#include "kernels/head_config.h"
-#include "kernels/head_decoder.h"
-#include "kernels/head_formula.h"
-#include "kernels/kernel_softmax.h"
-#include "kernels/learned_numbers.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/settings/head_config.h"
+#include "kernels/settings/head_formula.h"
+#include "kernels/settings/learned_numbers.h"
 #include "tests/support/programs.h"
 
 using namespace nine;

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/error.h"
-#include "kernels/head.h"
-#include "kernels/head_config.h"
-#include "kernels/head_json.h"
-#include "kernels/head_misfit.h"
+#include "kernels/settings/head.h"
+#include "kernels/settings/head_config.h"
+#include "kernels/settings/head_json.h"
+#include "kernels/settings/head_misfit.h"
 #include "nn/softmax_head.h"
 #include "tests/support/support.h"
 

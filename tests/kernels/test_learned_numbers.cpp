@@ -1,6 +1,6 @@
-// Learned numbers of heads (kernels/learned_numbers.h) and the scale of any kernel: their grammar,
-// their gradients against finite differences, and how models keep them.
-#include "kernels/learned_numbers.h"
+// Learned numbers of heads (kernels/settings/learned_numbers.h) and the scale of any kernel: their
+// grammar, their gradients against finite differences, and how models keep them.
+#include "kernels/settings/learned_numbers.h"
 
 #include <doctest/doctest.h>
 
@@ -12,9 +12,9 @@
 #include "autograd/gradcheck.h"
 #include "checks/op_cases.h"
 #include "core/threads.h"
-#include "kernels/head_config.h"
-#include "kernels/head_decoder.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/decoding/head_decoder.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/settings/head_config.h"
 #include "nn/softmax_head.h"
 #include "tests/support/compare.h"
 #include "tests/support/programs.h"

@@ -9,7 +9,7 @@
 #include "apps/inspect/explain.h"
 #include "apps/inspect/plot.h"
 #include "core/ops.h"
-#include "kernels/margin_correction.h"
+#include "kernels/options/margin_correction.h"
 #include "nn/models/language_model.h"
 #include "nn/softmax_head.h"
 #include "tests/support/compare.h"

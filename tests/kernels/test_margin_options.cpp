@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/angle.h"
+#include "kernels/options/angle.h"
 #include "tests/kernels/margin_oracle.h"
 #include "tests/support/compare.h"
 #include "tests/support/support.h"

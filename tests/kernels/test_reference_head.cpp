@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/learned_numbers.h"
+#include "kernels/settings/learned_numbers.h"
 #include "tests/kernels/head_problem.h"
 #include "tests/kernels/score_oracle.h"
 #include "tests/support/compare.h"

@@ -11,7 +11,7 @@
 #include "autograd/functions.h"
 #include "checks/values.h"
 #include "core/ops.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 #include "nn/models/lstm_language_model.h"
 #include "nn/models/transformer_language_model.h"
 #include "nn/training/language_model_task.h"

@@ -10,8 +10,8 @@
 
 #include "apps/inspect/inspect.h"
 #include "core/op_list.h"
-#include "kernels/head.h"
 #include "kernels/op_list.h"
+#include "kernels/settings/head.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
@@ -52,8 +52,8 @@ TEST_CASE("gradients page: every op and every differentiable function") {
   names.insert("lstm_backward");  // of which only the loop over time is in the list
   CHECK(names.size() >= 40);
   names.merge(names_in("autograd/functions.h", R"(^(?:Var|LstmOutput) (\w+)\()"));
-  names.merge(names_in("kernels/kernel_softmax.h", R"(^SoftmaxLoss (\w+)\()"));
-  names.merge(names_in("kernels/regularisers.h", R"(^Var (\w+)\()"));
+  names.merge(names_in("kernels/loss/kernel_softmax.h", R"(^SoftmaxLoss (\w+)\()"));
+  names.merge(names_in("kernels/options/regularisers.h", R"(^Var (\w+)\()"));
   CHECK(names.contains("norm_penalty"));
   for (const std::string& name : names)
     CHECK_MESSAGE(has(text, "`" + name + "`"), "docs/gradients.md does not derive ", name);

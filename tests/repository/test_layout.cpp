@@ -35,13 +35,15 @@ const std::map<std::string, std::set<std::string>>& allowed() {
 
 // The row of the table that a path from the repository's root belongs to.
 std::string row_of(const std::string& path) {
-  return path.starts_with("kernels/cuda/") ? "kernels/cuda" : path.substr(0, path.find('/'));
+  const std::string top = path.substr(0, path.find('/'));
+  return top == "kernels" && path.find("/cuda/") != std::string::npos ? "kernels/cuda" : top;
 }
 
 // The files of one row: those of "kernels/cuda" are not among those of "kernels".
 std::vector<fs::path> sources(const std::string& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(NINE_SOURCE_DIR) / folder)) {
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(NINE_SOURCE_DIR) /
+                                                            folder.substr(0, folder.find('/')))) {
     const std::string end = entry.path().extension().string();
     const std::string path = entry.path().lexically_relative(NINE_SOURCE_DIR).generic_string();
     // A project of somebody else's: its own headers are found from its own folder.
@@ -129,6 +131,64 @@ TEST_CASE("layout: a folder includes only what docs/architecture.md's table allo
   CHECK(seen > 200);
 }
 
+// The rooms of kernels/ with their CPU and CUDA parts; "": what lies directly in kernels/.
+TEST_CASE("layout: a room of kernels/ includes only what docs/architecture.md's table allows") {
+  const std::map<std::string, std::set<std::string>> rooms = {
+      {"", {"scores", "options", "settings"}},
+      {"scores", {"", "expression"}},
+      {"expression", {"scores"}},
+      {"options", {"", "scores"}},
+      {"settings", {"", "scores", "expression", "options"}},
+      {"loss", {"", "scores", "expression", "options", "settings"}},
+      {"decoding", {"", "options", "settings", "loss"}},
+  };
+  const auto room_of = [](const std::string& path) {
+    static const std::regex pattern("kernels/(?:(?!(?:cpu|cuda)/)([a-z_]+)/)?.*");
+    std::smatch match;
+    return std::regex_match(path, match, pattern) ? match[1].str() : "not in kernels/";
+  };
+  std::map<std::string, int> files;
+  int direct = 0;
+  for (const char* folder : {"kernels", "kernels/cuda"})
+    for (const fs::path& file : sources(folder)) {
+      const std::string path = file.lexically_relative(NINE_SOURCE_DIR).generic_string();
+      const std::string room = room_of(path);
+      ++files[room];
+      if (std::count(path.begin(), path.end(), '/') == 1) ++direct;
+      REQUIRE_MESSAGE(rooms.contains(room), path, " is in no room of the table");
+      // Replaces the CUDA parts of all rooms.
+      if (path == "kernels/cuda/stub.cpp") continue;
+      for (const Include& i : includes(file)) {
+        if (!i.ours || !i.path.starts_with("kernels/")) continue;
+        const std::string to = room_of(i.path);
+        CHECK_MESSAGE((to == room || rooms.at(room).contains(to)), path, ":", i.line, " includes ",
+                      i.path, ", which its room may not");
+      }
+    }
+  for (const auto& row : rooms) CHECK_MESSAGE(files[row.first] >= 2, row.first);
+  CHECK(direct >= 2);
+  CHECK(direct <= 12);
+}
+
+TEST_CASE("layout: docs/architecture.md and the loss have one drawing of how it is cut") {
+  // Lines between `begin`, which is left out, and the next that does not start with `margin`.
+  const auto drawing = [](const char* file, const std::string& begin, const std::string& margin) {
+    std::ifstream in(fs::path(NINE_SOURCE_DIR) / file);
+    std::string line, text;
+    while (std::getline(in, line) && line.find(begin) == std::string::npos) {
+    }
+    while (std::getline(in, line) && (line.empty() || line == "//" || line.starts_with(margin)))
+      text += (line.starts_with(margin) ? line.substr(margin.size()) : "") + "\n";
+    const size_t first = text.find("  rows: "), last = text.find_last_not_of("\n ");
+    REQUIRE_MESSAGE(first != std::string::npos, file, " has no drawing behind ", begin);
+    return text.substr(first, last + 1 - first);
+  };
+  const std::string page =
+      drawing("docs/architecture.md", "The [glossary](glossary.md) has", "    ");
+  CHECK(page == drawing("kernels/loss/kernel_softmax.cpp", "The loss, block by block", "// "));
+  CHECK(page.find("HeadBlock") != std::string::npos);
+}
+
 TEST_CASE("layout: no ours in angle brackets") {
   for (const auto& [folder, others] : allowed())
     for (const fs::path& file : sources(folder))
@@ -137,7 +197,7 @@ TEST_CASE("layout: no ours in angle brackets") {
                       " includes <", i.path, ">");
 }
 
-TEST_CASE("layout: no CUDA header outside of cuda/ and kernels/cuda/") {
+TEST_CASE("layout: no CUDA header outside of the folders cuda/") {
   for (const auto& [folder, others] : allowed()) {
     if (folder.ends_with("cuda")) continue;
     for (const fs::path& file : sources(folder))
@@ -217,19 +277,21 @@ TEST_CASE("layout: the public headers are a list that nine.h includes, and inclu
 
 namespace {
 
+// Whether a file's text has `word` as a word of its own.
+bool names_word(const fs::path& file, const std::string& word) {
+  const std::regex whole("(^|[^A-Za-z0-9_])" + word + "([^A-Za-z0-9_]|$)");
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);)
+    if (std::regex_search(line, whole)) return true;
+  return false;
+}
+
 // Files of these folders whose text has `word` as a word of its own.
 std::set<std::string> files_with(const std::string& word, const std::vector<std::string>& folders) {
-  const std::regex whole("(^|[^A-Za-z0-9_])" + word + "([^A-Za-z0-9_]|$)");
   std::set<std::string> found;
   for (const std::string& folder : folders)
-    for (const fs::path& file : sources(folder)) {
-      std::ifstream in(file);
-      for (std::string line; std::getline(in, line);)
-        if (std::regex_search(line, whole)) {
-          found.insert(file.string());
-          break;
-        }
-    }
+    for (const fs::path& file : sources(folder))
+      if (names_word(file, word)) found.insert(file.string());
   return found;
 }
 
@@ -240,6 +302,28 @@ std::string listed(const std::set<std::string>& files) {
 }
 
 }  // namespace
+
+// Each row names an identifier in backticks and, behind " in ", the file that declares it.
+TEST_CASE("layout: docs/glossary.md's identifiers are in the files that it names") {
+  const std::regex row(R"(^\|[^|]*\|[^|]*\| `([\w:]+)` in `([\w./]+)` \|[^|]*\|$)");
+  std::ifstream in(fs::path(NINE_SOURCE_DIR) / "docs/glossary.md");
+  int number = 0, rows = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    std::smatch match;
+    if (!line.starts_with("| ") || line.starts_with("| concept ")) continue;
+    REQUIRE_MESSAGE(std::regex_match(line, match, row), "docs/glossary.md:", number);
+    ++rows;
+    const std::string name = match[1], file = match[2];
+    for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 2) {
+      end = name.find("::", begin);
+      const std::string word = name.substr(begin, end - begin);
+      CHECK_MESSAGE(names_word(fs::path(NINE_SOURCE_DIR) / file, word), "docs/glossary.md:", number,
+                    ": ", file, " has no ", word);
+    }
+  }
+  CHECK(rows >= 30);
+}
 
 // docs/architecture.md, "What a change touches". Counted are the files that name the thing; its
 // test and its page come on top.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "kernels/kernel_softmax.h"
+#include "kernels/loss/kernel_softmax.h"
 
 using namespace nine;
 

@@ -1,7 +1,0 @@
-#include "kernels/cuda/head_kernels_impl.cuh"
-
-namespace nine::cuda {
-
-template struct HeadKernel<double>;
-
-}  // namespace nine::cuda

@@ -1,7 +1,0 @@
-#include "kernels/cuda/head_kernels_impl.cuh"
-
-namespace nine::cuda {
-
-template struct HeadKernel<float>;
-
-}  // namespace nine::cuda

@@ -1,0 +1,193 @@
+#include "kernels/loss/cuda/head_block.cuh"
+
+#include "core/vmath.h"
+#include "kernels/loss/cuda/spare_bytes.h"
+
+namespace nine::cuda {
+
+namespace {
+constexpr int64_t kSpareBytes = int64_t{64} << 20;
+int64_t spare_bytes = kSpareBytes;
+}  // namespace
+
+void set_head_spare_bytes(int64_t bytes) { spare_bytes = bytes > 0 ? bytes : kSpareBytes; }
+
+template <class T>
+StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, bool with_scores,
+                                        Arena& arena)
+    : op_(op), block_(block), device_(CudaDevice::of(block.h)) {
+  const int64_t d = block.dims(), padded_rows = padded();
+  components_.reserve(static_cast<size_t>(size()));
+  for (int64_t k = 0; k < size(); ++k) {
+    const ops::HeadComponent& c = block.components[static_cast<size_t>(k)];
+    const HeadKernel<T> kernel(c.score, d);
+    components_.push_back({.kernel = kernel,
+                           .score = &c.score,
+                           .w = c.w,
+                           .word_stats = static_cast<double*>(c.stats.data),
+                           .first_column = columns_,
+                           .shares_words = k > 0 && c.w.data == components_.back().w.data});
+    columns_ += kernel.planes() * padded_rows;
+  }
+  for (int64_t k = 0; k < size(); k += alike(k).count) {
+    const HeadKernel<T>& kernel = (*this)[k].kernel;
+    if (kernel.stats == 0) continue;
+    const Alike same = alike(k);
+    T* row_stats = pool_array<T>(arena, same.count * kernel.stats * padded_rows);
+    for (int64_t i = 0; i < same.count; ++i)
+      components_[static_cast<size_t>(k + i)].row_stats =
+          row_stats + i * kernel.stats * padded_rows;
+    kernel.launches->row_stats(score_of(k), contexts(k), same, padded_rows, row_stats);
+  }
+  const int64_t numbers =
+      (block.products ? 0 : columns_) + (with_scores ? (size() + 1) * padded_rows : 0);
+  const int64_t fitting =
+      numbers > 0 ? spare_bytes / (numbers * static_cast<int64_t>(sizeof(T))) : block.words();
+  run_words_ = std::min(block.words(), std::max(kSplitWords, fitting / kSplitWords * kSplitWords));
+  if (numbers == 0) run_words_ = block.words();
+  if (!block.products) spare_ = pool_array<T>(arena, run_words_ * columns_);
+  if (with_scores) score_planes_ = pool_array<T>(arena, (size() + 1) * run_words_ * padded_rows);
+}
+
+template <class T>
+int64_t StackedComponents<T>::joint_count(int64_t k) const {
+  int64_t next = k + 1;
+  while (next < size() && (*this)[next].shares_words && (*this)[k].kernel.whole(block_.dims()) &&
+         (*this)[next].kernel.whole(block_.dims()))
+    ++next;
+  return next - k;
+}
+
+template <class T>
+Alike StackedComponents<T>::alike(int64_t k) const {
+  const auto words = [&](int64_t i) {  // views need not be parts of one allocation
+    return static_cast<int64_t>(reinterpret_cast<intptr_t>((*this)[i].w.data)) /
+           static_cast<int64_t>(sizeof(T));
+  };
+  const auto same = [&](int64_t i) {
+    return *(*this)[i].score == *(*this)[k].score && (*this)[i].w.ld == (*this)[k].w.ld;
+  };
+  Alike out{.count = 1, .words = 0, .rows = padded()};
+  if (k + 1 < size()) out.words = words(k + 1) - words(k);
+  while (k + out.count < size() && same(k + out.count) &&
+         words(k + out.count) - words(k) == out.count * out.words)
+    ++out.count;
+  return out;
+}
+
+template <class T>
+void StackedComponents<T>::multiply(const WordRun& run) const {
+  for (int64_t k = 0; k < size(); k += joint_count(k)) {
+    const StackedComponent<T>& c = (*this)[k];
+    const HeadKernel<T>& kernel = c.kernel;
+    for (int64_t i = 0; i < kernel.parts; ++i)
+      for (int64_t j = 0; j < kernel.parts; ++j)
+        cuda::multiply<T>(
+            device_, op_,
+            {.transpose_b = true,
+             .m = run.count,
+             .n = product_rows(joint_count(k)),
+             .k = kernel.product_dims,
+             .a = static_cast<T*>(c.w.data) + run.begin * c.w.ld + i * kernel.part_size,
+             .lda = c.w.ld,
+             .b = context(k) + j * kernel.part_size,
+             .ldb = block_.h.ld,
+             .c = products(run) + c.first_column + (i * kernel.parts + j) * padded(),
+             .ldc = products_ld()});
+  }
+}
+
+template <class T>
+ComponentRun<T> StackedComponents<T>::component_run(int64_t k, const WordRun& run) const {
+  const StackedComponent<T>& c = (*this)[k];
+  return {
+      .z = products(run) + c.first_column,
+      .ld = products_ld(),
+      .word = run.begin,
+      .words = run.count,
+      .rows = rows(),
+      .padded = padded(),
+      .word_stats = c.word_stats != nullptr ? c.word_stats + run.begin * c.kernel.stats : nullptr,
+      .row_stats = c.row_stats,
+      .bias = block_.bias ? static_cast<T*>(block_.bias.data) + run.begin : nullptr,
+      .targets = targets(),
+      .target_score = kept(block_.target_score, k),
+      .scale = static_cast<T>((*this)[k].score->scale)};
+}
+
+template <class T>
+void StackedComponents<T>::scores(const WordRun& run) const {
+  for (int64_t k = 0; k < size(); ++k)
+    (*this)[k].kernel.launches->values(score_of(k), component_run(k, run), score_plane(k));
+}
+
+namespace {
+
+template <class T>
+struct FillLanes {
+  int64_t rows;
+  const double *exact_lse, *exact_weight;  // [component][row]
+  const int32_t* targets;
+  Matrix<T> prior;                         // without memory: none
+  T *lse, *lse_rest, *weight, *log_prior;  // weight may be null
+  NINE_D void operator()(int64_t k, int64_t r) const {
+    const int64_t at = k * rows + r;
+    const double exact = exact_lse[at];
+    lse[at] = static_cast<T>(exact);
+    lse_rest[at] = static_cast<T>(exact - static_cast<double>(lse[at]));
+    if (weight != nullptr) weight[at] = targets[r] >= 0 ? static_cast<T>(exact_weight[at]) : T(0);
+    log_prior[at] = prior.data != nullptr ? prior.at(r, k) : T(0);
+  }
+};
+
+// All components of one word and row.
+template <class T>
+struct Mix {
+  T* planes;  // [component, then log p][word][padded]
+  int64_t plane, padded, rows, size;
+  const T *lse, *lse_rest, *log_prior;
+  NINE_D void operator()(int64_t v, int64_t r) const {
+    T* s = planes + v * padded + r;
+    // lowest(), not -infinity, which a bias gives a word: the difference would be a NaN.
+    T top = std::numeric_limits<T>::lowest(), sum = 0;
+    for (int64_t k = 0; k < size; ++k) {
+      const int64_t at = k * rows + r;
+      const T a = ((s[k * plane] - lse[at]) - lse_rest[at]) + log_prior[at];
+      s[k * plane] = a;
+      top = a > top ? a : top;
+    }
+    for (int64_t k = 0; k < size; ++k) sum += vexp(s[k * plane] - top);
+    s[size * plane] = top + vlog(sum);
+  }
+};
+
+}  // namespace
+
+template <class T>
+StackLanes<T>::StackLanes(const StackedComponents<T>& stack, Use use, Arena& arena)
+    : rows(stack.rows()) {
+  const HeadBlock& b = stack.block();
+  for (T** v : {&lse, &lse_rest, &log_prior}) *v = pool_array<T>(arena, stack.size() * rows);
+  if (use == Use::gradients) weight = pool_array<T>(arena, stack.size() * rows);
+  each(stack.device(), "kernel_softmax", {stack.size(), rows},
+       FillLanes<T>{rows, stack.kept(b.lse, 0), stack.kept(b.weight, 0), stack.targets(),
+                    b.log_prior ? Matrix<T>(b.log_prior) : Matrix<T>(), lse, lse_rest, weight,
+                    log_prior});
+}
+
+template <class T>
+void mixture(const StackedComponents<T>& stack, const StackLanes<T>& lanes, const WordRun& run) {
+  each(stack.device(), "kernel_softmax", {run.count, stack.rows()},
+       Mix<T>{stack.score_plane(0), stack.score_plane(1) - stack.score_plane(0), stack.padded(),
+              stack.rows(), stack.size(), lanes.lse, lanes.lse_rest, lanes.log_prior});
+}
+
+#define NINE_HEAD_BLOCK(T)             \
+  template class StackedComponents<T>; \
+  template struct StackLanes<T>;       \
+  template void mixture(const StackedComponents<T>&, const StackLanes<T>&, const WordRun&);
+NINE_HEAD_BLOCK(float)
+NINE_HEAD_BLOCK(double)
+#undef NINE_HEAD_BLOCK
+
+}  // namespace nine::cuda

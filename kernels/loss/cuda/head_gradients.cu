@@ -1,0 +1,371 @@
+// The backward pass of a block with CUDA: one pass turns the products z into dL/dz, and two matrix
+// products with those give dW and dH.
+#include "core/vmath.h"
+#include "cuda/layers.cuh"
+#include "cuda/ops.cuh"
+#include "kernels/cuda/ops.cuh"
+#include "kernels/loss/cuda/head_block.cuh"
+
+namespace nine::cuda {
+namespace {
+
+using ops::HeadGradients;
+
+constexpr const char* kOp = "head_gradients";
+
+// dL/dS from the score plane of one component; 0 for the targets, which are computed elsewhere.
+template <class T>
+struct PlainUp {
+  const T* scores;
+  T* up;
+  int64_t word, padded;
+  const int32_t* targets;
+  const T *lse, *lse_rest, *weight;
+  T shift;
+  NINE_D void operator()(int64_t v, int64_t r) const {
+    const T p = vexp((scores[v * padded + r] - lse[r]) - lse_rest[r]);
+    up[v * padded + r] =
+        targets[r] == word + v ? T(0) : weight[r] * p - (targets[r] >= 0 ? shift : T(0));
+  }
+};
+
+// The same of a smoothed mixture, in place of log pi_k + log p_k(v): R_k p_k(v) - t gamma_k(v),
+// with t = `spread` for every word but the target.
+template <class T>
+struct JointUp {
+  T* joint;
+  const T* all;  // log p(v)
+  int64_t word, padded;
+  const int32_t* targets;
+  const T *weight, *log_prior;
+  T shift;
+  NINE_D void operator()(int64_t v, int64_t r) const {
+    T& a = joint[v * padded + r];
+    const T own = weight[r] * vexp(a - log_prior[r]) -
+                  (targets[r] >= 0 ? shift : T(0)) * vexp(a - all[v * padded + r]);
+    a = targets[r] == word + v ? T(0) : own;
+  }
+};
+
+constexpr int kCombineWarps = 16;
+
+// dL/d(statistics of the rows): the sum over all tiles of words and, for kernels of parts, over all
+// parts of the words. Block (32, kCombineWarps): a lane a row, a warp every 16th of the terms, then
+// the warps' sums in their order. Grid (panels of rows, statistics).
+template <class T>
+__global__ void combine_row_stats_kernel(
+    const T* __restrict__ partial,  // [tile][part of w][part of h][stat of a part][padded]
+    int64_t terms, int64_t padded, bool add, double* __restrict__ out) {  // out [stat][padded]
+  double* shared = shared_memory<double>();                               // [kCombineWarps][32]
+  const int64_t stats = gridDim.y, r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x;
+  const T* own = partial + blockIdx.y * padded + r;
+  double sum = 0;
+#pragma unroll 8
+  for (int64_t i = threadIdx.y; i < terms; i += kCombineWarps)
+    sum += static_cast<double>(own[i * stats * padded]);
+  shared[threadIdx.y * kWarp + threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y != 0) return;
+  for (int i = 1; i < kCombineWarps; ++i) sum += shared[i * kWarp + threadIdx.x];
+  put(add, out[blockIdx.y * padded + r], sum);
+}
+
+// The gradients of targets that are scored by their angle: dw [row] (rows, d), and added to dh; of
+// each row, d loss / dF and d loss / dG. A warp for each row.
+template <class T>
+struct AngleSlopes {
+  AngleTargets<T> all;
+  const double* up;
+  T *dh, *dw;  // may be null
+  int64_t ldh;
+  double *of_word_norm, *of_context_norm;    // [row]; of_context_norm may be null
+  NINE_D void operator()(int64_t r) const {  // a warp
+    const int64_t y = all.targets[r], d = all.d;
+    const bool counts = y >= 0 && y < all.w.count;
+    if (dw != nullptr)
+      for (int64_t i = lane_of_warp(); i < d; i += kWarp) dw[r * d + i] = T(0);
+    double by_word = 0, by_context = 0;
+    if (counts) {
+      const scores::AnglePair<InWarp<T>> pair = all.pair(r, y);
+      const scores::AngleScore psi = scores::margin_at(all.margin, pair.cosine, pair.sine);
+      pair.add_gradients(psi, up[r], dw != nullptr ? in_warp(dw + r * d) : nullptr,
+                         dh != nullptr ? in_warp(dh + r * ldh) : nullptr);
+      by_word = up[r] * pair.by_word_scale(psi);
+      by_context = up[r] * pair.by_context_scale(psi);
+    }
+    if (lane_of_warp() != 0) return;
+    of_word_norm[r] = by_word;
+    if (of_context_norm != nullptr) of_context_norm[r] = by_context;
+  }
+};
+template <class T>
+struct NoSlope {
+  T* dz;
+  NINE_D void operator()(int64_t, int64_t i) const { dz[i] = T(0); }
+};
+// Adds the rows' numbers to the second statistic of their targets, in the order of the rows.
+struct AddToTargets {
+  const int32_t* targets;
+  int64_t rows, words;
+  const double* of_rows;
+  double* dstats;  // [word][2]
+  NINE_D void operator()(int64_t, int64_t r) const {
+    const int64_t y = targets[r];
+    if (y < 0 || y >= words) return;
+    for (int64_t before = 0; before < r; ++before)
+      if (targets[before] == y) return;  // that row's thread adds all of them
+    double sum = 0;
+    for (int64_t i = r; i < rows; ++i)
+      if (targets[i] == y) sum += of_rows[i];
+    dstats[2 * y + 1] += sum;
+  }
+};
+
+template <class T>
+class Backward {
+ public:
+  Backward(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena)
+      : block_(block),
+        joint_(block.options.spread != 0 && block.size() > 1),
+        stack_(kOp, block, joint_ || has_parts(block) || g.dnumbers, arena),
+        lanes_(stack_, StackLanes<T>::Use::gradients, arena),
+        g_(g),
+        device_(stack_.device()),
+        d_(block.dims()),
+        shift_(static_cast<T>(row_weight * block.options.spread)) {
+    const int64_t padded = stack_.padded(),
+                  max_tiles = (std::min<int64_t>(block.words(), max_run_words()) + kTileWords - 1) /
+                              kTileWords;
+    int64_t tile_stats = 0, rows_dw = 0, word_numbers = 1;
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      const HeadKernel<T>& kernel = stack_[k].kernel;
+      if (g.dh) tile_stats = std::max(tile_stats, kernel.parts * kernel.stats);
+      word_numbers = std::max(word_numbers, 1 + kernel.stats / kernel.parts);
+      if ((kernel.exact || block.by_angle()) && g.dw[static_cast<size_t>(k)].view)
+        rows_dw = stack_.rows();
+      row_stats_.push_back(
+          g.dh && kernel.stats > 0 ? pool_array<double>(arena, kernel.stats * padded) : nullptr);
+    }
+    target_dz_ = pool_array<T>(arena, stack_.size() * stack_.rows());
+    chunks_ = pool_array<T>(arena, slope_chunks(padded) * word_numbers *
+                                       std::min<int64_t>(block.words(), max_run_words()));
+    if (tile_stats > 0) partial_ = pool_array<T>(arena, max_tiles * tile_stats * padded);
+    if (rows_dw > 0) target_dw_ = pool_array<T>(arena, rows_dw * d_);
+    if (block.by_angle()) of_word_norm_ = pool_array<double>(arena, stack_.rows());
+  }
+
+  void run() {
+    // The gradient of a target that is scored by its angle does not go through the product.
+    if (block_.by_angle())
+      each(device_, kOp, {1, stack_.size() * stack_.rows()}, NoSlope<T>{target_dz_});
+    for (int64_t k = 0; k < stack_.size() && !block_.by_angle(); k += stack_.alike(k).count)
+      stack_[k].kernel.launches->target_slopes(
+          stack_.score_of(k), stack_.target_rows(k, stack_.alike(k)),
+          stack_.kept(block_.target_slope, k), target_dz_ + k * stack_.rows());
+    for (int64_t k = 0; k < stack_.size(); ++k) {
+      if (g_.dh && !stack_[k].kernel.whole(d_))
+        fill(g_.dh.row_range(k * stack_.padded(), stack_.product_rows(1)), 0);
+    }
+    stack_.for_runs([&](const WordRun& run) {
+      stack_.ensure_products(run);
+      if (joint_) joint_slopes(run);
+      for (int64_t k = 0; k < stack_.size(); ++k) slopes(k, run);
+      add_dw(run);
+      if (g_.dh) add_dh(run);
+    });
+    for (int64_t k = 0; k < stack_.size(); ++k) finish(k);
+  }
+
+ private:
+  static bool has_parts(const HeadBlock& block) {
+    return std::any_of(block.components.begin(), block.components.end(),
+                       [&](const ops::HeadComponent& c) {
+                         return HeadKernel<T>(c.score, block.dims()).parts > 1;
+                       });
+  }
+  int64_t max_run_words() const {
+    int64_t max_words = 0;
+    stack_.for_runs([&](const WordRun& run) { max_words = std::max(max_words, run.count); });
+    return max_words;
+  }
+  int learned_by(int64_t k) const { return g_.dnumbers ? stack_[k].score->learned_count() : 0; }
+  double* numbers_of(int64_t k) const {
+    auto* out = static_cast<double*>(g_.dnumbers.data);
+    for (int64_t before = 0; before < k; ++before) out += learned_by(before);
+    return out;
+  }
+  const T* of_rows(const T* x, int64_t k) const { return x + k * stack_.rows(); }
+  const View& dw(int64_t k) const { return g_.dw[static_cast<size_t>(k)].view; }
+
+  void joint_slopes(const WordRun& run) const {
+    stack_.scores(run);
+    mixture(stack_, lanes_, run);
+    for (int64_t k = 0; k < stack_.size(); ++k)
+      each(device_, kOp, {run.count, stack_.rows()},
+           JointUp<T>{stack_.score_plane(k), stack_.score_plane(stack_.size()), run.begin,
+                      stack_.padded(), stack_.targets(), of_rows(lanes_.weight, k),
+                      of_rows(lanes_.log_prior, k), shift_});
+  }
+
+  // dL/dz in place of component k's products, and the sums over words and rows.
+  void slopes(int64_t k, const WordRun& run) const {
+    const StackedComponent<T>& c = stack_[k];
+    const ComponentRun<T> products = stack_.component_run(k, run);
+    HeadLanes<T> lanes{.lse = of_rows(lanes_.lse, k),
+                       .lse_rest = of_rows(lanes_.lse_rest, k),
+                       .weight = of_rows(lanes_.weight, k),
+                       .shift = shift_,
+                       .target_slope = stack_.kept(block_.target_slope, k),
+                       .target_dz = of_rows(target_dz_, k),
+                       .up = joint_ ? stack_.score_plane(k) : nullptr,
+                       .scores = nullptr};
+    const bool learns = learned_by(k) > 0;
+    if (c.kernel.parts > 1 || learns) {
+      T* scores = stack_.score_plane(joint_ ? stack_.size() : k);
+      c.kernel.launches->values(stack_.score_of(k), products, scores);
+      if (c.kernel.parts > 1) lanes.scores = scores;
+      if (!joint_) {
+        T* up = stack_.score_plane(stack_.size());
+        each(device_, kOp, {run.count, stack_.rows()},
+             PlainUp<T>{scores, up, run.begin, stack_.padded(), stack_.targets(), lanes.lse,
+                        lanes.lse_rest, lanes.weight, shift_});
+        lanes.up = up;
+      }
+    }
+    if (learns) c.kernel.launches->numbers(stack_.score_of(k), products, lanes.up, numbers_of(k));
+    const View &dbias = g_.dbias.view, &dstats = g_.dstats[static_cast<size_t>(k)];
+    double* row_stats = row_stats_[static_cast<size_t>(k)];
+    c.kernel.launches->slopes(
+        stack_.score_of(k), products, lanes,
+        {.bias = dbias ? static_cast<T*>(dbias.data) + run.begin : nullptr,
+         .add_bias = g_.dbias.add || k > 0,
+         .word_stats =
+             dstats ? static_cast<double*>(dstats.data) + run.begin * c.kernel.stats : nullptr,
+         .row_stats = row_stats != nullptr ? partial_ : nullptr,
+         .chunks = chunks_});
+    if (row_stats != nullptr)
+      launch(device_, kOp, combine_row_stats_kernel<T>,
+             dim3(blocks_of(stack_.padded(), kWarp), static_cast<unsigned>(c.kernel.stats)),
+             dim3(kWarp, kCombineWarps), kCombineWarps * kWarp * sizeof(double), partial_,
+             (run.count + kTileWords - 1) / kTileWords * c.kernel.parts, stack_.padded(),
+             run.begin > 0, row_stats);
+  }
+
+  // dW (words x d) [+]= Z H, with one product for components that share word vectors.
+  void add_dw(const WordRun& run) const {
+    for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) {
+      if (!dw(k)) continue;
+      const StackedComponent<T>& c = stack_[k];
+      const HeadKernel<T>& kernel = c.kernel;
+      const bool overwrite = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words,
+                 whole = kernel.whole(d_);
+      const View part = dw(k).row_range(run.begin, run.count);
+      if (overwrite && !whole) fill(part, 0);
+      for_parts(kernel, [&](int64_t i, int64_t j) {
+        multiply<T>(device_, kOp,
+                    {.m = run.count,
+                     .n = kernel.product_dims,
+                     .k = stack_.product_rows(stack_.joint_count(k)),
+                     .a = plane(k, run, i, j),
+                     .lda = stack_.products_ld(),
+                     .b = stack_.context(k) + j * kernel.part_size,
+                     .ldb = block_.h.ld,
+                     .c = static_cast<T*>(part.data) + i * kernel.part_size,
+                     .ldc = part.ld,
+                     .add = !overwrite || !whole});
+      });
+    }
+  }
+
+  // dH (rows x d) [+]= Z' W.
+  void add_dh(const WordRun& run) const {
+    for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) {
+      const StackedComponent<T>& c = stack_[k];
+      const HeadKernel<T>& kernel = c.kernel;
+      for_parts(kernel, [&](int64_t i, int64_t j) {
+        multiply<T>(device_, kOp,
+                    {.transpose_a = true,
+                     .m = stack_.product_rows(stack_.joint_count(k)),
+                     .n = kernel.product_dims,
+                     .k = run.count,
+                     .a = plane(k, run, i, j),
+                     .lda = stack_.products_ld(),
+                     .b = static_cast<T*>(c.w.data) + run.begin * c.w.ld + i * kernel.part_size,
+                     .ldb = c.w.ld,
+                     .c = dh(k) + j * kernel.part_size,
+                     .ldc = g_.dh.ld,
+                     .add = run.begin > 0 || !kernel.whole(d_)});
+      });
+    }
+  }
+
+  // What does not go through the products: the targets of kernels with an exact score, and the
+  // rows' statistics.
+  void finish(int64_t k) const {
+    const StackedComponent<T>& c = stack_[k];
+    if (block_.by_angle()) finish_angles(k);
+    if (learned_by(k) > 0)
+      c.kernel.launches->exact_numbers(stack_.score_of(k), stack_.target_rows(k),
+                                       stack_.kept(block_.target_slope, k), numbers_of(k));
+    if (c.kernel.exact && (dw(k) || g_.dh)) {
+      c.kernel.launches->exact_slopes(stack_.score_of(k), stack_.target_rows(k),
+                                      stack_.kept(block_.target_slope, k), g_.dh ? dh(k) : nullptr,
+                                      g_.dh.ld, dw(k) ? target_dw_ : nullptr);
+      if (dw(k))
+        add_rows<T>(device_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)),
+                    false);  // head_scores has reported wrong targets
+    }
+    if (const double* row_stats = row_stats_[static_cast<size_t>(k)])
+      c.kernel.launches->stats_backward(stack_.score_of(k), stack_.contexts(k), row_stats, 1,
+                                        stack_.padded(), dh(k), g_.dh.ld);
+  }
+
+  void finish_angles(int64_t k) const {
+    double* of_context_norm = g_.dcontext_norm ? stack_.kept(g_.dcontext_norm, k) : nullptr;
+    each_vector(device_, kOp, stack_.rows(),
+                AngleSlopes<T>{stack_.angle_targets(k), stack_.kept(block_.target_slope, k),
+                               g_.dh ? dh(k) : nullptr, dw(k) ? target_dw_ : nullptr, g_.dh.ld,
+                               of_word_norm_, of_context_norm});
+    if (dw(k)) add_rows<T>(device_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)), false);
+    if (const View& dstats = g_.dstats[static_cast<size_t>(k)])
+      each(device_, kOp, {1, stack_.rows()},
+           AddToTargets{stack_.targets(), stack_.rows(), block_.words(), of_word_norm_,
+                        static_cast<double*>(dstats.data)});
+  }
+
+  template <class F>
+  static void for_parts(const HeadKernel<T>& kernel, F&& f) {
+    for (int64_t i = 0; i < kernel.parts; ++i)
+      for (int64_t j = 0; j < kernel.parts; ++j) f(i, j);
+  }
+  const T* plane(int64_t k, const WordRun& run, int64_t i, int64_t j) const {
+    return stack_.products(run) + stack_[k].first_column +
+           (i * stack_[k].kernel.parts + j) * stack_.padded();
+  }
+  T* dh(int64_t k) const { return static_cast<T*>(g_.dh.data) + k * stack_.padded() * g_.dh.ld; }
+  Matrix<T> target_rows() const { return Matrix<T>(View(target_dw_, {stack_.rows(), d_})); }
+
+  const HeadBlock& block_;
+  bool joint_;  // smoothed labels of a mixture: gradients depend on all components' scores
+  StackedComponents<T> stack_;
+  StackLanes<T> lanes_;
+  const HeadGradients& g_;
+  CudaDevice& device_;
+  int64_t d_;
+  T shift_;
+  T *target_dz_ = nullptr, *partial_ = nullptr, *chunks_ = nullptr, *target_dw_ = nullptr;
+  double* of_word_norm_ = nullptr;
+  std::vector<double*> row_stats_;  // of a component: [stat][padded], or null
+};
+
+}  // namespace
+
+void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
+                    Arena& arena) {
+  dispatch_float(block.h.dtype, "head_gradients", [&]<class T>(T) {
+    const Arena::Scope scope(arena);
+    Backward<T>(block, row_weight, g, arena).run();
+  });
+}
+
+}  // namespace nine::cuda

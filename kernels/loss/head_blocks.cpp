@@ -1,0 +1,415 @@
+#include "kernels/loss/head_blocks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/bf16_product.h"
+#include "core/ops.h"
+
+namespace nine {
+namespace {
+
+constexpr int64_t kStackRows = 224;  // stacked rows of a block: the fastest in measurements
+// The same where products are made of bfloat16 pieces: word vectors are packed for each block.
+constexpr int64_t kPiecesStackRows = 576;
+// Bytes of a block's products where each component has word vectors of its own.
+constexpr int64_t kUntiedBytes = int64_t{128} << 20;
+// Bytes of a block's products on a GPU: chosen by calculation, not by measurement.
+constexpr int64_t kGpuBytes = int64_t{512} << 20;
+int64_t gpu_bytes = kGpuBytes;
+
+View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
+
+int64_t planes_of(const HeadSpec& head, int64_t d) {
+  int64_t planes = 0;
+  for (const Score& s : head.components) planes += ops::head_product_planes(s, d);
+  return planes;
+}
+
+int64_t whole_panels(int64_t rows) {
+  return (rows + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel;
+}
+
+}  // namespace
+
+View vector_part(const View& v, int64_t begin, int64_t count) {
+  if (!v) return v;
+  View p = v;
+  p.data = static_cast<std::byte*>(v.data) + begin * static_cast<int64_t>(size_of(v.dtype));
+  p.shape = Shape{count};
+  p.ld = count;
+  return p;
+}
+
+void set_gpu_block_bytes(int64_t bytes) { gpu_bytes = bytes > 0 ? bytes : kGpuBytes; }
+
+int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
+                        Device device) {
+  const int64_t panel = ops::kHeadPanel;
+  const bool on_gpu = device.kind != DeviceKind::cpu;
+  if (!head.untied && !on_gpu) {
+    double stacked = 0;
+    for (const Score& s : head.components)
+      stacked += std::sqrt(static_cast<double>(ops::head_product_planes(s, d)));
+    const bool pieces = dtype == DType::float32 && bf16::loops() != nullptr;
+    const auto panels = static_cast<int64_t>(
+        std::lround(static_cast<double>(pieces ? kPiecesStackRows : kStackRows) / stacked /
+                    static_cast<double>(panel)));
+    return std::max<int64_t>(1, panels) * panel;
+  }
+  const int64_t row_bytes = words * planes_of(head, d) * static_cast<int64_t>(size_of(dtype));
+  return std::max(
+      panel, (on_gpu ? gpu_bytes : kUntiedBytes) / std::max<int64_t>(1, row_bytes) / panel * panel);
+}
+
+int64_t balanced_block_rows(int64_t rows, int64_t most) {
+  const int64_t blocks = (rows + most - 1) / most;
+  return std::min(most, whole_panels((rows + blocks - 1) / blocks));
+}
+
+HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
+                       const HeadWeights& weights, bool gradients)
+    : head_(head),
+      weights_(weights),
+      scaling_(weights.norms),
+      arena_(h.tape().arena()),
+      contexts_(matrix(h.value())),
+      gradients_(gradients) {
+  require(rows() > 0, "[", op, "] there are no contexts to score");
+  require(!weights.w.empty(), "[", op, "] a head needs word vectors");
+  const std::string wrong = head.check(contexts_.cols());
+  require(wrong.empty(), "[", op, "] ", wrong);
+  resolve_words(op, gradients);
+  read_numbers(op, gradients);
+  check_shapes(op);
+  if (!gradients) return;
+  if (weights.bias) dbias_ = weights.bias.grad_input();
+  if (mixture()) dprior_ = weights.prior.grad_input();
+  if (head.contexts) dlatent_ = weights.latent.grad_input();
+}
+
+// Component k's word vectors are rows kV .. (k+1)V of the tensors, one below the other; if they
+// are tied, all rows.
+void HeadBlocks::resolve_words(const char* op, bool gradients) {
+  int64_t all = 0;
+  for (const Var& w : weights_.w) all += w.shape().rows();
+  const int64_t copies = head_.untied ? size() : 1;
+  words_ = all / copies;
+  require(words_ > 0, "[", op, "] the vocabulary is empty");
+  require(words_ * copies == all, "[", op, "] ", all, " word vectors are not ", copies,
+          " times a vocabulary");
+  require(head_.untied || weights_.w.size() == 1, "[", op, "] ", weights_.w.size(),
+          " tensors of word vectors, but the components share one");
+  for (const Var& w : weights_.w) {
+    const View value = matrix(w.value());
+    const OutputView dw = gradients ? w.grad_input() : OutputView{};
+    require(value.rows() % words_ == 0, "[", op, "] word vectors of shape ", w.shape(),
+            " for a vocabulary of ", words_);
+    for (int64_t first = 0; first < value.rows(); first += words_) {
+      const View part = value.row_range(first, words_);
+      const View dpart = dw.view ? matrix(dw.view).row_range(first, words_) : View{};
+      for (int64_t k = 0; k < (head_.untied ? 1 : size()); ++k) {
+        components_.push_back({head_.components[components_.size()], part, {}});
+        dw_.push_back({dpart, dw.add});
+      }
+    }
+  }
+}
+
+// Puts the learned numbers' values into the components. Waits for a GPU.
+void HeadBlocks::read_numbers(const char* op, bool gradients) {
+  const std::vector<Var>& all = weights_.numbers;
+  if (all.empty()) return;
+  int64_t expected = 0;
+  for (const ops::HeadComponent& c : components_) expected += c.score.learned_count();
+  if (std::ssize(all) != expected)
+    fail("[", op, "] ", all.size(), " learned numbers, but the head ", head_.to_text(), " has ",
+         expected);
+  size_t next = 0;
+  for (ops::HeadComponent& c : components_) {
+    for (int i = 0; i < kMaxScoreNumbers; ++i) {
+      if (!c.score.learns(i)) continue;
+      const Var& stored = all[next++];
+      require(stored.shape().elements() == 1, "[", op, "] a learned number of shape ",
+              stored.shape());
+      const bool positive = (c.score.positive >> i & 1) != 0;
+      const double x = stored.value().view().item();
+      c.score.number(i) = positive ? std::exp(x) : x;
+      number_slope_.push_back(positive ? c.score.number(i) : 1);
+      dnumber_.push_back(gradients ? stored.grad_input() : OutputView{});
+    }
+    if (const std::string wrong = check_score(c.score, contexts_.cols()); !wrong.empty())
+      fail("[", op, "] ", nine::to_text(c.score), ": ", wrong);
+  }
+}
+
+void HeadBlocks::check_shapes(const char* op) const {
+  const int64_t d = contexts_.cols();
+  for (const ops::HeadComponent& c : components_)
+    require(c.w.cols() == d, "[", op, "] contexts of shape ", contexts_.shape,
+            " do not fit word vectors of shape ", c.w.shape);
+  if (mixture())
+    require(weights_.prior && weights_.prior.shape() == Shape{size(), d}, "[", op,
+            "] a mixture of ", size(), " needs prior.weight of shape (", size(), ", ", d, ")",
+            weights_.prior ? concat(", got ", weights_.prior.shape()) : "");
+  else
+    require(size() == 1, "[", op, "] ", size(), " components are a mixture: say mix:");
+  if (head_.contexts)
+    require(weights_.latent && weights_.latent.shape() == Shape{size() * d, d}, "[", op,
+            "] contexts need latent.weight of shape (", size() * d, ", ", d, ")",
+            weights_.latent ? concat(", got ", weights_.latent.shape()) : "");
+}
+
+void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options, HeadMemory memory,
+                       const View& log_prior, const View& dh) {
+  const int64_t d = contexts_.cols(), k = size();
+  const DType type = contexts_.dtype;
+  targets_ = targets.reshaped({rows()});
+  require(targets_.dtype == DType::int32, "[kernel_softmax] targets are int32, got ",
+          targets_.dtype);
+  options_ = options;
+  dh_ = dh;
+  check_kernels("kernel_softmax", options);
+  const int64_t most = head_block_rows(head_, words_, d, type, arena_.device());
+  // On the CPU `most` is the fastest in measurements, and a short last block costs no more a row.
+  block_rows_ = arena_.device() == kCpu ? std::min(most, whole_panels(rows()))
+                                        : balanced_block_rows(rows(), most);
+  group_rows_ =
+      head_.contexts ? std::max(block_rows_, kStackRows / block_rows_ * block_rows_) : block_rows_;
+  group_rows_ = std::min(group_rows_, whole_panels(rows()));
+
+  start_words();
+  start_biases();
+  if (mixture()) {
+    log_prior_ = log_prior;
+    const Tensor logits = arena_.temporary({rows(), k}, type);
+    ops::matmul(contexts_, false, weights_.prior.value(), true, {logits});
+    ops::log_softmax(logits, log_prior_);
+    if (gradients_) dlogits_ = logits.view();
+  }
+  if (std::any_of(dnumber_.begin(), dnumber_.end(),
+                  [](const OutputView& out) { return static_cast<bool>(out.view); })) {
+    dnumbers_ = arena_.temporary({std::ssize(dnumber_)}, DType::float64).view();
+    ops::fill(dnumbers_, 0);
+  }
+  kept_ = arena_.temporary({7, k * block_rows_}, DType::float64);
+  products_ = planes_of(head_, d);
+  if (gradients_ && memory == HeadMemory::blocks)
+    block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
+  // A GPU computes scores again faster than it reads them.
+  for (const ops::HeadComponent& c : components_)
+    kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
+  if (block_products_ && kept_scores_ > 0)
+    block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
+  if (k > 1 || head_.contexts) stack_ = arena_.temporary({k * block_rows_, d}, type);
+  if (scaling_.contexts())
+    scaling_.start_contexts(k, rows(), block_rows_, d, type, gradients_, arena_);
+  if (gradients_ && (stack_ || scaling_.contexts()))
+    dstack_ = arena_.temporary({k * block_rows_, d}, type);
+  if (head_.contexts) {
+    latent_ = arena_.temporary({group_rows_, k * d}, type);
+    if (gradients_) dlatent_rows_ = arena_.temporary({group_rows_, k * d}, type);
+  }
+  if (scaling_.contexts() && scaling_.of_these_rows()) measure_contexts();
+}
+
+void HeadBlocks::check_kernels(const char* op, const ops::HeadBlockOptions& options) const {
+  if (!options.margin && !weights_.norms) return;
+  for (const Score& s : head_.components)
+    require(s.is_lin(), "[", op, "] margins and norms are for inner products: ", head_.to_text(),
+            " has a component ", nine::to_text(s), "; use lin, or a mixture of lin alone");
+}
+
+void HeadBlocks::start_words() {
+  const int64_t d = contexts_.cols();
+  if (scaling_.words()) {
+    dstats_.resize(components_.size());
+    return scaling_.start_words(components_, dw_, dstats_, arena_);
+  }
+  for (size_t i = 0; i < components_.size(); ++i) {
+    ops::HeadComponent& c = components_[i];
+    const int64_t stats = ops::head_stats_size(c.score, d);
+    dstats_.push_back({});
+    if (stats == 0) continue;
+    c.stats = arena_.temporary({words_, stats}, DType::float64).view();
+    ops::head_stats(c.score, c.w, c.stats);
+    if (!dw_[i].view) continue;
+    dstats_.back() = arena_.temporary({words_, stats}, DType::float64).view();
+    ops::fill(dstats_.back(), 0);
+  }
+}
+
+// The words' biases, with the offsets of a sampled softmax.
+void HeadBlocks::start_biases() {
+  bias_ = weights_.bias ? weights_.bias.value().view() : View{};
+  if (!weights_.offset) return;
+  const auto with_offset = [&](const Tensor& offset) {
+    require(offset.elements() == words_, "[kernel_softmax] ", offset.elements(), " offsets for ",
+            words_, " words");
+    if (!bias_) return offset.view();
+    const View sum = arena_.temporary({words_}, contexts_.dtype).view();
+    ops::binary(ops::Binary::add, offset.view(), bias_.reshaped({words_}), {sum});
+    return sum;
+  };
+  target_bias_ = with_offset(weights_.target_offset);
+  bias_ = with_offset(weights_.offset);
+}
+
+// The norms of all contexts before the first block: their largest is every block's.
+void HeadBlocks::measure_contexts() {
+  for (int64_t group = 0; group < rows(); group += group_rows_) {
+    const int64_t end = std::min(rows(), group + group_rows_);
+    compute_contexts(group, end - group);
+    for (int64_t first = group; first < end; first += block_rows_) {
+      const int64_t count = std::min(block_rows_, end - first);
+      const View h = stacked_contexts(first, count, group);
+      for (int64_t k = 0; k < size(); ++k)
+        scaling_.measure(k, first, h.row_range(k * whole_panels(count), count));
+    }
+  }
+  scaling_.finish_measuring(targets_);
+}
+
+void HeadBlocks::compute_contexts(int64_t first, int64_t count) {
+  if (!head_.contexts) return;
+  ops::matmul(contexts_.row_range(first, count), false, weights_.latent.value(), true,
+              {latent_.view().row_range(0, count)});
+}
+
+View HeadBlocks::stacked_contexts(int64_t first, int64_t count, int64_t group_first) {
+  const int64_t k = size(), d = contexts_.cols(), padded = whole_panels(count),
+                stacked = k == 1 ? count : k * padded;
+  const View h = contexts_.row_range(first, count);
+  if (!stack_) return h;
+  const View stack = stack_.view().row_range(0, stacked);
+  for (int64_t i = 0; i < k; ++i) {
+    const View own = stack.row_range(i * padded, count);
+    if (head_.contexts) {
+      const View product = latent_.view().row_range(first - group_first, count).col_range(i * d, d);
+      ops::unary(ops::Unary::tanh, product, {own});
+    } else {
+      ops::copy(h, own);
+    }
+    if (k > 1 && padded > count) ops::fill(stack.row_range(i * padded + count, padded - count), 0);
+  }
+  return stack;
+}
+
+ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_first) {
+  const int64_t k = size(), padded = whole_panels(count);
+  View h = stacked_contexts(first, count, group_first);
+  if (scaling_.contexts()) h = scaling_.scaled(h, count, padded);
+  const auto kept = [&](int64_t i) {
+    return vector_part(kept_.view().reshaped({7 * k * block_rows_}), i * k * block_rows_,
+                       k * count);
+  };
+  return {
+      .components = components_,
+      .h = h,
+      .bias = bias_,
+      .target_bias = target_bias_,
+      .targets = vector_part(targets_, first, count),
+      .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
+      .context_norm = scaling_.contexts() ? scaling_.sizes() : View{},
+      .options = options_,
+      .products =
+          block_products_ ? block_products_.view().col_range(0, products_ * padded) : View{},
+      .scores = block_scores_ ? block_scores_.view().col_range(0, kept_scores_ * padded) : View{},
+      .lse = kept(0),
+      .target_score = kept(1),
+      .plain_score = options_.margin ? kept(6) : View{},
+      .score_sum = options_.spread != 0 && k == 1 ? kept(2) : View{},
+      .share = kept(3),
+      .weight = kept(4),
+      .target_slope = kept(5),
+      .first_row = first};
+}
+
+void HeadBlocks::add_gradients(const ops::HeadBlock& block, double row_weight) {
+  const int64_t first = block.first_row, count = block.rows(), padded = block.padded_rows(),
+                d = contexts_.cols();
+  const View dh = dh_ ? dh_.row_range(first, count) : View{};
+  const bool scaled = scaling_.contexts(),
+             through_stack = (stack_ || scaled) && (dh_ || dlatent_.view);
+  const View dstack = through_stack ? dstack_.view().row_range(0, block.h.rows()) : View{};
+  ops::head_gradients(
+      block, row_weight,
+      {.dh = through_stack ? dstack : dh,
+       .dw = dw_,
+       .dstats = dstats_,
+       .dbias = dbias_,
+       .dcontext_norm = through_stack && scaled ? scaling_.dcontext_norm(count) : View{},
+       .dnumbers = dnumbers_},
+      arena_);
+  for (OutputView& s : dw_) s.add = true;  // further blocks add to what the first one wrote
+  dbias_.add = true;
+  if (!through_stack) return;
+  for (int64_t i = 0; i < size(); ++i) {
+    const View own = dstack.row_range(i * padded, count),
+               context = stack_ ? stack_.view().row_range(i * padded, count)
+                                : contexts_.row_range(first, count);
+    if (scaled) scaling_.backward(i, context, own);
+    if (head_.contexts) {
+      const View out =
+          dlatent_rows_.view().row_range(first - group_first_, count).col_range(i * d, d);
+      ops::unary_backward(ops::Unary::tanh, context, context, own, {out});
+    } else if (dh) {
+      ops::scale(1, own, {dh, i > 0});
+    }
+  }
+}
+
+void HeadBlocks::compute_context_gradients(int64_t first, int64_t count) {
+  if (!head_.contexts) return;
+  const View h = contexts_.row_range(first, count), d = dlatent_rows_.view().row_range(0, count);
+  if (dlatent_.view) ops::matmul(d, true, h, false, dlatent_);
+  dlatent_.add = true;
+  if (dh_) ops::matmul(d, false, weights_.latent.value(), false, {dh_.row_range(first, count)});
+}
+
+// The gradient through the norm that all rows of component k were given, to the row that has it.
+void HeadBlocks::add_largest_gradient(int64_t k, const HeadScaling::Largest& largest) {
+  if (largest.row < 0) return;
+  const int64_t d = contexts_.cols();
+  const View h = contexts_.row_range(largest.row, 1);
+  if (!head_.contexts) {
+    if (dh_) ops::scale(largest.gradient, h, {dh_.row_range(largest.row, 1), true});
+    return;
+  }
+  const View latent = latent_.view().row_range(0, 1).col_range(k * d, d),
+             own = stack_.view().row_range(0, 1), down = dstack_.view().row_range(0, 1),
+             projection = weights_.latent.value().view().row_range(k * d, d);
+  ops::matmul(h, false, projection, true, {latent});
+  ops::unary(ops::Unary::tanh, latent, {own});
+  ops::scale(largest.gradient, own, {down});
+  ops::unary_backward(ops::Unary::tanh, own, own, down, {latent});
+  if (dlatent_.view) ops::matmul(latent, true, h, false, {dlatent_.view.row_range(k * d, d), true});
+  if (dh_) ops::matmul(latent, false, projection, false, {dh_.row_range(largest.row, 1), true});
+}
+
+void HeadBlocks::finish_number_gradients() {
+  const View rounded = arena_.temporary({1}, contexts_.dtype).view();
+  for (size_t i = 0; i < dnumber_.size(); ++i) {
+    if (!dnumber_[i].view) continue;
+    const View exact = vector_part(dnumbers_, static_cast<int64_t>(i), 1);
+    ops::scale(number_slope_[i], exact, {exact});
+    ops::copy(exact, rounded);
+    ops::scale(1, rounded, {dnumber_[i].view.reshaped({1}), dnumber_[i].add});
+  }
+}
+
+void HeadBlocks::finish_gradients() {
+  if (dnumbers_) finish_number_gradients();
+  for (int64_t k = 0; k < size() && scaling_.contexts(); ++k)
+    add_largest_gradient(k, scaling_.largest(k));
+  if (scaling_.words()) scaling_.finish_words(components_, dw_, dstats_);
+  for (size_t i = 0; i < components_.size() && !scaling_.words(); ++i)
+    if (dstats_[i])
+      ops::head_stats_backward(components_[i].score, components_[i].w, components_[i].stats,
+                               dstats_[i], dw_[i].view);
+  if (!dlogits_) return;
+  if (dprior_.view) ops::matmul(dlogits_, true, contexts_, false, dprior_);
+  if (dh_) ops::matmul(dlogits_, false, weights_.prior.value(), false, {dh_, true});
+}
+
+}  // namespace nine

@@ -1,0 +1,113 @@
+// One pass of a head over its contexts, block by block: what kernel_softmax and inference share.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
+#include "kernels/loss/head_scaling.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/ops.h"
+
+namespace nine {
+
+/// How many bytes of products a block has on a GPU; 0: the default, 512 MB. For tests.
+void set_gpu_block_bytes(int64_t bytes);
+
+/// Assigns word vectors to components, computes the statistics of the word vectors and the prior
+/// once, and cuts the contexts into blocks of rows. The contexts tanh(C_k' h) of each component are
+/// computed for a group of blocks at a time.
+class HeadBlocks {
+ public:
+  /// Checks all shapes of the contexts h (N, d) and the weights; `op` is named in errors. With
+  /// `gradients` it also allocates the weights' gradients, so that it must be constructed outside
+  /// of any Arena::Scope.
+  HeadBlocks(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights,
+             bool gradients);
+  HeadBlocks(const HeadBlocks&) = delete;
+  HeadBlocks& operator=(const HeadBlocks&) = delete;
+
+  int64_t rows() const { return contexts_.rows(); }
+  int64_t size() const { return head_.size(); }
+  int64_t words() const { return words_; }
+  bool mixture() const { return head_.mixture; }
+
+  /// Allocates temporary memory, inside a Scope of the tape's arena that must last until the last
+  /// call. `targets` (N) int32; `log_prior` (N, K): filled for mixtures; `dh` (N, d): where the
+  /// gradient by h is written, or empty.
+  void start(const View& targets, const ops::HeadBlockOptions& options, HeadMemory memory,
+             const View& log_prior, const View& dh);
+  /// Runs f(block, first row) over the blocks, in order. f calls ops::head_scores first: nothing of
+  /// the block has been computed before.
+  template <class F>
+  void for_blocks(F&& f);
+  /// The gradients of a block's loss.
+  void add_gradients(const ops::HeadBlock& block, double row_weight);
+  /// (N, K): the loss's gradient by the prior's logits, filled by f; empty if there is no prior or
+  /// no gradient.
+  const View& dlogits() const { return dlogits_; }
+  /// After the last block: gradients through statistics and prior.
+  void finish_gradients();
+
+ private:
+  struct Scratchpad {
+    std::array<std::byte, 8192> bytes{};  // enough for a few dozen components; beyond that the heap
+    std::pmr::monotonic_buffer_resource memory{bytes.data(), bytes.size()};
+  };
+
+  void resolve_words(const char* op, bool gradients);
+  void read_numbers(const char* op, bool gradients);
+  void check_shapes(const char* op) const;
+  void check_kernels(const char* op, const ops::HeadBlockOptions& options) const;
+  void start_words();
+  void start_biases();
+  void finish_number_gradients();
+  void compute_contexts(int64_t first, int64_t count);
+  void measure_contexts();
+  void compute_context_gradients(int64_t first, int64_t count);
+  void add_largest_gradient(int64_t k, const HeadScaling::Largest& largest);
+  View stacked_contexts(int64_t first, int64_t count, int64_t group_first);
+  ops::HeadBlock block_of(int64_t first, int64_t count, int64_t group_first);
+
+  Scratchpad scratch_;
+  const HeadSpec& head_;
+  const HeadWeights& weights_;
+  HeadScaling scaling_;
+  Arena& arena_;
+  View contexts_, targets_, log_prior_, dlogits_, dh_, bias_, target_bias_;
+  int64_t words_ = 0;        // the vocabulary
+  int64_t block_rows_ = 0;   // contexts of a block
+  int64_t group_rows_ = 0;   // contexts of a group of blocks
+  int64_t group_first_ = 0;  // the first context of the current group
+  int64_t products_ = 0;     // products of a word and a context, of all components
+  int64_t kept_scores_ = 0;  // of those components, how many keep their scores for the gradients
+  ops::HeadBlockOptions options_;
+  bool gradients_, later_block_ = false, later_dh_ = false;
+  std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
+  std::pmr::vector<OutputView> dw_{&scratch_.memory};
+  std::pmr::vector<View> dstats_{&scratch_.memory};
+  std::pmr::vector<OutputView> dnumber_{&scratch_.memory};   // of each learned number
+  std::pmr::vector<double> number_slope_{&scratch_.memory};  // d number / d (what is stored)
+  OutputView dbias_, dprior_, dlatent_;
+  View dnumbers_;  // float64, by the numbers themselves; empty: none needs it
+  Tensor kept_, block_products_, block_scores_, stack_, dstack_, latent_, dlatent_rows_;
+};
+
+template <class F>
+void HeadBlocks::for_blocks(F&& f) {
+  for (int64_t group = 0; group < rows(); group += group_rows_) {
+    const int64_t end = std::min(rows(), group + group_rows_);
+    group_first_ = group;
+    compute_contexts(group, end - group);
+    for (int64_t first = group; first < end; first += block_rows_)
+      f(block_of(first, std::min(block_rows_, end - first), group), first);
+    if (gradients_) compute_context_gradients(group, end - group);
+  }
+}
+
+/// Elements [begin, begin + count) of a vector; of a view without memory, such a view.
+View vector_part(const View& v, int64_t begin, int64_t count);
+
+}  // namespace nine

@@ -1,0 +1,116 @@
+// The configuration of an output layer, in one structure: models hold it, training options and
+// kernel_inspect fill it in, and the JSON description of a head is made from it. A new option
+// of the head is a member here (and one of HeadSettings), its lines in head_config.cpp, and the
+// code that uses it: flags and files read the table head_settings().
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/enum_names.h"
+#include "kernels/options/head_norms.h"
+#include "kernels/options/margin.h"
+#include "kernels/options/regularisers.h"
+#include "kernels/options/sampled_softmax.h"
+#include "kernels/options/smoothing.h"
+#include "kernels/settings/head.h"
+
+namespace nine {
+
+namespace ops {
+struct HeadBlockOptions;
+}
+
+/// Which of a training step's products of N contexts with V words are kept for the gradients, for K
+/// components and vectors of d numbers.
+enum class HeadMemory : uint8_t {
+  /// Those of a block of contexts with the whole vocabulary: 6NVd operations, memory for
+  /// head_block_rows() x K x V numbers.
+  blocks,
+  /// None, they are computed again: 8NVd operations, memory for O(N K + V d) numbers.
+  tiles
+};
+template <>
+inline constexpr EnumNames<HeadMemory, 2> kEnumNames<HeadMemory>{
+    "head memory", {{{HeadMemory::blocks, "blocks"}, {HeadMemory::tiles, "tiles"}}}};
+
+/// What the loss consists of besides the likelihood, and how it is computed.
+struct HeadLoss {
+  LabelSmoothing smoothing = {};
+  PriorRegulariser prior = {};  ///< on a mixture's prior
+  HeadMemory memory = HeadMemory::blocks;
+  Margin margin = {};  ///< on the targets' scores; inner products only
+
+  /// The part that the loops over a vocabulary of so many words use. Error: epsilon outside of
+  /// [0, 1]; smoothing over the other words in a vocabulary of one word.
+  ops::HeadBlockOptions for_block(int64_t words) const;
+};
+
+/// An output layer. Its sizes (words, width of a context) belong to the model.
+struct HeadConfig {
+  HeadSpec spec = {};             ///< score functions, mixture, contexts, untied word vectors
+  bool bias = false;              ///< one bias for each word
+  HeadLoss loss = {};             ///< smoothing, margin and regularisation count in training only
+  NormRegulariser norm_reg = {};  ///< on the norms of the word vectors, in training
+  WordNorm word_norm = {};        ///< norms in place of the vectors' own; inner products only
+  ContextNorm context_norm = {};
+  SampledSoftmax sampled = {};  ///< in training: the softmax over some words only
+
+  /// What is legal and yet probably not meant, in sentences: a margin that rewards large angles,
+  /// words that log-unigram gives the norm 0. counts: of the words in the training targets.
+  std::vector<std::string> warnings(std::span<const int64_t> counts) const;
+};
+
+/// The same as texts and numbers, as they are written in flags and configuration files.
+struct HeadSettings {
+  std::string head = "lin";  ///< a head string, see parse_head
+  std::string variance;      ///< see HeadDefaults, as the next two
+  std::string ball;
+  std::string head_context;
+  bool untied = false;                 ///< HeadSpec::untied
+  bool head_bias = true;               ///< HeadConfig::bias
+  double label_smoothing = 0;          ///< LabelSmoothing::epsilon
+  std::string smoothing = "uniform";   ///< LabelSmoothing::kind
+  std::string pi_reg;                  ///< see prior_regulariser_from_text
+  std::string weight_norm_reg;         ///< see norm_regulariser_from_text
+  std::string head_memory = "blocks";  ///< HeadMemory
+  std::string margin = "none";         ///< see margin_from_text
+  std::string word_norm = "none";      ///< see word_norm_from_text
+  std::string context_norm = "none";   ///< see context_norm_from_text
+  std::string sampled_softmax;         ///< see sampled_softmax_from_text
+
+  /// The head that `head` and the settings beside it describe. UsageError: a wrong one.
+  HeadSpec head_spec() const;
+  /// The whole configuration. UsageError: a wrong setting.
+  HeadConfig head_config() const;
+};
+
+/// A member of HeadSettings, for code that reads settings by name: trainers' flags, kernel_inspect.
+struct HeadSetting {
+  const char* name;  ///< key in configuration files; the flag has dashes for underscores
+  std::variant<bool HeadSettings::*, double HeadSettings::*, std::string HeadSettings::*> member;
+  std::string help;                       ///< what it does, without a full stop
+  const char* words = "";                 ///< what errors call it; empty: none mentions it
+  bool regularises = false;               ///< part of the loss in training; else of the layer
+  std::vector<std::string> choices = {};  ///< the only texts allowed; empty: any
+  /// Throws an Error that says what is wrong with a text; may be null.
+  void (*check)(const std::string& text) = nullptr;
+  double low = -std::numeric_limits<double>::infinity();  ///< bounds of a number, inclusive
+  double high = std::numeric_limits<double>::infinity();
+  /// Whether the setting has an effect beside the others; null: always. It needs `needs`.
+  bool (*has_effect)(const HeadSettings& settings) = nullptr;
+  const char* needs = "";
+  const char* unit = "";          ///< what a value is, for a help page
+  const char* default_text = "";  ///< the default in words, where the member's would not explain it
+
+  /// Sets the member from a text such as "true", "0.1" or "tanh". Error: what is wrong with it.
+  void set(HeadSettings& settings, const std::string& text) const;
+};
+/// Every member of HeadSettings, in the order of help pages.
+std::span<const HeadSetting> head_settings();
+
+}  // namespace nine
