@@ -87,8 +87,9 @@ void translate(const TranslateOptions& o, const Options& options, Communicator& 
   const bool scores = o.score && communicator.first();
   const Lines references = scores ? read_lines(o.reference) : Lines();
   const auto check_references = [&] {
-    if (scores)
-      require_references(o.reference, references.size(), name, static_cast<size_t>(text.count()));
+    if (!scores) return;
+    require(!references.empty(), o.reference, " has no lines: there is nothing to score");
+    require_references(o.reference, references.size(), name, static_cast<size_t>(text.count()));
   };
   if (!flush) check_references();
   TextOutput out(output_of(o.output, communicator));

@@ -88,6 +88,9 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
     if (line.empty() || std::ssize(codes.merges) == most) continue;
     require(first_empty.empty(), first_empty,
             " is empty, not a merge: two symbols separated by a space");
+    require(!line.starts_with("#version:") && line.find('\0') == std::string_view::npos,
+            text.place(), ": ", quote(line),
+            " is not a merge: is this two files of codes in one, or a damaged one?");
     const std::string_view whole = line;
     const bool counted = (may_count || of_fastbpe) && remove_frequency(line);
     if (std::exchange(may_count, false)) of_fastbpe = counted;
@@ -132,6 +135,8 @@ StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
   require(kind == WordListKind::dict, path, " is ", name_of(kind), kCounts);
   for (int32_t id = 0; id < counts.words.size(); ++id)
     if (counts.counts[static_cast<size_t>(id)] >= threshold) kept.add(counts.words.text(id));
+  require(kept.size() > 0, path, " has no subword that occurs ", std::max<int64_t>(threshold, 1),
+          " times or more: nothing would be restricted to it");
   return kept;
 }
 

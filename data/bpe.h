@@ -36,7 +36,8 @@ struct BpeCodes {
 };
 
 /// The subwords that may be used: those of a vocabulary file, `subword count` a line, that occur at
-/// least `threshold` times. Errors name file and line: no count; ids in place of counts.
+/// least `threshold` times. Errors name file and line: no count; ids in place of counts; no
+/// subword that is left.
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold);
 
 /// How words are cut into subwords.

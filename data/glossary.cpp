@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/quote.h"
+#include "data/text.h"
 
 namespace nine {
 
@@ -75,6 +76,8 @@ struct Glossaries::Pattern {
   explicit Pattern(const std::string& pattern)
       : text(pattern), plain(pattern.find_first_of("\\^$.|?*+()[]{}") == std::string::npos) {
     require(!pattern.empty(), "a glossary is empty: give a word or a regular expression");
+    require(find_invalid_utf8(pattern) == std::string_view::npos, "the glossary ", quote(pattern),
+            " is not valid UTF-8, so no word could match it");
     if (plain) return;
     limits = bounded();
     inside = compiled(pattern, "", "");

@@ -257,6 +257,11 @@ Transcripts read_transcripts(const std::string& path, NBestFormat format) {
     require(has_name ? end > 0 : numbered, place, ": a line is 'utterance ",
             spaced ? "words" : "TAB words", "', but this has ",
             has_name ? "no utterance" : "no tab");
+    const size_t more = spaced ? 0 : std::count(line.begin(), line.end(), '\t');
+    require(more <= 1, place, ": a line is 'utterance TAB words', but this has ", more, " tabs");
+    require(!numbered || line.find("|||") == std::string_view::npos, place,
+            ": a reference beside Moses' lists is words alone, or 'utterance TAB words', but this "
+            "has |||, as a list has");
     return has_name ? std::pair(std::string(line.substr(0, end)), line.substr(end))
                     : std::pair(concat(number - 1), line);
   });

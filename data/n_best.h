@@ -62,7 +62,8 @@ using Transcripts = std::map<std::string, std::string>;
 /// Reads the texts that belong to lists of a format, one a line: `utterance TAB words`. Beside
 /// moses, lines may instead hold words alone, and are then the utterances 0, 1, ... Beside kaldi,
 /// the separator may also be a space, as in Kaldi's `text`. A text may have no words. Errors, with
-/// file and line: TextReader's; a line without a tab; an utterance twice; no line at all.
+/// file and line: TextReader's; a line without a tab or with several; beside moses, |||; an
+/// utterance twice; no line at all.
 Transcripts read_transcripts(const std::string& path, NBestFormat format = NBestFormat::tsv);
 /// Reads sclite's transcripts, `words (utterance)` a line. Errors as above.
 Transcripts read_trn(const std::string& path);

@@ -104,6 +104,9 @@ bool TextReader::open() {
   std::error_code ignored;
   require(!std::filesystem::is_directory(path, ignored), path,
           " is a directory, not a text file: name the file in it");
+  require(path != "-" || std::filesystem::exists(path, ignored),
+          "a file is wanted where '-' was given, and not standard input: name it, for example "
+          "/dev/stdin");
   require(std::filesystem::exists(path, ignored), path, " does not exist: check the path");
   stream_ = std::ifstream(path, std::ios::binary);
   require(stream_.is_open(), path, " cannot be opened: ", std::strerror(errno));

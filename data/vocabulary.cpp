@@ -13,6 +13,8 @@
 
 namespace nine {
 
+using namespace std::string_literals;
+
 namespace {
 
 /// "</s> and <unk>", "<s>, <pad>, </s> and <unk>".
@@ -87,6 +89,9 @@ Vocabulary Vocabulary::read(const std::string& path, const Specials& specials) {
     for (const ListedWord& listed : listed_words(lines, kind, path)) {
       require(!v.ids_.contains(listed.word), place(listed.line), ": ", quote(listed.word),
               " is in the list twice");
+      // A model's own dictionary could not hold it.
+      require(listed.word.find_first_of(" \t\n\r\0"s) == std::string::npos, place(listed.line),
+              ": ", quote(listed.word), " has a space or a NUL byte, and no word of a text has");
       v.add(listed.word, listed.count);
     }
   }

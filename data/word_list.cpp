@@ -122,10 +122,11 @@ bool parse_escape(std::string_view digits, size_t size, char32_t& code) {
 bool unquoted(std::string_view key, std::string& word) {
   word.clear();
   const char mark = key.front();
-  if ((mark != '"' && mark != '\'') || key.size() < 2 || key.back() != mark) {
+  if (mark != '"' && mark != '\'') {
     word = key;
     return true;
   }
+  if (key.size() < 2 || key.back() != mark) return false;
   key = key.substr(1, key.size() - 2);
   for (size_t at = 0; at < key.size(); ++at) {
     if (mark == '\'') {
@@ -166,6 +167,7 @@ std::vector<ListedWord> numbered_words(std::span<const std::string> lines, WordL
     if (yaml) {
       const Halves halves(lines[i], ": ");
       key = halves.left;
+      while (key.ends_with(' ')) key.remove_suffix(1);  // YAML allows blanks before the colon
       parse_count(halves.right, id);
     } else {
       parse_id_line(lines[i], key, id);

@@ -6,6 +6,7 @@
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
 #include "core/files.h"
+#include "data/text.h"
 
 namespace nine::app {
 namespace {
@@ -101,8 +102,11 @@ void BpeFlags::check(const std::string& command) const {
                 " files: the codes go to one");
   require_usage(std::count(input.begin(), input.end(), "-") <= 1,
                 "--input names standard input twice");
-  require_usage(!separator.empty() && separator.find(' ') == std::string::npos, "--separator '",
-                separator, "' must be a text without spaces");
+  require_usage(!separator.empty() && find_invalid_utf8(separator) == std::string_view::npos &&
+                    std::none_of(separator.begin(), separator.end(),
+                                 [](char c) { return c >= 0 && c <= ' '; }),
+                "--separator '", separator,
+                "' must be a text in UTF-8 without spaces, tabs and ends of lines");
   require_usage(!dict_input || tokenize == "none",
                 "--dict-input holds words and counts, not text: leave out --tokenize");
   check_write_vocabulary();

@@ -312,6 +312,15 @@ void Options::require_given() const {
   for (const OptionData& option : state_->options)
     if (option.required && !option.set)
       throw UsageError(concat(option.typed(), " is required: ", option.help));
+  if (state_->config_file != "-") return;
+  // Which has been read to its end.
+  for (const OptionData& option : state_->options) {
+    if (option.built_in || !option.names_files() || option.name == "output") continue;
+    const Json value = app::to_json(option.field);
+    if (value == "-" || (value.is_array() && std::count(value.begin(), value.end(), "-") > 0))
+      throw UsageError(concat("--config and ", option.typed(),
+                              " are both standard input: name a file for one of them"));
+  }
 }
 
 bool Options::parsed() const { return state_->parsed; }

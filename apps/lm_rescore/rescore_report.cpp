@@ -156,9 +156,13 @@ std::string wer_text(const RescoreOptions& o, const Results& x) {
     text += concat(", 95% interval ", interval(c.difference_95, 2), ", bootstrap over ",
                    unit_of(o, c), ", ", o.resamples, " resamples, seed ", o.seed);
   text += "\n";
-  text += concat("MAPSSWE: ", m.segments, " segments, mean ", fixed(m.mean, 3), ", deviation ",
-                 fixed(m.deviation, 3), ", Z ", fixed(m.z, 3), ", p ", p_text(m.p),
-                 " (one test, two-sided)\n");
+  if (m.segments == 1)
+    text +=
+        concat("MAPSSWE: 1 segment, difference ", fixed(m.mean, 3), ": a test needs two or more\n");
+  else
+    text += concat("MAPSSWE: ", m.segments, " segments, mean ", fixed(m.mean, 3), ", deviation ",
+                   fixed(m.deviation, 3), ", Z ", fixed(m.z, 3), ", p ", p_text(m.p),
+                   " (one test, two-sided)\n");
   if (o.margin_wer > 0)
     text += concat("TOST at 5%, margin ", shortest(o.margin_wer), " points: 90% interval ",
                    interval(c.difference_90, 2),
@@ -193,11 +197,14 @@ void add_wer(const RescoreOptions& o, const Results& x, Json& j) {
                      {"units", c.groups},
                      {"resamples", o.resamples},
                      {"seed", o.seed}};
+  const auto tested = [&](double value) {
+    return c.mapsswe.segments == 1 ? Json(nullptr) : Json(value);
+  };
   j["mapsswe"] = {{"segments", c.mapsswe.segments},
                   {"mean", c.mapsswe.mean},
-                  {"deviation", c.mapsswe.deviation},
-                  {"z", c.mapsswe.z},
-                  {"p", c.mapsswe.p}};
+                  {"deviation", tested(c.mapsswe.deviation)},
+                  {"z", tested(c.mapsswe.z)},
+                  {"p", tested(c.mapsswe.p)}};
   j["power"] = {{"level", 0.05},
                 {"power", 0.8},
                 {"margin", drawn(c.decidable)},

@@ -34,6 +34,15 @@ ByDump run_by_dump(const TemporaryDirectory& dir, const std::string& program,
 }  // namespace
 
 TEST_SUITE("dumped configurations") {
+  TEST_CASE("--config -: no other option reads standard input") {
+    for (const auto& [program, config] :
+         {std::pair("mt_translate", "{\"checkpoint\": \"mt\"}"), std::pair("lm_score", "{}")}) {
+      const Outcome r = run_program(program, {"--config", "-"}, config);
+      CHECK(r.code == 2);
+      CHECK_MESSAGE(has(r.err, "--config and --input are both standard input"), r.err);
+    }
+  }
+
   TEST_CASE("--config -: standard input") {
     const Outcome o =
         run_program("lm_train", {"--config", "-", "--dump-config"}, "{\"hidden\": 7}");

@@ -255,6 +255,10 @@ TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with the
   CHECK(read_transcripts(file("u1\tthe cat\nu2\t\n")).at("u2").empty());
   CHECK(read_transcripts(file("the cat\n\ndog\n"), NBestFormat::moses).at("2") == "dog");
   CHECK(read_trn(file("the cat (u1)\n(u2) \nwell (he) said (u3)\n")).at("u3") == "well (he) said");
+  CHECK(has(error_of([&] { read_transcripts(file("u1\tspk1\tthe man\n")); }),
+            "line 1: a line is 'utterance TAB words', but this has 2 tabs"));
+  CHECK(has(error_of([&] { read_transcripts(file("0 ||| a\n"), NBestFormat::moses); }),
+            "but this has |||, as a list has"));
   CHECK(has(error_of([&] { read_transcripts(file("u1\ta\nu1\tb\n")); }),
             "line 2: 'u1' is in line 1 already"));
   CHECK(has(error_of([&] { read_transcripts(file("u1 a\nu2 b\nu1 c\n"), NBestFormat::kaldi); }),
@@ -796,6 +800,16 @@ TEST_CASE("lm_rescore: every segment is better by the same number of errors") {
   const Json j = Json::parse(slurp(dir / "out/results.json"));
   CHECK(j["mapsswe"]["z"].is_null());
   CHECK(j["mapsswe"]["p"] == 0);
+  // One segment has no test.
+  const Outcome one = run_program(
+      "lm_rescore", {"--checkpoint", model_a(), "--lambda", "0", "--nbest",
+                     dir.write("nbest", "u0\t-1\tthe cat saw a dog\n"), "--reference",
+                     dir.write("reference", "u0\tthe cat saw a dog\n"), "--baseline",
+                     dir.write("baseline.trn", "the cat saw a bird (u0)\n"), "--output",
+                     dir / "one"});
+  CHECK_MESSAGE(has(one.out, "MAPSSWE: 1 segment, difference 1.000: a test needs two or more"),
+                one.out);
+  CHECK(Json::parse(slurp(dir / "one/results.json"))["mapsswe"]["p"].is_null());
 }
 
 TEST_CASE("lm_rescore: sclite's Sum/Avg and sc_stats' MAPSSWE of what it wrote" *

@@ -465,6 +465,10 @@ TEST_CASE("bpe apply: what is no file of codes is named") {
     return error_of([&] { read_bpe_vocabulary(dir.write("list", text), 2); });
   };
   CHECK(vocabulary("a 3\nb: 2\n").empty());
+  CHECK(has(vocabulary("a 1\nb 1\n"), "has no subword that occurs 2 times or more"));
+  CHECK(has(vocabulary(""), "has no subword that occurs 2 times or more"));
+  CHECK(has(refusal("#version: 0.2\nl o\n#version: 0.2\n"), "is this two files of codes in one"));
+  CHECK(has(refusal(std::string("l o\0\n", 6)), "or a damaged one"));
   CHECK(has(vocabulary("a: 0\nb: 1\n"), "is Marian's vocabulary: its numbers are ids"));
   CHECK(has(vocabulary("<eps> 0\na 1\nb 2\n"), "Kaldi's words.txt: its numbers are ids"));
   for (const char* json :
