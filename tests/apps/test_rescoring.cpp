@@ -801,12 +801,12 @@ TEST_CASE("lm_rescore: every segment is better by the same number of errors") {
   CHECK(j["mapsswe"]["z"].is_null());
   CHECK(j["mapsswe"]["p"] == 0);
   // One segment has no test.
-  const Outcome one = run_program(
-      "lm_rescore", {"--checkpoint", model_a(), "--lambda", "0", "--nbest",
-                     dir.write("nbest", "u0\t-1\tthe cat saw a dog\n"), "--reference",
-                     dir.write("reference", "u0\tthe cat saw a dog\n"), "--baseline",
-                     dir.write("baseline.trn", "the cat saw a bird (u0)\n"), "--output",
-                     dir / "one"});
+  const Outcome one =
+      run_program("lm_rescore", {"--checkpoint", model_a(), "--lambda", "0", "--nbest",
+                                 dir.write("nbest", "u0\t-1\tthe cat saw a dog\n"), "--reference",
+                                 dir.write("reference", "u0\tthe cat saw a dog\n"), "--baseline",
+                                 dir.write("baseline.trn", "the cat saw a bird (u0)\n"), "--output",
+                                 dir / "one"});
   CHECK_MESSAGE(has(one.out, "MAPSSWE: 1 segment, difference 1.000: a test needs two or more"),
                 one.out);
   CHECK(Json::parse(slurp(dir / "one/results.json"))["mapsswe"]["p"].is_null());

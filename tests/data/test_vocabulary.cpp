@@ -197,12 +197,12 @@ TEST_CASE("vocabulary: what is wrong with lists of other programs, and JSON") {
   CHECK(has(refusal("<s>\na\nb\na\n"), "list, line 4: 'a' is in the list twice"));
   // No model could open a dictionary that held these.
   for (const char* word : {"\"the cat\"", "\" \"", "\"\\x00\"", "\"\\t\""})
-    CHECK_MESSAGE(has(refusal(concat("</s>: 0\n<unk>: 1\n", word, ": 2\n")),
-                      "has a space or a NUL byte"),
-                  word);
+    CHECK_MESSAGE(
+        has(refusal(concat("</s>: 0\n<unk>: 1\n", word, ": 2\n")), "has a space or a NUL byte"),
+        word);
   CHECK(has(refusal("a: 0\n\"the: 1\n"), "list, line 2: '\"the' is no word"));
   CHECK(Vocabulary::read(dir.write("list", "\"a\" : 0\nb: 1\n"), Specials::kTranslation)
-            .find("a") >= 0);
+            .word(Specials::kTranslation.size) == "a");
   CHECK(has(refusal("<s>\n</s>\n"), "lists no word beside"));
   // Kaldi's words.txt with a gap, or an id twice.
   CHECK(has(refusal("<eps> 0\na 1\nb 3\n"),
