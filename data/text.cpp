@@ -136,8 +136,9 @@ void TextReader::close() {
 /// Reads up to kReadBytes more behind the unread text; false at the end of the file.
 bool TextReader::read_more() {
   if (!in_->good()) return false;
-  const bool first = !begun_;
-  if (first) begin();
+  // The first bytes show the kind of a file, also where they come one by one.
+  constexpr std::ptrdiff_t kStart = 1024;
+  if (!begun_) begin();
   if (begin_ > 0) std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
   end_ -= std::exchange(begin_, 0);
   const auto needed = static_cast<size_t>(end_) + kReadBytes;
@@ -150,7 +151,8 @@ bool TextReader::read_more() {
   require(!in_->bad() && (in_ != &std::cin || std::ferror(stdin) == 0), name_,
           " cannot be read after line ", lines_, ": the system reported a read error");
   end_ += count;
-  if (const std::string what = first ? what_it_is(unread()) : ""; !what.empty())
+  const bool at_start = lines_ == 0 && end_ - count < kStart;
+  if (const std::string what = at_start ? what_it_is(unread()) : ""; !what.empty())
     fail(name_, " ", what);
   return true;
 }

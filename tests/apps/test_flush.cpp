@@ -131,6 +131,16 @@ TEST_CASE("--flush: it is on where standard input is a terminal, unless --no-flu
   CHECK(later.end().out == "lo@@ w\n");
 }
 
+TEST_CASE("--flush: a file that is no text is named as without it") {
+  for (const auto& [start, name] : {std::pair(std::string("\xFD\x37\x7A\x58\x5A\0\0", 7), "xz"),
+                                    std::pair(std::string("\xFF\xFEt\0h\0\n\0", 8), "UTF-16")})
+    for (const char* flush : {"--flush", "--no-flush"}) {
+      const Outcome r = run_program("bpe", {"undo", flush}, start + "\nthe cat\n");
+      CHECK(r.code == 1);
+      CHECK_MESSAGE(has(r.err, name), flush, ": ", r.err);
+    }
+}
+
 TEST_CASE("bpe apply, undo --flush: each line is answered before the next, with the same bytes") {
   const TemporaryDirectory dir;
   const std::string codes = dir.write("codes", "#version: 0.2\nl o\nlo w\ne r</w>\n"),
