@@ -87,7 +87,7 @@ void run_alone(const ScoreOptions& o, Device device, const Lines& lines) {
 int run(const ScoreOptions& o, const Options& options, Device device, Communicator& communicator) {
   std::vector<std::string> models = o.compare;
   if (models.empty()) models.push_back(o.checkpoint);
-  require_same_use(communicator, options, {"input", "restrict", "cluster_text"}, models);
+  require_same_use(communicator, options, models);
   if (!o.clusters.empty()) {
     if (communicator.first()) run_alone(o, device, {});
     return kExitDone;

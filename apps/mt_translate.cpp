@@ -176,8 +176,7 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
 }
 
 int run(const TranslateOptions& o, const Options& options, Communicator& communicator) {
-  require_same_use(communicator, options, {"input", "score_given", "reference"}, {o.checkpoint},
-                   {o.codes, o.vocabulary});
+  require_same_use(communicator, options, {o.checkpoint}, {o.codes, o.vocabulary});
   if (o.translates()) {
     translate(o, options, communicator);
   } else if (!o.score_given.empty()) {

@@ -79,12 +79,14 @@ HeadNorms SoftmaxHead::norms() const {
   std::vector<double> counts(static_cast<size_t>(vocabulary_), 1.0);
   if (counts_) {
     counts = counts_.to_vector();
+    require(std::none_of(counts.begin(), counts.end(), [](double c) { return c < 0; }),
+            "the tensor '", name_, ".counts' has a negative count");
     require(std::any_of(counts.begin(), counts.end(), [](double c) { return c > 0; }),
             config_.sampled ? concat("sampled softmax ", to_text(config_.sampled))
                             : concat("word norm ", to_text(norms_.word)),
             " follows the words' counts in the training text, and "
             "the model has none: its weights need a tensor '",
-            name_, ".counts' of shape (", vocabulary_, ")");
+            name_, ".counts' of shape (", vocabulary_, ") that is not all 0");
   }
   if (config_.sampled) sampler_.emplace(config_.sampled, counts);
   if (norms_.word) {

@@ -47,14 +47,12 @@ void require_same_start(Communicator& communicator, const Json& config) {
 }
 
 void require_same_use(Communicator& communicator, const Options& options,
-                      const std::vector<const char*>& of_first,
                       const std::vector<std::string>& models,
                       const std::vector<std::string>& files) {
   if (communicator.size() == 1) return;
   Json config = options.to_json();
   require_usage(config.value("device", "cpu") == "cpu", "--device ", config.value("device", "cpu"),
                 " is of one process; start it without mpirun");
-  for (const char* key : of_first) config.erase(key);
   Json resolved{{"version", kVersion},
                 {"instruction_set", to_text(instruction_set())},
                 {"gemm", gemm_description()}};

@@ -15,12 +15,11 @@ namespace nine::app {
 /// first process that differs, its machine and the difference.
 void require_same_start(Communicator& communicator, const Json& config);
 
-/// The same for programs that use models: options but for those in `of_first`, which concern rank 0
-/// alone (text that it reads), version, instruction set, and the bytes of
-/// the `models` (paths as model_directory() takes them) and `files`; empty names are none.
-/// UsageError too: --device is no CPU. One process is not looked at.
+/// The same for programs that use models: options (rank 0 alone reads the files of text that they
+/// name), version, instruction set, and the bytes of the `models` (paths as model_directory() takes
+/// them) and `files`; empty names are none. UsageError too: --device is no CPU. One process is not
+/// looked at.
 void require_same_use(Communicator& communicator, const Options& options,
-                      const std::vector<const char*>& of_first,
                       const std::vector<std::string>& models,
                       const std::vector<std::string>& files = {});
 

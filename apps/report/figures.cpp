@@ -24,7 +24,9 @@ double median(const std::vector<Entry>& entries, Field field) {
 }
 
 bool diverged(const Entry& e) {
-  return std::isinf(e[Field::loss]) || std::isinf(e[Field::nll]) || std::isinf(e[Field::ppl]);
+  // A perplexity beyond a double has a finite nll beside it.
+  return std::isinf(e[Field::loss]) || std::isinf(e[Field::nll]) ||
+         (std::isinf(e[Field::ppl]) && !std::isfinite(e[Field::nll]));
 }
 
 void count_divergence(const std::vector<Entry>& entries, Figures& f) {

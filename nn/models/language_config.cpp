@@ -49,7 +49,7 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadSpec&
   c.window = learned ? matrix_of(weights, "positions.weight")[0] : said;
   require(said == 0 || said == c.window, files.config_file(), ": the key 'bptt' is ", said,
           ", but the tensor positions.weight has ", c.window, " rows, the words read together");
-  if (const double usual = c.embedding_factor(), factor = files.number("embed_scale", usual);
+  if (const double usual = c.embedding_factor(), factor = files.factor("embed_scale", usual);
       factor != usual)
     c.embed_scale = factor;
   files.only("layer_norm_eps", LayerNorm::kEps);

@@ -150,6 +150,14 @@ int64_t ModelFiles::count(const char* key) const {
   return number;
 }
 
+double ModelFiles::factor(const char* key, double usual) {
+  const double value = number(key, usual);
+  const auto computed = static_cast<float>(value);
+  require(computed != 0 && std::isfinite(computed), config_file(), ": the key '", key, "' is ",
+          value, ", which is ", computed == 0 ? "0" : "infinite", " in float32");
+  return value;
+}
+
 double ModelFiles::number(const char* key, double usual) {
   if (!says(key)) {
     if (foreign) assumed[key] = usual;

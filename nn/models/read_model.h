@@ -39,6 +39,8 @@ struct ModelFiles {
   int64_t count(const char* key) const;
   /// The number under a key, also as a text; `usual` where nobody says it, which is assumed then.
   double number(const char* key, double usual);
+  /// The same of a factor. Error: in float32, which computes, it is 0 or infinite.
+  double factor(const char* key, double usual);
   /// Of a key for which Nine has one number alone. Error: config.json says another.
   void only(const char* key, double number);
   /// The value that a key names; `usual` where nobody says it, which is assumed then.

@@ -108,7 +108,7 @@ TransformerConfig transformer_config(ModelFiles& files) try {
   }
   files.assume_head();
   files.only("activation", Activation::relu);
-  c.embed_scale = files.number("embed_scale", std::sqrt(static_cast<double>(c.dim)));
+  c.embed_scale = files.factor("embed_scale", std::sqrt(static_cast<double>(c.dim)));
   files.only("layer_norm_eps", LayerNorm::kEps);
   return c;
 } catch (const Json::exception& e) {

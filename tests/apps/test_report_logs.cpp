@@ -111,6 +111,8 @@ TEST_CASE("report: unfinished and damaged logs") {
     log += R"({"event":"train","step":20,"loss":null,"nll":"NaN","ppl":null})"
            "\n"
            R"({"event":"train","step":30,"loss":"-Infinity"})"
+           "\n"
+           R"({"event":"valid","step":35,"nll":4550.9,"ppl":null})"  // e^4550.9 is too large
            "\n";
     const std::string html = page_of(dir, {dir.run("diverged", log + train(40, 60))});
     check_page(html);

@@ -160,6 +160,8 @@ TEST_CASE("processes: scoring with another model or option on one of them is ref
     return o.err;
   };
   CHECK(has(refused(b, {}), "has --checkpoint \"" + model_b()));
+  CHECK(has(refused(a + Strings{"--input", "part.1"}, {}),
+            "has --input \"part.1\", where process 0 has \"-\""));
   CHECK(has(refused(a + Strings{"--tokens"}, {}), "has --tokens true, where process 0 has false"));
   if (gemm_backend() == GemmBackend::libxsmm)
     CHECK(has(refused(a, {"NINE_GEMM=eigen"}), "has gemm \"eigen "));

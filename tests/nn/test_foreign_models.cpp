@@ -223,6 +223,10 @@ TEST_CASE("foreign: what tensors of a language model do not show must be said") 
   CHECK(has(says(), "the key 'bptt' is 8, but the tensor positions.weight has 9 rows"));
   f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "embed_scale": "much"})");
   CHECK(has(says(), "config.json: the key 'embed_scale' is no number"));
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "embed_scale": 1e-46})");
+  CHECK(has(says(), "config.json: the key 'embed_scale' is 1e-46, which is 0 in float32"));
+  f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "embed_scale": 1e39})");
+  CHECK(has(says(), "which is infinite in float32"));
   CHECK(notices.all.empty());
   f.say(kSaid);
   check_close(LanguageModel::load(f.path).score(kLines), f.expected());
