@@ -79,6 +79,15 @@ def models(folder):
     line = "a dog runs"
     scores = run("lm_score", "--checkpoint", lm, "--max-unknown", 1, given=line + "\n")
     check(scores, "\t" if "\t" in scores else "-")
+    lists, references = folder / "nbest", folder / "references"
+    lists.write_text("u1\t-5\ta dog runs\nu1\t-6\ta dog run\nu2\t-3\ta girl\n")
+    references.write_text("u1\ta dog runs\nu2\ta girl\n")
+    rescored = run(
+        "lm_rescore",
+        *("--checkpoint", lm, "--max-unknown", 1, "--lambda", 1),
+        *("--nbest", lists, "--reference", references, "--output", folder / "rescored"),
+    )
+    check(rescored, "rescored", "oracle")
     run("mt_train", "--sample", "--run", mt, "--head", "rat", "--hidden", 16, "--after", "5u")
     run("mt_translate", "--checkpoint", mt, "--max-unknown", 1, given=line + "\n")
     run("nine_report", "--output", folder / "report.html", lm)
