@@ -111,7 +111,8 @@ bool parse_escape(std::string_view digits, size_t size, char32_t& code) {
   code = 0;
   if (digits.size() < size) return false;
   for (const char c : digits.substr(0, size)) {
-    const size_t digit = std::string_view("0123456789abcdef").find(c | (c >= 'A' && c <= 'F') << 5);
+    const char lower = c >= 'A' && c <= 'F' ? static_cast<char>(c + ('a' - 'A')) : c;
+    const size_t digit = std::string_view("0123456789abcdef").find(lower);
     if (digit == std::string_view::npos) return false;
     code = code * 16 + static_cast<char32_t>(digit);
   }
@@ -243,7 +244,8 @@ std::vector<ListedWord> listed_words(std::span<const std::string> lines, WordLis
   } else {
     for (const std::string& line : lines) {
       const Halves halves(line, "\t");
-      ListedWord& word = words.emplace_back(std::string(halves.left), 1, std::ssize(words) + 1);
+      ListedWord& word =
+          words.emplace_back(ListedWord{std::string(halves.left), 1, std::ssize(words) + 1});
       int64_t count = 0;
       if (kind == WordListKind::tabs && parse_count(halves.right, count)) word.count = count;
     }
