@@ -15,7 +15,7 @@ CLANG = $(CHECKED) -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
 NINJA = cmake --build $(BUILD) -j $(JOBS) --target
 
-.PHONY: help deps build programs demo test check clients bench package sanitize tsan fuzz allocations tidy format clean
+.PHONY: help deps build programs demo test check clients site bench package sanitize tsan fuzz allocations tidy format clean
 
 help:
 	@echo "make demo      install what is missing, build two programs, train on the built-in sample, leave a report"
@@ -23,6 +23,7 @@ help:
 	@echo "make check     the other tests: what takes long or needs a browser, valgrind or sctk, which it installs"
 	@echo "make clients   the tests beside other people's programs (PyTorch ...), which it installs into $(BUILD)/clients"
 	@echo "make programs  install what is missing, build the programs; make build: tests and benchmarks too"
+	@echo "make site      these pages, kernels to play with, reports and the library's reference: build/site/index.html"
 	@echo "make bench     step benchmarks"
 	@echo "make package   a Debian package and a tarball, in build-package (docs/install.md); CUDA=OFF: without CUDA"
 	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer; SHARE=1/2: of every second test file"
@@ -60,9 +61,10 @@ test:
 	tests/run.sh $(BUILD) -j $(JOBS) -LE 'check|clients'
 
 check:
-	@echo "make check installs valgrind, sctk, chromium and Noto Sans where they are missing"
-	@./cmake/install_deps.sh test check
-	$(CONFIGURE)
+	@echo "make check installs valgrind, sctk, chromium, Noto Sans and what makes the site where they are missing"
+	@./cmake/install_deps.sh test check site
+	$(SITE_PYTHON)
+	$(CONFIGURE) -DNINE_SITE_PYTHON=$(CURDIR)/$(BUILD)/site-env/bin/python
 	$(NINJA) all
 	tests/run.sh $(BUILD) -j $(JOBS) -L check
 
@@ -74,6 +76,15 @@ clients:
 	$(CONFIGURE) -DNINE_CLIENTS_PYTHON=$(CURDIR)/$(BUILD)/clients/bin/python
 	$(NINJA) quick_tests
 	NINE_SKIPS=/dev/null tests/run.sh $(BUILD) -j $(JOBS) -L clients
+
+# The pages, pages of kernels to play with, reports, the library's reference: $(BUILD)/site/index.html.
+SITE_PYTHON = python3 -m venv $(BUILD)/site-env && $(BUILD)/site-env/bin/pip install --quiet -r docs/site/requirements.txt
+site: deps
+	@./cmake/install_deps.sh site
+	$(SITE_PYTHON)
+	$(CONFIGURE)
+	$(NINJA) programs
+	$(BUILD)/site-env/bin/python docs/site/build.py $(BUILD)/bin $(BUILD)/site
 
 bench: build
 	$(BUILD)/bin/bench_ops

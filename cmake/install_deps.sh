@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that Nine needs and this machine lacks. Nothing to do is the usual case, and quick.
-#   cmake/install_deps.sh [test] [check] [clients] [clang] [tidy] [format] [package]
+#   cmake/install_deps.sh [test] [check] [clients] [clang] [tidy] [format] [package] [site]
 # test: also what `make test` needs; check: what `make check` runs beside the programs; clients: what makes an environment of Python;
-# clang: what the fuzzers need; tidy: clang-tidy; format: clang-format, and black for Python; package: what makes packages
+# clang: what the fuzzers need; tidy: clang-tidy; format: clang-format, and black for Python; package: what makes packages; site: what makes the site
 set -eu
 packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev libboost-math-dev zlib1g-dev libzstd-dev libpcre2-dev libopenmpi-dev openmpi-bin"
 for more in "$@"; do
@@ -13,8 +13,9 @@ for more in "$@"; do
     clang) packages="$packages clang libclang-rt-dev libomp-dev" ;;  # libFuzzer and the sanitizers; OpenMP
     tidy) packages="$packages clang-tidy" ;;
     format) packages="$packages clang-format black" ;;
+    site) packages="$packages python3-venv doxygen fonts-roboto-unhinted fonts-jetbrains-mono libjs-katex" ;;  # its pages' fonts and formulas
     package) packages="$packages dpkg-dev file help2man" ;;  # dpkg-shlibdeps, which calls file; manual pages
-    *) echo "$0: nothing is known about '$more'; test, check, clients, clang, tidy, format and package are" >&2 && exit 2 ;;
+    *) echo "$0: nothing is known about '$more'; test, check, clients, clang, tidy, format, package and site are" >&2 && exit 2 ;;
   esac
 done
 
