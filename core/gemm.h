@@ -48,7 +48,7 @@ class TileProduct {
 
 /// How many rows of its first factor TileProduct should be given, if these are worth packing as
 /// [k][rows] for it; 0 where they are as fast in place. For libxsmm's code for AVX2: 128 bytes, the
-/// four registers that it takes of each k at once (docs/performance.md).
+/// four registers that it takes of each k at once (docs/performance-explained.md).
 template <class T>
 int64_t tile_panel();
 

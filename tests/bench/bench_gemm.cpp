@@ -1,6 +1,7 @@
-// bench_gemm: what this machine can do, for the roofline of a model's step (docs/performance.md):
-// the float32 rate of every product of the step with every library found, the bandwidth of memory
-// by a triad, and from these the shortest time a training step and a scoring step can take.
+// bench_gemm: what this machine can do, for the roofline of a model's step
+// (docs/performance-explained.md): the float32 rate of every product of the step with every library
+// found, the bandwidth of memory by a triad, and from these the shortest time a training step and a
+// scoring step can take.
 //
 //   bench_gemm [--vocab V] [--dim d] [--blas libopenblas.so.0]      a step of bench_lm
 //   bench_gemm --model mt [--ffn f] [--sentences n] [--length t]    a step of bench_mt
@@ -291,7 +292,7 @@ Step translation(const BenchOptions& o) {
       .products = {},
       .forward = linears.size() + 1,
       .attention = 3 * l * 14 * n * static_cast<double>(o.length) *
-                   width,  // with scores computed again (docs/performance-mt.md)
+                   width,  // with scores computed again (docs/performance-explained.md)
       .weights = 2 * static_cast<double>(v) * width + l * (12 * width * width + 4 * width * inner),
       .embeddings = 2 * static_cast<double>(v) * width,
       .rows = 2 * n * width};

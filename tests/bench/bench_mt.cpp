@@ -1,5 +1,5 @@
 // bench_mt: the speed and memory of one mt_train step, with the options and most of the output of
-// experiments/baselines/torch_mt.py, the same step in PyTorch (docs/performance-mt.md). It runs the
+// experiments/baselines/torch_mt.py, the same step in PyTorch (docs/performance.md). It runs the
 // trainer's own step object on pairs of random words without padding: label smoothing 0.1, Adam, no
 // clipping, as in torch_mt.py. With --export-parity it writes steps on random pairs of every length
 // for replay in PyTorch instead.

@@ -72,8 +72,8 @@ ROWS = {
 
 
 def operations(row):
-    """10^9 operations of the products; gigabytes that Adam and the norm move (docs/performance.md,
-    docs/performance-mt.md)."""
+    """10^9 operations of the products; gigabytes that Adam and the norm move
+    (docs/performance-explained.md)."""
     if row == "mt":
         return 341.9, 41.8e6 * 32e-9
     vocab, dim = (1000, 64) if row == "small" else (10000 if row == "lm10" else 30000, 512)

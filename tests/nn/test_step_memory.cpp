@@ -261,7 +261,7 @@ TEST_CASE(
                                 .ffn = 2 * kDim});
   Arena pool("step");
   CHECK(news_of_steps(set, model, kPairs, kSteps, pool) == 0);
-  // Widths a row and layer (docs/performance-mt.md): 10 in the encoder, 16 in the decoder.
+  // Widths a row and layer (docs/performance-explained.md): 10 in the encoder, 16 in the decoder.
   // Embeddings, the head's block and gradients under way, which do not grow with the layers, came
   // to 22 here.
   const size_t width = kPairs * kSteps * kDim * sizeof(float);
