@@ -46,9 +46,10 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   const LanguageNetwork& model = *network;
   const std::vector<int64_t> counts = data.train.counts(data.vocabulary.size());
   o.initialise_head(model, counts);
+  std::string init_taken;
   const std::string init_error = init_error_of([&] {
     if (!o.init.empty())
-      load_initial_weights(o.init, data.vocabulary, parameters, model.metadata());
+      init_taken = load_initial_weights(o.init, data.vocabulary, parameters, model);
   });
   model.set_counts(counts);
   check_evaluated(data);
@@ -64,6 +65,7 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   }
   TrainingRun run = lm_training(options, o, data, model, parameters, task);
   run.init_error = init_error;
+  run.init_taken = init_taken;
   return run_training(run, communicator);
 }
 

@@ -46,8 +46,9 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
   const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
   o.initialise_head(model.head(), data.train.target_counts(data.target.size()));
+  std::string init_taken;
   const std::string init_error = init_error_of([&] {
-    if (!o.init.empty()) load_initial_weights(o.init, data.source, data.target, model);
+    if (!o.init.empty()) init_taken = load_initial_weights(o.init, data.source, data.target, model);
   });
   model.head().set_counts(data.train.target_counts(data.target.size()));
   const TranslationValidationConfig validation{.text = data.valid ? &*data.valid : nullptr,
@@ -65,6 +66,7 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
   }
   TrainingRun run = mt_training(options, o, data, model, parameters, task);
   run.init_error = init_error;
+  run.init_taken = init_taken;
   return run_training(run, communicator);
 }
 
@@ -87,7 +89,7 @@ int main(int argc, char** argv) {
                       "--average reads --run and does nothing with --", option->name,
                       ": leave it out");
       require_one_process();
-      return write_average(o.run, o.average);
+      return write_average(options, o.run, o.average);
     }
     o.check(options);
     return on_machines(o.machine(), [&](nine::Device device, nine::Communicator& communicator) {

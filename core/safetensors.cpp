@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file_kind.h"
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/output_file.h"
@@ -301,34 +302,12 @@ Tensor read_tensor(Source& source, const Entry& entry) {
 }  // namespace
 
 std::string_view kind_of_file(const fs::path& file) {
-  using namespace std::string_view_literals;
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kKinds{
-      {{"version https://git-lfs"sv,
-        "a pointer of Git LFS, without the tensors; fetch the file itself with `git lfs pull`"},
-       {"PK\x03\x04"sv, "a zip archive; unpack it with `unzip`"},
-       {"\x1F\x8B"sv, "packed by gzip; unpack it with `gzip -d`"},
-       {"\x28\xB5\x2F\xFD"sv, "packed by zstd; unpack it with `zstd -d`"},
-       {"\xFD\x37zXZ"sv, "packed by xz; unpack it with `xz -d`"},
-       {"BZh"sv, "packed by bzip2; unpack it with `bzip2 -d`"},
-       {"GGUF"sv, "a GGUF file, of llama.cpp"},
-       {"\x89HDF"sv, "an HDF5 file, as Keras writes it"},
-       {"\x93NUMPY"sv, "an array of NumPy's"},
-       {"<!"sv, "a web page, as a failed download leaves it"},
-       {"<h"sv, "a web page, as a failed download leaves it"},
-       {"<H"sv, "a web page, as a failed download leaves it"},
-       {"<?xml"sv, "an XML file, as a failed download leaves it"}}};
-  std::array<char, 256> first{};
+  std::array<char, 1024> first{};
   std::ifstream in(file, std::ios::binary);
   in.read(first.data(), first.size());
   const std::string_view start(first.data(), static_cast<size_t>(in.gcount()));
   // The length of a header and its first character, or less.
-  if (start.size() < 9 || start.substr(4, 5) == "\0\0\0\0{"sv) return {};
-  const bool plain = start[0] == '\x80' && start[1] >= 2 && start[1] <= 5 && start[2] != 0,
-             zipped = start.starts_with("PK") && start.find("/data.pkl") != start.npos;
-  if (plain || zipped) return kPickle;
-  for (const auto& [magic, kind] : kKinds)
-    if (start.starts_with(magic)) return kind;
-  return {};
+  return start.size() < 9 ? std::string_view() : kind_of_bytes(start).what;
 }
 
 const Tensor& Safetensors::at(const std::string& name) const {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file_kind.h"
 #include "core/files.h"
 #include "core/memory_reserve.h"
-#include "data/file_kind.h"
 #include "data/unpack.h"
 
 namespace nine {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/run_main.h"
+#include "apps/training/own_checkpoint.h"
 #include "core/json.h"
 #include "core/ops.h"
-#include "nn/models/model_directory.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine::app {
@@ -40,23 +40,33 @@ class Mean {
 
 }  // namespace
 
-int write_average(const std::string& run, int64_t count) {
+int write_average(const Options& flags, const std::string& run, int64_t count) {
   std::error_code ignored;
   require(fs::is_directory(run, ignored), "--average ", count, ": there is no directory ", run,
           "; give the directory of a run as --run");
   std::vector<fs::path> found = checkpoints_in(fs::path(run) / "checkpoints");
   // Only the last `keep` checkpoints count: the best one, which is kept at any age, may be older.
-  const auto keep = static_cast<size_t>(
-      std::max<int64_t>(1, model_config(run).value("keep", std::numeric_limits<int64_t>::max())));
+  const fs::path own = fs::path(run) / "config.json";
+  const Json config =
+      fs::exists(own) ? flags.in_present_names(read_json_object(own)) : Json::object();
+  const Json kept = config.value("keep", Json(std::numeric_limits<int64_t>::max()));
+  require(kept.is_number_integer(), own.string(), ": the key 'keep' is ", json_text(kept),
+          ", and a whole number was expected");
+  const auto keep = static_cast<size_t>(std::max<int64_t>(1, kept.get<int64_t>()));
   if (found.size() > keep) found.resize(keep);
   require(std::ssize(found) >= count, "--average ", count, ": ", run, " has the last ",
           found.size(), " checkpoints; train with a larger --keep, or average fewer");
   found.resize(static_cast<size_t>(count));
   std::reverse(found.begin(), found.end());
+  // Without the run's configuration they are held to the last one's.
+  const bool whole = !config.empty();
+  const fs::path compared = whole ? own : found.back() / "config.json";
   std::map<std::string, Mean> means;
   Json steps = Json::array();
   for (const fs::path& directory : found) {
     const Checkpoint checkpoint(directory, CheckpointUse::model);
+    require_own_checkpoint(checkpoint, compared, whole ? config : read_json_object(compared),
+                           flags);
     steps.push_back(checkpoint.step());
     for (const auto& [name, tensor] : checkpoint.tensors("model.safetensors").tensors)
       means[name].add(tensor);

@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <string>
 
+#include "apps/cli/options.h"
+
 namespace nine::app {
 
 /// Writes the mean of the weights of the run's last `count` checkpoints (every one verified) into
 /// RUN/average, a directory of checkpoints with this one: `--checkpoint RUN/average` opens it. The
 /// other files are the last one's. Sums are made in double, in order of steps, so that the same
-/// checkpoints give the same bytes. Returns the program's exit code. Error: fewer checkpoints, a
-/// damaged one.
-int write_average(const std::string& run, int64_t count);
+/// checkpoints give the same bytes. Returns the program's exit code. `flags` are the
+/// program's. Error: fewer checkpoints, a damaged one, another run's by its config.json.
+int write_average(const Options& flags, const std::string& run, int64_t count);
 
 }  // namespace nine::app

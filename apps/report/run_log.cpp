@@ -151,8 +151,10 @@ class LogReader {
  private:
   void take(const std::string& kind, const Json& event) {
     if (kind == "resume") resume(event);
-    update(run_.last_step, event, "step");
-    update(run_.last_epoch, event, "epoch");
+    // These say the step of the best model, which the run has passed.
+    const bool of_best = kind == "test" || kind == "word_norms" || kind == "target_angles";
+    if (!of_best) update(run_.last_step, event, "step");
+    if (!of_best) update(run_.last_epoch, event, "epoch");
     update(run_.last_time, event, "time_s");
     if (kind == "start") start(event);
     if (kind == "train") run_.train.push_back(entry(event));
@@ -166,7 +168,9 @@ class LogReader {
     if (kind == "done") done(event);
   }
 
+  // The test follows the training: only the last line may be missing.
   void test(const Json& event) {
+    run_.finished = true;
     run_.test.push_back(entry(event));
     update(run_.test_floor_ppl, event, "entropy_floor_ppl");
   }
@@ -234,6 +238,8 @@ class LogReader {
     Entry e;
     e.step = std::isfinite(run_.last_step) ? run_.last_step : 0;
     e.epoch = run_.last_epoch;
+    update(e.step, event, "step");
+    update(e.epoch, event, "epoch");
     e.time_s = run_.last_time;
     for (size_t i = 0; i < kFieldNames.size(); ++i) e.values[i] = number(event, kFieldNames[i]);
     derive_ppl(e);

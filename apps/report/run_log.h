@@ -97,7 +97,7 @@ struct Run {
   TargetAngles target_angles;                   // likewise
   std::vector<double> resumes;                  // the steps at which training was resumed
   Settings done;          // the last line of a finished run, without event, step, epoch and time
-  bool finished = false;  // whether the log has such a line
+  bool finished = false;  // whether the log has such a line, or one of the test
   double last_step = kAbsent;  // of any event
   double last_epoch = kAbsent;
   double last_time = kAbsent;  // seconds

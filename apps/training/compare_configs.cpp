@@ -23,12 +23,20 @@ std::string value_text(const Json& value) {
   return out.empty() ? "not given" : out;
 }
 
+// A value and, where another one is of another JSON type, its own: `"0.1", a string,`.
+std::string typed_text(const Json& value, const Json& other) {
+  const std::string_view type = value.type_name();
+  return value.is_null() || other.is_null() || type == other.type_name()
+             ? value_text(value)
+             : concat(json_text(value), type == "array" ? ", an " : ", a ", type, ",");
+}
+
 std::string difference(const std::string& key, const Json& now, const Json& stored,
-                       const Json& defaults) {
+                       const Json& defaults, std::string_view where) {
   if (const auto was = stored.find(key); was != stored.end())
     return *was == now ? std::string{}
-                       : concat("--", flag_of(key), " was ", value_text(*was), " in this run, now ",
-                                value_text(now));
+                       : concat("--", flag_of(key), " was ", typed_text(*was, now), " ", where,
+                                ", now ", value_text(now));
   if (const auto usual = defaults.find(key); usual != defaults.end() && *usual != now)
     return concat("--", flag_of(key), " did not exist when this run began, now ", value_text(now));
   return {};
@@ -37,8 +45,9 @@ std::string difference(const std::string& key, const Json& now, const Json& stor
 // Whether the inputs of a run are those that it was started with.
 class InputComparison {
  public:
-  InputComparison(const Json& stored, const Json& now, const RunInputs& inputs)
-      : stored_(stored), now_(now) {
+  InputComparison(const Json& stored, const Json& now, const RunInputs& inputs,
+                  std::string_view where)
+      : stored_(stored), now_(now), where_(where) {
     const Json resolved = stored.value("resolved", Json::object());
     if (const auto identity = resolved.find(kIdentity); identity != resolved.end()) {
       for (const auto& [key, value] : inputs.identity.items())
@@ -68,7 +77,7 @@ class InputComparison {
     const bool built = path(stored_, key).empty() && path(now_, key).empty();
     (built ? of_built_ : differences_) += concat(
         "--", flag_of(key), " was ", value_text(path(stored_, key)), " (checksum ", json_text(was),
-        ") in this run, now ", value_text(path(now_, key)), " (checksum ", json_text(is), "); ");
+        ") ", where_, ", now ", value_text(path(now_, key)), " (checksum ", json_text(is), "); ");
   }
 
   void compare(const RunInputs::Former& former, const Json& was) {
@@ -82,7 +91,7 @@ class InputComparison {
         flags += concat(flags.empty() ? "--" : ", --", flag_of(key));
     }
     differences_ += concat(flags, flags.empty() ? "" : ": ", former.key, " was ", json_text(was),
-                           " in this run, now ", former.checksum, "; ");
+                           " ", where_, ", now ", former.checksum, "; ");
   }
 
   static Json path(const Json& config, const std::string& key) {
@@ -91,6 +100,7 @@ class InputComparison {
   }
 
   const Json &stored_, &now_;
+  std::string_view where_;
   std::vector<std::string> known_;
   std::string differences_, of_built_;
 };
@@ -108,21 +118,32 @@ const std::vector<std::string>& keys_free_on_resume() {
   return keys;
 }
 
-std::string compare_configs(const Json& stored, const Json& now,
-                            const std::vector<std::string>& free_keys, const Json& defaults,
-                            const RunInputs& inputs) {
-  std::string out;
+ConfigDifferences config_differences(const Json& stored, const Json& now,
+                                     const std::vector<std::string>& free_keys,
+                                     const Json& defaults, const RunInputs& inputs,
+                                     std::string_view where) {
+  ConfigDifferences out;
   const Json given = as_stored(now), usual = as_stored(defaults);
-  const InputComparison compared(stored, given, inputs);
+  const InputComparison compared(stored, given, inputs, where);
   for (const auto& [key, value] : given.items()) {
     if (std::find(free_keys.begin(), free_keys.end(), key) != free_keys.end()) continue;
     if (compared.knows(key)) continue;
-    if (const std::string text = difference(key, value, stored, usual); !text.empty())
-      out += text + "; ";
+    if (const std::string text = difference(key, value, stored, usual, where); !text.empty())
+      out.options += text + "; ";
   }
-  if (const std::string data = compared.differences(!out.empty()); !data.empty())
-    out += data + "give what this run began with, under any path, or ";
-  return out.empty() ? out : out + "use --restart or another --run";
+  out.inputs = compared.differences(!out.options.empty());
+  return out;
+}
+
+std::string compare_configs(const Json& stored, const Json& now,
+                            const std::vector<std::string>& free_keys, const Json& defaults,
+                            const RunInputs& inputs) {
+  const auto [options, data] =
+      config_differences(stored, now, free_keys, defaults, inputs, "in this run");
+  if (options.empty() && data.empty()) return {};
+  return concat(options, data,
+                data.empty() ? "" : "give what this run began with, under any path, or ",
+                "use --restart or another --run");
 }
 
 }  // namespace nine::app

@@ -10,6 +10,7 @@
 #include "apps/cli/version.h"
 #include "apps/training/compare_configs.h"
 #include "apps/training/instruction_set_of_run.h"
+#include "apps/training/own_checkpoint.h"
 #include "apps/training/profile_table.h"
 #include "core/gemm.h"
 #include "core/instruction_set.h"
@@ -34,15 +35,16 @@ std::vector<std::string> split_list(const std::string& text) {
 constexpr const char* kGradientSum = "gradient_sum";
 
 // Whether the directory's run is resumed. Error, which names the option: its configuration differs
-// from `now`, that of this start. `passed` gets what --other-gpu lets differ.
-bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run,
-             std::vector<std::string>& passed) {
+// from `now`, that of this start, which gets the checksum of the model that the run began from.
+// `passed` gets what --other-gpu lets differ.
+bool resumes(const TrainingRun& t, Json& now, RunDirectory& run, std::vector<std::string>& passed) {
   if (!run.has_run()) return false;
   if (t.options.restart) {
     run.restart({"average"});
     return false;
   }
-  const Json before = t.flags.in_present_names(run.read_config());
+  const Json before = t.flags.in_present_names(run.read_config()),
+             resolved = resolved_of(before, run.config_file());
   const std::string mismatch = compare_configs(before, t.flags.to_json(), keys_free_on_resume(),
                                                t.flags.defaults_json(), t.inputs);
   if (!mismatch.empty())
@@ -53,8 +55,10 @@ bool resumes(const TrainingRun& t, const Json& now, RunDirectory& run,
         run.path().string(), " holds a run with --accumulate ", t.options.accumulate,
         " of an older version, which added gradients in another order and read another part of the "
         "text for each batch; it cannot go on; use --restart or another --run"));
-  passed = require_same_machine(run.path().string(), before.value("resolved", Json::object()),
-                                now["resolved"], t.options.other_gpu);
+  passed =
+      require_same_machine(run.path().string(), resolved, now["resolved"], t.options.other_gpu);
+  const Json identity = resolved.value(kIdentity, Json::object());
+  if (identity.contains("init")) now["resolved"][kIdentity]["init"] = identity["init"];
   return true;
 }
 
@@ -87,6 +91,7 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
     start["threads"] = threads();
     if (!found.skipped.empty()) start["skipped"] = found.skipped;  // every checkpoint was damaged
     callbacks.event(start);
+    if (!t.init_taken.empty()) callbacks.message(t.init_taken);
   }
   for (const std::string& line : t.messages) callbacks.message(line);
 }
@@ -104,10 +109,13 @@ std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
   return metadata;
 }
 
-// The best model, as it was saved.
-Checkpoint open_best(const RunDirectory& run) {
+// The best model, as it was saved, of that step.
+Checkpoint open_best(const RunDirectory& run, int64_t step) {
   try {
-    return Checkpoint(run.checkpoints() / "best", CheckpointUse::model);
+    Checkpoint best(run.checkpoints() / "best", CheckpointUse::model);
+    require(best.step() == step, (run.checkpoints() / "best").string(), " is of step ", best.step(),
+            " in place of ", step);
+    return best;
   } catch (const Error& e) {
     fail("the best model was lost during the run: ", e.what(),
          "; the same command ends the run with the latest one");
@@ -115,8 +123,11 @@ Checkpoint open_best(const RunDirectory& run) {
 }
 
 // The best model's results, and the log's last line.
-void conclude(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDirectory& run) {
-  const Checkpoint best = open_best(run);
+void conclude(const TrainingRun& t, const Json& config, Trainer& trainer, RunCallbacks& callbacks,
+              RunDirectory& run) {
+  const Checkpoint best =
+      open_best(run, t.task.has_validation() ? trainer.best().step : trainer.step());
+  require_own_checkpoint(best, run.config_file(), config, t.flags, t.inputs.former);
   t.parameters.load(best.tensors("model.safetensors"));
   Json done{{"event", "done"},
             {"step", trainer.step()},
@@ -157,11 +168,18 @@ void require_initial_weights(const TrainingRun& t) {
 
 // Writes the configuration of a new run before anything else: killed from here on, it can be
 // resumed. That of a run that goes on stays until it is known that there is something left to do.
-Start open_run(const TrainingRun& t, const Json& config, RunDirectory& run) {
+Start open_run(const TrainingRun& t, Json& config, RunDirectory& run) {
   Start start;
   start.resumed = resumes(t, config, run, start.other_gpu);
   if (start.resumed)
     start.found = CheckpointStore(run.checkpoints(), t.options.keep).find_latest_intact();
+  if (start.found.checkpoint) {
+    const Checkpoint& latest = *start.found.checkpoint;
+    require_own_checkpoint(latest, run.config_file(), config, t.flags, t.inputs.former);
+    const Json best = latest.state().value("best", Json::object());
+    require_own_best(run.checkpoints(), best.value("step", int64_t{0}), run.config_file(), config,
+                     t.flags, t.inputs.former);
+  }
   // A finished run has checkpoints: where they are gone, its log is not overwritten.
   const bool lost = start.resumed && (!start.found.skipped.empty() || run.finished());
   if (lost && !start.found.checkpoint) {
@@ -182,7 +200,8 @@ RunCallbacks::ExtraFiles checkpoint_files(const TrainingRun& t, Json config) {
 }
 
 // Trains to the end or to an interruption.
-int train(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDirectory& run) {
+int train(const TrainingRun& t, const Json& config, Trainer& trainer, RunCallbacks& callbacks,
+          RunDirectory& run) {
   catch_interrupts();
   const Trainer::Outcome outcome = trainer.run();
   callbacks.finish();
@@ -194,7 +213,7 @@ int train(const TrainingRun& t, Trainer& trainer, RunCallbacks& callbacks, RunDi
                  t.program, static_cast<long long>(trainer.step()));
     return kExitInterrupted;
   }
-  conclude(t, trainer, callbacks, run);
+  conclude(t, config, trainer, callbacks, run);
   return kExitDone;
 }
 
@@ -243,7 +262,7 @@ TrainerConfig trainer_config(const TrainingRun& t, Communicator& communicator) {
 
 // Rank 0's part, and all there is with one process. Of several, what the others wait for is written
 // beside (assist() below).
-int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
+int lead(const TrainingRun& t, Json config, Communicator& communicator) {
   if (t.options.restart || !RunDirectory::holds_run(t.options.run)) require_initial_weights(t);
   RunDirectory run(t.options.run);
   const Start start = open_run(t, config, run);
@@ -280,7 +299,7 @@ int lead(const TrainingRun& t, const Json& config, Communicator& communicator) {
   run.cut_log(start.found.checkpoint ? start.found.checkpoint->step() : -1);
   callbacks.copy_log_to_tensorboard();
   announce(t, trainer, start.found, run, callbacks);
-  return train(t, trainer, callbacks, run);
+  return train(t, config, trainer, callbacks, run);
 }
 
 // The callbacks of the processes that write nothing.

@@ -25,6 +25,8 @@ struct TrainingRun {
   /// Why the weights of --init could not be loaded, or empty. A run that goes on from a checkpoint
   /// does not need them.
   std::string init_error;
+  /// What was taken from the model of --init, and what of its head is another one here; or empty.
+  std::string init_taken;
   /// Metadata of model.safetensors.
   std::map<std::string, std::string> metadata;
   /// What the options resolve to on this machine with this data: a run is resumed only where it is

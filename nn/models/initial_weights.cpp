@@ -59,11 +59,27 @@ void load_weights(const std::string& path, const Safetensors& weights,
   }
 }
 
+// "--init: 9 tensors of RUN/checkpoints/00000120 were taken; the head is pow:p=2 here and was lin
+// there". Of a head, tensors show the sizes alone.
+std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
+  HeadConfig stored{.spec = head_of(files.config)};
+  read_norms(files.config, stored);
+  std::string out = concat("--init: ", files.weights.tensors.size(), " tensors of ",
+                           files.directory.string(), " were taken");
+  const auto compare = [&](const char* what, const std::string& here, const std::string& there) {
+    if (here != there)
+      out += concat("; the ", what, " is ", here, " here and was ", there, " there");
+  };
+  compare("head", own.spec.to_text(), stored.spec.to_text());
+  compare("norm of word vectors", to_text(own.word_norm), to_text(stored.word_norm));
+  compare("norm of contexts", to_text(own.context_norm), to_text(stored.context_norm));
+  return out;
+}
+
 }  // namespace
 
-void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
-                          const ParameterSet& parameters,
-                          const std::map<std::string, std::string>& network) {
+std::string load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
+                                 const ParameterSet& parameters, const LanguageNetwork& network) {
   const std::filesystem::path directory = model_directory(path, kDictionaryFile);
   const Vocabulary stored =
       Vocabulary::read_saved((directory / kDictionaryFile).string(), Specials::kLanguageModel);
@@ -72,7 +88,8 @@ void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
             " of their vocabulary is '", stored.word(id), "', here it is '", vocabulary.word(id),
             "'; train with the vocabulary ", (directory / kDictionaryFile).string());
   ModelFiles files = read_model(directory, ExcludedWords::refused);
-  const std::map<std::string, std::string> settings = language_settings(files);
+  const std::map<std::string, std::string> settings = language_settings(files),
+                                           own = network.metadata();
   // An LSTM has no settings; the kind of network comes first.
   for (const auto& [name, usual] : std::initializer_list<std::pair<const char*, const char*>>{
            {"arch", "lstm"},
@@ -85,14 +102,15 @@ void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
       const auto found = all.find(name);
       return found == all.end() ? std::string(usual) : found->second;
     };
-    check_same_setting(path, name, in(settings), in(network));
+    check_same_setting(path, name, in(settings), in(own));
   }
   load_weights(path, files.weights, parameters);
   files.say_assumed();
+  return what_was_taken(files, network.head_config());
 }
 
-void load_initial_weights(const std::string& path, const Vocabulary& source,
-                          const Vocabulary& target, const Transformer& network) {
+std::string load_initial_weights(const std::string& path, const Vocabulary& source,
+                                 const Vocabulary& target, const Transformer& network) {
   const std::filesystem::path directory = model_directory(path, kSourceDict);
   check_same_words(
       path, kSourceDict,
@@ -111,6 +129,7 @@ void load_initial_weights(const std::string& path, const Vocabulary& source,
       table != files.weights.tensors.end())
     check_same_positions(path, table->second, network.positions());
   files.say_assumed();
+  return what_was_taken(files, own.head);
 }
 
 }  // namespace nine

@@ -42,12 +42,12 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadSpec&
   c.final_norm = weights.tensors.contains("transformer.norm.weight");
   c.positions = learned ? Positions::learned : Positions::sinusoidal;
   require(!files.says("positions") || files.choice("positions", c.positions) == c.positions,
-          files.config_file(), " names ", learned ? "sinusoidal" : "learned",
+          files.said_in("positions"), " names ", learned ? "sinusoidal" : "learned",
           " positions, but model.safetensors ", learned ? "has a" : "lacks the",
           " tensor positions.weight");
   const int64_t said = !learned || files.says("bptt") ? files.count("bptt") : 0;
   c.window = learned ? matrix_of(weights, "positions.weight")[0] : said;
-  require(said == 0 || said == c.window, files.config_file(), ": the key 'bptt' is ", said,
+  require(said == 0 || said == c.window, files.said_in("bptt"), ": the key 'bptt' is ", said,
           ", but the tensor positions.weight has ", c.window, " rows, the words read together");
   if (const double usual = c.embedding_factor(), factor = files.factor("embed_scale", usual);
       factor != usual)
@@ -85,9 +85,9 @@ std::unique_ptr<LanguageNetwork> make_language_network(ParameterSet& set, ModelF
   read_norms(config, c.head);
   return std::make_unique<LstmLanguageModel>(set, c);
 } catch (const Json::exception& e) {
-  fail_for_type(files.config_file(), e);
+  fail_for_type(files.said_in("head"), e);
 } catch (const UsageError& e) {  // a name that config.json has, not the command line
-  fail(files.config_file(), ": ", e.what());
+  fail(files.said_in("head"), ": ", e.what());
 }
 
 }  // namespace nine

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
+#include "core/files.h"
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/quote.h"
@@ -97,6 +99,29 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
 
 bool holds(const fs::path& directory, const char* file) { return fs::exists(directory / file); }
 
+// Error, which names both files: the checkpoint that a run holds is another run's, by what both
+// configurations say.
+void require_of_run(const fs::path& run, const fs::path& checkpoint) {
+  const fs::path own = run / "config.json", other = checkpoint / "config.json";
+  if (!fs::exists(run / "checkpoints") || !fs::exists(own) || !fs::exists(other)) return;
+  const auto known = [](const fs::path& file) {
+    const Json config = parse_json_object(read_text(file));
+    const Json resolved = config.is_object() ? config.value("resolved", Json()) : Json();
+    Json out = Json::object();
+    for (const char* key : {"seed", "head", "hidden"})
+      if (config.is_object() && config.contains(key)) out[key] = config[key];
+    for (const char* key : {"parameters", "identity"})
+      if (resolved.is_object() && resolved.contains(key)) out[key] = resolved[key];
+    return Json(out.flatten());
+  };
+  const Json is = known(own), was = known(other);
+  for (const auto& [path, value] : is.items())
+    require(!was.contains(path) || was[path] == value || path == "/identity/init", other.string(),
+            " is of another run than ", own.string(), ": '", path.substr(path.rfind('/') + 1),
+            "' is ", json_text(was[path]), " there and ", json_text(value),
+            " here; name the checkpoint ", checkpoint.string(), " itself to use it");
+}
+
 // A run's checkpoint, verified; what else may lie at `path` is an error that says what to do.
 fs::path checkpoint_directory(const std::string& path) {
   try {
@@ -107,7 +132,9 @@ fs::path checkpoint_directory(const std::string& path) {
     if (const auto pickles = pickles_in(path); !pickles.empty()) fail_for_directory(pickles);
     fail(e.what(), ", or a directory with ", kWeightsFile);
   }
-  return open_checkpoint(path, CheckpointUse::model).directory();
+  fs::path directory = open_checkpoint(path, CheckpointUse::model).directory();
+  require_of_run(path, directory);
+  return directory;
 }
 
 }  // namespace
@@ -259,20 +286,41 @@ Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
   return weights;
 }
 
+namespace {
+
+// The value of a key, of the type of `usual`, which it has where the key is not there. UsageError:
+// it is of another type.
+template <class T>
+T value_of(const Json& config, const char* key, const T& usual) {
+  const auto found = config.find(key);
+  if (found == config.end()) return usual;
+  constexpr bool kText = std::is_same_v<T, std::string>;
+  if (kText ? found->is_string() : found->is_boolean()) return found->template get<T>();
+  throw UsageError(concat("the key '", key, "' is ", shortened(json_text(*found)), ", and ",
+                          kText ? "a text" : "true or false", " was expected"));
+}
+
+std::string text_of(const Json& config, const char* key, const std::string& usual) {
+  return value_of(config, key, usual);
+}
+
+}  // namespace
+
 HeadSpec head_of(const Json& config) {
   // A run writes the head that it resolved, beside its options as they were given.
-  const std::string given = config.value("head", "lin");
-  const std::string head =
-      config.contains("resolved") ? config["resolved"].value("head", given) : given;
-  return parse_head(head, {.variance = config.value("variance", ""),
-                           .ball = config.value("ball", ""),
-                           .head_context = config.value("head_context", ""),
-                           .untied = config.value("untied", false)});
+  const std::string given = text_of(config, "head", "lin");
+  const auto resolved = config.find("resolved");
+  const bool is_resolved = resolved != config.end() && resolved->is_object();
+  return parse_head(is_resolved ? text_of(*resolved, "head", given) : given,
+                    {.variance = text_of(config, "variance", ""),
+                     .ball = text_of(config, "ball", ""),
+                     .head_context = text_of(config, "head_context", ""),
+                     .untied = value_of(config, "untied", false)});
 }
 
 void read_norms(const Json& config, HeadConfig& head) {
-  head.word_norm = word_norm_from_text(config.value("word_norm", "none"));
-  head.context_norm = context_norm_from_text(config.value("context_norm", "none"));
+  head.word_norm = word_norm_from_text(text_of(config, "word_norm", "none"));
+  head.context_norm = context_norm_from_text(text_of(config, "context_norm", "none"));
 }
 
 void fail_for_type(const std::string& file, const std::exception& error) {

@@ -128,13 +128,28 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   leave_out_beginning(files);
   files.weights.metadata = std::move(stored.metadata);
   files.config = model_config(directory, files.weights.metadata);
+  const Json own = model_config(directory);
+  for (const auto& [key, value] : files.config.items())
+    if (!own.contains(key)) files.of_metadata.push_back(key);
   files.foreign = !is_own(files);
   if (files.foreign) files.config.erase("resolved");
-  if (fs::exists(directory / "state.json") && !holds_state(directory))
+  const Json resolved = files.config.value("resolved", Json::object());
+  require(resolved.is_object(), files.said_in("resolved"), ": the key 'resolved' is ",
+          shortened(json_text(resolved)), ", and an object was expected");
+  if (fs::exists(directory / "state.json") && !holds_state(directory)) {
+    // Beside weights of Nine's it was a checkpoint's, and opening that says what stands there.
+    if (!files.foreign) static_cast<void>(Checkpoint(directory, CheckpointUse::model));
     notice(concat((directory / "state.json").string(),
                   " is another program's, without the keys \"files\" and \"crc32c\": it was not "
                   "read"));
+  }
   return files;
+}
+
+std::string ModelFiles::said_in(std::string_view key) const {
+  return std::ranges::find(of_metadata, key) == of_metadata.end()
+             ? (directory / "config.json").string()
+             : concat("the metadata of ", (directory / kWeightsFile).string());
 }
 
 int64_t ModelFiles::count(const char* key) const {
@@ -145,15 +160,16 @@ int64_t ModelFiles::count(const char* key) const {
                                                        : std::string();
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  require(error == std::errc{} && end == text.data() + text.size() && number > 0, config_file(),
-          ": the key '", key, "' is no whole number from 1 on");
+  require(error == std::errc{} && end == text.data() + text.size() && number > 0, said_in(key),
+          ": the key '", key, "' is ", shortened(json_text(value)),
+          ", and a whole number from 1 on was expected");
   return number;
 }
 
 double ModelFiles::factor(const char* key, double usual) {
   const double value = number(key, usual);
   const auto computed = static_cast<float>(value);
-  require(computed != 0 && std::isfinite(computed), config_file(), ": the key '", key, "' is ",
+  require(computed != 0 && std::isfinite(computed), said_in(key), ": the key '", key, "' is ",
           value, ", which is ", computed == 0 ? "0" : "infinite", " in float32");
   return value;
 }
@@ -169,13 +185,14 @@ double ModelFiles::number(const char* key, double usual) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   require(error == std::errc{} && end == text.data() + text.size() && std::isfinite(number),
-          config_file(), ": the key '", key, "' is no number");
+          said_in(key), ": the key '", key, "' is ", shortened(json_text(value)),
+          ", and a number was expected");
   return number;
 }
 
 void ModelFiles::only(const char* key, double wanted) {
   const double said = number(key, wanted);
-  require(said == wanted, config_file(), ": the key '", key, "' is ", said, ", but Nine has ",
+  require(said == wanted, said_in(key), ": the key '", key, "' is ", said, ", but Nine has ",
           wanted, " alone");
 }
 
@@ -184,7 +201,8 @@ std::string ModelFiles::text_or(const char* key, const std::string& usual) {
     if (foreign) assumed[key] = usual;
     return usual;
   }
-  require(config[key].is_string(), config_file(), ": the key '", key, "' is no text");
+  require(config[key].is_string(), said_in(key), ": the key '", key, "' is ",
+          shortened(json_text(config[key])), ", and a text was expected");
   return config[key].get<std::string>();
 }
 
@@ -195,7 +213,7 @@ void ModelFiles::require_keys(std::initializer_list<const char*> keys,
     if (!says(key)) missing.emplace_back(key);
   if (missing.empty()) return;
   const bool there = fs::exists(directory / "config.json");
-  fail(there ? config_file() + " lacks "
+  fail(there ? (directory / "config.json").string() + " lacks "
              : directory.string() + " has no config.json, and nothing else says ",
        quoted_list(missing),
        ", which tensors do not show; of PyTorch's defaults it has {\"heads\": N, ",

@@ -31,8 +31,10 @@ struct ModelFiles {
   bool foreign = false;  ///< nothing shows that Nine wrote it
   Json assumed = Json::object();  ///< of a foreign model: keys that were needed and nowhere said
 
-  /// The name of config.json for messages.
-  std::string config_file() const { return (directory / "config.json").string(); }
+  std::vector<std::string> of_metadata = {};  ///< keys that config.json lacks
+
+  /// What says a key, for messages: config.json, or the metadata of model.safetensors.
+  std::string said_in(std::string_view key) const;
   bool says(const char* key) const { return config.contains(key); }
   /// The whole number from 1 on under a key, also as a text (metadata has texts). Error: it is
   /// none, or nobody says it.
@@ -50,13 +52,13 @@ struct ModelFiles {
     try {
       return enum_from_text<E>(text);
     } catch (const UsageError& e) {
-      fail(config_file(), ": the key '", key, "': ", e.what());
+      fail(said_in(key), ": the key '", key, "': ", e.what());
     }
   }
   /// The same for which Nine has one value alone. Error: config.json says another.
   template <NamedEnum E>
   void only(const char* key, E value) {
-    require(choice(key, value) == value, config_file(), ": the key '", key, "' is '",
+    require(choice(key, value) == value, said_in(key), ": the key '", key, "' is '",
             to_text(choice(key, value)), "', but such a model has ", to_text(value), " alone here");
   }
   /// The head, lin, where nobody says it.

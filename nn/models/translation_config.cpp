@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/quote.h"
 #include "data/vocabulary.h"
 #include "kernels/settings/head_json.h"
 #include "nn/models/model_directory.h"
@@ -57,7 +58,8 @@ int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
           "), which is added to the embeddings: store it, or, where it is Nine's formula, say "
           "\"positions\": \"sinusoidal\" in config.json (docs/pytorch.md)");
   require(files.choice(kPositionsName, Positions::sinusoidal) == Positions::sinusoidal,
-          files.config_file(), " names learned positions, but there is no tensor 'positions'");
+          files.said_in(kPositionsName),
+          " names learned positions, but there is no tensor 'positions'");
   return 0;
 }
 
@@ -79,12 +81,16 @@ TransformerConfig transformer_config(ModelFiles& files) try {
   const Tensor& inner = weights.at("transformer.decoder.layers.0.linear1.weight");
   const auto size = [&](const char* key, int64_t of_tensors) {
     const int64_t said = files.says(key) ? files.count(key) : of_tensors;
-    require(said == of_tensors, files.config_file(), ": the key '", key, "' is ", said,
+    require(said == of_tensors, files.said_in(key), ": the key '", key, "' is ", said,
             ", but the tensors have ", of_tensors);
     return of_tensors;
   };
   const auto flag = [&](const char* key, bool of_tensors) {
-    return files.says(key) ? files.config[key].get<bool>() : of_tensors;
+    if (!files.says(key)) return of_tensors;
+    const Json& said = files.config[key];
+    require(said.is_boolean(), files.said_in(key), ": the key '", key, "' is ",
+            shortened(json_text(said)), ", and true or false was expected");
+    return said.get<bool>();
   };
   const HeadSpec head = head_of(files.config);
   TransformerConfig c{.src_vocab = size("src_vocab", source.rows()),
@@ -112,9 +118,9 @@ TransformerConfig transformer_config(ModelFiles& files) try {
   files.only("layer_norm_eps", LayerNorm::kEps);
   return c;
 } catch (const Json::exception& e) {
-  fail_for_type(files.config_file(), e);
+  fail_for_type(files.said_in("head"), e);
 } catch (const UsageError& e) {  // a name that config.json has, not the command line
-  fail(files.config_file(), ": ", e.what());
+  fail(files.said_in("head"), ": ", e.what());
 }
 
 }  // namespace nine

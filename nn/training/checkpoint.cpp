@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/quote.h"
 
 namespace nine {
 namespace fs = std::filesystem;
@@ -73,6 +74,15 @@ std::vector<int64_t> steps_in(const fs::path& directory) {
   }
   std::sort(steps.rbegin(), steps.rend());
   return steps;
+}
+
+// The step that a checkpoint in its place has by its name. A directory elsewhere may be called
+// 20261129.
+std::optional<int64_t> step_in_place(const fs::path& directory) {
+  const std::string name = directory.filename().string();
+  return name.starts_with('0') || directory.parent_path().filename() == "checkpoints"
+             ? step_of_name(name)
+             : std::nullopt;
 }
 
 // Where `latest` or `best` points, whether or not it is there.
@@ -278,14 +288,24 @@ void CheckpointFiles::text(const std::string& name, std::string_view content) {
 
 Checkpoint::Checkpoint(const fs::path& directory, CheckpointUse use)
     : directory_(real_path(directory)) {
-  require(holds_state(directory_), "there is no checkpoint in ", directory.string(),
-          ": it holds no ", kStateFile, " of Nine's");
+  const fs::path state_file = directory_ / kStateFile;
+  std::error_code error;
+  require(fs::is_regular_file(state_file, error), "there is no checkpoint in ", directory.string(),
+          ": it holds no ", kStateFile);
+  if (!holds_state(directory_))
+    fail(state_file.string(),
+         " is no state of a checkpoint: an object with the keys \"files\" and ",
+         "\"crc32c\" was expected, and ", shortened(json_text(parse_json(read_text(state_file)))),
+         " stands there", kUseAnother);
   std::string problem;
   try {
     Json state = read_state(directory_);
     files_ = digests_of(state.at("files"));
     if (use == CheckpointUse::model) files_.erase(kOptimizerFile);
     step_ = state.at("step").get<int64_t>();
+    const auto named = step_in_place(directory_);
+    require(!named || *named == step_, kStateFile, " is of step ", step_, ", and its directory of ",
+            "step ", named.value_or(0), ": another checkpoint is in this one's place");
     for (const auto& [name, digest] : files_) verify_file(directory_, name, digest);
     state.erase("files");
     state_ = std::make_shared<const Json>(std::move(state));
@@ -348,11 +368,11 @@ fs::path resolve_checkpoint(const fs::path& path) {
           ", which is not there: the best model is lost; name another checkpoint of the run, such "
           "as ",
           (checkpoints / kLatest).string());
-  if (holds_state(checkpoints / kBest)) return real_path(checkpoints / kBest);
-  if (holds_state(checkpoints / kLatest)) return best_beside(checkpoints / kLatest);
-  for (const int64_t step : steps_in(checkpoints))
-    if (holds_state(checkpoints / name_of_step(step)))
-      return best_beside(checkpoints / name_of_step(step));
+  // What a link leads to is not passed over where it is damaged: the next one is another model.
+  if (fs::exists(checkpoints / kBest, error)) return real_path(checkpoints / kBest);
+  if (fs::exists(checkpoints / kLatest, error)) return best_beside(checkpoints / kLatest);
+  if (const std::vector<int64_t> steps = steps_in(checkpoints); !steps.empty())
+    return best_beside(checkpoints / name_of_step(steps[0]));
   fail("there is no checkpoint at ", path.string(), ": neither a ", kStateFile,
        " nor checkpoints/ with one; name a run directory or one of its checkpoints");
 }

@@ -317,7 +317,7 @@ Json Trainer::state() const {
           {"seed", config_.step.seed}};
 }
 
-void Trainer::restore(const Checkpoint* checkpoint) {
+void Trainer::restore(const Checkpoint* checkpoint) try {
   Json saved;
   Safetensors others;
   if (checkpoint != nullptr) {
@@ -345,6 +345,10 @@ void Trainer::restore(const Checkpoint* checkpoint) {
   progress_.step = saved.at("step");
   saved_step_ = progress_.step;
   find_best();
+} catch (const Json::exception& e) {
+  fail("the state of the checkpoint",
+       checkpoint != nullptr ? " " + checkpoint->directory().string() : "",
+       " lacks a key or has one of the wrong type (", e.what(), ")");
 }
 
 void Trainer::find_best() {

@@ -630,6 +630,19 @@ TEST_CASE("--init starts from another run's weights") {
     return 0.0;
   };
   CHECK(first_ppl(dir / "b") < 0.7 * first_ppl(dir / "a"));
+  const std::string taken =
+      concat(" tensors of ", std::filesystem::canonical(dir / "a/checkpoints/best").string(),
+             " were taken");
+  CHECK_MESSAGE(has(r.err, taken + "\n"), r.err);
+  const Outcome kernel = run_program(
+      "lm_train", small(dir / "k", {"--after", "2u", "--init", dir / "a", "--head", "log"}));
+  CHECK(kernel.code == 0);
+  CHECK_MESSAGE(has(kernel.err, taken + "; the head is log:"), kernel.err);
+  CHECK(has(kernel.err, " here and was lin there\n"));
+  const Outcome on = run_program(
+      "lm_train", small(dir / "k", {"--after", "3u", "--init", dir / "a", "--head", "log"}));
+  CHECK(on.code == 0);
+  CHECK_FALSE(has(on.err, "were taken"));
 
   // Once begun, a run does not need them.
   std::filesystem::rename(dir / "a", dir / "moved");

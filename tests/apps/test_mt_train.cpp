@@ -355,6 +355,25 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   text.dir.write("run/config.json", config.dump());
   CHECK(
       has(train({"--run", text.dir / "run", "--average", "3"}).err, "has the last 2 checkpoints"));
+  config["keep"] = "2";
+  text.dir.write("run/config.json", config.dump());
+  CHECK(has(train({"--run", text.dir / "run", "--average", "2"}).err,
+            "run/config.json: the key 'keep' is \"2\", and a whole number was expected"));
+  config["keep"] = 2;
+  text.dir.write("run/config.json", config.dump());
+  // Another run's checkpoint is not averaged.
+  REQUIRE(train(tiny(text.dir / "other", text.files({"--after", "30u", "--seed", "7"}))).code == 0);
+  fs::rename(text.dir / "run/checkpoints/00000030", text.dir / "own");
+  fs::copy(text.dir / "other/checkpoints/00000030", text.dir / "run/checkpoints/00000030");
+  const Outcome mixed = train({"--run", text.dir / "run", "--average", "2"});
+  CHECK(mixed.code == 2);
+  CHECK_MESSAGE(has(mixed.err, "checkpoints/00000030/config.json is of another run than " +
+                                   text.dir / "run/config.json" +
+                                   ": --seed was 7 in that "
+                                   "checkpoint, now 1; "),
+                mixed.err);
+  fs::remove_all(text.dir / "run/checkpoints/00000030");
+  fs::rename(text.dir / "own", text.dir / "run/checkpoints/00000030");
   // A run that starts over takes the mean along.
   REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "2u", "--restart"}))).code == 0);
   CHECK_FALSE(fs::exists(text.dir / "run/average"));

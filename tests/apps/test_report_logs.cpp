@@ -73,6 +73,15 @@ TEST_CASE("report: unfinished and damaged logs") {
     CHECK(series(chart_data(html, "Perplexity"), "Training")["x"] == Json({10, 20}));
     CHECK(has(html, "2 lines of log.jsonl could not be read and were left out."));
   }
+  SUBCASE("a log that ends at its test, made with the best model of an earlier step") {
+    const std::string html =
+        page_of(dir, {dir.run("tested", kStart + train(10, 50) + valid(10, 9) + train(20, 40) +
+                                            valid(20, 12) + valid(10, 11, "test"))});
+    check_page(html);
+    CHECK(has(html, ">finished<"));
+    CHECK_FALSE(has(html, "not finished"));
+    CHECK(has(html, "<dt>Steps</dt><dd><b>20</b>"));
+  }
   SUBCASE("only a start") {
     const std::string html = page_of(dir, {dir.run("started", kStart)});
     check_page(html);

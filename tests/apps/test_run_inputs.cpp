@@ -333,6 +333,92 @@ TEST_CASE("best model lost: a finished run without checkpoints keeps its log") {
   CHECK(slurp(run.at("run/old-1/log.jsonl")) == log);
 }
 
+TEST_CASE("another run's checkpoint in a run's place is named, before any work") {
+  const LmRun run;
+  run.dir.write("a/valid", times(4, kOther));  // which gets worse, so that best is not latest
+  const auto go = [&](const char* after, const char* seed = "1") {
+    return run.go("a", after,
+                  {"--keep", "9", "--lr", "0.1", "--valid-every", "2u", "--seed", seed});
+  };
+  REQUIRE(go("12u", "2").code == 0);
+  fs::rename(run.at("run"), run.at("other"));
+  REQUIRE(go("12u").code == 0);
+  const fs::path checkpoints = run.at("run/checkpoints");
+  const std::string latest = fs::read_symlink(checkpoints / "latest"),
+                    best = fs::read_symlink(checkpoints / "best");
+  REQUIRE(latest != best);
+  const std::string log = slurp(run.at("run/log.jsonl"));
+  const auto put_other = [&](const std::string& step) {
+    fs::remove_all(checkpoints / step);
+    fs::copy(run.at("other/checkpoints/" + step), checkpoints / step);
+  };
+  const auto check_named = [&](const std::string& step, const std::string& what) {
+    for (const char* after : {"12u", "14u"}) {
+      const Outcome o = go(after);
+      CHECK(o.code == 2);
+      CHECK_MESSAGE(has(o.err, concat((checkpoints / step / "config.json").string(),
+                                      " is of another run than ", run.at("run/config.json"), ": ",
+                                      what, "; put the run's own checkpoint in its place")),
+                    o.err);
+      CHECK(slurp(run.at("run/log.jsonl")) == log);
+    }
+  };
+  SUBCASE("the latest") {
+    put_other(latest);
+    check_named(latest, "--seed was 2 in that checkpoint, now 1");
+    fs::remove_all(checkpoints / latest);
+    CHECK(go("14u").code == 0);
+  }
+  SUBCASE("the best") {
+    put_other(best);
+    check_named(best, "--seed was 2 in that checkpoint, now 1");
+    const auto score = [&](const std::string& model) {
+      return run_program("lm_score", {"--checkpoint", model}, "the cat\n");
+    };
+    const Outcome o = score(run.at("run"));
+    CHECK(o.code == 1);
+    CHECK_MESSAGE(has(o.err, concat((checkpoints / best / "config.json").string(),
+                                    " is of another run than ", run.at("run/config.json"),
+                                    ": 'seed' is 2 there and 1 here; name the checkpoint ")),
+                  o.err);
+    CHECK(score(checkpoints / best).code == 0);
+  }
+  SUBCASE("of the run, of another step") {
+    fs::remove_all(checkpoints / best);
+    fs::copy(checkpoints / latest, checkpoints / best);
+    const Outcome o = go("14u");
+    CHECK_MESSAGE(has(o.err, "is lost: the checkpoint "), o.err);
+    CHECK(has(o.err, "another checkpoint is in this one's place"));
+  }
+  SUBCASE("a run's configuration that lost what decides on the order of the text") {
+    Json config = run.config();
+    config["resolved"].erase("remainder");
+    run.dir.write("run/config.json", config.dump());
+    check_named(latest, "remainder was \"read\" in that checkpoint, now not recorded");
+  }
+}
+
+TEST_CASE("a run's config.json with values of another type is named with what stands there") {
+  const LmRun run;
+  REQUIRE(run.go("a", "2u").code == 0);
+  const Json before = run.config();
+  const auto says = [&](const char* key, const Json& value) {
+    Json config = before;
+    config[key] = value;
+    run.dir.write("run/config.json", config.dump());
+    const Outcome o = run.go("a", "3u");
+    CHECK(o.code != 0);
+    return o.err;
+  };
+  const std::string text = says("hidden", "8");
+  CHECK_MESSAGE(has(text, "--hidden was \"8\", a string, in this run, now 8;"), text);
+  const std::string resolved = says("resolved", "none");
+  CHECK_MESSAGE(has(resolved, run.at("run/config.json") +
+                                  ": the key 'resolved' is \"none\", and an object was expected"),
+                resolved);
+  CHECK(has(says("resolved", {{"identity", 3}}), "the key 'identity' is 3, and an object was"));
+}
+
 TEST_CASE("nine_report --differences: only on the text that the runs were validated on") {
   const LmRun run;
   const auto train = [&](const std::string& name, const char* seed) {

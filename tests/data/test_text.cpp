@@ -420,7 +420,8 @@ TEST_CASE("text: a packed file that is damaged or cut short, and other kinds of 
     bytes[26] = static_cast<char>(name.size());
     return bytes + name + "data";
   };
-  CHECK(has(refusal(zip("archive/data.pkl")), "is a model of PyTorch's, not a text"));
+  CHECK(has(refusal(zip("archive/data.pkl")),
+            "is a pickle of Python's, as torch.save writes it, not a text"));
   CHECK(has(refusal(zip("a.npy")), "is an archive of NumPy's, not a text"));
   CHECK(has(refusal(zip("[Content_Types].xml")), "is a document of an office program: save it"));
   CHECK(has(refusal(zip("text.txt")), "is a zip archive: unpack it with unzip"));
@@ -433,6 +434,15 @@ TEST_CASE("text: a packed file that is damaged or cut short, and other kinds of 
   std::string tar = "name" + std::string(253, '\0') + "ustar" + std::string(250, '\0');
   CHECK(has(refusal(tar), "is a tar archive: unpack it with `tar -xf`"));
   CHECK(has(refusal(gzipped(tar)), "is a tar archive"));
+  CHECK(has(refusal(gzipped(gzipped("a text\n"))),
+            "is packed by gzip: the text was packed more than once"));
+  CHECK(has(refusal(zstd_packed(gzipped("a text\n"))), "is packed by gzip: the text was packed"));
+  CHECK(
+      has(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"),
+          "is a pointer of Git LFS, without the file: fetch the file itself with `git lfs pull`"));
+  // What a text can begin with is told of a model alone.
+  for (const char* begin : {"<html>\n", "<!-- a\n", "<?xml\n", "GGUF is a format\n", "BZh\n"})
+    CHECK(lines_of({dir.write("f", begin)}, kModelText).size() == 1);
   CHECK(has(refusal(std::string("\x20\0\0\0\0\0\0\0{\"a\"", 12)), "is a model (safetensors)"));
   CHECK(has(refusal(std::string("\xFF\xFE\0\0a\0\0\0", 8)), "is UTF-32"));
   CHECK(has(refusal(std::string("a\0b\0c\0\n\0", 8)),

@@ -295,6 +295,30 @@ TEST_CASE("checkpoint: damage is named, and the previous checkpoint found") {
     CHECK(step_found(found) == 2);
     check_says(found.skipped.at(0), "holds no state.json");
   }
+  SUBCASE("another checkpoint's files") {
+    fs::remove_all(newest);
+    fs::copy(dir / "00000001", newest);
+    expect("state.json is of step 1, and its directory of step 3: another checkpoint is in this");
+    // Elsewhere a directory is called what its owner likes.
+    fs::copy(dir / "00000001", run / "20261129");
+    CHECK(open_checkpoint(run / "20261129").step() == 1);
+  }
+  SUBCASE("a state that is none") {
+    for (const char* other : {"{}", "[]", R"({"step":3})"}) {
+      put(newest / "state.json", other);
+      expect(
+          concat("state.json is no state of a checkpoint: an object with the keys \"files\" and ",
+                 "\"crc32c\" was expected, and ", other, " stands there; use another"));
+      // The best model is not passed over for the latest one, or for another.
+      check_says(error_of([&] { open_checkpoint(run.path()); }), other);
+      fs::remove(dir / "best");
+      check_says(error_of([&] { open_checkpoint(run.path()); }), other);
+      fs::remove(dir / "latest");
+      check_says(error_of([&] { open_checkpoint(run.path()); }), other);
+      fs::create_symlink("00000003", dir / "latest");
+      fs::create_symlink("00000003", dir / "best");
+    }
+  }
   SUBCASE("state cut at any byte") {
     for (size_t size = 0; size + 2 < state.size(); size += 7) {
       put(newest / "state.json", state.substr(0, size));

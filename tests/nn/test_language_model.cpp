@@ -229,10 +229,11 @@ TEST_CASE("LanguageModel::load: what cannot be opened") {
   CHECK(LanguageModel::load(dir / "bare").score(kLines) ==
         LanguageModel::load(model_a()).score(kLines));
   // Keys of another type.
-  for (const char* config : {R"({"head": 5})", R"({"resolved": 5})"}) {
+  for (const auto& [config, what] :
+       {std::pair(R"({"head": 5})", "the key 'head' is 5, but the metadata of"),
+        std::pair(R"({"resolved": 5})", "the key 'resolved' is 5, and an object was expected")}) {
     dir.write("bare/config.json", config);
-    CHECK_MESSAGE(has(says(dir / "bare"), "config.json: a key of the model is of the wrong type"),
-                  config);
+    CHECK_MESSAGE(has(says(dir / "bare"), concat("config.json: ", what)), says(dir / "bare"));
   }
   // Of any type, keys that say something else than the metadata.
   for (const char* config :
