@@ -276,7 +276,8 @@ TEST_CASE("processes: a program that cannot share its work stops under mpirun, b
         "--output", codes}},
       {"mt_train", {"--run", dir.path().string(), "--average", "2"}},
   };
-  for (const auto& [program, arguments] : cases) {
+  for (const auto& [name, arguments] : cases) {
+    const std::string program = name;
     CAPTURE(program);
     const Outcome o = Program(program, arguments, "", [] { as_process(0, 2); }).wait();
     CHECK(o.code == 2);

@@ -198,8 +198,9 @@ TEST_CASE("remainder: an epoch's updates add up to the whole text, every token o
   const std::vector<int32_t> stream = stream_of(text);
   const int64_t words = *std::max_element(stream.begin(), stream.end()) + 1;
   for (const bool transformer : {false, true})
-    for (const auto& [columns, bptt] :
+    for (const auto& [wide, length] :
          {std::pair<int64_t, int64_t>{5, 6}, {7, 6}, {9, 3}, {1, 6}, {77, 1}, {12, 6}}) {
+      const int64_t columns = wide, bptt = length;
       CAPTURE(transformer);
       CAPTURE(columns);
       CAPTURE(bptt);
