@@ -219,7 +219,8 @@ TEST_CASE("remainder: accumulated columns are one batch's, and AR and TAR count 
   const int64_t words = *std::max_element(stream.begin(), stream.end()) + 1;
   // 12 columns: five of 7 rows, seven of 6; 24: five of 4, the others of 3, so that with bptt 3
   // most micro-batches have nothing in the last row.
-  for (const auto& [columns, bptt] : {std::pair<int64_t, int64_t>{12, 4}, {12, 3}, {24, 3}}) {
+  for (const auto& [wide, length] : {std::pair<int64_t, int64_t>{12, 4}, {12, 3}, {24, 3}}) {
+    const int64_t columns = wide, bptt = length;
     CAPTURE(columns);
     CAPTURE(bptt);
     Model m(words, false, true);
