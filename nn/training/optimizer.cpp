@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/communicator.h"
-#include "nn/training/slab_shares.h"
+#include "nn/training/process_shares.h"
 
 namespace nine {
 

@@ -17,7 +17,7 @@
 #include "nn/training/language_model_task.h"
 #include "nn/training/optimizer.h"
 #include "nn/training/train_step.h"
-#include "nn/training/translation_source.h"
+#include "nn/training/translation_task.h"
 #include "tests/support/random_tensors.h"
 #include "tests/support/support.h"
 

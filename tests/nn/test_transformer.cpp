@@ -15,7 +15,7 @@
 #include "core/ops.h"
 #include "nn/models/transformer.h"
 #include "nn/training/optimizer.h"
-#include "nn/training/translation_source.h"
+#include "nn/training/translation_task.h"
 #include "tests/support/compare.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
