@@ -273,6 +273,14 @@ TEST_CASE("layout: the public headers are a list that nine.h includes, and inclu
   }
   CHECK(reached == listed);
   CHECK(listed.size() > 50);
+  // The first of its groups.
+  std::ifstream nine(root / "nn/nine.h");
+  std::string line;
+  int first = 0;
+  while (std::getline(nine, line) && !line.starts_with("// Start here: the eight ")) {
+  }
+  while (std::getline(nine, line) && line.starts_with("#include ")) ++first;
+  CHECK(first == 8);
 }
 
 namespace {
