@@ -2,16 +2,19 @@
 #
 #   nine_embed(TARGET FILE CONSTANT HEADER)
 #
-# adds a generated source file to TARGET that defines the std::string_view CONSTANT, which HEADER declares in namespace nine::app, with
-# FILE's bytes. FILE is relative to the current folder; changing it rebuilds.
+# adds a generated source file to TARGET that defines the std::string_view CONSTANT, which HEADER declares in namespace nine::app or in the
+# one that CONSTANT names, with FILE's bytes. FILE is relative to the current folder; changing it rebuilds.
 if(CMAKE_SCRIPT_MODE_FILE)  # the command that writes the source file: cmake -D FILE= -D CONSTANT= -D HEADER= -D OUTPUT= -P embed.cmake
   file(READ "${FILE}" text)
   string(FIND "${text}" ")embedded\"" end)
   if(NOT end EQUAL -1)
     message(FATAL_ERROR "${FILE} contains the characters that end a raw string here: )embedded\"")
   endif()
+  if(NOT CONSTANT MATCHES ::)
+    string(PREPEND CONSTANT nine::app::)
+  endif()
   file(WRITE "${OUTPUT}" "// Generated from ${FILE} by cmake/embed.cmake.\n#include \"${HEADER}\"\n\n"
-                         "constinit const std::string_view nine::app::${CONSTANT} = R\"embedded(${text})embedded\";\n")
+                         "constinit const std::string_view ${CONSTANT} = R\"embedded(${text})embedded\";\n")
   return()
 endif()
 

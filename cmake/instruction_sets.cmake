@@ -22,13 +22,13 @@ if(nine_dispatches)
   target_compile_definitions(nine_flags INTERFACE NINE_DISPATCH)
 endif()
 
-# What computes, but for the tables that choose and what has loops of its own (head_kernels.cpp, once for each list of kernels).
+# What computes, but for the tables that choose and what has loops of its own (head_loops.cpp, once for each list of kernels).
 file(GLOB nine_core_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/*.cpp)
 list(REMOVE_ITEM nine_core_loops core/cpu/table.cpp)
 file(GLOB nine_avx512_bf16_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/avx512_bf16/*.cpp)
 file(GLOB nine_amx_loops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} core/cpu/amx/*.cpp)
 file(GLOB nine_head_ops CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} kernels/cpu/*.cpp kernels/*/cpu/*.cpp)
-list(REMOVE_ITEM nine_head_ops kernels/cpu/table.cpp kernels/scores/cpu/head_kernel.cpp kernels/scores/cpu/head_kernels.cpp)
+list(REMOVE_ITEM nine_head_ops kernels/cpu/table.cpp kernels/scores/cpu/choose_head_loops.cpp kernels/scores/cpu/head_loops.cpp)
 
 set(nine_avx512_flags -march=x86-64-v4 -mprefer-vector-width=512)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

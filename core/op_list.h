@@ -38,7 +38,5 @@
   OP(log_softmax_backward)     \
   OP(nll)                      \
   OP(nll_backward)             \
-  OP(adam)                     \
-  OP(adam_rows)                \
-  OP(sgd)                      \
+  OP(update)                   \
   OP(average)

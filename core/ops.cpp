@@ -399,38 +399,27 @@ void check_clip(const char* op, const View& w, const Clip& clip) {
 }
 }  // namespace
 
-void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip,
-          const AdamStep& step) {
-  same_shape("adam", "w", w, "g", g);
-  same_shape("adam", "w", w, "m", m);
-  same_shape("adam", "w", w, "v", v);
-  same_kind("adam", w, {&g, &m, &v});
-  check_clip("adam", w, clip);
-  Scope scope("adam", 12 * count(w), 7 * bytes(w));
-  op_table(w.device).adam(w, g, m, v, clip, step);
-}
-
-void adam_rows(const View& w, const View& g, const View& m, const View& v, const View& ids,
-               const Clip& clip, const AdamStep& step) {
-  same_shape("adam_rows", "w", w, "g", g);
-  same_shape("adam_rows", "w", w, "m", m);
-  same_shape("adam_rows", "w", w, "v", v);
-  same_kind("adam_rows", w, {&g, &m, &v});
-  are_indices("adam_rows", w, ids, ids.elements());
-  check_clip("adam_rows", w, clip);
-  const double elements = count(ids) * static_cast<double>(w.cols());
-  Scope scope("adam_rows", 12 * elements, 7 * elements * static_cast<double>(size_of(w.dtype)));
-  op_table(w.device).adam_rows(w, g, m, v, ids, clip, step);
-}
-
-void sgd(const View& w, const View& g, const View& u, const Clip& clip, const SgdStep& step) {
-  same_shape("sgd", "w", w, "g", g);
-  if (u) same_shape("sgd", "w", w, "the velocity", u);
-  same_kind("sgd", w, {&g, &u});
-  require(step.momentum == 0 || u, "[sgd] momentum needs a velocity slab");
-  check_clip("sgd", w, clip);
-  Scope scope("sgd", 4 * count(w), (u ? 5 : 3) * bytes(w));
-  op_table(w.device).sgd(w, g, u, clip, step);
+void update(const View& w, const View& g, std::initializer_list<View> states, const View* ids,
+            const Clip& clip, const UpdateStep& step) {
+  const auto run = [&](const auto& rule) {
+    const char* op = rule.kName;
+    require(states.size() == rule.states(), "[", op, "] the rule has ", rule.states(),
+            " states, not ", states.size());
+    same_shape(op, "w", w, "g", g);
+    same_kind(op, w, {&g});
+    for (const View& state : states) {
+      same_shape(op, "w", w, "a state", state);
+      same_kind(op, w, {&state});
+    }
+    if (ids != nullptr) are_indices(op, w, *ids, ids->elements());
+    check_clip(op, w, clip);
+    const double weights = ids != nullptr ? count(*ids) * static_cast<double>(w.cols()) : count(w);
+    // Of w and each state a read and a write, of g a read.
+    const double numbers = static_cast<double>(3 + 2 * states.size()) * weights;
+    Scope scope(op, rule.kOperations * weights, numbers * static_cast<double>(size_of(w.dtype)));
+    op_table(w.device).update(w, g, states, ids, clip, step);
+  };
+  std::visit(run, step);
 }
 
 void average(const View& mean, const View& w, double weight) {

@@ -10,7 +10,9 @@
 // an `arena` an op takes temporary memory, which it has released when it returns.
 #pragma once
 
+#include <initializer_list>
 #include <span>
+#include <variant>
 
 #include "core/arena.h"
 #include "core/random.h"
@@ -219,27 +221,54 @@ struct Clip {
   View norm_squared;    ///< float64 scalar from sum_squares
   double max_norm = 0;  ///< 0: no clipping; negative: an Error
 };
+// The numbers of one update by a rule: a struct for each rule, whose formula is UpdateRule in
+// core/update_rules.h. kName is its name in errors and profiles; kOperations counts those for one
+// weight; states() is how many numbers it keeps for each weight.
+
 /// Adam (Kingma & Ba, 2015), eps outside of the root of v-hat; decoupled = AdamW (Loshchilov &
-/// Hutter, 2019).
+/// Hutter, 2019). States: m and v, the running means of the gradient and of its square.
 struct AdamStep {
+  static constexpr const char* kName = "adam";
+  static constexpr double kOperations = 12;
+  static constexpr size_t states() { return 2; }
+
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
   bool decoupled = false;
   int64_t t = 1;  ///< 1 for the first update
 };
-/// Updates the parameters w from their gradients g. m and v are the running means of the gradient
-/// and of its square, zeros before the first update. All have one shape.
-void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip,
-          const AdamStep& step);
-/// The same for the rows of w that ids (int32, on w's device) name, each once; the others stay as
-/// they are.
-void adam_rows(const View& w, const View& g, const View& m, const View& v, const View& ids,
-               const Clip& clip, const AdamStep& step);
-/// SGD: u = momentum * u + g (+ weight_decay * w), w -= lr * u. u is zero before the first update;
-/// without momentum it is empty.
+/// SGD: u = momentum * u + g (+ weight_decay * w), w -= lr * u. State: u; none without momentum.
 struct SgdStep {
+  static constexpr const char* kName = "sgd";
+  static constexpr double kOperations = 4;
+  size_t states() const { return momentum != 0 ? 1 : 0; }
+
   double lr = 1, momentum = 0, weight_decay = 0;
 };
-void sgd(const View& w, const View& g, const View& u, const Clip& clip, const SgdStep& step);
+using UpdateStep = std::variant<AdamStep, SgdStep>;
+
+/// Updates the parameters w from their gradients g by the rule of `step`. `states` are the rule's,
+/// zeros before the first update. All have one shape. ids: of w only the rows that these int32 on
+/// w's device name, each once; null: all rows.
+void update(const View& w, const View& g, std::initializer_list<View> states, const View* ids,
+            const Clip& clip, const UpdateStep& step);
+
+/// update() by AdamStep.
+inline void adam(const View& w, const View& g, const View& m, const View& v, const Clip& clip,
+                 const AdamStep& step) {
+  update(w, g, {m, v}, nullptr, clip, step);
+}
+/// The same for the rows that `ids` name.
+inline void adam_rows(const View& w, const View& g, const View& m, const View& v, const View& ids,
+                      const Clip& clip, const AdamStep& step) {
+  update(w, g, {m, v}, &ids, clip, step);
+}
+/// update() by SgdStep; u is empty without momentum.
+inline void sgd(const View& w, const View& g, const View& u, const Clip& clip,
+                const SgdStep& step) {
+  if (u) return update(w, g, {u}, nullptr, clip, step);
+  update(w, g, {}, nullptr, clip, step);
+}
+
 /// mean += weight * (w - mean): the running mean of averaged SGD (Polyak & Juditsky, 1992) with
 /// weight = 1/n.
 void average(const View& mean, const View& w, double weight);

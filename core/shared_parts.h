@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -39,6 +40,11 @@ class ByteWriter {
   void put(const std::vector<T>& values) {
     put(std::span<const T>(values));
   }
+  /// Each of std::tie(number, list, ...).
+  template <class... T>
+  void put_all(const std::tuple<T&...>& values) {
+    std::apply([this](const auto&... value) { (put(value), ...); }, values);
+  }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -63,7 +69,21 @@ class ByteReader {
     return values;
   }
 
+  /// What put_all() of as many values wrote.
+  template <class... T>
+  void get_all(const std::tuple<T&...>& values) {
+    std::apply([this](auto&... value) { (read(value), ...); }, values);
+  }
+
  private:
+  template <class T>
+  void read(T& value) {
+    value = get<T>();
+  }
+  template <class T>
+  void read(std::vector<T>& values) {
+    values = list<T>();
+  }
   void copy(void* to, size_t bytes) {
     if (bytes > bytes_.size()) fail("[ByteReader] the bytes end too early");
     if (bytes > 0) std::memcpy(to, bytes_.data(), bytes);

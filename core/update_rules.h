@@ -1,8 +1,10 @@
-// The optimisers' update formulas, shared by CPU and CUDA: a struct for each optimiser that is made
-// once for a step and called once for each weight.
+// The optimisers' update formulas, shared by CPU and CUDA: a struct for each rule that is made once
+// for a step and called once for each weight. The loops take any rule.
 #pragma once
 
 #include <cmath>
+#include <type_traits>
+#include <variant>
 
 #include "core/ops.h"
 #include "core/vmath.h"
@@ -16,9 +18,13 @@ NINE_HD inline double clip_factor(double norm_squared, double max_norm) {
   return factor < 1 ? factor : 1;
 }
 
+/// A rule's formula for one weight, of numbers of type T: rule(gradient, weight, states...).
+template <class T, class Step>
+struct UpdateRule;
+
 /// Adam and AdamW (see AdamStep), with the step's factors computed once and rounded to T.
 template <class T>
-struct AdamRule {
+struct UpdateRule<T, AdamStep> {
   T b1, b2, c1, c2;  ///< beta1, beta2, and 1 minus them
   T rate;            ///< lr / (1 - beta1^t): the bias correction of the first mean
   T root;            ///< 1 / sqrt(1 - beta2^t): that of the second
@@ -26,7 +32,7 @@ struct AdamRule {
   T l2;      ///< weight decay as a part of the gradient (Adam)
   T shrink;  ///< what the weight is multiplied by (decoupled weight decay, AdamW)
 
-  explicit AdamRule(const AdamStep& s)
+  explicit UpdateRule(const AdamStep& s)
       : b1(static_cast<T>(s.beta1)),
         b2(static_cast<T>(s.beta2)),
         c1(static_cast<T>(1 - s.beta1)),
@@ -47,10 +53,10 @@ struct AdamRule {
 
 /// SGD with or without momentum (see SgdStep).
 template <class T>
-struct SgdRule {
+struct UpdateRule<T, SgdStep> {
   T rate, momentum, l2;
 
-  explicit SgdRule(const SgdStep& s)
+  explicit UpdateRule(const SgdStep& s)
       : rate(static_cast<T>(s.lr)),
         momentum(static_cast<T>(s.momentum)),
         l2(static_cast<T>(s.weight_decay)) {}
@@ -63,5 +69,22 @@ struct SgdRule {
     weight -= rate * velocity;
   }
 };
+
+/// Calls f(rule, states...) with the step's rule and as many states as it has, on the host.
+template <class T, class F>
+void with_rule(const UpdateStep& step, std::initializer_list<View> states, F&& f) {
+  const View* s = states.begin();
+  const auto call = [&]<class Step>(const Step& numbers) {
+    const UpdateRule<T, Step> rule(numbers);
+    if constexpr (std::is_invocable_v<decltype(rule), T, T&>)
+      if (states.size() == 0) return f(rule);
+    if constexpr (std::is_invocable_v<decltype(rule), T, T&, T&>)
+      if (states.size() == 1) return f(rule, s[0]);
+    if constexpr (std::is_invocable_v<decltype(rule), T, T&, T&, T&>)
+      if (states.size() == 2) return f(rule, s[0], s[1]);
+    fail("[", numbers.kName, "] no formula for ", states.size(), " states");
+  };
+  std::visit(call, step);
+}
 
 }  // namespace nine::ops

@@ -33,45 +33,30 @@ NINE_D T clipped(const T* factor, T gradient) {
 
 // All numbers of a weight are loaded before one is stored: behind a store the compiler would have
 // to load them again.
-template <class T>
-struct Adam {
-  Matrix<T> w, g, m, v;
+template <class T, class Rule, int kStates>
+struct Update {
   const T* factor;
-  ops::AdamRule<T> rule;
+  Rule rule;
+  Matrix<T> w, g, states[kStates + 1];  // the last one is empty
   NINE_D void operator()(int64_t r, int64_t c) const {
-    T weight = w.at(r, c), first = m.at(r, c), second = v.at(r, c);
-    rule(clipped(factor, g.at(r, c)), weight, first, second);
+    const T gradient = clipped(factor, g.at(r, c));
+    T weight = w.at(r, c), state[kStates + 1];
+    for (int k = 0; k < kStates; ++k) state[k] = states[k].at(r, c);
+    if constexpr (kStates == 0) rule(gradient, weight);
+    if constexpr (kStates == 1) rule(gradient, weight, state[0]);
+    if constexpr (kStates == 2) rule(gradient, weight, state[0], state[1]);
     w.at(r, c) = weight;
-    m.at(r, c) = first;
-    v.at(r, c) = second;
+    for (int k = 0; k < kStates; ++k) states[k].at(r, c) = state[k];
   }
 };
-template <class T>
-struct AdamRows {
-  Adam<T> adam;
+template <class Update>
+struct UpdateRows {
+  Update update;
   const int32_t* ids;
   IndexErrors errors;
   NINE_D void operator()(int64_t i, int64_t c) const {
     const int32_t r = ids[i];
-    if (checked(ids, i, 0, adam.w.rows, errors) == r) adam(r, c);
-  }
-};
-template <class T>
-struct Sgd {
-  Matrix<T> w, g, u;
-  const T* factor;
-  ops::SgdRule<T> rule;
-  NINE_D void operator()(int64_t r, int64_t c) const {
-    const T gradient = clipped(factor, g.at(r, c));
-    T weight = w.at(r, c);
-    if (u.data == nullptr) {
-      rule(gradient, weight);
-    } else {
-      T velocity = u.at(r, c);
-      rule(gradient, weight, velocity);
-      u.at(r, c) = velocity;
-    }
-    w.at(r, c) = weight;
+    if (checked(ids, i, 0, update.w.rows, errors) == r) update(r, c);
   }
 };
 template <class T>
@@ -85,35 +70,19 @@ struct Average {
 
 }  // namespace
 
-void adam(const View& w, const View& g, const View& m, const View& v, const ops::Clip& clip,
-          const ops::AdamStep& s) {
-  dispatch_float(w.dtype, "adam", [&]<class T>(T) {
+void update(const View& w, const View& g, std::initializer_list<View> states, const View* ids,
+            const ops::Clip& clip, const ops::UpdateStep& step) {
+  dispatch_float(w.dtype, "update", [&]<class T>(T) {
     CudaDevice& device = CudaDevice::of(w);
-    each(device, "adam", plane_of({&w, &g, &m, &v}),
-         Adam<T>{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v),
-                 clip_factor_of<T>(device, "adam", clip), ops::AdamRule<T>(s)});
-  });
-}
-
-void adam_rows(const View& w, const View& g, const View& m, const View& v, const View& ids,
-               const ops::Clip& clip, const ops::AdamStep& s) {
-  dispatch_float(w.dtype, "adam_rows", [&]<class T>(T) {
-    CudaDevice& device = CudaDevice::of(w);
-    each(device, "adam_rows", {ids.elements(), w.cols()},
-         AdamRows<T>{{Matrix<T>(w), Matrix<T>(g), Matrix<T>(m), Matrix<T>(v),
-                      clip_factor_of<T>(device, "adam_rows", clip), ops::AdamRule<T>(s)},
-                     static_cast<int32_t*>(ids.data),
-                     device.index_errors("adam_rows")});
-  });
-}
-
-void sgd(const View& w, const View& g, const View& u, const ops::Clip& clip,
-         const ops::SgdStep& s) {
-  dispatch_float(w.dtype, "sgd", [&]<class T>(T) {
-    CudaDevice& device = CudaDevice::of(w);
-    each(device, "sgd", plane_of({&w, &g, &u}),
-         Sgd<T>{Matrix<T>(w), Matrix<T>(g), u ? Matrix<T>(u) : Matrix<T>(),
-                clip_factor_of<T>(device, "sgd", clip), ops::SgdRule<T>(s)});
+    const T* factor = clip_factor_of<T>(device, "update", clip);
+    ops::with_rule<T>(step, states, [&]<class Rule>(const Rule& rule, const auto&... state) {
+      using Weights = Update<T, Rule, sizeof...(state)>;
+      const Weights weights{factor, rule, Matrix<T>(w), Matrix<T>(g), {Matrix<T>(state)...}};
+      if (ids == nullptr) return each(device, "update", plane_of({&w, &g, &state...}), weights);
+      each(device, "update", {ids->elements(), w.cols()},
+           UpdateRows<Weights>{weights, static_cast<int32_t*>(ids->data),
+                               device.index_errors("update")});
+    });
   });
 }
 

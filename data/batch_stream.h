@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -62,6 +64,43 @@ class BatchStream : public EpochStream {
  public:
   /// Fills `batch`; false, and nothing written, at the end of the epoch.
   virtual bool next(Batch& batch) = 0;
+};
+
+/// A BatchStream of sentences or pairs that each epoch puts in an order and cuts into batches.
+template <class Batch>
+class OrderedBatches : public BatchStream<Batch> {
+ public:
+  int64_t steps() const override { return std::ssize(batches_); }
+
+  void seek(BatchPosition position) override {
+    require_position(position);
+    if (batches_.empty() || position.epoch != position_.epoch) {
+      plan(position.epoch);
+      position_ = {position.epoch, 0};
+    }
+    require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
+            " batches, so training cannot continue at step ", position.step,
+            ": have the text, the batch size or the batch tokens changed?");
+    position_ = position;
+  }
+
+ protected:
+  struct Range {
+    size_t begin, end;  // in order_
+  };
+  using EpochStream::position_;
+
+  /// Fills order_ and batches_ for an epoch.
+  virtual void plan(int64_t epoch) = 0;
+  const Range& range() const { return batches_[static_cast<size_t>(position_.step)]; }
+  /// The part of order_ that next() gives next; empty at the end of the epoch.
+  std::span<const int32_t> chosen() const {
+    if (this->epoch_finished()) return {};
+    return std::span(order_).subspan(range().begin, range().end - range().begin);
+  }
+
+  std::vector<int32_t> order_;  // numbers in the corpus
+  std::vector<Range> batches_;  // in the order in which they come
 };
 
 }  // namespace nine

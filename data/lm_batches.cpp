@@ -120,18 +120,8 @@ SentenceBatches::SentenceBatches(const Corpus& corpus, SentenceBatchSize size, u
   start_epoch(0);
 }
 
-void SentenceBatches::seek(BatchPosition position) {
-  require_position(position);
-  if (batches_.empty() || position.epoch != position_.epoch) plan(position.epoch);
-  require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
-          " batches, so training cannot continue at step ", position.step,
-          ": have the text, the batch size or the batch tokens changed?");
-  position_ = position;
-}
-
 void SentenceBatches::plan(int64_t epoch) {
   shuffle_sentences(order_, *corpus_, seed_, epoch);
-  position_ = {epoch, 0};
   batches_.clear();
   for (size_t begin = 0; begin < order_.size();) {
     const size_t end = pool_end(begin);
@@ -172,12 +162,6 @@ double SentenceBatches::padding_share() const {
   for (const Range& b : batches_)
     positions += static_cast<int64_t>(b.end - b.begin) * length(b.end - 1);
   return 1.0 - static_cast<double>(corpus_->tokens()) / static_cast<double>(positions);
-}
-
-std::span<const int32_t> SentenceBatches::sentences() const {
-  if (epoch_finished()) return {};
-  const Range& b = batches_[static_cast<size_t>(position_.step)];
-  return std::span(order_).subspan(b.begin, b.end - b.begin);
 }
 
 bool SentenceBatches::next(LmBatch& batch) {

@@ -127,28 +127,22 @@ struct SentenceBatchSize {
 /// shuffles the sentences, sorts them by length within pools of about a hundred batches, so that
 /// little is padded, fills batches to the limit and shuffles those. Every sentence comes once an
 /// epoch.
-class SentenceBatches : public BatchStream<LmBatch> {
+class SentenceBatches : public OrderedBatches<LmBatch> {
  public:
   /// Keeps a reference to `corpus`. Errors: not exactly one limit >= 1; an empty corpus.
   SentenceBatches(const Corpus& corpus, SentenceBatchSize size, uint64_t seed);
 
-  /// With a token limit epochs differ.
-  int64_t steps() const override { return static_cast<int64_t>(batches_.size()); }
   /// Share of the current epoch's positions that is padding, in [0, 1).
   double padding_share() const;
 
-  void seek(BatchPosition position) override;
   /// Sentences in columns.
   bool next(LmBatch& batch) override;
   /// The corpus's numbers of the sentences that next() gives next, a column each; empty at the end
   /// of the epoch.
-  std::span<const int32_t> sentences() const;
+  std::span<const int32_t> sentences() const { return chosen(); }
 
  private:
-  struct Range {
-    size_t begin, end;  // in order_
-  };
-  void plan(int64_t epoch);
+  void plan(int64_t epoch) override;
   size_t pool_end(size_t begin) const;
   size_t batch_end(size_t begin, size_t end) const;
   int64_t length(size_t place) const { return corpus_->length(order_[place]); }
@@ -156,8 +150,6 @@ class SentenceBatches : public BatchStream<LmBatch> {
   const Corpus* corpus_;
   SentenceBatchSize size_;
   uint64_t seed_;
-  std::vector<int32_t> order_;  // of the sentences in this epoch
-  std::vector<Range> batches_;  // in the order in which they come
 };
 
 /// Validation: the text in file order, cut into `columns` columns that are read `segment` rows at a

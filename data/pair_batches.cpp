@@ -22,20 +22,10 @@ PairBatches::PairBatches(const ParallelCorpus& corpus, PairBatchSize size,
     require(positions(i) <= size.tokens, "line ", corpus.line(i), " has a sentence of ",
             positions(i), " tokens, </s> counted, more than batch tokens ", size.tokens,
             ": raise it, or leave such pairs out by a maximum length");
-  plan(0);
-}
-
-void PairBatches::seek(BatchPosition position) {
-  require_position(position);
-  if (position.epoch != position_.epoch) plan(position.epoch);
-  require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
-          " batches, so training cannot continue at step ", position.step,
-          ": have the text, the batch size or the batch tokens changed?");
-  position_ = position;
+  start_epoch(0);
 }
 
 void PairBatches::plan(int64_t epoch) {
-  position_ = {epoch, 0};
   order_.resize(static_cast<size_t>(corpus_->pairs()));
   std::iota(order_.begin(), order_.end(), 0);
   if (seed_) shuffle(order_, *seed_, epoch, stream_id("mt.shuffle"));
@@ -85,16 +75,10 @@ double PairBatches::padding_share() const {
                    static_cast<double>(positions);
 }
 
-std::span<const int32_t> PairBatches::pairs() const {
-  if (epoch_finished()) return {};
-  const Range& range = batches_[static_cast<size_t>(position_.step)];
-  return std::span(order_).subspan(range.begin, range.end - range.begin);
-}
-
 bool PairBatches::next(PairBatch& batch) {
   const auto chosen = pairs();
   if (chosen.empty()) return false;
-  std::tie(batch.src_cols, batch.tgt_cols) = longest(batches_[static_cast<size_t>(position_.step)]);
+  std::tie(batch.src_cols, batch.tgt_cols) = longest(range());
   batch.pairs = std::ssize(chosen);
   const auto rows = chosen.size(), src_cols = static_cast<size_t>(batch.src_cols),
              tgt_cols = static_cast<size_t>(batch.tgt_cols);

@@ -43,28 +43,23 @@ struct PairBatchSize {
 /// many as fit. (A padded position of the target costs a decoder and an output layer, hence target
 /// first.) Every pair comes once an epoch. In training pairs of equal lengths are shuffled, and so
 /// are the batches, anew each epoch: what comes next is a function of (seed, epoch, step) alone.
-class PairBatches : public BatchStream<PairBatch> {
+class PairBatches : public OrderedBatches<PairBatch> {
  public:
   /// Keeps a reference to `corpus`. Without a seed nothing is shuffled: batches come from the
   /// shortest to the longest, equal lengths in the corpus's order. Errors: no limit; no pair; a
   /// pair that alone is larger than `size.tokens`.
   PairBatches(const ParallelCorpus& corpus, PairBatchSize size, std::optional<uint64_t> seed);
 
-  int64_t steps() const override { return static_cast<int64_t>(batches_.size()); }
   /// Share of the current epoch's positions, of both sides together, that is padding, in [0, 1).
   double padding_share() const;
 
-  void seek(BatchPosition position) override;
   bool next(PairBatch& batch) override;
   /// The corpus's numbers of the pairs that next() gives next, a row each; empty at the end of the
   /// epoch.
-  std::span<const int32_t> pairs() const;
+  std::span<const int32_t> pairs() const { return chosen(); }
 
  private:
-  struct Range {
-    size_t begin, end;  // in order_
-  };
-  void plan(int64_t epoch);
+  void plan(int64_t epoch) override;
   size_t batch_end(size_t begin) const;
   int64_t positions(int32_t pair) const {
     return std::max(corpus_->source_length(pair), corpus_->target_length(pair));
@@ -74,8 +69,6 @@ class PairBatches : public BatchStream<PairBatch> {
   const ParallelCorpus* corpus_;
   PairBatchSize size_;
   std::optional<uint64_t> seed_;
-  std::vector<int32_t> order_;  // of the pairs in this epoch
-  std::vector<Range> batches_;  // in the order in which they come
 };
 
 }  // namespace nine

@@ -9,8 +9,17 @@
 // is these and what they include, listed in cmake/public_headers.cmake.
 #pragma once
 
+// Start here: the eight that a program needs first
+#include "autograd/functions.h"           // operators and functions of Vars, with their gradients
+#include "core/tensor.h"                  // Tensor: memory with a shape; View: a look at it
+#include "kernels/loss/kernel_softmax.h"  // the output layer as a function
+#include "nn/models/language_model.h"     // LanguageModel: opens and uses what lm_train made
+#include "nn/models/translator.h"         // Translator: opens and uses what mt_train made
+#include "nn/parameters.h"                // a model's parameters, saved and loaded
+#include "nn/softmax_head.h"              // the output layer with its parameters
+#include "nn/training/simple_trainer.h"   // one update in one call
+
 // Tensors, functions and their gradients
-#include "autograd/functions.h"     // operators and functions of Vars, with their gradients
 #include "autograd/gradcheck.h"     // gradients against finite differences
 #include "core/error.h"             // Error, require
 #include "core/matmul_precision.h"  // set_matmul_precision: highest, high, medium
@@ -22,7 +31,6 @@
 #include "kernels/install_cuda.h"   // install_cuda: before the first use of a GPU
 
 // Layers
-#include "kernels/loss/kernel_softmax.h"       // the output layer as a function
 #include "kernels/settings/learned_numbers.h"  // numbers of its kernels that are trained
 #include "nn/carried_state.h"                  // an LSTM's state between segments of a text
 #include "nn/dropout.h"                        // Dropout
@@ -34,21 +42,17 @@
 #include "nn/linear.h"                         // Linear
 #include "nn/lstm.h"                           // Lstm
 #include "nn/multi_head_attention.h"           // MultiHeadAttention
-#include "nn/parameters.h"                     // a model's parameters, saved and loaded
-#include "nn/softmax_head.h"                   // the output layer with its parameters
 #include "nn/transformer_decoder_layer.h"      // TransformerDecoderLayer
 #include "nn/transformer_encoder_layer.h"      // TransformerEncoderLayer
 
 // Trained models, and the networks behind them
 #include "nn/models/beam_search.h"          // BeamSearch: translations of ids, and their scores
 #include "nn/models/compare_models.h"       // two language models on one text
-#include "nn/models/language_model.h"       // LanguageModel: opens and uses what lm_train made
 #include "nn/models/language_network.h"     // what the networks of language models share
 #include "nn/models/lstm_language_model.h"  // LstmLanguageModel: the network
 #include "nn/models/sampling.h"             // choosing the next word
 #include "nn/models/transformer.h"          // Transformer: the network
 #include "nn/models/transformer_language_model.h"  // TransformerLanguageModel: the network
-#include "nn/models/translator.h"                  // Translator: opens and uses what mt_train made
 
 // Text
 #include "data/bpe.h"                    // subwords: applying BPE codes
@@ -61,7 +65,6 @@
 #include "data/vocabulary.h"             // words and their ids
 
 // Training
-#include "nn/training/optimizer.h"       // Optimizer, make_optimizer
-#include "nn/training/schedule.h"        // learning rates
-#include "nn/training/simple_trainer.h"  // one update in one call
-#include "nn/training/train_step.h"      // one update of micro-batches
+#include "nn/training/optimizer.h"   // Optimizer, make_optimizer
+#include "nn/training/schedule.h"    // learning rates
+#include "nn/training/train_step.h"  // one update of micro-batches

@@ -6,7 +6,7 @@
 #include "core/quote.h"
 #include "core/suggest.h"
 #include "kernels/settings/head_config.h"
-#include "kernels/settings/head_formula.h"
+#include "kernels/settings/head_fields.h"
 
 namespace nine::app {
 namespace {

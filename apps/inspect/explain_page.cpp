@@ -11,7 +11,7 @@
 #include "apps/inspect/kernel_formulas.h"
 #include "apps/report/page.h"
 #include "apps/svg/text.h"
-#include "kernels/settings/head_formula.h"
+#include "kernels/settings/head_fields.h"
 
 namespace nine::app {
 namespace {

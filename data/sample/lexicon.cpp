@@ -1,9 +1,9 @@
-// Two rules keep the language unambiguous (tests/data/test_sample.cpp checks them): no form belongs
-// to two classes of words, and a verb's past differs from its base ("read" and "put" cannot be in
-// it). Colours are not fruits here.
 #include "data/sample/lexicon.h"
 
 #include <algorithm>
+#include <array>
+
+#include "core/error.h"
 
 namespace nine {
 
@@ -28,10 +28,10 @@ std::string with_ing(const std::string& word) {
   return (silent_e ? without_last(word) : word) + "ing";
 }
 
-Words split(std::string_view text, char separator) {
+Words split(std::string_view text, std::string_view separators) {
   Words parts;
   for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
+    const size_t end = std::min(text.find_first_of(separators, begin), text.size());
     if (end > begin) parts.emplace_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
@@ -40,129 +40,32 @@ Words split(std::string_view text, char separator) {
 
 /// "dog", or "mouse:mice".
 Noun noun_of(std::string_view entry) {
-  const Words forms = split(entry, ':');
+  const Words forms = split(entry, ":");
   return {forms[0], forms.size() > 1 ? forms[1] : with_s(forms[0])};
 }
 
 /// "walk", "see:saw" or "run:ran:running".
 Verb verb_of(std::string_view entry) {
-  const Words forms = split(entry, ':');
+  const Words forms = split(entry, ":");
   const std::string third = forms[0] == "go" ? "goes" : with_s(forms[0]);
   return {forms[0], third, forms.size() > 1 ? forms[1] : with_ed(forms[0]),
           forms.size() > 2 ? forms[2] : with_ing(forms[0])};
 }
 
-std::string_view noun_entries(NounClass c) {
-  switch (c) {
-    case NounClass::person:
-      return "man:men woman:women child:children farmer teacher boy girl artist doctor student "
-             "neighbour king uncle soldier nurse queen officer "
-             "baker "
-             "sailor aunt singer engineer painter actor pilot hunter lawyer merchant editor dancer "
-             "priest tailor poet archer gardener widow";
-    case NounClass::animal:
-      return "dog cat horse bird fox wolf:wolves cow bear mouse:mice elephant rabbit lion owl goat "
-             "tiger goose:geese eagle monkey pig frog snake "
-             "donkey "
-             "otter hen camel turtle spider ox:oxen beetle ape";
-    case NounClass::food:
-      return "apple cake egg potato:potatoes carrot orange pear cookie onion tomato:tomatoes "
-             "sandwich peach banana lemon pie olive sausage pancake "
-             "melon "
-             "mushroom grape biscuit apricot plum";
-    case NounClass::thing:
-      return "table hat chair box lamp key basket coat umbrella bottle knife:knives mirror clock "
-             "blanket bag candle guitar rope hammer doll arrow "
-             "ladder "
-             "drum violin axe bucket kite bell shoe anchor scarf:scarves pillow jar instrument "
-             "ring broom";
-    case NounClass::text:
-      return "book letter story newspaper poem song article message map novel diary essay note "
-             "invitation";
-    case NounClass::vehicle:
-      return "car boat truck bicycle bus ship wagon taxi airplane tractor ambulance sledge";
-    case NounClass::place:
-      return "house river garden village school market park forest bridge church lake city castle "
-             "station island office harbour museum farm hill "
-             "library tower beach inn valley kitchen orchard hospital";
-  }
-  return {};
+constexpr std::array kNounNames{"person", "animal", "food", "thing", "text", "vehicle", "place"};
+constexpr std::array kVerbNames{"rest", "laugh", "growl", "vanish", "go",    "eat",
+                                "cook", "see",   "carry", "write",  "drive", "visit",
+                                "meet", "feed",  "hunt",  "give",   "say"};
+
+Words words_under(const std::string& heading) {
+  return words_of(lexicon_section(kSampleLexicon, heading).value());
 }
 
-std::string_view verb_entries(VerbClass c) {
-  switch (c) {
-    case VerbClass::rest:
-      return "sleep:slept wait run:ran:running rest jump swim:swam:swimming play breathe stumble "
-             "tremble";
-    case VerbClass::laugh:
-      return "laugh smile work sing:sang dance cry pray shout argue";
-    case VerbClass::growl:
-      return "growl bark howl graze hiss";
-    case VerbClass::vanish:
-      return "vanish fall:fell disappear burn shine:shone collapse";
-    case VerbClass::go:
-      return "go:went walk return hurry travel wander march climb";
-    case VerbClass::eat:
-      return "eat:ate taste devour swallow steal:stole smell chew";
-    case VerbClass::cook:
-      return "cook bake peel fry serve slice roast";
-    case VerbClass::see:
-      return "see:saw watch find:found hear:heard follow notice remember ignore";
-    case VerbClass::carry:
-      return "buy:bought carry sell:sold break:broke repair lose:lost wash throw:threw polish "
-             "hold:held hide:hid";
-    case VerbClass::write:
-      return "write:wrote study borrow copy finish translate sign publish";
-    case VerbClass::drive:
-      return "drive:drove ride:rode steer rent stop:stopped:stopping";
-    case VerbClass::visit:
-      return "visit leave:left reach enter explore describe";
-    case VerbClass::meet:
-      return "meet:met:meeting help know:knew call thank greet invite marry hug:hugged:hugging";
-    case VerbClass::feed:
-      return "feed:fed catch:caught stroke tame brush";
-    case VerbClass::hunt:
-      return "chase bite:bit hunt attack fear avoid fight:fought";
-    case VerbClass::give:
-      return "give:gave bring:brought send:sent show offer lend:lent hand";
-    case VerbClass::say:
-      return "say:said think:thought believe claim hope forget:forgot:forgetting discover doubt";
-  }
-  return {};
-}
-
-std::string_view adjective_entries(NounClass c, AdjectiveSlot slot) {
-  constexpr std::string_view sizes = "big small little enormous huge tiny",
-                             colours = "red white black brown grey yellow green blue ivory";
-  switch (slot) {
-    case AdjectiveSlot::quality:
-      switch (c) {
-        case NounClass::person:
-          return "kind clever brave famous rich patient poor angry friendly elegant lonely polite "
-                 "ambitious";
-        case NounClass::animal:
-          return "wild lazy fierce quiet friendly hungry obedient clever strange";
-        case NounClass::food:
-          return "fresh sweet ripe sour excellent rotten delicious";
-        case NounClass::thing:
-          return "beautiful expensive cheap heavy broken ugly strange";
-        case NounClass::text:
-          return "famous long interesting short boring anonymous strange";
-        case NounClass::vehicle:
-          return "fast slow expensive noisy elegant rusty";
-        case NounClass::place:
-          return "quiet beautiful famous crowded abandoned dangerous empty";
-      }
-      return {};
-    case AdjectiveSlot::size:
-      return c == NounClass::text     ? std::string_view("new old ancient")
-             : c == NounClass::person ? std::string_view("old young tall elderly")
-                                      : sizes;
-    case AdjectiveSlot::colour:
-      if (c == NounClass::person || c == NounClass::text) return {};
-      return c == NounClass::place ? std::string_view("old new ancient modern") : colours;
-  }
-  return {};
+template <class T>
+std::vector<T> all_under(const std::string& heading, T make(std::string_view)) {
+  std::vector<T> out;
+  for (const std::string& entry : words_under(heading)) out.push_back(make(entry));
+  return out;
 }
 
 }  // namespace
@@ -172,50 +75,49 @@ std::string with_s(const std::string& word) {
   return word + (hisses(word) ? "es" : "s");
 }
 
-Words words_of(std::string_view text) { return split(text, ' '); }
+Words words_of(std::string_view text) { return split(text, " \n"); }
+Words lines_of(std::string_view text) {
+  Words lines = split(text, "\n");
+  for (std::string& line : lines) line.erase(0, line.find_first_not_of(' '));
+  return lines;
+}
+
+std::optional<std::string_view> lexicon_section(std::string_view text, std::string_view heading) {
+  const std::string line = concat("\n", heading, ":\n");
+  const size_t at = text.find(line);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + line.size());
+  size_t end = 0;  // of the lines that begin with spaces
+  while (end < text.size() && text[end] == ' ') end = text.find('\n', end) + 1;
+  return text.substr(0, end);
+}
 
 std::vector<Noun> nouns(NounClass c) {
-  std::vector<Noun> out;
-  for (const std::string& entry : words_of(noun_entries(c))) out.push_back(noun_of(entry));
-  return out;
+  return all_under<Noun>(concat("noun ", kNounNames[static_cast<size_t>(c)]), noun_of);
 }
 
 std::vector<Verb> verbs(VerbClass c) {
-  std::vector<Verb> out;
-  for (const std::string& entry : words_of(verb_entries(c))) out.push_back(verb_of(entry));
-  return out;
+  return all_under<Verb>(concat("verb ", kVerbNames[static_cast<size_t>(c)]), verb_of);
 }
 
-Words adjectives(NounClass c, AdjectiveSlot slot) { return words_of(adjective_entries(c, slot)); }
-
-Words states(bool alive) {
-  return words_of(alive ? "tired happy hungry sad afraid ill awake thirsty cold proud"
-                        : "new clean dirty old wet cheap dark useless");
+Words adjectives(NounClass c, AdjectiveSlot slot) {
+  const std::string any = slot == AdjectiveSlot::quality ? "quality"
+                          : slot == AdjectiveSlot::size  ? "size"
+                                                         : "colour";
+  const auto own =
+      lexicon_section(kSampleLexicon, concat(any, " ", kNounNames[static_cast<size_t>(c)]));
+  return own ? words_of(*own) : words_under(any);
 }
 
-Words female_names() {
-  return words_of(
-      "anna mary emma laura clara alice julia olga helen ingrid ruth sofia nina ursula");
-}
-Words male_names() {
-  return words_of(
-      "peter john paul david oscar martin adam thomas henry simon edward victor hugo leo");
-}
+Words states(bool alive) { return words_under(alive ? "state alive" : "state lifeless"); }
+Words female_names() { return words_under("female names"); }
+Words male_names() { return words_under("male names"); }
+Words manner_adverbs() { return words_under("manner"); }
 
 Words time_phrases(Tense tense) {
-  switch (tense) {
-    case Tense::past:
-      return {"yesterday", "last week", "long ago", "last night", "once", "last year"};
-    case Tense::present:
-      return {"today", "now", "every day", "often", "usually", "these days", "sometimes"};
-    case Tense::future:
-      return {"tomorrow", "soon", "next week", "one day", "next year"};
-  }
-  return {};
-}
-
-Words manner_adverbs() {
-  return words_of("quietly slowly again happily alone together peacefully");
+  constexpr std::array kNames{"past", "present", "future"};
+  const std::string heading = concat("time ", kNames[static_cast<size_t>(tense)]);
+  return lines_of(lexicon_section(kSampleLexicon, heading).value());
 }
 
 }  // namespace nine

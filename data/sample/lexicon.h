@@ -1,6 +1,8 @@
-// The words of the sample language (data/sample/sample.h), by class, the most frequent first.
+// The words of the sample language (data/sample/sample.h), by class, the most frequent first: what
+// lexicon.txt beside this says.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,7 +58,14 @@ Words manner_adverbs();
 /// dogs, boxes, stories: English plurals, and verbs' third person.
 std::string with_s(const std::string& word);
 
-/// The words of a text that are separated by spaces.
+/// The words of a text that are separated by spaces or line ends.
 Words words_of(std::string_view text);
+/// The lines of a text, without the spaces that they begin with.
+Words lines_of(std::string_view text);
+
+extern const std::string_view kSampleLexicon;  ///< lexicon.txt
+/// What stands in a lexicon behind the line "HEADING:", up to the next line that does not begin
+/// with a space; empty: no such line.
+std::optional<std::string_view> lexicon_section(std::string_view text, std::string_view heading);
 
 }  // namespace nine

@@ -1,5 +1,5 @@
 // The words of the sample translation task (data/sample/pairs.h), German with their English, the
-// most frequent first.
+// most frequent first: what pairs_lexicon.txt beside this says.
 #pragma once
 
 #include <string>
@@ -7,6 +7,8 @@
 #include <vector>
 
 namespace nine::pairs {
+
+extern const std::string_view kPairsLexicon;  ///< pairs_lexicon.txt
 
 enum class Gender { masculine, feminine, neuter };
 enum class NounKind { person, animal, thing, place };

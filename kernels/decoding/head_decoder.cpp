@@ -7,7 +7,7 @@
 
 #include "core/cpu/row_loops.h"
 #include "core/scratch.h"
-#include "kernels/loss/cpu/head_block.h"
+#include "kernels/loss/cpu/stacked_components.h"
 
 namespace nine {
 namespace {

@@ -376,15 +376,16 @@ void HeadBlocks::add_largest_gradient(int64_t k, const HeadScaling::Largest& lar
     if (dh_) ops::scale(largest.gradient, h, {dh_.row_range(largest.row, 1), true});
     return;
   }
-  const View latent = latent_.view().row_range(0, 1).col_range(k * d, d),
+  const View product = latent_.view().row_range(0, 1).col_range(k * d, d),
              own = stack_.view().row_range(0, 1), down = dstack_.view().row_range(0, 1),
-             projection = weights_.latent.value().view().row_range(k * d, d);
-  ops::matmul(h, false, projection, true, {latent});
-  ops::unary(ops::Unary::tanh, latent, {own});
+             latent = weights_.latent.value().view().row_range(k * d, d);
+  ops::matmul(h, false, latent, true, {product});
+  ops::unary(ops::Unary::tanh, product, {own});
   ops::scale(largest.gradient, own, {down});
-  ops::unary_backward(ops::Unary::tanh, own, own, down, {latent});
-  if (dlatent_.view) ops::matmul(latent, true, h, false, {dlatent_.view.row_range(k * d, d), true});
-  if (dh_) ops::matmul(latent, false, projection, false, {dh_.row_range(largest.row, 1), true});
+  ops::unary_backward(ops::Unary::tanh, own, own, down, {product});
+  if (dlatent_.view)
+    ops::matmul(product, true, h, false, {dlatent_.view.row_range(k * d, d), true});
+  if (dh_) ops::matmul(product, false, latent, false, {dh_.row_range(largest.row, 1), true});
 }
 
 void HeadBlocks::finish_number_gradients() {

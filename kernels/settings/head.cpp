@@ -9,7 +9,6 @@
 #include "kernels/expression/formula.h"
 #include "kernels/scores/all.h"
 #include "kernels/settings/head_fields.h"
-#include "kernels/settings/head_formula.h"
 
 namespace nine {
 namespace {

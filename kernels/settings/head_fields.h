@@ -1,5 +1,5 @@
-// How head strings are cut into parts, and the `NAME=VALUE` fields of their components. Nothing
-// between { and } is grammar there: it is a formula (kernels/settings/head_formula.h).
+// How head strings are cut into parts, the `NAME=VALUE` fields of their components, and the
+// component `expr:{FORMULA}:NAME=VALUE:...`. Nothing between { and } is grammar of head strings.
 #pragma once
 
 #include <string>
@@ -42,5 +42,13 @@ std::string scale_text(const Score& score);
 
 /// The whole text as a finite number.
 bool read_number(std::string_view text, double& value);
+
+/// Whether a component is a formula: "expr" or "expr:...".
+bool is_formula(std::string_view component);
+
+/// Reads such a component; a UsageError names the place in the formula, or the parameter.
+Score parse_formula(std::string_view component);
+/// The component in full, without spaces: parse_formula() of it is the same score.
+std::string formula_text(const Score& score);
 
 }  // namespace nine

@@ -1,6 +1,7 @@
 #include "nn/models/generate_text.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/ops.h"
 #include "core/random.h"
@@ -102,30 +103,21 @@ void check(const GenerateOptions& o) {
           ": the first two cannot be below 0, the share must be from 0 to 1");
 }
 
+// What processes tell each other of a text.
+template <class Text>
+auto fields_of_text(Text& text) {
+  return std::tie(text.prompt, text.sample, text.ids, text.prompt_words, text.ended, text.nats);
+}
+
 std::string bytes_of(std::span<const GeneratedText> texts) {
   ByteWriter out;
-  for (const GeneratedText& text : texts) {
-    out.put(text.prompt);
-    out.put(text.sample);
-    out.put(text.ids);
-    out.put(text.prompt_words);
-    out.put(text.ended);
-    out.put(text.nats);
-  }
+  for (const GeneratedText& text : texts) out.put_all(fields_of_text(text));
   return out.take();
 }
 
 std::vector<GeneratedText> texts_of(std::string_view bytes) {
   std::vector<GeneratedText> texts;
-  for (ByteReader in(bytes); !in.empty();) {
-    GeneratedText& text = texts.emplace_back();
-    text.prompt = in.get<int64_t>();
-    text.sample = in.get<int64_t>();
-    text.ids = in.list<int32_t>();
-    text.prompt_words = in.get<size_t>();
-    text.ended = in.get<bool>();
-    text.nats = in.get<double>();
-  }
+  for (ByteReader in(bytes); !in.empty();) in.get_all(fields_of_text(texts.emplace_back()));
   return texts;
 }
 

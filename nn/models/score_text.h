@@ -10,7 +10,7 @@
 #include "data/lm_batches.h"
 #include "nn/models/language_model.h"
 #include "nn/models/language_network.h"
-#include "nn/training/evaluation.h"
+#include "nn/training/mixture_weight_stats.h"
 
 namespace nine {
 

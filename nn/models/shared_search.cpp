@@ -1,6 +1,7 @@
 #include "nn/models/shared_search.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/shared_parts.h"
 
@@ -30,26 +31,19 @@ std::vector<T> results_of_all(const std::vector<T>& own, size_t count, Communica
   return all;
 }
 
+template <class Found>
+auto fields_of_hypothesis(Found& h) {
+  return std::tie(h.words, h.log_prob, h.score, h.complete, h.attention);
+}
+
 void put_translation(ByteWriter& out, const Translation& translation) {
   out.put(translation.size());
-  for (const Hypothesis& h : translation) {
-    out.put(h.words);
-    out.put(h.log_prob);
-    out.put(h.score);
-    out.put(h.complete);
-    out.put(h.attention);
-  }
+  for (const Hypothesis& h : translation) out.put_all(fields_of_hypothesis(h));
 }
 
 Translation get_translation(ByteReader& in) {
   Translation translation(in.get<size_t>());
-  for (Hypothesis& h : translation) {
-    h.words = in.list<int32_t>();
-    h.log_prob = in.get<double>();
-    h.score = in.get<double>();
-    h.complete = in.get<bool>();
-    h.attention = in.list<float>();
-  }
+  for (Hypothesis& h : translation) in.get_all(fields_of_hypothesis(h));
   return translation;
 }
 

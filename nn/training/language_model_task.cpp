@@ -6,7 +6,7 @@
 
 #include "core/ops.h"
 #include "nn/models/score_text.h"
-#include "nn/training/head_statistics.h"
+#include "nn/training/mixture_weight_stats.h"
 
 namespace nine {
 namespace {

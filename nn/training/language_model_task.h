@@ -9,8 +9,8 @@
 #include "data/lm_batches.h"
 #include "data/vocabulary.h"
 #include "nn/models/language_network.h"
-#include "nn/training/epoch_task.h"
-#include "nn/training/micro_batches.h"
+#include "nn/training/process_shares.h"
+#include "nn/training/trainer.h"
 
 namespace nine {
 

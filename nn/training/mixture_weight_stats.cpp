@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "core/ops.h"
+#include "nn/softmax_head.h"
+#include "nn/training/train_step.h"
 
 namespace nine {
 namespace {
@@ -100,6 +102,18 @@ std::vector<double> MixtureWeightStats::variance() const {
   for (size_t k = 0; k < out.size(); ++k)
     out[k] = std::max(0.0, sums[1 + out.size() + k] / sums[0] - out[k] * out[k]);
   return out;
+}
+
+void add_head_statistics(const SoftmaxHead& head, const MixtureWeightStats& weights,
+                         std::vector<StepStatistic>& out) {
+  if (weights.sums()) out.push_back({.value = weights.sums()});
+  if (const HeadStats* stats = head.stats(); stats != nullptr)
+    out.push_back({.value = stats->norm_sums()});
+  if (!head.running_contexts()) return;
+  const bool average = head.norms().context.kind == ContextNorm::Kind::max_ema;
+  out.push_back({.value = head.running_contexts(),
+                 .merge = average ? StepStatistic::Merge::average : StepStatistic::Merge::largest,
+                 .decay = kNormDecay});
 }
 
 }  // namespace nine

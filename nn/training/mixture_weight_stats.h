@@ -1,12 +1,19 @@
-// Mean and variance of a mixture's component weights: pi_mean and pi_var in a run's log.
+// What is added up in training and evaluation: loss, norms, and mean and variance of a mixture's
+// component weights (pi_mean and pi_var in a run's log).
 #pragma once
 
+#include <cmath>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/safetensors.h"
 #include "kernels/settings/head.h"
 
 namespace nine {
+
+class SoftmaxHead;
+struct StepStatistic;
 
 /// Sums of a mixture's component weights and of their squares over the rows added.
 class MixtureWeightStats {
@@ -49,5 +56,21 @@ class MixtureWeightStats {
   Tensor sums_;
   Tensor terms_, counted_;  // of add_on_device: (N, 2K + 1) and (1, N), kept from step to step
 };
+
+/// Loss and, for translations, BLEU of a model on a text.
+struct Evaluation {
+  double nats = 0;                          ///< -log p of all predicted tokens together
+  int64_t tokens = 0;                       ///< predicted
+  MixtureWeightStats mixture_weights = {};  ///< of a mixture's components
+  std::optional<double> bleu;               ///< of translations, in [0, 100]
+
+  double nll() const { return nats / static_cast<double>(tokens); }  ///< nats per predicted token
+  double ppl() const { return std::exp(nll()); }
+};
+
+/// Sums of a mixture's weights (where there are any) and of contexts' norms, and the largest
+/// context of training.
+void add_head_statistics(const SoftmaxHead& head, const MixtureWeightStats& weights,
+                         std::vector<StepStatistic>& out);
 
 }  // namespace nine

@@ -3,12 +3,7 @@
 #include <algorithm>
 
 #include "core/communicator.h"
-#include "nn/training/optimizers/adam.h"
-#include "nn/training/optimizers/adamw.h"
-#include "nn/training/optimizers/averaged_sgd.h"
-#include "nn/training/optimizers/lazy_adam.h"
-#include "nn/training/optimizers/sgd.h"
-#include "nn/training/slab_shares.h"
+#include "nn/training/process_shares.h"
 
 namespace nine {
 
@@ -87,6 +82,157 @@ void Optimizer::load(const Safetensors& file, int64_t updates, int64_t average_f
   set_average_from(average_from);
 }
 
+namespace {
+
+/// g = clipped gradient + weight_decay * w; with momentum m: v = m v + g and w -= lr * v, else
+/// w -= lr * g, as torch.optim.SGD. Checkpoints hold v as "sgd.velocity.NAME".
+class Sgd : public Optimizer {
+ public:
+  Sgd(ParameterSet& set, const OptimizerConfig& config)
+      : Optimizer(set, config.communicator),
+        momentum_(config.momentum),
+        weight_decay_(config.weight_decay) {
+    if (momentum_ != 0) velocity_ = add_slab("sgd.velocity.", new_state());
+  }
+
+ protected:
+  void update(double lr, const ops::Clip& clip) override {
+    ops::sgd(values(), gradients(), velocity_ ? velocity_.view() : View{}, clip,
+             {.lr = lr, .momentum = momentum_, .weight_decay = weight_decay_});
+  }
+
+ private:
+  double momentum_, weight_decay_;
+  Tensor velocity_;  // only with momentum
+};
+
+/// Sgd that also keeps the mean of the weights after each update since averaging began (Polyak &
+/// Juditsky, 1992; as the ASGD of Merity et al., 2018). Until then the mean is the last weights.
+/// Checkpoints hold it as "asgd.average.NAME".
+class AveragedSgd : public Sgd {
+ public:
+  AveragedSgd(ParameterSet& set, const OptimizerConfig& config)
+      : Sgd(set, config),
+        average_from_(config.average_from),
+        average_(add_slab("asgd.average.", new_state())) {
+    copy(values(), average_);
+  }
+
+  int64_t average_from() const override { return average_from_; }
+  void start_averaging() override { average_from_ = updates(); }
+  void swap_average() override {
+    const Tensor before = new_state();
+    copy(values(), before);
+    copy(average_, values());
+    copy(before, average_);
+    hand_out_values();
+  }
+
+ protected:
+  void update(double lr, const ops::Clip& clip) override {
+    Sgd::update(lr, clip);
+    if (updates() <= average_from_) {
+      ops::copy(values(), average_);
+    } else {
+      ops::average(average_, values(), 1.0 / static_cast<double>(updates() - average_from_));
+    }
+  }
+  void set_average_from(int64_t updates) override { average_from_ = updates; }
+
+ private:
+  // A share may be empty.
+  static void copy(const View& from, const View& to) {
+    if (from.elements() > 0) ops::copy(from, to);
+  }
+
+  int64_t average_from_;
+  Tensor average_;
+};
+
+/// Adam (Kingma & Ba, 2015), as torch.optim.Adam: weight decay is added to the gradient; and AdamW
+/// (Loshchilov & Hutter, 2019), as torch.optim.AdamW: it goes past the moments. Checkpoints hold
+/// the averages of gradient and squared gradient as "adam.m.NAME" and "adam.v.NAME".
+class Adam : public Optimizer {
+ public:
+  Adam(ParameterSet& set, const OptimizerConfig& config)
+      : Optimizer(set, config.communicator),
+        config_(config),
+        first_moment_(add_slab("adam.m.", new_state())),
+        second_moment_(add_slab("adam.v.", new_state())) {}
+
+ protected:
+  void update(double lr, const ops::Clip& clip) override {
+    ops::adam(values(), gradients(), first_moment_, second_moment_, clip, numbers(lr));
+  }
+
+  ops::AdamStep numbers(double lr) const {
+    return {.lr = lr,
+            .beta1 = config_.beta1,
+            .beta2 = config_.beta2,
+            .eps = config_.eps,
+            .weight_decay = config_.weight_decay,
+            .decoupled = config_.kind == OptimizerKind::adamw,
+            .t = updates()};
+  }
+  const Tensor& first_moment() const { return first_moment_; }
+  const Tensor& second_moment() const { return second_moment_; }
+
+ private:
+  OptimizerConfig config_;
+  Tensor first_moment_, second_moment_;
+};
+
+/// Adam, but of parameters that keep track of their rows (Parameter::touched) it updates those that
+/// had a gradient in this update only, as torch.optim.SparseAdam: another row keeps its value and
+/// both of its moments, which do not decay. The bias correction follows the number of all updates.
+/// Checkpoints are Adam's.
+class LazyAdam : public Adam {
+ public:
+  LazyAdam(ParameterSet& set, const OptimizerConfig& config) : Adam(set, config) {}
+
+ protected:
+  void update(double lr, const ops::Clip& clip) override {
+    const std::vector<GradientPart> parts = set().gradient_parts();
+    if (values().elements() < set().values().elements()) return update_share(parts, lr, clip);
+    for (const GradientPart& part : parts) {
+      const View w = part.of(set().values()), g = part.of(set().gradients()),
+                 m = part.of(first_moment()), v = part.of(second_moment());
+      if (part.rows) {
+        ops::adam_rows(w, g, m, v, part.rows, clip, numbers(lr));
+      } else {
+        ops::adam(w, g, m, v, clip, numbers(lr));
+      }
+    }
+  }
+
+ private:
+  // The same where this process has a share of the slabs, which may begin and end within a row.
+  void update_share(const std::vector<GradientPart>& parts, double lr, const ops::Clip& clip) {
+    const auto update_range = [&](int64_t begin, int64_t end) {
+      const int64_t from = std::max<int64_t>(0, begin - share_begin()),
+                    to = std::min(values().elements(), end - share_begin());
+      if (from >= to) return;
+      const auto part = [&](const View& all) {
+        return all.reshaped({all.elements(), 1}).row_range(from, to - from).reshaped({to - from});
+      };
+      ops::adam(part(values()), part(gradients()), part(first_moment()), part(second_moment()),
+                clip, numbers(lr));
+    };
+    for (const GradientPart& part : parts) {
+      if (!part.rows) {
+        update_range(part.first, part.first + part.shape.elements());
+        continue;
+      }
+      for (int64_t i = 0; i < part.rows.elements(); ++i) {
+        const int64_t begin = part.first + part.rows.data<int32_t>()[i] * part.shape.cols();
+        update_range(begin, begin + part.shape.cols());
+      }
+    }
+  }
+};
+
+}  // namespace
+
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config) {
   require(
       !config.lazy || (config.kind == OptimizerKind::adam && config.weight_decay == 0),
@@ -97,9 +243,8 @@ std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConf
     case OptimizerKind::sgd:
       return std::make_unique<Sgd>(set, config);
     case OptimizerKind::adam:
-      return std::make_unique<Adam>(set, config);
     case OptimizerKind::adamw:
-      return std::make_unique<AdamW>(set, config);
+      return std::make_unique<Adam>(set, config);
     case OptimizerKind::asgd:
       return std::make_unique<AveragedSgd>(set, config);
   }

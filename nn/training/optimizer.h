@@ -1,5 +1,4 @@
-// What all optimisers share, and the choice of one by name. Each has a file in
-// nn/training/optimizers/.
+// What all optimisers share, and the choice of one by name. Their classes are in optimizer.cpp.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,6 @@
 #include "core/number_format.h"
 #include "core/ops.h"
 #include "core/profile.h"
-#include "nn/training/broadcast_tensors.h"
 
 namespace nine {
 namespace {
@@ -39,9 +38,44 @@ void add_mixture_weights(Json& line, const MixtureWeightStats& weights) {
   line["pi_var"] = weights.variance();
 }
 
+// Gives every process rank 0's tensors; its metadata stays behind.
+void broadcast_tensors(Communicator& communicator, Safetensors& file) {
+  if (communicator.size() == 1) return;
+  Json all{{"tensors", Json::array()}};
+  for (const auto& [name, tensor] : file.tensors) {
+    Json shape = Json::array();
+    for (int i = 0; i < tensor.shape().rank(); ++i) shape.push_back(tensor.shape()[i]);
+    all["tensors"].push_back(
+        {{"name", name}, {"dtype", to_text(tensor.dtype())}, {"shape", shape}});
+  }
+  all = parse_json_object(communicator.broadcast(json_text(all)));
+  for (const Json& t : all.at("tensors")) {
+    const auto sizes = t.at("shape").get<std::vector<int64_t>>();
+    Tensor& tensor = file.tensors[t.at("name").get<std::string>()];
+    if (!communicator.first())
+      tensor = Tensor(Shape(sizes.data(), static_cast<int>(sizes.size())),
+                      dtype_from_text(t.at("dtype").get<std::string>()));
+    communicator.broadcast(tensor.view().data, tensor.view().bytes());
+  }
+}
+
+// Overwrites the views' elements, on the CPU and without gaps, with rank 0's.
+void broadcast_views(Communicator& communicator, const std::vector<NamedView>& views) {
+  for (const NamedView& v : views) communicator.broadcast(v.view.data, v.view.bytes());
+}
+
 }  // namespace
 
 std::vector<Json> TrainingTask::validation_samples() const { return {}; }
+
+Json EpochTask::position() const {
+  const BatchPosition at = stream_.position();
+  return {{"epoch", at.epoch}, {"step", at.step}};
+}
+
+void EpochTask::seek(const Json& position) {
+  stream_.seek({position.at("epoch").get<int64_t>(), position.at("step").get<int64_t>()});
+}
 
 double peak_memory_mib(const Arena& arena, const ParameterSet& parameters,
                        const Optimizer* optimizer) {

@@ -11,9 +11,10 @@
 #include "core/communicator.h"
 #include "core/enum_names.h"
 #include "core/json.h"
+#include "data/batch_stream.h"
 #include "nn/softmax_head.h"
 #include "nn/training/checkpoint.h"
-#include "nn/training/evaluation.h"
+#include "nn/training/mixture_weight_stats.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
 #include "nn/training/training_length.h"
@@ -50,6 +51,24 @@ class TrainingTask : public TrainingSource {
   /// More lines for the log after a validation, each an object with `event`; the trainer adds step,
   /// epoch and time.
   virtual std::vector<Json> validation_samples() const;
+};
+
+/// The part of a TrainingTask that follows from its data alone: epochs and the position in them.
+class EpochTask : public TrainingTask {
+ public:
+  void start_epoch(int64_t epoch) override { stream_.start_epoch(epoch); }
+  bool epoch_finished() const override { return stream_.epoch_finished(); }
+  double epoch_share() const override { return stream_.epoch_share(); }
+  /// {"epoch": e, "step": s}: s batches of epoch e are done.
+  Json position() const override;
+  void seek(const Json& position) override;
+
+ protected:
+  /// `stream` must outlive the task.
+  explicit EpochTask(EpochStream& stream) : stream_(stream) {}
+
+ private:
+  EpochStream& stream_;
 };
 
 /// What decides which validation is the best: lower nats per token, or higher BLEU.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/mpi_communicator.h"
-#include "nn/training/slab_shares.h"
+#include "nn/training/process_shares.h"
 
 namespace {
 

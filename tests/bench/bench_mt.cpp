@@ -19,7 +19,7 @@
 #include "core/json.h"
 #include "core/profile.h"
 #include "core/threads.h"
-#include "nn/training/translation_source.h"
+#include "nn/training/translation_task.h"
 
 namespace nine::app {
 namespace {

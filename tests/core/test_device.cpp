@@ -15,7 +15,7 @@
 #include "nn/models/score_text.h"
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
-#include "nn/training/optimizers/adam.h"
+#include "nn/training/optimizer.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
@@ -63,8 +63,8 @@ Trained train_on(Device device, LanguageArch arch, const std::string& directory)
   const LanguageNetwork& model = *network;
   LanguageModelTask task(model, text, &text, {.batch = 4, .bptt = 5});
   Arena arena("step", device, 64 << 20);
-  Adam optimizer(parameters, {});
-  TrainStep step(parameters, optimizer, arena, {.clip = 1});
+  const std::unique_ptr<Optimizer> optimizer = make_optimizer(parameters, {});
+  TrainStep step(parameters, *optimizer, arena, {.clip = 1});
   Trained result;
   for (int64_t s = 1; s <= 8; ++s) result.losses.push_back(step.run(task, s, 0.01).loss);
   result.nll = task.validate(step.tape()).nll();

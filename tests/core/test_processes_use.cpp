@@ -239,12 +239,20 @@ TEST_CASE("shared parts: numbers and lists come back from their bytes") {
   out.put(std::vector<double>{0.1, -0.0, 1e300});
   out.put(std::vector<float>{});
   out.put(true);
+  const std::vector<int32_t> ids{3, -4};
+  const double nats = 0.25;
+  out.put_all(std::tie(ids, nats));
   const std::string bytes = out.take();
   ByteReader in(bytes);
   CHECK(in.get<int32_t>() == -7);
   CHECK(in.list<double>() == std::vector<double>{0.1, -0.0, 1e300});
   CHECK(in.list<float>().empty());
   CHECK(in.get<bool>());
+  std::vector<int32_t> ids_back;
+  double nats_back = 0;
+  in.get_all(std::tie(ids_back, nats_back));
+  CHECK(ids_back == ids);
+  CHECK(nats_back == nats);
   CHECK(in.empty());
   CHECK_THROWS_AS(in.get<char>(), Error);
 }

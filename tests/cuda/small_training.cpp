@@ -2,7 +2,7 @@
 
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
-#include "nn/training/optimizers/adam.h"
+#include "nn/training/optimizer.h"
 #include "nn/training/train_step.h"
 
 namespace nine::tests {
@@ -48,8 +48,8 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
   LanguageModelTask task(model, text, &text,
                          {.batch = 4, .bptt = 5, .sentences = settings.sentences});
   Arena arena("step", device, settings.pool);
-  Adam optimizer(parameters, {});
-  TrainStep step(parameters, optimizer, arena, {.clip = 1});
+  const std::unique_ptr<Optimizer> optimizer = make_optimizer(parameters, {});
+  TrainStep step(parameters, *optimizer, arena, {.clip = 1});
   Trained result;
   for (int64_t s = 1; s <= steps; ++s) {
     if (task.epoch_finished()) task.start_epoch(s);

@@ -11,7 +11,7 @@
 #include "nn/training/checkpoint.h"
 #include "nn/training/language_model_task.h"
 #include "nn/training/mixture_weight_stats.h"
-#include "nn/training/optimizers/adam.h"
+#include "nn/training/optimizer.h"
 #include "nn/training/simple_trainer.h"
 #include "nn/training/train_step.h"
 #include "tests/cuda/small_training.h"

@@ -7,7 +7,7 @@
 
 #include "data/pair_batches.h"
 #include "nn/models/translation_text.h"
-#include "nn/training/translation_validation.h"
+#include "nn/training/translation_task.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 

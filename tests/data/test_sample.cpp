@@ -238,6 +238,15 @@ TEST_CASE("sample: the closed form agrees with how often each rule is used, and 
           language().perplexity());
 }
 
+TEST_CASE("sample: a section of a lexicon ends at the line that does not begin with a space") {
+  const std::string text = "# of\nnouns:\n  a b\n  c\nno nouns:\nverbs:\n  d e\n  f\n# the end\n";
+  CHECK(words_of(lexicon_section(text, "nouns").value()) == Words{"a", "b", "c"});
+  CHECK(lines_of(lexicon_section(text, "verbs").value()) == Words{"d e", "f"});
+  CHECK(lexicon_section(text, "no nouns").value().empty());
+  CHECK_FALSE(lexicon_section(text, "adverbs"));
+  CHECK(adjectives(NounClass::person, AdjectiveSlot::colour).empty());
+}
+
 TEST_CASE("sample: no form stands for two words") {
   std::map<std::string, std::string> owner;
   const auto claim = [&](const std::string& form, const std::string& by) {

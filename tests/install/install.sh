@@ -42,6 +42,13 @@ if grep -rl fopenmp "$work/nine/lib/cmake" "$work/nine/include"; then
   echo "these files of the installed copy would compile its users' sources with OpenMP"
   exit 1
 fi
+# What nn/nine.h says to start with is among what is installed.
+for header in $(sed -n '/^\/\/ Start here/,/^$/s/^#include "\(.*\)".*/\1/p' "$work/nine/include/nine/nn/nine.h"); do
+  if [ ! -s "$work/nine/include/nine/$header" ]; then
+    echo "nn/nine.h says to start with $header, which is not installed"
+    exit 1
+  fi
+done
 build_outside consumer "$source/tests/install/consumer"
 run "$work/consumer/consumer"
 

@@ -14,7 +14,7 @@
 #include "kernels/expression/kernel_lines.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/settings/head_config.h"
-#include "kernels/settings/head_formula.h"
+#include "kernels/settings/head_fields.h"
 #include "kernels/settings/learned_numbers.h"
 #include "tests/support/programs.h"
 

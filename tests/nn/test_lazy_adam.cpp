@@ -1,4 +1,4 @@
-// Lazy Adam (nn/training/optimizers/lazy_adam.h): updates against plain loops in double, gradients
+// Lazy Adam (nn/training/optimizer.cpp): updates against plain loops in double, gradients
 // that are kept by rows, and --lazy-adam in both trainers.
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 
 #include "checks/op_cases.h"
 #include "nn/models/transformer.h"
-#include "nn/training/translation_source.h"
+#include "nn/training/translation_task.h"
 #include "tests/kernels/score_oracle.h"
 #include "tests/support/support.h"
 

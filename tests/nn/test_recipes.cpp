@@ -18,8 +18,7 @@
 #include "data/vocabulary.h"
 #include "nn/models/lstm_language_model.h"
 #include "nn/training/language_model_task.h"
-#include "nn/training/optimizers/averaged_sgd.h"
-#include "nn/training/optimizers/sgd.h"
+#include "nn/training/optimizer.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
 #include "tests/support/compare.h"
@@ -83,8 +82,8 @@ struct Fixture {
         ops::scale(p.name.starts_with("lstm") ? 3 : 30, p.value(), {p.value()});
   }
   StepResult update(int parts) {
-    Sgd optimizer(set, {});
-    TrainStep step(set, optimizer, arena, {.accumulate = parts, .seed = 5});
+    const std::unique_ptr<Optimizer> optimizer = make_optimizer(set, {.kind = OptimizerKind::sgd});
+    TrainStep step(set, *optimizer, arena, {.accumulate = parts, .seed = 5});
     Columns data(model, parts);
     return step.run(data, 4, 0);
   }
@@ -167,13 +166,13 @@ TEST_CASE("recipes: AR and TAR of accumulated sentences are one batch's, padding
   config.activation_reg = 2;
   config.temporal_activation_reg = 1;
   Fixture f(config);
-  Sgd optimizer(f.set, {});
+  const std::unique_ptr<Optimizer> optimizer = make_optimizer(f.set, {.kind = OptimizerKind::sgd});
   const auto update = [&](int64_t batch) {
     LanguageModelTask task(
         f.model, text, nullptr,
         {.batch = batch, .sentences = true, .seed = 3, .accumulate = static_cast<int>(4 / batch)});
     task.start_epoch(0);
-    TrainStep step(f.set, optimizer, f.arena,
+    TrainStep step(f.set, *optimizer, f.arena,
                    {.accumulate = static_cast<int>(4 / batch), .seed = 5});
     return step.run(task, 4, 0);
   };
@@ -341,18 +340,19 @@ TEST_CASE(
     "followed") {
   ParameterSet set({.dtype = DType::float64});
   Parameter& p = set.add("p", {3}, Init::normal(1));
-  AveragedSgd optimizer(set, {.average_from = OptimizerConfig::kNotYet});
+  const std::unique_ptr<Optimizer> optimizer =
+      make_optimizer(set, {.kind = OptimizerKind::asgd, .average_from = OptimizerConfig::kNotYet});
   const auto average = [&] {
-    optimizer.swap_average();
+    optimizer->swap_average();
     Doubles a = p.value().to_vector();
-    optimizer.swap_average();
+    optimizer->swap_average();
     return a;
   };
   Doubles sum(3, 0);
   for (int t = 0; t < 9; ++t) {
-    if (t == 4) optimizer.start_averaging();
+    if (t == 4) optimizer->start_averaging();
     for (int i = 0; i < 3; ++i) p.grad().data<double>()[i] = 0.3 * t + i;
-    optimizer.step(0.7, {}, 0);
+    optimizer->step(0.7, {}, 0);
     const Doubles now = p.value().to_vector();
     if (t < 4) {
       CHECK(average() == now);
@@ -362,7 +362,7 @@ TEST_CASE(
     for (size_t i = 0; i < 3; ++i)
       CHECK(average()[i] == doctest::Approx(sum[i] / (t - 3)).epsilon(1e-12));
   }
-  CHECK(optimizer.average_from() == 4);
+  CHECK(optimizer->average_from() == 4);
 }
 
 TEST_CASE(

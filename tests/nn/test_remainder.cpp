@@ -18,7 +18,7 @@
 #include "nn/models/score_text.h"
 #include "nn/models/transformer_language_model.h"
 #include "nn/training/language_model_task.h"
-#include "nn/training/optimizers/sgd.h"
+#include "nn/training/optimizer.h"
 #include "nn/training/train_step.h"
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
@@ -94,8 +94,9 @@ struct Epoch {
   Epoch(Model& m, const Corpus& text, int64_t batch, int64_t bptt, int accumulate) {
     LanguageModelTask task(*m.net, text, nullptr,
                            {.batch = batch, .bptt = bptt, .seed = 5, .accumulate = accumulate});
-    Sgd optimizer(m.set, {});
-    TrainStep step(m.set, optimizer, m.arena, {.accumulate = accumulate, .seed = 5});
+    const std::unique_ptr<Optimizer> optimizer =
+        make_optimizer(m.set, {.kind = OptimizerKind::sgd});
+    TrainStep step(m.set, *optimizer, m.arena, {.accumulate = accumulate, .seed = 5});
     task.start_epoch(1);
     for (int64_t i = 1; !task.epoch_finished(); ++i) {
       updates.push_back(step.run(task, i, 0));

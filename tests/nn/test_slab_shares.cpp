@@ -6,9 +6,8 @@
 
 #include "core/ops.h"
 #include "core/random.h"
-#include "nn/training/gradient_tree.h"
-#include "nn/training/micro_batches.h"
-#include "nn/training/slab_shares.h"
+#include "nn/training/process_shares.h"
+#include "nn/training/update_gradient.h"
 #include "tests/core/thread_ranks.h"
 #include "tests/support/support.h"
 

@@ -15,9 +15,9 @@
 #include "nn/models/lstm_language_model.h"
 #include "nn/models/transformer_language_model.h"
 #include "nn/training/language_model_task.h"
-#include "nn/training/optimizers/adam.h"
+#include "nn/training/optimizer.h"
 #include "nn/training/train_step.h"
-#include "nn/training/translation_source.h"
+#include "nn/training/translation_task.h"
 #include "tests/support/random_tensors.h"
 #include "tests/support/support.h"
 
@@ -150,8 +150,8 @@ int64_t news_of_steps(ParameterSet& set, const Transformer& model, int64_t pairs
     next = batch;
     return true;
   });
-  Adam optimizer(set, {});
-  TrainStep step(set, optimizer, pool, {});
+  const std::unique_ptr<Optimizer> optimizer = make_optimizer(set, {});
+  TrainStep step(set, *optimizer, pool, {});
   for (int64_t i = 1; i <= 2; ++i) step.run(data, i, 1e-4);
   const int64_t before = g_news;
   for (int64_t i = 3; i <= 6; ++i) step.run(data, i, 1e-4);
@@ -210,8 +210,8 @@ TEST_CASE("step: a warmed-up one of a Transformer language model calls operator 
                                                .temporal_activation_reg = 1});
     LanguageModelTask task(model, text, nullptr, {.batch = 5, .bptt = 8});
     Arena pool("step");
-    Adam optimizer(set, {});
-    TrainStep step(set, optimizer, pool, {.clip = 1});
+    const std::unique_ptr<Optimizer> optimizer = make_optimizer(set, {});
+    TrainStep step(set, *optimizer, pool, {.clip = 1});
     for (int64_t i = 1; i <= 2; ++i) step.run(task, i, 1e-3);
     const int64_t before = g_news;
     for (int64_t i = 3; i <= 9; ++i) step.run(task, i, 1e-3);
@@ -229,8 +229,8 @@ TEST_CASE("step: an epoch's shorter last segment takes no memory of its own") {
   const LstmLanguageModel model(set, {.vocab = vocabulary.size(), .embed = 8, .hidden = 8});
   LanguageModelTask task(model, text, nullptr, {.batch = 7, .bptt = 8});
   Arena pool("step");
-  Adam optimizer(set, {});
-  TrainStep step(set, optimizer, pool, {});
+  const std::unique_ptr<Optimizer> optimizer = make_optimizer(set, {});
+  TrainStep step(set, *optimizer, pool, {});
   int64_t updates = 0, before = 0;
   std::vector<int64_t> rows;
   rows.reserve(100);

@@ -14,8 +14,8 @@
 #include "checks/op_cases.h"
 #include "core/ops.h"
 #include "nn/models/transformer.h"
-#include "nn/training/optimizers/adam.h"
-#include "nn/training/translation_source.h"
+#include "nn/training/optimizer.h"
+#include "nn/training/translation_task.h"
 #include "tests/support/compare.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
@@ -597,8 +597,8 @@ TEST_CASE(
       return true;
     });
     Arena pool("step");
-    Adam optimizer(small.set, {.beta2 = 0.98});
-    TrainStep step(small.set, optimizer, pool, {.accumulate = parts});
+    const std::unique_ptr<Optimizer> optimizer = make_optimizer(small.set, {.beta2 = 0.98});
+    TrainStep step(small.set, *optimizer, pool, {.accumulate = parts});
     std::vector<double> losses;
     for (int64_t i = 1; i <= steps; ++i) losses.push_back(step.run(data, i, 5e-3).loss);
     CHECK(fetched == steps * parts);

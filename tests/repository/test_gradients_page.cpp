@@ -10,6 +10,7 @@
 
 #include "apps/inspect/inspect.h"
 #include "core/op_list.h"
+#include "core/ops.h"
 #include "kernels/op_list.h"
 #include "kernels/settings/head.h"
 #include "tests/support/programs.h"
@@ -49,6 +50,10 @@ TEST_CASE("gradients page: every op and every differentiable function") {
   NINE_FOR_EACH_OP(NINE_ADD_NAME)
   NINE_FOR_EACH_HEAD_OP(NINE_ADD_NAME)
 #undef NINE_ADD_NAME
+  const auto add_rules = [&]<class... Step>(const std::variant<Step...>&) {
+    (names.insert(Step::kName), ...);
+  };
+  add_rules(ops::UpdateStep());
   names.insert("lstm_backward");  // of which only the loop over time is in the list
   CHECK(names.size() >= 40);
   names.merge(names_in("autograd/functions.h", R"(^(?:Var|LstmOutput) (\w+)\()"));

@@ -273,6 +273,14 @@ TEST_CASE("layout: the public headers are a list that nine.h includes, and inclu
   }
   CHECK(reached == listed);
   CHECK(listed.size() > 50);
+  // The first of its groups.
+  std::ifstream nine(root / "nn/nine.h");
+  std::string line;
+  int first = 0;
+  while (std::getline(nine, line) && !line.starts_with("// Start here: the eight ")) {
+  }
+  while (std::getline(nine, line) && line.starts_with("#include ")) ++first;
+  CHECK(first == 8);
 }
 
 namespace {
@@ -336,9 +344,13 @@ TEST_CASE("layout: an op on both devices is in at most nine files") {
   }
 }
 
-TEST_CASE("layout: an optimiser is its file, its name and a line of the factory") {
-  for (const char* word : {"AveragedSgd", "AdamW"}) {
+TEST_CASE("layout: an optimiser is in one file, a rule of updates in three") {
+  for (const char* word : {"AveragedSgd", "LazyAdam"}) {
     const auto files = files_with(word, {"nn"});
+    CHECK_MESSAGE(files.size() == 1, word, " is in", listed(files));
+  }
+  for (const char* word : {"AdamStep", "SgdStep"}) {
+    const auto files = files_with(word, {"core", "cuda", "autograd", "checks", "nn"});
     CHECK_MESSAGE(files.size() <= 3, word, " is in", listed(files));
   }
 }

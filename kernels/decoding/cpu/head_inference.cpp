@@ -1,7 +1,7 @@
 // The log-probability and the scores of every word for the rows of a block, on the CPU.
 #include "core/scratch.h"
 #include "kernels/cpu/ops.h"
-#include "kernels/loss/cpu/head_block.h"
+#include "kernels/loss/cpu/stacked_components.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

@@ -8,7 +8,7 @@
 #include "kernels/expression/expr_score.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/run.h"
-#include "kernels/scores/cpu/head_kernels.h"
+#include "kernels/scores/cpu/head_loops.h"
 #include "kernels/scores/cpu/word_gradients.h"
 
 namespace nine::cpu {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/expression/expr_score.h"
-#include "kernels/loss/cpu/head_block.h"
+#include "kernels/loss/cpu/stacked_components.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

@@ -2,7 +2,7 @@
 // (core/bf16_product.h).
 #pragma once
 
-#include "kernels/loss/cpu/head_block.h"
+#include "kernels/loss/cpu/stacked_components.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

@@ -6,8 +6,8 @@
 #include "core/scratch.h"
 #include "kernels/cpu/ops.h"
 #include "kernels/loss/cpu/expression_checks.h"
-#include "kernels/loss/cpu/head_block.h"
 #include "kernels/loss/cpu/head_gradient_pieces.h"
+#include "kernels/loss/cpu/stacked_components.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

@@ -6,7 +6,7 @@
 
 #include "core/scratch.h"
 #include "kernels/cpu/ops.h"
-#include "kernels/loss/cpu/head_block.h"
+#include "kernels/loss/cpu/stacked_components.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

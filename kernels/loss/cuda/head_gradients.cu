@@ -4,7 +4,7 @@
 #include "cuda/layers.cuh"
 #include "cuda/ops.cuh"
 #include "kernels/cuda/ops.cuh"
-#include "kernels/loss/cuda/head_block.cuh"
+#include "kernels/loss/cuda/stacked_components.cuh"
 
 namespace nine::cuda {
 namespace {

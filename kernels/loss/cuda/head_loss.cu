@@ -5,7 +5,7 @@
 #include "core/vmath.h"
 #include "cuda/reduce.cuh"
 #include "kernels/cuda/ops.cuh"
-#include "kernels/loss/cuda/head_block.cuh"
+#include "kernels/loss/cuda/stacked_components.cuh"
 #include "kernels/options/angle.h"
 
 namespace nine::cuda {

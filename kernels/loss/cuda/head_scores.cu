@@ -1,7 +1,7 @@
 // The forward pass of a block with CUDA: the targets' scores and each component's log sum of
 // exponentials; and inference, the log-probability and scores of every word.
 #include "kernels/cuda/ops.cuh"
-#include "kernels/loss/cuda/head_block.cuh"
+#include "kernels/loss/cuda/stacked_components.cuh"
 
 namespace nine::cuda {
 namespace {

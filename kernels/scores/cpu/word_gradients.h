@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/vmath.h"
-#include "kernels/scores/cpu/head_kernels.h"
+#include "kernels/scores/cpu/head_loops.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

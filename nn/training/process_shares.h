@@ -1,5 +1,4 @@
-// A slab of a ParameterSet shared out among processes: each one sums the gradients of its share,
-// updates it, and hands its values to the others (Rajbhandari et al., 2020: ZeRO stage 1).
+// What a process has of an update's work: micro-batches, and a share of each slab.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +6,38 @@
 
 #include "core/buffer.h"
 #include "core/communicator.h"
+#include "core/error.h"
 
 namespace nine {
 
+/// Which of an update's micro-batches a process computes: slots [first, end) of `all`. A slot has
+/// no data where an epoch's last update has fewer.
+struct MicroBatchSlots {
+  int all = 1, first = 0, end = 1;
+
+  int own() const { return end - first; }
+  bool has(int i) const { return i >= first && i < end; }
+
+  /// The most that RandomKey::micro_batch can tell apart.
+  static constexpr int kMost = 1 << 16;
+
+  /// Equal parts, in the order of the ranks; null: one process. Errors: `accumulate` is not from 1
+  /// to kMost; the number of processes is no power of two, or does not divide it.
+  static MicroBatchSlots of(int accumulate, const Communicator* communicator) {
+    const int size = communicator != nullptr ? communicator->size() : 1;
+    require(accumulate >= 1 && accumulate <= kMost, "accumulation steps of ", accumulate,
+            " are not from 1 to ", kMost);
+    require(is_power_of_two(size) && accumulate % size == 0, "accumulation steps of ", accumulate,
+            " cannot be shared out among ", size,
+            " processes: their number must be a power of two that divides it");
+    const int part = accumulate / size, rank = communicator != nullptr ? communicator->rank() : 0;
+    return {.all = accumulate, .first = rank * part, .end = (rank + 1) * part};
+  }
+};
+
+/// A slab of a ParameterSet shared out among processes: each one sums the gradients of its share,
+/// updates it, and hands its values to the others (Rajbhandari et al., 2020: ZeRO stage 1).
+///
 /// The slab in blocks of kBlock elements, the last one shorter. A rank's share is a range of whole
 /// blocks, so that sums over blocks, added in order, do not depend on the number of ranks. Slabs
 /// are contiguous and in the CPU's memory. Errors: those of Communicator.

@@ -1,4 +1,4 @@
-#include "kernels/loss/cuda/head_block.cuh"
+#include "kernels/loss/cuda/stacked_components.cuh"
 
 #include "core/vmath.h"
 #include "kernels/loss/cuda/spare_bytes.h"

@@ -1,4 +1,4 @@
-#include "kernels/loss/cpu/head_block.h"
+#include "kernels/loss/cpu/stacked_components.h"
 
 #include <array>
 #include <limits>

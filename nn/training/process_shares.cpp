@@ -1,4 +1,4 @@
-#include "nn/training/slab_shares.h"
+#include "nn/training/process_shares.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kernels/scores/cpu/head_kernels.h"
+#include "kernels/scores/cpu/head_loops.h"
 #include "kernels/scores/cpu/word_gradients.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 #include "core/cpu/elementwise_loops.h"
 #include "core/cpu/pool_array.h"
 #include "kernels/options/angle.h"
-#include "kernels/scores/cpu/head_kernels.h"
+#include "kernels/scores/cpu/head_loops.h"
 #include "kernels/scores/vectors.h"
 
 namespace nine::cpu {

@@ -1,6 +1,6 @@
 #include "core/cpu/dispatch.h"
 #include "kernels/scores/all.h"
-#include "kernels/scores/cpu/head_kernels.h"
+#include "kernels/scores/cpu/head_loops.h"
 
 NINE_CPU_TABLE(nine::cpu::HeadLoopTables)
 NINE_CPU_TABLE(nine::cpu::ExpressionLoopTables)
