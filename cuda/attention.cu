@@ -2,7 +2,7 @@
 // in FlashAttention (Dao et al., 2022, algorithm 1), nothing of size queries x keys is stored.
 #include "cuda/attention.cuh"
 
-#include "core/vmath.h"
+#include "core/log_sum_exp.h"
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
 
@@ -46,7 +46,8 @@ __global__ void __launch_bounds__(128, kCols > 64 ? 2 : 3)
   const int group = static_cast<int>(threadIdx.x) / 4,
             pair = 2 * (static_cast<int>(threadIdx.x) % 4);
   const int t = t0 + warp_row + group;  // and t + 8
-  T out[kCols / kMmaCols][4] = {}, top[2] = {kNone, kNone}, sum[2] = {};
+  T out[kCols / kMmaCols][4] = {};
+  RunningLogSumExp<T> all[2];
 
   for (int s0 = 0; s0 < end; s0 += kKeys) {
     T score[kKeys / kMmaCols][4] = {};
@@ -76,19 +77,14 @@ __global__ void __launch_bounds__(128, kCols > 64 ? 2 : 3)
       }
     T old[2];
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const T tile = row_max(tile_top[half]), high = tile > top[half] ? tile : top[half];
-      old[half] = vexp(top[half] - high);
-      sum[half] *= old[half];
-      top[half] = high;
-    }
+    for (int half = 0; half < 2; ++half) old[half] = all[half].raise(row_max(tile_top[half]));
 #pragma unroll
     for (int j = 0; j < kKeys / kMmaCols; ++j)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int s = s0 + kMmaCols * j + pair + i % 2, row = t + i / 2 * 8;
-        const T prob = vexp(score[j][i] - top[i / 2]);
-        sum[i / 2] += prob;
+        const T prob = vexp(score[j][i] - all[i / 2].top);
+        all[i / 2].sum += prob;
         probs[(group + i / 2 * 8) * kProbs + kMmaCols * j + pair + i % 2] =
             Mma::stored(h.attends(row, s, n) ? prob * h.kept(row, s) : T(0));
       }
@@ -103,7 +99,7 @@ __global__ void __launch_bounds__(128, kCols > 64 ? 2 : 3)
   const Piece piece = piece_of<kCols>(h.size, own);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    sum[half] = row_sum(sum[half]);
+    all[half].sum = row_sum(all[half].sum);
     const int row = t + half * 8;
     if (row >= h.queries) continue;
     T* to = y.row(h.element() * h.queries + row) + h.column() + piece.first;
@@ -112,10 +108,10 @@ __global__ void __launch_bounds__(128, kCols > 64 ? 2 : 3)
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const int column = kMmaCols * j + pair + i;
-        if (column < piece.real) to[column] = end > 0 ? out[j][2 * half + i] / sum[half] : T(0);
+        if (column < piece.real) to[column] = end > 0 ? out[j][2 * half + i] / all[half].sum : T(0);
       }
     if (own == 0 && pair == 0)
-      h.lse_of(row) = end > 0 ? top[half] + vlog(sum[half]) : std::numeric_limits<T>::infinity();
+      h.lse_of(row) = end > 0 ? all[half].value() : std::numeric_limits<T>::infinity();
   }
 }
 

@@ -1,6 +1,6 @@
 // Log-softmax and negative log-likelihood on a GPU (part of cuda/ops.cuh); log-softmax has a block
 // for each row.
-#include "core/vmath.h"
+#include "core/log_sum_exp.h"
 #include "cuda/ops.cuh"
 #include "cuda/reduce.cuh"
 
@@ -11,16 +11,14 @@ template <class T>
 __global__ void log_softmax_kernel(Matrix<T> x, Matrix<T> y) {
   double* shared = shared_memory<double>();
   const T* in = x.row(blockIdx.x);
-  T top = -std::numeric_limits<T>::infinity();
-  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock) top = in[c] > top ? in[c] : top;
-  top = block_max(top, shared);
-  double sum = 0;
-  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock)
-    sum += static_cast<double>(vexp(in[c] - top));
+  RunningLogSumExp<T, double> all;
+  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock) all.cover(in[c]);
+  all.top = block_max(all.top, shared);
+  for (int64_t c = threadIdx.x; c < x.cols; c += kBlock) all.add_covered(in[c]);
   // (x - top) - log_sum rather than x - (top + log_sum), as on the CPU (core/cpu/layers.cpp).
-  const T log_sum = static_cast<T>(log(block_sum(sum, shared)));
+  const T log_sum = static_cast<T>(log(block_sum(all.sum, shared)));
   for (int64_t c = threadIdx.x; c < x.cols; c += kBlock)
-    y.at(blockIdx.x, c) = (in[c] - top) - log_sum;
+    y.at(blockIdx.x, c) = (in[c] - all.top) - log_sum;
 }
 
 template <class T>

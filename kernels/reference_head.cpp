@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/log_sum_exp.h"
 #include "kernels/options/angle.h"
 #include "kernels/scores/all.h"
 #include "kernels/settings/learned_numbers.h"
@@ -22,10 +23,7 @@ void add(double a, const double* x, double* y, int64_t d) {
 }
 
 double log_sum_exp(std::span<const double> x) {
-  const double top = *std::max_element(x.begin(), x.end());
-  double sum = 0;
-  for (const double v : x) sum += std::exp(v - top);
-  return top + std::log(sum);
+  return LogSumExp::of(std::ssize(x), [&](int64_t i) { return x[i]; }).value();
 }
 
 // Computes the score S(w, h) of a component. Adds up dS/dw to dw and up dS/dh to dh, and, for each

@@ -12,7 +12,8 @@
 namespace nine {
 namespace {
 
-// The words that a bias of -infinity excludes. It is read when a word is asked for, and once.
+// The words that a bias of -infinity excludes. It is read when a word is asked for, and once: by
+// most models never. It is not kept for the next call, before which an update may change it.
 class BiasExclusions {
  public:
   explicit BiasExclusions(const Parameter* bias) : bias_(bias) {}
@@ -238,11 +239,12 @@ Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
 Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
   const Tensor log_p =
       nine::log_probabilities(config_.spec, hidden, evaluation_weights(hidden.tape()));
-  const double* all = log_p.data<double>();
+  const std::span all(log_p.data<double>(), static_cast<size_t>(log_p.elements()));
   BiasExclusions excluded(bias_);
-  for (int64_t i = 0; i < log_p.elements(); ++i)
-    require(std::isfinite(all[i]) || (all[i] < 0 && excluded(i % vocabulary_)), "[SoftmaxHead] ",
-            kNoLogP);
+  for (size_t i = 0; i < all.size(); ++i)
+    if (!std::isfinite(all[i]))
+      require(all[i] < 0 && excluded(static_cast<int64_t>(i) % vocabulary_), "[SoftmaxHead] ",
+              kNoLogP);
   return log_p;
 }
 

@@ -172,13 +172,11 @@ std::string derivation_html(const expression::KernelLines& lines) {
   std::vector<DerivationPart> parts(1);
   for (const auto& [symbol, formula, rule] : lines.forward())
     parts[0].lines.push_back({symbol, "", formula, rule});
-  if (const int count = lines.expression().parts; count > 1) {
-    const bool mixture = lines.expression().combine == Combine::mixture;
-    parts[0].lines.push_back({"S", "",
-                              mixture ? concat("ln(sum(exp(xi))/", count * count, ")") : "sum(xi)",
-                              "over all pairs of parts"});
-    parts.push_back(
-        {"xi", {{"dS/dxi", "", mixture ? "exp(xi)/sum(exp(xi))" : "1", "of each pair of parts"}}});
+  if (lines.expression().parts > 1) {
+    const auto [symbol, formula, rule] = lines.joined();
+    parts[0].lines.push_back({symbol, "", formula, rule});
+    const auto [slope, by, why] = lines.joined_slope();
+    parts.push_back({"xi", {{slope, "", by, concat("of each pair of parts: ", why)}}});
   }
   for (const auto& [symbol, formula, rule] : lines.backward()) {
     DerivationPart& part = parts.emplace_back();

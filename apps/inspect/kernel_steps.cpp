@@ -160,16 +160,11 @@ class Builder {
   }
 
   void join_parts() {
-    const bool mixture = lines_.expression().combine == Combine::mixture;
-    const std::string own = own_ + "@", by_part = concat("d", own, "/dxi");
-    all_.forward.push_back(mixture ? Step{own, concat("ln(sum(exp(xi@))/", parts_ * parts_, ")"),
-                                          "the logarithm of the mean over all pairs of parts"}
-                                   : Step{own, "sum(xi@)", "over all pairs of parts"});
-    all_.backward.push_back(
-        mixture
-            ? Step{by_part, "exp(xi@)/sum(exp(xi@))",
-                   "chain rule: ln x has the slope 1/x, exp is its own"}
-            : Step{by_part, pairs([](size_t, size_t) { return std::string("1"); }), "sum rule"});
+    all_.forward.push_back(named(lines_.joined()));
+    KernelLines::Line slope = lines_.joined_slope();
+    if (slope.formula.find("xi") == std::string::npos)
+      slope.formula = pairs([&](size_t, size_t) { return slope.formula; });
+    all_.backward.push_back(named(slope));
   }
 
   // The gradient by w or by h, from the slopes by what depends on it.

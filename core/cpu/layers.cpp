@@ -5,7 +5,7 @@
 #include "core/cpu/cpu.h"
 #include "core/cpu/elementwise_loops.h"
 #include "core/gemm.h"
-#include "core/vmath.h"
+#include "core/log_sum_exp.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
@@ -190,14 +190,12 @@ void log_softmax(const View& x, const View& y) {
       for (int64_t r = begin; r < end; ++r) {
         const T* in = row_ptr<T>(x, r);
         T* out = row_ptr<T>(y, r);
-        T top = in[0];
-        for (int64_t c = 1; c < x.cols(); ++c) top = std::max(top, in[c]);
-        double sum = 0;
-        for (int64_t c = 0; c < x.cols(); ++c) sum += static_cast<double>(vexp(in[c] - top));
+        const auto all =
+            RunningLogSumExp<T, double>::of(x.cols(), [in](int64_t c) { return in[c]; });
         // (x - top) - log_sum rather than x - (top + log_sum): x - top is exact near the maximum,
         // and top + log_sum loses digits of log_sum where x is large.
-        const T log_sum = static_cast<T>(std::log(sum));
-        for (int64_t c = 0; c < x.cols(); ++c) out[c] = (in[c] - top) - log_sum;
+        const T log_sum = static_cast<T>(std::log(all.sum));
+        for (int64_t c = 0; c < x.cols(); ++c) out[c] = (in[c] - all.top) - log_sum;
       }
     });
   });

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/cpu/row_loops.h"
+#include "core/log_sum_exp.h"
 #include "core/scratch.h"
 #include "kernels/loss/cpu/stacked_components.h"
 
@@ -187,10 +188,9 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
   prior_(b.h, d, b.rows, logits, size);
   for (int64_t r = 0; r < b.rows; ++r) {
     const T *x = logits + r * size, top = *std::max_element(x, x + size);
-    double sum = 0;
-    for (int64_t k = 0; k < size; ++k) sum += std::exp(static_cast<double>(x[k] - top));
-    for (int64_t k = 0; k < size; ++k)
-      b.log_prior[r * size + k] = static_cast<double>(x[k] - top) - std::log(sum);
+    const auto logit = [&](int64_t k) { return static_cast<double>(x[k] - top); };
+    const double lse = LogSumExp::of(size, logit).value();
+    for (int64_t k = 0; k < size; ++k) b.log_prior[r * size + k] = logit(k) - lse;
   }
 }
 
@@ -310,13 +310,11 @@ void HeadDecoder<T>::sum_chunk(const Block& b, int64_t chunk) const {
 template <class T>
 void HeadDecoder<T>::normalise(const Block& b) const {
   for (int64_t i = 0; i < b.rows * b.size; ++i) {
-    const T* top = b.chunk_top + i * kChunks;
-    const double top_score = static_cast<double>(*std::max_element(top, top + kChunks));
-    double sum = 0;
-    for (int64_t c = 0; c < kChunks; ++c)
-      if (b.chunk_sum[i * kChunks + c] != 0)
-        sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - top_score);
-    b.lse[i] = top_score + std::log(sum);
+    const auto chunk = [&](int64_t c) {
+      return RunningLogSumExp<T, double>{b.chunk_top[i * kChunks + c],
+                                         b.chunk_sum[i * kChunks + c]};
+    };
+    b.lse[i] = LogSumExp::of(kChunks, chunk).value();
     require(std::isfinite(b.lse[i]), "[HeadDecoder] component ", i % b.size, " (",
             components_[static_cast<size_t>(i % b.size)].kernel.name,
             ") has scores without a finite normaliser (", b.lse[i],
@@ -343,10 +341,8 @@ void HeadDecoder<T>::weigh_without_excluded(const Block& b, int64_t row) const {
     weight[k] -=
         log_odds > 0 ? log_odds + std::log1p(std::exp(-log_odds)) : std::log1p(std::exp(log_odds));
   }
-  const double top_weight = *std::max_element(weight, weight + b.size);
-  double sum = 0;
-  for (int64_t k = 0; k < b.size; ++k) sum += std::exp(weight[k] - top_weight);
-  for (int64_t k = 0; k < b.size; ++k) weight[k] -= top_weight + std::log(sum);
+  const double all = LogSumExp::of(b.size, [&](int64_t k) { return weight[k]; }).value();
+  for (int64_t k = 0; k < b.size; ++k) weight[k] -= all;
 }
 
 // p(v) of the mixture of row `row`.
@@ -404,17 +400,14 @@ double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
     return b.log_prior[row * b.size + k] + b.target_score[row * b.size + k] -
            b.lse[row * b.size + k];
   };
-  double top = joint(0), sum = 0;
-  for (int64_t k = 1; k < b.size; ++k) top = std::max(top, joint(k));
-  if (!std::isfinite(top)) {
+  const double log_p = LogSumExp::of(b.size, joint).value();
+  if (!std::isfinite(log_p)) {
     const int64_t y = b.targets[row];
     const bool excluded = bias_ && static_cast<T*>(bias_.data)[y] == kLowest<T>;
-    require(excluded, "[HeadDecoder] log p of word ", y, " is ", top,
+    require(excluded, "[HeadDecoder] log p of word ", y, " is ", log_p,
             ", and no bias of -inf excludes it: the model's weights are too large for their type");
-    return top;
   }
-  for (int64_t k = 0; k < b.size; ++k) sum += std::exp(joint(k) - top);
-  return top + std::log(sum);
+  return log_p;
 }
 
 // The targets' scores, computed from the vectors as in ops::head_scores, so that rounding makes no

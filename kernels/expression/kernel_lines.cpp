@@ -11,12 +11,23 @@ namespace {
 
 const char* const kInputs[] = {"z", "q", "ww", "hh", "c", "lw", "lh"};
 
-// Of a kernel of parts.
-const char* combined(const KernelExpression& e) {
-  return e.combine == Combine::mixture ? "log(sum_ij e^xi_ij / C^2), xi = " : "sum_ij xi_ij, xi = ";
-}
-const char* combined_slope(const KernelExpression& e) {
-  return e.combine == Combine::mixture ? "dS/dxi = softmax_ij(xi_ij)" : "dS/dxi = 1";
+// How a kernel of parts makes S of the scores xi of all pairs, as lines and in lines of text.
+struct Join {
+  KernelLines::Line score, slope;
+  const char *score_text, *slope_text;
+};
+Join join_of(const KernelExpression& e) {
+  if (e.combine == Combine::mixture)
+    return {
+        {"S", concat("ln(sum(exp(xi))/", e.parts * e.parts, ")"),
+         "the logarithm of the mean over all pairs of parts"},
+        {"dS/dxi", "exp(xi)/sum(exp(xi))", "chain rule: ln x has the slope 1/x, exp is its own"},
+        "log(sum_ij e^xi_ij / C^2), xi = ",
+        "dS/dxi = softmax_ij(xi_ij)"};
+  return {{"S", "sum(xi)", "over all pairs of parts"},
+          {"dS/dxi", "1", "sum rule"},
+          "sum_ij xi_ij, xi = ",
+          "dS/dxi = 1"};
 }
 
 // The rules of a slope, the outermost first.
@@ -126,6 +137,10 @@ std::vector<KernelLines::Line> KernelLines::backward(std::span<const double> val
   return out;
 }
 
+KernelLines::Line KernelLines::joined() const { return join_of(expression_).score; }
+
+KernelLines::Line KernelLines::joined_slope() const { return join_of(expression_).slope; }
+
 KernelLines::Line KernelLines::by_parameter(size_t k, std::span<const double> values) const {
   return line_of(by_parameters_[k], values);
 }
@@ -159,14 +174,15 @@ std::string KernelLines::one_formula() const {
 
 std::string KernelLines::score_text() const {
   const std::vector<Line> lines = forward();
-  std::string text = (expression_.parts > 1 ? combined(expression_) : "") + lines.back().formula;
+  std::string text =
+      (expression_.parts > 1 ? join_of(expression_).score_text : "") + lines.back().formula;
   for (size_t k = 0; k + 1 < lines.size(); ++k)
     text += concat(", ", lines[k].symbol, " = ", lines[k].formula);
   return text;
 }
 
 std::string KernelLines::derivative_text() const {
-  std::string text = expression_.parts > 1 ? combined_slope(expression_) : "";
+  std::string text = expression_.parts > 1 ? join_of(expression_).slope_text : "";
   for (const Line& line : backward())
     text += concat(text.empty() ? "" : ", ", line.symbol, " = ", line.formula);
   return text.empty() ? "0: S is the same for all words" : text;

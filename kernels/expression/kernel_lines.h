@@ -28,6 +28,10 @@ class KernelLines {
   /// dS/dhh, dS/dc, dS/dlw and dS/dlh, those that there are, as if they did not depend on each
   /// other.
   std::vector<Line> backward(std::span<const double> values = {}) const;
+  /// Of a kernel of parts: S from xi, the scores of all pairs; and dS/dxi, which is the same number
+  /// of every pair where it does not name xi.
+  Line joined() const;
+  Line joined_slope() const;
   /// dS/d(parameter k), by the lines above.
   Line by_parameter(size_t k, std::span<const double> values) const;
 

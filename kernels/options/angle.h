@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/log_sum_exp.h"
 #include "kernels/options/margin.h"
 #include "kernels/scores/vectors.h"
 
@@ -64,7 +65,7 @@ struct TargetScores {
 /// -log(1 + e^(a - b)).
 template <class F>
 NINE_HD double plain_log_p(int64_t size, F&& of) {
-  double top = 0, sum = 0;
+  LogSumExp all;
   for (int64_t k = 0; k < size; ++k) {
     const TargetScores s = of(k);
     const double others = -std::expm1(s.margined - s.lse),
@@ -72,14 +73,9 @@ NINE_HD double plain_log_p(int64_t size, F&& of) {
                  softplus = x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)),
                  log_joint = s.log_prior - softplus;
     if (size == 1) return log_joint;
-    if (k == 0 || log_joint > top) {
-      sum = (k == 0 ? 0 : sum * std::exp(top - log_joint)) + 1;
-      top = log_joint;
-    } else {
-      sum += std::exp(log_joint - top);
-    }
+    all.add(log_joint);
   }
-  return top + std::log(sum);
+  return all.value();
 }
 
 /// A word vector w and a context h of n numbers, and what the score of the pair needs of them. A

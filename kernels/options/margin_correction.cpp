@@ -4,17 +4,15 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/log_sum_exp.h"
 
 namespace nine {
 namespace {
 
 // The logarithm of the sum of e^x.
 double log_sum(std::span<const double> xs) {
-  const double top = *std::max_element(xs.begin(), xs.end());
-  if (top == -INFINITY) return top;
-  double sum = 0;
-  for (const double x : xs) sum += std::exp(x - top);
-  return top + std::log(sum);
+  return LogSumExp::of(std::ssize(xs), [&](int64_t i) { return xs[static_cast<size_t>(i)]; })
+      .value();
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/log_sum_exp.h"
 #include "kernels/scores/ssg.h"
 
 namespace nine::scores {
@@ -86,15 +86,14 @@ struct Mog {
                         to_h != nullptr ? to_h + j : nullptr);
     };
     T* const none = nullptr;
-    double sum = 0, top = -std::numeric_limits<double>::infinity(), total = 0;
-    // A running log-sum-exp: there may be too many pairs to store them.
+    double sum = 0;
+    LogSumExp all;  // term by term: there may be too many pairs to store them
     for (int64_t p = 0; p < pairs; ++p) {
-      const double xi = pair(p, 0, none, none), high = xi > top ? xi : top;
+      const double xi = pair(p, 0, none, none);
       sum += xi;
-      total = total * std::exp(top - high) + std::exp(xi - high);
-      top = high;
+      all.add(xi);
     }
-    const double log_total = top + std::log(total);
+    const double log_total = all.value();
     for (int64_t p = 0; p < pairs && (dw != nullptr || dh != nullptr); ++p)
       pair(p, mixture ? up * std::exp(pair(p, 0, none, none) - log_total) : up, dw, dh);
     return mixture ? log_total - std::log(static_cast<double>(pairs)) : sum;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autograd/functions.h"
+#include "core/log_sum_exp.h"
 #include "core/quote.h"
 #include "core/shared_parts.h"
 #include "data/corpus.h"
@@ -46,18 +47,17 @@ RestrictedChoice choice_of(std::span<const double> log_p, std::span<const int32_
   RestrictedChoice c{.set = place.set, .word = place.word};
   const auto at = [&](size_t i) { return log_p[static_cast<size_t>(ids[i])]; };
   const auto word = static_cast<size_t>(place.word);
-  double largest = -INFINITY, other = -INFINITY, sum = 0;
+  double other = -INFINITY;
   size_t chosen = 0;
   for (size_t i = 0; i < ids.size(); ++i) {
-    largest = std::max(largest, at(i));
     if (i != word) other = std::max(other, at(i));
     require(std::isfinite(at(i)), "the model excludes word ", i + 1, " of set ", place.set + 1,
             " by a bias of -inf: leave it out of the set");
     if (at(i) > at(chosen) || (at(i) == at(chosen) && ids[i] < ids[chosen])) chosen = i;
   }
-  for (size_t i = 0; i < ids.size(); ++i) sum += std::exp(at(i) - largest);
+  const auto of = [&](int64_t i) { return at(static_cast<size_t>(i)); };
   c.chosen = static_cast<int32_t>(chosen);
-  c.nats = largest + std::log(sum) - at(word);
+  c.nats = LogSumExp::of(std::ssize(ids), of).value() - at(word);
   c.margin = at(word) - other;
   return c;
 }

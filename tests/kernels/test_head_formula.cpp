@@ -214,6 +214,26 @@ TEST_CASE("formula heads: nothing between braces is grammar") {
   CHECK(lines.derivative_text() == "dS/dq = -b*g*exp(-g*q)");
 }
 
+TEST_CASE("kernel lines: how the parts of a kernel join") {
+  const auto lines_of = [](const char* head) {
+    const Score score = parse_head(head).components[0];
+    return expression::KernelLines(kernel_expression(score), kernel_info(score).parameters);
+  };
+  const auto mixture = lines_of("mog:components=3:form=mixture"),
+             sum = lines_of("mog:components=3:form=sum");
+  CHECK(mixture.forward().back().symbol == "xi");
+  CHECK(mixture.joined().symbol == "S");
+  CHECK(mixture.joined().formula == "ln(sum(exp(xi))/9)");
+  CHECK(mixture.joined_slope().symbol == "dS/dxi");
+  CHECK(mixture.joined_slope().formula == "exp(xi)/sum(exp(xi))");
+  CHECK(mixture.score_text().starts_with("log(sum_ij e^xi_ij / C^2), xi = "));
+  CHECK(mixture.derivative_text().starts_with("dS/dxi = softmax_ij(xi_ij), "));
+  CHECK(sum.joined().formula == "sum(xi)");
+  CHECK(sum.joined_slope().formula == "1");
+  CHECK(sum.score_text().starts_with("sum_ij xi_ij, xi = "));
+  CHECK(sum.derivative_text().starts_with("dS/dxi = 1, "));
+}
+
 TEST_CASE("formula heads: errors name the place and the way out") {
   CHECK(has(error_of("expr"), "expr needs a formula in braces"));
   CHECK(has(error_of("expr:z"), "must stand in braces"));

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <numbers>
 #include <string>
 #include <thread>
@@ -307,6 +308,19 @@ TEST_CASE("margins: vectors without a direction or with one, and one word") {
         for (const Doubles& g : alone.gradients)
           for (const double x : g) CHECK(std::abs(x) < 1e-12);
       }
+}
+
+TEST_CASE("margins: a target that every component of a mixture excludes has the probability 0") {
+  const double none = -std::numeric_limits<double>::infinity();
+  const auto log_p = [&](int64_t excluded) {
+    return scores::plain_log_p(3, [&](int64_t k) {
+      const double score = k < excluded ? none : 1.0;
+      return scores::TargetScores{std::log(1.0 / 3), 2.0, score, score};
+    });
+  };
+  CHECK(log_p(3) == none);
+  CHECK(std::abs(log_p(2) - (std::log(1.0 / 3) - 1)) < 1e-14);
+  CHECK(std::abs(log_p(0) + 1) < 1e-14);
 }
 
 TEST_CASE("margins: for inner products only") {

@@ -5,9 +5,8 @@
 #include "core/gemm.h"
 #include "core/scratch.h"
 #include "kernels/cpu/ops.h"
-#include "kernels/loss/cpu/expression_checks.h"
 #include "kernels/loss/cpu/head_gradient_pieces.h"
-#include "kernels/loss/cpu/stacked_components.h"
+#include "kernels/loss/cpu/vector_pairs.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
@@ -81,13 +80,13 @@ class Backward {
   Backward(const HeadBlock& block, double row_weight, const HeadGradients& g, Arena& arena)
       : block_(block),
         stack_(block, arena),
+        pairs_(stack_),
         lanes_(stack_, row_weight, arena),
         g_(g),
         d_(block.dims()),
         padded_(stack_.panels() * kHeadPanel),
         joint_(block.options.spread != 0 && stack_.size() > 1) {
-    for (int64_t k = 0; k < stack_.size(); ++k)
-      exact_ = exact_ || stack_.has_exact_pairs(stack_[k]);
+    for (int64_t k = 0; k < stack_.size(); ++k) exact_ = exact_ || pairs_.others(stack_[k]);
     if (g.dnumbers) {
       numbers_ = g.dnumbers.elements();
       partial_numbers_ = pool_array<double>(arena, kHeadChunks * numbers_);
@@ -121,8 +120,7 @@ class Backward {
   // A thread's sums over the rows of a tile, with one SIMD lane for each row.
   struct Lanes {
     T *bias, *word_stats, *up;
-    // [component][panel][word][kHeadPanel]: dL/dS of pairs whose gradients are computed from the
-    // vectors and not through the product, see StackedComponents::has_exact_pairs.
+    // [component][panel][word][kHeadPanel]: dL/dS of VectorPairs that are no targets.
     T* exact;
   };
 
@@ -198,7 +196,7 @@ class Backward {
                                row_stats};
         const HeadTile<T> t = tile(at, z);
         T* up = lanes.up + k * kTileElements;
-        const bool exact_pairs = stack_.has_exact_pairs(at.component);
+        const bool exact_pairs = pairs_.others(at.component);
         if ((exact_pairs || learned > 0) && !joint_) plain_slopes(at, t, up);
         if (exact_pairs)
           extract_exact_pairs(at, t, sums, up,
@@ -237,27 +235,16 @@ class Backward {
     for (int i = 0; i < kernel.args.score.learned_count(); ++i)
       out[i] += static_cast<double>(sum_lanes(sums + i * kHeadPanel));
   }
-  // The same from one pair, whose score is computed from its vectors.
-  void add_exact_numbers(int64_t k, int64_t word, int64_t row, double up, double* out) const {
-    const int learned = learned_by(k);
-    if (learned == 0 || up == 0) return;
-    double slopes[kMaxScoreNumbers];
-    const HeadKernel<T>& kernel = stack_[k].kernel;
-    kernel.loops->exact_number_slopes(kernel.args, row_ptr<T>(stack_[k].w, word),
-                                      stack_.context(k, row), slopes);
-    if (is_expr(kernel) && !all_finite(slopes, learned)) refuse_pair(stack_, k, word, row, true);
-    for (int i = 0; i < learned; ++i) out[i] += up * slopes[i];
-  }
-  // Adds up dS/dw and up dS/dh of such a pair.
-  void add_exact_slope(int64_t chunk, int64_t k, int64_t word, int64_t row, double up) const {
-    const HeadKernel<T>& kernel = stack_[k].kernel;
-    const T *w = row_ptr<T>(stack_[k].w, word), *h = stack_.context(k, row);
-    const View& dw = g_.dw[static_cast<size_t>(k)].view;
-    if (kernel.loops->finite_slopes != nullptr && up != 0 &&
-        !kernel.loops->finite_slopes(kernel.args, w, h))
-      refuse_pair(stack_, k, word, row, true);
-    kernel.loops->exact_slope(kernel.args, w, h, up, dw ? row_ptr<T>(dw, word) : nullptr,
-                              g_.dh ? dh_row(chunk, stack_.stacked(k, row)) : nullptr);
+  // Where a pair of VectorPairs adds its slopes.
+  PairSlopes<T> slopes_of_pair(int64_t chunk, int64_t k, int64_t word, int64_t row) const {
+    const View &dw = g_.dw[static_cast<size_t>(k)].view,
+               &dstats = g_.dstats[static_cast<size_t>(k)];
+    return {.dw = dw ? row_ptr<T>(dw, word) : nullptr,
+            .dh = g_.dh ? dh_row(chunk, stack_.stacked(k, row)) : nullptr,
+            .dstats = dstats ? row_ptr<double>(dstats, word) : nullptr,
+            .dcontext_norm = g_.dcontext_norm ? static_cast<double*>(g_.dcontext_norm.data) +
+                                                    k * block_.rows() + row
+                                              : nullptr};
   }
 
   // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), with
@@ -305,7 +292,7 @@ class Backward {
   // Moves the slopes of such pairs from `up` to `exact`.
   void extract_exact_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums,
                            T* up, T* exact) const {
-    stack_.for_exact_pairs(at, t, [&](int64_t v, int64_t r) {
+    pairs_.for_others(at, t, [&](int64_t v, int64_t r) {
       const int64_t i = v * kHeadPanel + r;
       if (sums.bias != nullptr) sums.bias[i] += up[i];
       exact[i] = std::exchange(up[i], T(0));
@@ -320,8 +307,8 @@ class Backward {
             const auto up = static_cast<double>(exact[v * kHeadPanel + lane]);
             const int64_t r = p * kHeadPanel + lane;
             if (up == 0) continue;
-            add_exact_slope(chunk, k, word + v, r, up);
-            add_exact_numbers(k, word + v, r, up, of_numbers);
+            pairs_.add_slopes(k, word + v, r, up, slopes_of_pair(chunk, k, word + v, r));
+            if (learned_by(k) > 0) pairs_.add_number_slopes(k, word + v, r, up, of_numbers);
           }
     }
   }
@@ -343,52 +330,25 @@ class Backward {
   // Adds the targets' own dL/dS, which the loops leave out, where it goes through the product; the
   // rest is added by add_targets.
   void put_targets(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums) const {
-    const StackedComponent<T>& c = at.component;
     for_targets(at, [&](int64_t r, int64_t v) {
       const double up = target_slope(at.index, r);
       const int64_t lane = r % kHeadPanel;
       if (sums.bias != nullptr) sums.bias[v * kHeadPanel + lane] += static_cast<T>(up);
-      if (c.kernel.exact || block_.by_angle()) return;
-      const double slope =
-          c.kernel.loops->exact_slope(c.kernel.args, row_ptr<T>(c.w, at.word + v),
-                                      stack_.context(at.index, r), up, nullptr, nullptr);
-      t.z[v * t.ld + lane] = static_cast<T>(up * slope);
+      if (!pairs_.target_slopes(at.index))
+        t.z[v * t.ld + lane] = static_cast<T>(up * pairs_.target_dz(at.index, r, up));
     });
   }
   void add_targets(int64_t chunk, int64_t word, int64_t words) const {
     double* of_numbers = chunk_numbers(chunk);
     for (int64_t k = 0; k < stack_.size(); of_numbers += learned_by(k), ++k) {
-      const StackedComponent<T>& c = stack_[k];
-      if (block_.by_angle()) add_angle_targets(chunk, k, word, words);
-      for (int64_t p = 0; p < stack_.panels() && learned_by(k) > 0; ++p)
-        for_targets({c, k, p, word, words}, [&](int64_t r, int64_t v) {
-          add_exact_numbers(k, word + v, r, target_slope(k, r), of_numbers);
-        });
-      if (!c.kernel.exact) continue;
-      for (int64_t p = 0; p < stack_.panels(); ++p)
-        for_targets({c, k, p, word, words}, [&](int64_t r, int64_t v) {
-          add_exact_slope(chunk, k, word + v, r, target_slope(k, r));
+      const bool slopes = pairs_.target_slopes(k), numbers = learned_by(k) > 0;
+      for (int64_t p = 0; p < stack_.panels() && (slopes || numbers); ++p)
+        for_targets({stack_[k], k, p, word, words}, [&](int64_t r, int64_t v) {
+          const double up = target_slope(k, r);
+          if (numbers) pairs_.add_number_slopes(k, word + v, r, up, of_numbers);
+          if (slopes) pairs_.add_slopes(k, word + v, r, up, slopes_of_pair(chunk, k, word + v, r));
         });
     }
-  }
-
-  // The same of targets that are scored by their angle.
-  void add_angle_targets(int64_t chunk, int64_t k, int64_t word, int64_t words) const {
-    const View &dw = g_.dw[static_cast<size_t>(k)].view,
-               &dstats = g_.dstats[static_cast<size_t>(k)];
-    for (int64_t p = 0; p < stack_.panels(); ++p)
-      for_targets({stack_[k], k, p, word, words}, [&](int64_t r, int64_t v) {
-        const scores::AnglePair<T> pair = stack_.target_pair(k, r, word + v);
-        const scores::AngleScore psi =
-            scores::margin_at(block_.options.margin, pair.cosine, pair.sine);
-        const double up = target_slope(k, r);
-        pair.add_gradients(psi, up, dw ? row_ptr<T>(dw, word + v) : nullptr,
-                           g_.dh ? dh_row(chunk, stack_.stacked(k, r)) : nullptr);
-        if (dstats) row_ptr<double>(dstats, word + v)[1] += up * pair.by_word_scale(psi);
-        if (g_.dcontext_norm)
-          static_cast<double*>(g_.dcontext_norm.data)[k * block_.rows() + r] =
-              up * pair.by_context_scale(psi);
-      });
   }
 
   void add_bias(int64_t word, int64_t words, const T* lanes) const {
@@ -528,6 +488,7 @@ class Backward {
 
   const HeadBlock& block_;
   StackedComponents<T> stack_;
+  VectorPairs<T> pairs_;
   StackLanes<T> lanes_;
   const HeadGradients& g_;
   int64_t d_, padded_;

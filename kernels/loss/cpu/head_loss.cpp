@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "core/log_sum_exp.h"
 #include "core/scratch.h"
 #include "kernels/cpu/ops.h"
 #include "kernels/loss/cpu/stacked_components.h"
+#include "kernels/options/angle.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
@@ -119,11 +121,8 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
     double log_p = 0;
     bool excluded = false;  // the target has a bias of -infinity: no component gives it a share
     if (counts) {
-      double top = log_joint(0), sum = 0;
-      for (int64_t k = 1; k < size; ++k) top = std::max(top, log_joint(k));
-      for (int64_t k = 0; k < size; ++k) sum += std::exp(log_joint(k) - top);
-      excluded = top == -std::numeric_limits<double>::infinity();
-      log_p = size == 1 || excluded ? top : top + std::log(sum);
+      log_p = size == 1 ? log_joint(0) : LogSumExp::of(size, log_joint).value();
+      excluded = log_p == -std::numeric_limits<double>::infinity();
     }
     out[r] = !counts ? 0.0 : block.options.margin ? -plain_log_p(block, r) : -log_p;
     for (int64_t k = 0; k < size; ++k) {

@@ -5,17 +5,16 @@
 #include <limits>
 
 #include "core/cpu/cpu.h"
+#include "core/log_sum_exp.h"
 #include "core/scratch.h"
 #include "kernels/cpu/ops.h"
-#include "kernels/loss/cpu/expression_checks.h"
-#include "kernels/loss/cpu/stacked_components.h"
+#include "kernels/loss/cpu/vector_pairs.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
 namespace {
 
-// The targets' scores, computed from the vectors: rounding in a product must not make a probability
-// larger than 1, and |w - h|^2 must not be a difference of large numbers.
+// The targets' scores, from the vectors.
 template <class T>
 void target_scores(const StackedComponents<T>& stack) {
   const HeadBlock& block = stack.block();
@@ -26,58 +25,27 @@ void target_scores(const StackedComponents<T>& stack) {
     require(stack.target(r) >= -1 && stack.target(r) < words, "[head_scores] target ",
             stack.target(r), " of row ", block.first_row + r, " is outside of the vocabulary of ",
             words);
-  for (int64_t k = 0; k < stack.size(); ++k) {
-    const StackedComponent<T>& c = stack[k];
+  const VectorPairs<T> pairs(stack);
+  for (int64_t k = 0; k < stack.size(); ++k)
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t y = stack.target(r);
       if (y < 0) continue;
       const double bias = biases ? static_cast<double>(static_cast<T*>(biases.data)[y]) : 0;
-      if (block.by_angle()) {
-        const scores::AnglePair<T> pair = stack.target_pair(k, r, y);
-        const auto rounded = [&](const Margin& margin) {
-          return static_cast<double>(
-              static_cast<T>(pair.score(scores::margin_at(margin, pair.cosine, pair.sine)) + bias));
-        };
-        out[k * rows + r] = rounded(block.options.margin);
-        if (block.plain_score)
-          static_cast<double*>(block.plain_score.data)[k * rows + r] = rounded({});
-        continue;
-      }
-      out[k * rows + r] = static_cast<double>(static_cast<T>(
-          c.kernel.loops->exact(c.kernel.args, row_ptr<T>(c.w, y), stack.context(k, r)) + bias));
-      if (c.kernel.args.score.kind == ScoreKind::expr && !std::isfinite(out[k * rows + r]))
+      const auto rounded = [&](double score) {
+        return static_cast<double>(static_cast<T>(score + bias));
+      };
+      const TargetScore score = pairs.target_score(k, r);
+      out[k * rows + r] = rounded(score.value);
+      if (block.plain_score)
+        static_cast<double*>(block.plain_score.data)[k * rows + r] = rounded(score.plain);
+      if (is_expr(stack[k].kernel) && !std::isfinite(out[k * rows + r]))
         refuse_pair(stack, k, y, r, false);
     }
-  }
 }
 
-// Running maximum and sum of exponentials for the rows of one panel.
+// Of the rows of one panel, over the words of a chunk.
 template <class T>
-struct RunningSum {
-  T top[kHeadPanel];
-  double sum[kHeadPanel];
-
-  void clear() {
-    // lowest(), not -infinity: scores of -infinity would give e^(-infinity - -infinity), a NaN.
-    std::fill_n(top, kHeadPanel, std::numeric_limits<T>::lowest());
-    std::fill_n(sum, kHeadPanel, 0.0);
-  }
-  // Adds a tile of scores, [word][row].
-  void add(const T* scores, int64_t words) {
-    T high[kHeadPanel], part[kHeadPanel] = {};
-    std::copy_n(top, kHeadPanel, high);
-    for (int64_t v = 0; v < words; ++v)
-      for (int64_t r = 0; r < kHeadPanel; ++r)
-        high[r] = scores[v * kHeadPanel + r] > high[r] ? scores[v * kHeadPanel + r] : high[r];
-    for (int64_t v = 0; v < words; ++v)
-      for (int64_t r = 0; r < kHeadPanel; ++r)
-        part[r] += vexp(scores[v * kHeadPanel + r] - high[r]);
-    for (int64_t r = 0; r < kHeadPanel; ++r) {
-      sum[r] = sum[r] * static_cast<double>(vexp(top[r] - high[r])) + static_cast<double>(part[r]);
-      top[r] = high[r];
-    }
-  }
-};
+using RunningSum = LogSumExpLanes<T, kHeadPanel, double>;
 
 // Adds a tile's scores, row by row of the panel, to sums (label smoothing needs sum_v S).
 template <class T>
@@ -119,19 +87,14 @@ void combine(const StackedComponents<T>& stack, const RunningSum<T>* partial,
   for (int64_t k = 0; k < stack.size(); ++k)
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t panel = stack[k].first_panel + r / kHeadPanel, lane = r % kHeadPanel;
-      double top = -std::numeric_limits<double>::infinity(), sum = 0, scores = 0;
-      for (int64_t c = 0; c < kHeadChunks; ++c)
-        top = std::max(top, static_cast<double>(partial[c * all_panels + panel].top[lane]));
-      for (int64_t c = 0; c < kHeadChunks; ++c) {
-        const RunningSum<T>& part = partial[c * all_panels + panel];
-        if (part.sum[lane] != 0)
-          sum += part.sum[lane] * std::exp(static_cast<double>(part.top[lane]) - top);
-        if (partial_scores != nullptr)
-          scores += partial_scores[(c * all_panels + panel) * kHeadPanel + lane];
-      }
-      lse[k * rows + r] = top + std::log(sum);
+      const auto of_chunk = [&](int64_t c) { return partial[c * all_panels + panel].lane(lane); };
+      lse[k * rows + r] = LogSumExp::of(kHeadChunks, of_chunk).value();
       check_normaliser(stack, k, r, lse[k * rows + r]);
-      if (partial_scores != nullptr) score_sum[k * rows + r] = scores;
+      if (partial_scores == nullptr) continue;
+      double scores = 0;
+      for (int64_t c = 0; c < kHeadChunks; ++c)
+        scores += partial_scores[(c * all_panels + panel) * kHeadPanel + lane];
+      score_sum[k * rows + r] = scores;
     }
 }
 
@@ -175,7 +138,7 @@ void run_scores(const HeadBlock& block, Arena& arena) {
               for (int64_t word = first; word < last; word += kHeadTile) {
                 const TilePlace<T> at{stack[k], k, p, word, std::min(kHeadTile, last - word)};
                 stack.compute_scores(at, tile_of(at), scores);
-                sums[stack[k].first_panel + p].add(scores, at.words);
+                sums[stack[k].first_panel + p].add_terms(scores, at.words);
                 if (partial_scores != nullptr)
                   add_scores(scores, at.words,
                              score_sums + (stack[k].first_panel + p) * kHeadPanel);

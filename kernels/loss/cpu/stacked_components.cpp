@@ -5,8 +5,10 @@
 #include <new>
 
 #include "core/gemm.h"
+#include "core/log_sum_exp.h"
 #include "core/scratch.h"
 #include "kernels/loss/cpu/expression_checks.h"
+#include "kernels/loss/cpu/vector_pairs.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
@@ -261,13 +263,11 @@ void StackedComponents<T>::compute_scores(const TilePlace<T>& at, const HeadTile
   const HeadKernel<T>& kernel = at.component.kernel;
   kernel.loops->values(kernel.args, tile, out);
   const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel);
-  if (has_exact_pairs(at.component))
-    for_exact_pairs(at, tile, [&](int64_t v, int64_t r) {
-      const double score = kernel.loops->exact(kernel.args, row_ptr<T>(at.component.w, at.word + v),
-                                               context(at.index, first + r));
-      out[v * kHeadPanel + r] =
-          static_cast<T>(score) + (tile.bias != nullptr ? tile.bias[v] : T(0));
-    });
+  const VectorPairs<T> pairs(*this);
+  pairs.for_others(at, tile, [&](int64_t v, int64_t r) {
+    out[v * kHeadPanel + r] = static_cast<T>(pairs.score(at.index, at.word + v, first + r)) +
+                              (tile.bias != nullptr ? tile.bias[v] : T(0));
+  });
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t v = target(first + r) - at.word;
     if (v >= 0 && v < at.words && target(first + r) >= 0)
@@ -340,18 +340,12 @@ void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes,
     }
   }
   for (int64_t v = 0; v < words; ++v) {
-    T top[kHeadPanel], sum[kHeadPanel] = {};
-    // lowest(), not -infinity, which a bias gives a word: the difference would be a NaN.
-    std::fill_n(top, kHeadPanel, std::numeric_limits<T>::lowest());
-    for (int64_t k = 0; k < size; ++k) {
-      const T* s = scores + k * kTileElements + v * kHeadPanel;
-      for (int64_t r = 0; r < kHeadPanel; ++r) top[r] = s[r] > top[r] ? s[r] : top[r];
-    }
-    for (int64_t k = 0; k < size; ++k) {
-      const T* s = scores + k * kTileElements + v * kHeadPanel;
-      for (int64_t r = 0; r < kHeadPanel; ++r) sum[r] += vexp(s[r] - top[r]);
-    }
-    for (int64_t r = 0; r < kHeadPanel; ++r) out[v * kHeadPanel + r] = top[r] + vlog(sum[r]);
+    LogSumExpLanes<T, kHeadPanel> all;
+    all.clear();
+    const T* s = scores + v * kHeadPanel;
+    for (int64_t k = 0; k < size; ++k) all.cover(s + k * kTileElements);
+    for (int64_t k = 0; k < size; ++k) all.add_covered(s + k * kTileElements);
+    all.values(out + v * kHeadPanel);
   }
 }
 

@@ -15,9 +15,7 @@
 #include "core/bf16_product.h"
 #include "core/cpu/elementwise_loops.h"
 #include "core/cpu/pool_array.h"
-#include "kernels/options/angle.h"
 #include "kernels/scores/cpu/head_loops.h"
-#include "kernels/scores/vectors.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
@@ -111,17 +109,6 @@ class StackedComponents {
            static_cast<double>(2 * block_.dims() + 20);
   }
 
-  /// The target y of row r and component k as vectors with an angle between them; blocks that are
-  /// by_angle().
-  scores::AnglePair<T> target_pair(int64_t k, int64_t r, int64_t y) const {
-    const StackedComponent<T>& c = components_[k];
-    const double* f =
-        c.kernel.args.score.kind == ScoreKind::scaled_lin ? c.word_stats + 2 * y + 1 : nullptr;
-    const double* g =
-        block_.context_norm ? static_cast<double*>(block_.context_norm.data) + k : nullptr;
-    return {row_ptr<T>(c.w, y), context(k, r), block_.dims(), f, g};
-  }
-
   /// The number of component k and row r in one of the block's (K, R) float64 results.
   static double kept(const View& v, int64_t rows, int64_t k, int64_t r) {
     return static_cast<double*>(v.data)[k * rows + r];
@@ -139,8 +126,8 @@ class StackedComponents {
   WordPacks word_packs() const;
   /// Computes the products of a tile, or of a strip of up to strip_words() from a `word` on.
   void multiply(const TilePlace<T>& at, const HeadTile<T>& tile, WordPacks& packs) const;
-  /// out [word][kHeadPanel]: scores of a tile whose products have been computed, exact for targets
-  /// and close pairs; also stored in the block if it keeps scores.
+  /// out [word][kHeadPanel]: scores of a tile whose products have been computed, those of
+  /// VectorPairs from the vectors; also stored in the block if it keeps scores.
   void compute_scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
   /// The same, read from the block if it keeps scores.
   void scores(const TilePlace<T>& at, const HeadTile<T>& tile, T* out) const;
@@ -149,70 +136,11 @@ class StackedComponents {
   void tile_scores(const TilePlace<T>& at, T* spare, WordPacks& packs, T* out) const;
   int64_t max_planes() const { return max_planes_; }  ///< of any component
 
-  /// Whether the scores of some of a component's pairs are computed from their vectors, as those of
-  /// targets are. Of extreme vectors, whose products overflow; and in float64, where results are
-  /// compared with formulas to nine digits and more, of close pairs: q = |w|^2 + |h|^2 - 2z has too
-  /// few digits if the distance is small beside the norms.
-  static bool has_exact_pairs(const StackedComponent<T>& c) {
-    return c.kernel.exact && (std::is_same_v<T, double> || c.any_extreme);
-  }
-  /// Calls f(word within the tile, row within the panel) for those pairs of a tile whose products
-  /// have been computed: for all of a tile with an extreme vector, else for the close ones.
-  template <class F>
-  void for_exact_pairs(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
-    const StackedComponent<T>& c = at.component;
-    if (c.any_extreme && (any_extreme_row(c, at.panel) ||
-                          c.kernel.loops->any_extreme(c.kernel.args, tile.word_stats, at.words))) {
-      for (int64_t v = 0; v < at.words; ++v)
-        for (int64_t r = 0; r < rows_of(at.panel); ++r) f(v, r);
-    } else if (std::is_same_v<T, double>) {
-      for_close_pairs(at, tile, f);
-    }
-  }
+  /// Whether a row of the panel is extreme, see HeadLoops::any_extreme.
+  bool any_extreme_row(const StackedComponent<T>& c, int64_t panel) const;
 
  private:
-  bool any_extreme_row(const StackedComponent<T>& c, int64_t panel) const;
   bool any_extreme_in(const StackedComponent<T>& c) const;
-  template <class F>
-  void for_close_pairs(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
-    constexpr T kClose = T(1e-3);  // q loses three digits there
-    const HeadKernel<T>& kernel = at.component.kernel;
-    const int64_t first = at.panel * kHeadPanel, rows = rows_of(at.panel), parts = kernel.parts;
-    const auto z = [&](int64_t pair, int64_t v, int64_t r) {
-      return tile.z[pair * tile.plane + v * tile.ld + r];
-    };
-    if (kernel.loops->needs_exact != nullptr) {
-      for (int64_t v = 0; v < at.words; ++v)
-        for (int64_t r = 0; r < rows; ++r)
-          if (kernel.loops->needs_exact(z(0, v, r), tile.word_stats + v * kernel.stats,
-                                        tile.row_stats + r))
-            f(v, r);
-      return;
-    }
-    const auto norms_of = [&](const T* x, T* norms) {
-      for (int64_t i = 0; i < parts; ++i)
-        norms[i] =
-            static_cast<T>(scores::square_norm(x + i * kernel.part_size, kernel.product_dims));
-    };
-    std::vector<T> of_word(static_cast<size_t>(parts)), of_rows(static_cast<size_t>(parts * rows));
-    for (int64_t r = 0; r < rows; ++r)
-      norms_of(context(at.index, first + r), of_rows.data() + r * parts);
-    for (int64_t v = 0; v < at.words; ++v) {
-      norms_of(row_ptr<T>(at.component.w, at.word + v), of_word.data());
-      // For pair i * parts + j: part i of the word and part j of the row.
-      const auto is_close = [&](int64_t pair, int64_t r) {
-        const T both = of_word[static_cast<size_t>(pair / parts)] +
-                       of_rows[static_cast<size_t>(r * parts + pair % parts)];
-        return both - 2 * z(pair, v, r) < kClose * both;
-      };
-      for (int64_t r = 0; r < rows; ++r) {
-        bool any = false;
-        for (int64_t pair = 0; pair < parts * parts && !any; ++pair) any = is_close(pair, r);
-        if (any) f(v, r);
-      }
-    }
-  }
-
   T* kept_scores(const TilePlace<T>& at) const {
     return at.component.scores == nullptr
                ? nullptr

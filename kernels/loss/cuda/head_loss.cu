@@ -2,7 +2,7 @@
 // thread for each row.
 #include <limits>
 
-#include "core/vmath.h"
+#include "core/log_sum_exp.h"
 #include "cuda/reduce.cuh"
 #include "kernels/cuda/ops.cuh"
 #include "kernels/loss/cuda/stacked_components.cuh"
@@ -84,11 +84,9 @@ struct RowLoss {
     double log_p = 0;
     bool excluded = false;  // the target has a bias of -infinity: no component gives it a share
     if (counts) {
-      double top = log_joint(r, 0), sum = 0;
-      for (int64_t k = 1; k < size; ++k) top = log_joint(r, k) > top ? log_joint(r, k) : top;
-      for (int64_t k = 0; k < size; ++k) sum += exp(log_joint(r, k) - top);
-      excluded = top == -std::numeric_limits<double>::infinity();
-      log_p = size == 1 || excluded ? top : top + log(sum);
+      const auto of = [&](int64_t k) { return log_joint(r, k); };
+      log_p = size == 1 ? of(0) : LogSumExp::of(size, of).value();
+      excluded = log_p == -std::numeric_limits<double>::infinity();
     }
     nll[r] = counts ? -(plain_score != nullptr ? plain_log_p(r) : log_p) : 0.0;
     for (int64_t k = 0; k < size; ++k) {

@@ -19,37 +19,32 @@ __global__ void combine_kernel(
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x;
   const unsigned own = threadIdx.y * kWarp + threadIdx.x;
   const RunningSum<T>* of_row = partial + blockIdx.y * splits * padded + r;
-  double top = -std::numeric_limits<double>::infinity(), sum = 0, scores = 0;
+  LogSumExp all;
+  double scores = 0;
   if (r < rows) {
 #pragma unroll 4
-    for (int64_t i = threadIdx.y; i < splits; i += kCombineWarps) {
-      const double high = static_cast<double>(of_row[i * padded].top);
-      top = high > top ? high : top;
-    }
+    for (int64_t i = threadIdx.y; i < splits; i += kCombineWarps) all.cover(of_row[i * padded]);
   }
-  tops[own] = top;
+  tops[own] = all.top;
   __syncthreads();
-  for (unsigned i = 0; i < kCombineWarps; ++i) {
-    const double high = tops[i * kWarp + threadIdx.x];
-    top = high > top ? high : top;
-  }
+  for (unsigned i = 0; i < kCombineWarps; ++i) all.cover(tops[i * kWarp + threadIdx.x]);
   if (r < rows) {
 #pragma unroll 4
     for (int64_t i = threadIdx.y; i < splits; i += kCombineWarps) {
       const RunningSum<T> part = of_row[i * padded];
-      if (part.sum != 0) sum += part.sum * exp(static_cast<double>(part.top) - top);
+      all.add_covered(part);
       scores += part.scores;
     }
   }
-  sums[own] = sum;
+  sums[own] = all.sum;
   all_scores[own] = scores;
   __syncthreads();
   if (threadIdx.y != 0 || r >= rows) return;
   for (unsigned i = 1; i < kCombineWarps; ++i) {
-    sum += sums[i * kWarp + threadIdx.x];
+    all.sum += sums[i * kWarp + threadIdx.x];
     scores += all_scores[i * kWarp + threadIdx.x];
   }
-  lse[blockIdx.y * rows + r] = top + log(sum);
+  lse[blockIdx.y * rows + r] = all.value();
   if (score_sum != nullptr) score_sum[blockIdx.y * rows + r] = scores;
 }
 

@@ -1,6 +1,6 @@
 #include "kernels/loss/cuda/stacked_components.cuh"
 
-#include "core/vmath.h"
+#include "core/log_sum_exp.h"
 #include "kernels/loss/cuda/spare_bytes.h"
 
 namespace nine::cuda {
@@ -148,16 +148,15 @@ struct Mix {
   const T *lse, *lse_rest, *log_prior;
   NINE_D void operator()(int64_t v, int64_t r) const {
     T* s = planes + v * padded + r;
-    // lowest(), not -infinity, which a bias gives a word: the difference would be a NaN.
-    T top = std::numeric_limits<T>::lowest(), sum = 0;
+    RunningLogSumExp<T> all;
     for (int64_t k = 0; k < size; ++k) {
       const int64_t at = k * rows + r;
       const T a = ((s[k * plane] - lse[at]) - lse_rest[at]) + log_prior[at];
       s[k * plane] = a;
-      top = a > top ? a : top;
+      all.cover(a);
     }
-    for (int64_t k = 0; k < size; ++k) sum += vexp(s[k * plane] - top);
-    s[size * plane] = top + vlog(sum);
+    for (int64_t k = 0; k < size; ++k) all.add_covered(s[k * plane]);
+    s[size * plane] = all.value();
   }
 };
 

@@ -2,10 +2,10 @@
 #include "kernels/scores/cpu/word_gradients.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/cpu/isa.h"
+#include "core/log_sum_exp.h"
 #include "kernels/scores/all.h"
 
 namespace nine::cpu {
@@ -147,23 +147,18 @@ T log_pairs(const K& k) {
   return vlog(static_cast<T>(k.parts() * k.parts()));
 }
 
-// Adds n terms to a running log-sum-exp, top + log sum: one exponential for each term and one more.
+// Adds n terms to all: one exponential for each and one more.
 template <class T>
-NINE_OWN_LOOP void add_exponents(const T (*x)[kLanes], int n, T* top, T* sum) {
-  for (int64_t r = 0; r < kLanes; ++r) {
-    T high = top[r];
-    for (int i = 0; i < n; ++i) high = x[i][r] > high ? x[i][r] : high;
-    sum[r] *= vexp(top[r] - high);
-    top[r] = high;
-  }
-  for (int i = 0; i < n; ++i)
-    for (int64_t r = 0; r < kLanes; ++r) sum[r] += vexp(x[i][r] - top[r]);
+NINE_OWN_LOOP void add_exponents(const T (*x)[kLanes], int n, LogSumExpLanes<T, kLanes>& all) {
+  all.raise(x[0], n);
+  for (int i = 0; i < n; ++i) all.add_covered(x[i]);
 }
 
-// out = scale (top + log sum + more).
+// out = scale (the log of the sum + more).
 template <class T>
-NINE_OWN_LOOP void log_of_sum(const T* top, const T* sum, T scale, T more, T* out) {
-  for (int64_t r = 0; r < kLanes; ++r) out[r] = scale * (top[r] + vlog(sum[r]) + more);
+NINE_OWN_LOOP void log_of_sum(const LogSumExpLanes<T, kLanes>& all, T scale, T more, T* out) {
+  all.values(out);
+  for (int64_t r = 0; r < kLanes; ++r) out[r] = scale * (out[r] + more);
 }
 
 template <OfParts K, class T>
@@ -177,14 +172,15 @@ void scores_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, T bias, T* 
   }
   constexpr int kAtOnce = 4;  // pairs
   int held = 0;
-  T xi[kAtOnce][kLanes], top[kLanes], sum[kLanes] = {};
-  std::fill_n(top, kLanes, std::numeric_limits<T>::lowest());
+  T xi[kAtOnce][kLanes];
+  LogSumExpLanes<T, kLanes> all;
+  all.clear();
   for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) {
     word_scores<false>(k.part, z, w, h, T(1), T(0), xi[held++]);
-    if (held == kAtOnce) add_exponents(xi, std::exchange(held, 0), top, sum);
+    if (held == kAtOnce) add_exponents(xi, std::exchange(held, 0), all);
   });
-  if (held > 0) add_exponents(xi, held, top, sum);
-  log_of_sum(top, sum, scale, bias / scale - log_pairs<T>(k), out);
+  if (held > 0) add_exponents(xi, held, all);
+  log_of_sum(all, scale, bias / scale - log_pairs<T>(k), out);
 }
 
 // The pairs' log-sum-exp, from a word's scores with bias; of form=mixture.
@@ -375,22 +371,23 @@ void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
   constexpr int kStats = K::kStats;
   constexpr int64_t kWords = ops::kHeadTile;
   require(r.words <= kWords, "[row_values] a tile of ", r.words, " words");
-  T xi[kWords], top[kWords], sum[kWords] = {};
-  std::fill_n(top, kWords, std::numeric_limits<T>::lowest());
+  T xi[kWords];
+  LogSumExpLanes<T, kWords> all;
+  all.clear();
   const int64_t parts = k.parts();
   for (int64_t i = 0; i < parts; ++i)
     for (int64_t j = 0; j < parts; ++j) {
       row_scores(k.part, r.z + (i * parts + j) * r.plane, r.word_stats + i * kStats * r.word_stride,
                  r.word_stride, r.row_stats + j * kStats, r.words, xi);
-      for (int64_t v = 0; v < r.words; ++v) {
-        const T high = xi[v] > top[v] ? xi[v] : top[v];
-        sum[v] = k.mixture ? sum[v] * vexp(top[v] - high) + vexp(xi[v] - high) : sum[v] + xi[v];
-        top[v] = high;
+      if (k.mixture) {
+        all.add(xi, r.words);
+      } else {
+        for (int64_t v = 0; v < r.words; ++v) all.sum[v] += xi[v];
       }
     }
   const T pairs = log_pairs<T>(k);
   for (int64_t v = 0; v < r.words; ++v)
-    out[v] = k.mixture ? top[v] + (vlog(sum[v]) - pairs) : sum[v];
+    out[v] = k.mixture ? all.top[v] + (vlog(all.sum[v]) - pairs) : all.sum[v];
 }
 
 template <class K, class T>

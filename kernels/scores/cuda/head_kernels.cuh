@@ -2,6 +2,7 @@
 // each score function of kernels/scores/all.h, from the struct that the CPU's loops use too.
 #pragma once
 
+#include "core/log_sum_exp.h"
 #include "cuda/launch.cuh"
 #include "kernels/ops.h"
 
@@ -28,12 +29,10 @@ struct ComponentRun {
   T scale;                     ///< of the kernel's scores
 };
 
-/// Running sums over the scores S of some words.
+/// Running sums over the scores S of some words: of exponentials, and of S.
 template <class T>
-struct RunningSum {
-  T top;          ///< the largest S
-  double sum;     ///< of exp(S - top)
-  double scores;  ///< of S
+struct RunningSum : RunningLogSumExp<T, double> {
+  double scores = 0;
 };
 
 /// The inputs of dL/dS of a component's rows: weight * p - shift with p = exp(S - lse - lse_rest),

@@ -25,34 +25,25 @@ __global__ void running_kernel(K k, ComponentRun<T> p, RunningSum<T>* out) {
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x,
                 first = static_cast<int64_t>(blockIdx.y) * kSplitWords;
   const int64_t end = first + kSplitWords < p.words ? first + kSplitWords : p.words;
-  T top = std::numeric_limits<T>::lowest(), sum = 0, scores = 0;  // not -infinity: scores may be
+  RunningLogSumExp<T> own;
+  T scores = 0;
   if (r < p.rows) {
     const Stats<K, T> h = own_row_stats<K, T>(p, r);
     for (int64_t v = first + threadIdx.y; v < end; v += kWarps) {
       const T s = full_score(k, p, v, r, h);
       scores += s;
-      if (s > top) {
-        sum = sum * vexp(top - s) + T(1);
-        top = s;
-      } else {
-        sum += vexp(s - top);  // a NaN gets here, and stays
-      }
+      own.add(s);
     }
   }
-  shared[threadIdx.y * kWarp + threadIdx.x] = {top, static_cast<double>(sum),
+  shared[threadIdx.y * kWarp + threadIdx.x] = {{own.top, static_cast<double>(own.sum)},
                                                static_cast<double>(scores)};
   __syncthreads();
   if (threadIdx.y != 0 || r >= p.rows) return;
   RunningSum<T> all = shared[threadIdx.x];
   for (int i = 1; i < kWarps; ++i) {
     const RunningSum<T> other = shared[i * kWarp + threadIdx.x];
-    const T high = other.top > all.top ? other.top : all.top;
     all.scores += other.scores;
-    if (other.sum != 0) {
-      all.sum = all.sum * static_cast<double>(vexp(all.top - high)) +
-                other.sum * static_cast<double>(vexp(other.top - high));
-      all.top = high;
-    }
+    all.merge(other);
   }
   out[blockIdx.y * p.padded + r] = all;
 }

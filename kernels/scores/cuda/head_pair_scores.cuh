@@ -52,7 +52,8 @@ NINE_D T plain_score_of(const K& k, const ComponentRun<T>& p, int64_t v, int64_t
   if constexpr (OfParts<K>) {
     using Part = std::remove_cvref_t<decltype(k.part)>;
     const int64_t parts = k.parts();
-    T top = std::numeric_limits<T>::lowest(), sum = 0;
+    RunningLogSumExp<T> all;
+    T sum = 0;
     for (int64_t i = 0; i < parts; ++i) {
       const auto w = word_stats_of<Part, T>(p.word_stats + (v * parts + i) * K::kStats);
       for (int64_t j = 0; j < parts; ++j) {
@@ -60,16 +61,14 @@ NINE_D T plain_score_of(const K& k, const ComponentRun<T>& p, int64_t v, int64_t
             row_stats_of<Part, T>(p.row_stats + j * K::kStats * p.padded, r, p.padded);
         const T xi =
             scores::value_at(k.part, p.z[v * p.ld + (i * parts + j) * p.padded + r], w.s, part_h.s);
-        if (!k.mixture) {
+        if (k.mixture) {
+          all.add(xi);
+        } else {
           sum += xi;
-          continue;
         }
-        const T high = xi > top ? xi : top;
-        sum = sum * vexp(top - high) + vexp(xi - high);
-        top = high;
       }
     }
-    return k.mixture ? top + (vlog(sum) - vlog(static_cast<T>(parts * parts))) : sum;
+    return k.mixture ? all.top + (vlog(all.sum) - vlog(static_cast<T>(parts * parts))) : sum;
   } else {
     return scores::value_at(k, p.z[v * p.ld + r],
                             word_stats_of<K, T>(p.word_stats + v * K::kStats).s, h.s);
