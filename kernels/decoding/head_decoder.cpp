@@ -312,15 +312,20 @@ void HeadDecoder<T>::normalise(const Block& b) const {
   for (int64_t i = 0; i < b.rows * b.size; ++i) {
     const T* top = b.chunk_top + i * kChunks;
     const double top_score = static_cast<double>(*std::max_element(top, top + kChunks));
-    double sum = 0;
-    for (int64_t c = 0; c < kChunks; ++c)
-      if (b.chunk_sum[i * kChunks + c] != 0)
-        sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - top_score);
+    double sum = 0, lowest = top_score;
+    for (int64_t c = 0; c < kChunks; ++c) {
+      if (b.chunk_sum[i * kChunks + c] == 0) continue;
+      sum += b.chunk_sum[i * kChunks + c] * std::exp(static_cast<double>(top[c]) - top_score);
+      lowest = std::min(lowest, static_cast<double>(top[c]));
+    }
     b.lse[i] = top_score + std::log(sum);
     require(std::isfinite(b.lse[i]), "[HeadDecoder] component ", i % b.size, " (",
             components_[static_cast<size_t>(i % b.size)].kernel.name,
             ") has scores without a finite normaliser (", b.lse[i],
             "): the model's weights are not finite, or too large for this kernel");
+    require(!cpu::differences_are_lost<T>(top_score, sum, lowest), "[HeadDecoder] component ",
+            i % b.size, " (", components_[static_cast<size_t>(i % b.size)].kernel.name,
+            ") has scores of about ", top_score, cpu::kDifferencesLost);
   }
   if (b.excluded >= 0) {
     for (int64_t r = 0; r < b.rows; ++r) weigh_without_excluded(b, r);

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -41,6 +43,23 @@ inline WordRange chunk_words(int64_t vocabulary, int64_t chunk) {
   };
   return {bound(chunk), bound(chunk + 1)};
 }
+
+/// Whether a row's scores are so large that rounding leaves nothing of what tells words apart, as
+/// where a bias of 1e17 is added to all: numbers of T lie 1/16 or more apart there, and the next
+/// words, as each chunk's largest score, are near the first. Their probabilities would be made of
+/// rounding; the log sum of exponentials, a double, loses its digits only beyond. Scores that are
+/// large and far apart are no such row.
+/// `top` and `sum`: of all words, the largest score and the sum of e^(score - top); `lowest`: the
+/// smallest of the chunks' largest scores.
+template <class T>
+bool differences_are_lost(double top, double sum, double lowest) {
+  const double spacing = std::abs(top) * static_cast<double>(std::numeric_limits<T>::epsilon());
+  return spacing > 1.0 / 16 && sum > 1 && top - lowest < 64 * (1 + spacing);
+}
+/// The sentence of the error about such a row.
+inline constexpr const char* kDifferencesLost =
+    ", where numbers lie so far apart that the words' differences are lost; subtract what all "
+    "words share from the bias";
 
 /// Word tiles that are multiplied at once where products are made of bfloat16 pieces, so that
 /// contexts and gradients of contexts come from memory a quarter as often.

@@ -119,18 +119,23 @@ void combine(const StackedComponents<T>& stack, const RunningSum<T>* partial,
   for (int64_t k = 0; k < stack.size(); ++k)
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t panel = stack[k].first_panel + r / kHeadPanel, lane = r % kHeadPanel;
-      double top = -std::numeric_limits<double>::infinity(), sum = 0, scores = 0;
+      double top = -std::numeric_limits<double>::infinity(), sum = 0, scores = 0, lowest = -top;
       for (int64_t c = 0; c < kHeadChunks; ++c)
         top = std::max(top, static_cast<double>(partial[c * all_panels + panel].top[lane]));
       for (int64_t c = 0; c < kHeadChunks; ++c) {
         const RunningSum<T>& part = partial[c * all_panels + panel];
-        if (part.sum[lane] != 0)
+        if (part.sum[lane] != 0) {
           sum += part.sum[lane] * std::exp(static_cast<double>(part.top[lane]) - top);
+          lowest = std::min(lowest, static_cast<double>(part.top[lane]));
+        }
         if (partial_scores != nullptr)
           scores += partial_scores[(c * all_panels + panel) * kHeadPanel + lane];
       }
       lse[k * rows + r] = top + std::log(sum);
       check_normaliser(stack, k, r, lse[k * rows + r]);
+      require(!differences_are_lost<T>(top, sum, lowest), "[kernel_softmax] component ", k, " (",
+              stack[k].kernel.name, ") has scores of about ", top, " for row ", block.first_row + r,
+              kDifferencesLost, "; in training, lower the learning rate");
       if (partial_scores != nullptr) score_sum[k * rows + r] = scores;
     }
 }
