@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
@@ -76,8 +77,14 @@ struct ReportOptions {
     if (json && !output.empty()) throw UsageError("--json writes no page: leave out --output");
     angle_settings();
     std::vector<NamedFile> read;
-    for (const std::string& directory : words.empty() ? runs : words)
-      add_model_files(read, "a file of the run", directory);
+    const std::vector<std::string>& all = words.empty() ? runs : words;
+    std::set<std::filesystem::path> places;  // what is shown twice would count twice, too
+    std::error_code ignored;
+    for (const std::string& directory : all)
+      require_usage(places.insert(std::filesystem::weakly_canonical(directory, ignored)).second,
+                    directory, words.empty() ? " is a run" : " is a model",
+                    " that is named twice: leave one of them out");
+    for (const std::string& directory : all) add_model_files(read, "a file of the run", directory);
     check_outputs({{"--output", page_file()}}, read);
     only_with(given, !words.empty(), "--words",
               {"most_frequent", "perplexity", "iterations", "seed"});

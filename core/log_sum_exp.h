@@ -95,6 +95,27 @@ struct RunningLogSumExp {
 /// In double and to the C library's last digit, for sums over few terms.
 using LogSumExp = RunningLogSumExp<double, double, LibraryMath>;
 
+/// True if a row's scores are so large that rounding leaves nothing of the differences between
+/// words, as where a bias of 1e17 is added to all words. Numbers of T lie 1/16 or more apart there,
+/// and the next words, as each chunk's largest score, are near the first. Their probabilities would
+/// be made of rounding. Scores that are large and far apart are no such row.
+/// `all`: the log-sum-exp of all words; part(c), 0 <= c < chunks: that of the chunk's words.
+template <class T, class F>
+bool differences_are_lost(const LogSumExp& all, int64_t chunks, F&& part) {
+  const double spacing = std::abs(all.top) * static_cast<double>(std::numeric_limits<T>::epsilon());
+  if (!(spacing > 1.0 / 16 && all.sum > 1)) return false;
+  for (int64_t c = 0; c < chunks; ++c) {
+    const auto of_chunk = part(c);
+    if (of_chunk.sum != 0 && all.top - static_cast<double>(of_chunk.top) >= 64 * (1 + spacing))
+      return false;
+  }
+  return true;
+}
+/// The sentence of the error about such a row.
+inline constexpr const char* kDifferencesLost =
+    ", where numbers lie so far apart that the words' differences are lost; subtract what all "
+    "words share from the bias";
+
 /// kLanes of them side by side, in loops that vectorise: x has a term of each lane.
 template <class T, int64_t kLanes, class Sum = T>
 struct LogSumExpLanes {

@@ -21,9 +21,15 @@ std::string fixed(double value, int decimals) {
 }
 
 std::string power_of_e(double exponent, int decimals) {
+  constexpr double kLong = 1e9;  // whose digits nobody reads
   const double power = std::exp(exponent);
-  return std::isinf(power) && std::isfinite(exponent) ? "e^" + fixed(exponent, 2)
-                                                      : fixed(power, decimals);
+  if (std::isinf(power) && std::isfinite(exponent)) return "e^" + fixed(exponent, 2);
+  if (!(power >= kLong) || std::isinf(power)) return fixed(power, decimals);
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), power,
+                                 std::chars_format::scientific, 5)
+                       .ptr;
+  return {buffer.data(), end};
 }
 
 }  // namespace nine

@@ -11,8 +11,8 @@ std::string shortest(double value);
 /// `value` rounded to exactly `decimals` digits after the point: fixed(2.5, 2) is "2.50".
 std::string fixed(double value, int decimals);
 
-/// e to the power `exponent`, such as a perplexity of nats per token, in that form; "e^812.35"
-/// where that is too large for a double.
+/// e to the power `exponent`, such as a perplexity of nats per token, in that form; from 1e9 on
+/// "1.23457e+12", and "e^812.35" where that is too large for a double.
 std::string power_of_e(double exponent, int decimals);
 
 }  // namespace nine

@@ -47,18 +47,20 @@ bool remove_frequency(std::string_view& line) {
   return true;
 }
 
-/// Refuses the merges of a tokenizer that works on bytes: these write a space as U+0120 before a
-/// word, where ours write </w> behind it.
-void refuse_byte_level(const BpeCodes& codes, const std::string& path) {
-  constexpr std::string_view kSpace = "\xC4\xA0";
-  bool has_space = false;
+/// Refuses the merges of a tokenizer that writes a space as a character before a word, U+0120 or
+/// U+2581, where ours write </w> behind it.
+void refuse_marked_spaces(const BpeCodes& codes, const std::string& path) {
+  constexpr std::string_view kOfBytes = "\xC4\xA0", kSentencePiece = "\xE2\x96\x81";
+  bool of_bytes = false, of_sentencepiece = false;
   for (const auto& [left, right] : codes.merges) {
     if (left.ends_with(kEndOfWord) || right.ends_with(kEndOfWord)) return;
-    has_space = has_space || left.starts_with(kSpace);
+    of_bytes = of_bytes || left.starts_with(kOfBytes);
+    of_sentencepiece = of_sentencepiece || left.starts_with(kSentencePiece);
   }
   require(
-      !has_space, path, " has merges of bytes, as Hugging Face's merges.txt: a word begins with ",
-      kSpace,
+      !of_bytes && !of_sentencepiece, path, " has merges of ",
+      of_bytes ? "bytes, as Hugging Face's merges.txt" : "SentencePiece", ": a word begins with ",
+      of_bytes ? kOfBytes : kSentencePiece,
       ", and none ends with </w>. Cut the text with the tokenizer that they belong to, or learn "
       "codes with bpe learn");
 }
@@ -106,7 +108,7 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
           " has no line '#version: 0.2', and most of its lines are a word and a number: is this a "
           "vocabulary? merges are wanted, as bpe learn writes them");
   if (of_fastbpe) codes.separate_end = false;
-  refuse_byte_level(codes, path);
+  refuse_marked_spaces(codes, path);
   return codes;
 }
 
@@ -358,6 +360,16 @@ void BpeSegmenter::segment(std::string_view block, std::string& out, BpeDropout&
   Scratch scratch;
   segment_lines(block, out,
                 [&](std::string_view word) { segment_word(word, out, &dropout, scratch); });
+}
+
+int64_t count_joints(std::string_view block, std::string_view separator) {
+  int64_t joints = 0;
+  for (size_t at = block.find(separator); at != std::string_view::npos;) {
+    at += separator.size();
+    joints += at < block.size() && block[at] == ' ' ? 1 : 0;
+    at = block.find(separator, at);
+  }
+  return joints;
 }
 
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator) {

@@ -28,8 +28,8 @@ struct BpeCodes {
   /// Reads "#version: 0.2" (or 0.1, or no such line, which means 0.1) and a line `left right` for
   /// each merge, the first `most` of them (-1: all); or fastBPE's codes, whose lines end with a
   /// frequency and where the end of a word is none of its own. Errors name file and line: a line
-  /// that is not two symbols, another version; merges of bytes, which know no </w>; a vocabulary,
-  /// words with counts and no version.
+  /// that is not two symbols, another version; merges that mark spaces and know no </w>; a
+  /// vocabulary, words with counts and no version.
   static BpeCodes read(const std::string& path, int64_t most = -1);
   /// The same from a stream that errors call `name`.
   static BpeCodes read(std::istream& in, const std::string& name, int64_t most = -1);
@@ -82,6 +82,7 @@ struct BpeDropout {
 class BpeSegmenter {
  public:
   BpeSegmenter(const BpeCodes& codes, SegmentOptions options = {});
+  const SegmentOptions& options() const { return options_; }
 
   /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character is kept even if the
   /// vocabulary lacks it.
@@ -133,10 +134,15 @@ class BpeSegmenter {
 };
 
 /// Cuts the words of a text on all threads and calls write(part) with the parts of the result in
-/// order, one call at a time; reading and writing go on beside the cutting. Errors: the reader's,
-/// after the blocks before theirs are written; after one no more is read.
+/// order, one call at a time; reading and writing go on beside the cutting. `joints`, where it is
+/// given, becomes larger by count_joints() of the text. Errors: the reader's, after the blocks
+/// before theirs are written; after one no more is read.
 void segment_text(const BpeSegmenter& segmenter, TextReader& text,
-                  const std::function<void(std::string_view)>& write);
+                  const std::function<void(std::string_view)>& write, int64_t* joints = nullptr);
+
+/// How often `separator` stands before a space, as in "foot@@ ball": of a text that is not cut
+/// yet, 0.
+int64_t count_joints(std::string_view block, std::string_view separator = kBpeSeparator);
 
 /// Appends the lines of `block` with their words whole again: each separator that a space follows
 /// is removed with the space, and so is one at a line's end. Error: an empty separator.

@@ -84,8 +84,9 @@ class Parts {
 }  // namespace
 
 void segment_text(const BpeSegmenter& segmenter, TextReader& text,
-                  const std::function<void(std::string_view)>& write) {
+                  const std::function<void(std::string_view)>& write, int64_t* joints) {
   Parts parts(text, write);
+  std::atomic<int64_t> found = 0;
   // Which thread cuts which part changes only the time: every cache gives a word the same subwords.
   parallel_for(threads(), [&](int64_t) {
     BpeCache cache;
@@ -93,6 +94,7 @@ void segment_text(const BpeSegmenter& segmenter, TextReader& text,
     for (int64_t number = 0; parts.take(part, number);) {
       try {
         cut.clear();
+        if (joints != nullptr) found += count_joints(part, segmenter.options().separator);
         segmenter.segment(part, cut, cache);
         parts.put(number, cut);
       } catch (...) {
@@ -101,6 +103,7 @@ void segment_text(const BpeSegmenter& segmenter, TextReader& text,
       }
     }
   });
+  if (joints != nullptr) *joints += found;
 }
 
 }  // namespace nine

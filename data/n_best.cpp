@@ -39,8 +39,9 @@ Words parts_of(std::string_view line, std::string_view separator) {
   }
 }
 
-// Parses what programs print for the logarithm of 0 or its cost: -inf, inf, -Infinity.
+// Parses what programs print for the logarithm of 0 or its cost: -inf, inf, +inf, -Infinity.
 bool parse_infinity(std::string_view text, double& number) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && end == text.data() + text.size() && std::isinf(number);
 }
@@ -251,7 +252,9 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
 
 Transcripts read_transcripts(const std::string& path, NBestFormat format) {
   const bool numbered = format == NBestFormat::moses, spaced = format == NBestFormat::kaldi;
-  return transcripts_of(path, [&](std::string_view line, int64_t number, const auto& place) {
+  int64_t begin_with_number = 0;  // lines that would have no name
+  const Transcripts texts = transcripts_of(path, [&](std::string_view line, int64_t number,
+                                                     const auto& place) {
     const size_t end = std::min(line.find_first_of(spaced ? " \t" : "\t"), line.size());
     const bool has_name = end < line.size() || spaced;
     require(has_name ? end > 0 : numbered, place, ": a line is 'utterance ",
@@ -262,9 +265,15 @@ Transcripts read_transcripts(const std::string& path, NBestFormat format) {
     require(!numbered || line.find("|||") == std::string_view::npos, place,
             ": a reference beside Moses' lists is words alone, or 'utterance TAB words', but this "
             "has |||, as a list has");
-    return has_name ? std::pair(std::string(line.substr(0, end)), line.substr(end))
-                    : std::pair(concat(number - 1), line);
+    if (has_name) return std::pair(std::string(line.substr(0, end)), line.substr(end));
+    const std::string name = concat(number - 1);
+    begin_with_number += line.starts_with(name + ' ') ? 1 : 0;
+    return std::pair(name, line);
   });
+  require(begin_with_number < 2 || begin_with_number < std::ssize(texts), path,
+          ": every line begins with its number and a space, which would be a word of it; write "
+          "'utterance TAB words', or words alone");
+  return texts;
 }
 
 Transcripts read_trn(const std::string& path) {

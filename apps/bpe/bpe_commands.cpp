@@ -39,6 +39,14 @@ void write_file(const std::string& path, std::string_view text) {
   out.finish();
 }
 
+void warn_of_joints(int64_t joints, const BpeFlags& o) {
+  if (joints > 0)
+    std::fprintf(stderr,
+                 "warning: %lld words of the input end with %s, as if it had been cut already; "
+                 "bpe undo joins them\n",
+                 static_cast<long long>(joints), o.separator.c_str());
+}
+
 void write_vocabularies(const BpeFlags& o, const std::string& codes) {
   std::istringstream text(codes);
   const BpeSegmenter segmenter(BpeCodes::read(text, "the codes"), {.separator = o.separator});
@@ -82,15 +90,18 @@ void apply_codes(const BpeFlags& o) {
   if (!o.vocabulary.empty())
     options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold);
   const BpeSegmenter segmenter(BpeCodes::read(o.codes, o.first_merges), std::move(options));
+  int64_t joints = 0;
   BpeDropout dropout{.rate = o.dropout, .random = PythonRandom(o.seed)};
   for (size_t i = 0; i < o.input.size(); ++i) {
     const auto text = open_text(o.input[i], o.tokenize, o.flush);
     TextOutput out(o.output[i]);
     if (o.dropout == 0 && !o.flush) {
-      segment_text(segmenter, *text, [&](std::string_view cut) { out.stream() << cut; });
+      segment_text(
+          segmenter, *text, [&](std::string_view cut) { out.stream() << cut; }, &joints);
     } else {
       for (std::string_view block; text->next_block(block);) {
         std::string part;
+        joints += count_joints(block, o.separator);
         if (o.dropout > 0) {
           segmenter.segment(block, part, dropout);
         } else {
@@ -103,6 +114,7 @@ void apply_codes(const BpeFlags& o) {
     }
     out.finish();
   }
+  warn_of_joints(joints, o);
 }
 
 void undo_codes(const BpeFlags& o) {

@@ -100,8 +100,6 @@ void BpeFlags::check(const std::string& command) const {
                 joins ? ", or one for all" : "");
   require_usage(!learns || output.size() == 1, "--output names ", output.size(),
                 " files: the codes go to one");
-  require_usage(std::count(input.begin(), input.end(), "-") <= 1,
-                "--input names standard input twice");
   require_usage(!separator.empty() && find_invalid_utf8(separator) == std::string_view::npos &&
                     std::none_of(separator.begin(), separator.end(),
                                  [](char c) { return c >= 0 && c <= ' '; }),

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -81,6 +82,22 @@ class StartWatch {
   std::thread thread_;
 };
 
+// Whether mpirun started several programs in this job ("mpirun -n 1 a : -n 1 b"), as Open MPI says.
+bool job_of_several_programs() {
+  const char* programs = std::getenv("OMPI_NUM_APP_CTX");
+  return programs != nullptr && std::atoi(programs) > 1;
+}
+
+// Whether this process is the first of those that mpirun started with its program.
+bool first_of_program() {
+  const char* numbers = std::getenv("OMPI_APP_CTX_NUM_PROCS");  // of processes, program by program
+  if (!job_of_several_programs() || numbers == nullptr) return first_process();
+  std::istringstream in(numbers);
+  int first = 0;
+  for (int count = 0; first < process_number() && in >> count;) first += count;
+  return first == process_number();
+}
+
 // Whether the process that started this one is itself a process of an MPI job, so that this one is
 // not. False where that cannot be seen.
 bool started_by_process_of_job() {
@@ -112,10 +129,14 @@ int with_processes(double timeout_s, const std::function<int(Communicator&)>& bo
 
 void require_one_process() {
   if (processes_started() <= 1 || started_by_process_of_job()) return;
-  if (!first_process()) throw RefusedByFirst();
-  throw UsageError(concat("mpirun has started ", processes_started(),
-                          " processes, but this work cannot be shared out: each would do all of "
-                          "it; start it without mpirun, or with -n 1"));
+  if (!first_of_program()) throw RefusedByFirst();
+  throw UsageError(concat(
+      "mpirun has started ", processes_started(), " processes, but this work cannot be shared out",
+      job_of_several_programs()
+          ? concat(", and other programs of the job would wait for it; start it without mpirun, or "
+                   "put 'env -u ",
+                   size_variable(), "' before its name")
+          : std::string(": each would do all of it; start it without mpirun, or with -n 1")));
 }
 
 bool first_process() { return processes_started() <= 1 || process_number() == 0; }

@@ -12,8 +12,8 @@ namespace nine::app {
 /// characters, of a file's name, which one needs whole, more than 200.
 void note_value(const OptionData& option, std::string_view value);
 
-/// `message` with noted values, and words of more than 200 characters, shortened to 60
-/// (core/quote.h).
+/// `message` without names of functions ("[learn_bpe] "), and with noted values, and words of more
+/// than 200 characters, shortened to 60 (core/quote.h).
 std::string short_message(std::string message);
 
 }  // namespace nine::app

@@ -1,5 +1,8 @@
 #include "apps/cli/text_io.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +18,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+struct stat state_of(const std::string& path) {
+  struct stat state {};
+  static_cast<void>(path == "-" ? fstat(STDIN_FILENO, &state) : stat(path.c_str(), &state));
+  return state;
+}
+
+bool same_stream(const std::string& a, const std::string& b) {
+  const struct stat first = state_of(a), second = state_of(b);
+  return a == b || (first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+}
+
+// Whether what is read from `path` is gone then. /dev/stdin that leads to a file is that file, from
+// its beginning, and /dev/null is always empty.
+bool is_stream(const std::string& path) {
+  const mode_t mode = state_of(path).st_mode;
+  return path == "-" || S_ISFIFO(mode) || S_ISSOCK(mode) ||
+         (S_ISCHR(mode) && isatty(STDIN_FILENO) == 1 && same_stream(path, "-"));
+}
+
 }  // namespace
 
 bool same_file(const std::string& a, const std::string& b) {
@@ -27,7 +49,20 @@ bool same_file(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, ignored) || place(a) == place(b);
 }
 
+void check_inputs(const std::vector<NamedFile>& inputs) {
+  std::vector<const NamedFile*> streams;
+  for (const NamedFile& in : inputs) {
+    if (!is_stream(in.path)) continue;
+    for (const NamedFile* before : streams)
+      require_usage(!same_stream(before->path, in.path), before->flag, " and ", in.flag,
+                    " are both ", input_name(in.path),
+                    ", which can be read only once: name a file for one of them");
+    streams.push_back(&in);
+  }
+}
+
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+  check_inputs(inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const NamedFile& out = outputs[i];
     for (const NamedFile& in : inputs)

@@ -27,8 +27,11 @@ struct NamedFile {
 /// Whether both paths are one regular file, there or to be made. Standard streams ("-"), pipes and
 /// devices, and empty paths, are not.
 bool same_file(const std::string& a, const std::string& b);
-/// Empty paths are none. UsageError: one of `outputs` is also an input or another output, which
-/// would be lost. Standard streams, pipes and devices may be named more than once.
+/// UsageError: two inputs are one stream, such as standard input or a pipe, which can be read only
+/// once. Empty paths are none.
+void check_inputs(const std::vector<NamedFile>& inputs);
+/// check_inputs(), and a UsageError where one of `outputs` is also an input or another output,
+/// which would be lost. Outputs may be one standard stream, pipe or device.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
 /// Where this process writes what rank 0 alone writes: `path`, elsewhere nowhere.

@@ -111,7 +111,13 @@ WorkedExample exercise(const std::string& name, uint64_t seed) {
   Draws draws(seed);
   if (const auto numbers = drawn_numbers(name, draws)) return explain(name, ShortNumbers(*numbers));
   const ShortNumbers usual;
-  explain(name, usual);  // a wrong name is said here
+  try {
+    explain(name, usual);
+  } catch (const UsageError& e) {  // a wrong name
+    const std::string message = e.what(), flag = "--explain";
+    throw UsageError(message.starts_with(flag) ? "--exercise" + message.substr(flag.size())
+                                               : message);
+  }
   const size_t used = std::min(usual.asked(), kMostNumbers);
   const auto cost_of = [&](const std::vector<double>& numbers) {
     try {
@@ -142,7 +148,7 @@ WorkedExample exercise(const std::string& name, uint64_t seed) {
     } catch (const Error&) {  // a kink, where differences say nothing: the next best
     }
   }
-  fail("[kernel_inspect] --exercise ", name, " --seed ", seed,
+  fail("--exercise ", name, " --seed ", seed,
        ": no draw has finite numbers and gradients; try another seed");
 }
 

@@ -76,7 +76,7 @@ void RescoreOptions::declare(Options& o) {
       .unit("TEXT|FILE");
   o.add("margin-wer", margin_wer,
         "also test whether both have the same WER, up to so many points (TOST at 5%)")
-      .at_least(0)
+      .range_open(0, 100)
       .unit("points")
       .default_text("no such test");
   o.add("resamples", resamples, "bootstrap resamples behind each interval").range(100, 1'000'000);

@@ -108,14 +108,12 @@ void ScoreOptions::check(const Options& options) const {
   require_usage(comparing || !checkpoint.empty(),
                 "no model: give --checkpoint DIR (or --compare A B for two models)");
 
-  std::vector<NamedFile> read{{"--input", input}};
+  std::vector<NamedFile> read{{"--input", clustering ? std::string() : input}};
   for (const std::string& model : comparing ? compare : std::vector<std::string>{checkpoint})
     add_model_files(read, "a file of the model", model);
   read.push_back({"--restrict", restrict_to});
   read.push_back({"--cluster-text", cluster_text});
   check_outputs({{"--output", output}}, read);
-  require_usage(!restricting || restrict_to != "-" || input != "-",
-                "--restrict and --input are both standard input: name a file for one of them");
   only_with(options, generate, "--generate",
             {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
   only_with(options, (comparing && top == 0) || restricting, "--compare and --restrict",

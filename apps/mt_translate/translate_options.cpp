@@ -82,8 +82,6 @@ void TranslateOptions::check(const Options& options) const {
                 "--score-given needs a model: give --checkpoint DIR");
   require_usage(score_given.empty() || !score,
                 "--score-given and --score are different things to do: give one of them");
-  require_usage((score_given == "-") + (input == "-") + (reference == "-") <= 1,
-                "--input, --score-given and --reference: only one can be standard input");
   require_usage(vocabulary_threshold == 0 || !vocabulary.empty(),
                 "--vocabulary-threshold needs --vocabulary");
   require_usage(

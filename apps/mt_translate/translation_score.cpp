@@ -22,7 +22,9 @@ void TranslationScoreFlags::declare(Options& o) {
         "how BLEU finds words: 13a, as for raw text; none: words are separated by spaces");
   o.add("lowercase", lowercase, "score lower-cased text");
   o.add("smooth-method", smooth_method, "what BLEU does about orders without a match");
-  o.add("smooth-value", smooth_value, "of floor and add-k").at_least(0).default_text("0.1 and 1");
+  o.add("smooth-value", smooth_value, "of floor and add-k")
+      .range(0, 1000)
+      .default_text("0.1 and 1");
   o.add("chrf-word-order", chrf_word_order,
         "words in a row that chrF counts besides characters; 2: chrF++")
       .range(0, 9);

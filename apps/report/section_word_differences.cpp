@@ -60,7 +60,7 @@ std::vector<std::string> validation_lines(const fs::path& run) {
     lines.insert(lines.end(), more.begin(), more.end());
     names += (names.empty() ? "" : ", ") + file;
   }
-  require(!lines.empty(), "[report] ", run.string(),
+  require(!names.empty(), "[report] ", run.string(),
           " had no validation text (--valid): there is nothing to compare words on");
   const std::string difference = difference_of(lines, config, run);
   require(difference.empty(), "[report] ", names, " is not the text that ", run.string(),

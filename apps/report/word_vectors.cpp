@@ -59,6 +59,14 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, const Voca
     out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));
     require(std::isfinite(out.norms.back()), directory.string(), ": the vector of '",
             out.words[static_cast<size_t>(i)], "' in ", out.tensor, " is too long to have a norm");
+    // Squares of norms are multiplied with each other: beyond these bounds as 0 or infinity.
+    constexpr double kShortest = 1e-75, kLongest = 1e75;
+    const double norm = out.norms.back();
+    const bool zero = std::all_of(row, row + d, [](double x) { return x == 0; });
+    require(zero || (norm >= kShortest && norm <= kLongest), directory.string(),
+            ": the vector of '", out.words[static_cast<size_t>(i)], "' in ", out.tensor, " is too ",
+            norm < 1 ? "short" : "long",
+            " for angles and distances: its norm must lie between 1e-75 and 1e75");
   }
   return out;
 }

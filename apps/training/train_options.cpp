@@ -5,6 +5,7 @@
 #include "apps/cli/machine.h"
 #include "apps/cli/option_data.h"
 #include "apps/cli/option_values.h"
+#include "apps/cli/text_io.h"
 #include "core/quote.h"
 #include "kernels/settings/head_misfit.h"
 
@@ -41,6 +42,21 @@ void check_name_patterns(const std::string& text) {
                 "must be names of parameters with commas between, such as "
                 "embedding.weight,lstm.*, not ",
                 quote(text));
+}
+
+// Error: two of the files to read are one stream.
+void check_streams(const OptionList& options) {
+  std::vector<std::string> flags;
+  std::vector<NamedFile> files;
+  flags.reserve(options.size());
+  for (const OptionData* option : options) {
+    if (!option->unit.starts_with("FILE")) continue;
+    const char* flag = flags.emplace_back(option->typed()).c_str();
+    if (const auto* one = std::get_if<std::string*>(&option->field)) files.push_back({flag, **one});
+    if (const auto* many = std::get_if<std::vector<std::string>*>(&option->field))
+      for (const std::string& file : **many) files.push_back({flag, file});
+  }
+  check_inputs(files);
 }
 
 }  // namespace
@@ -221,6 +237,7 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   const std::string too_large_or_small = misfit(head_config(), dtype);
   require_usage(too_large_or_small.empty(), "--head and its settings: ", too_large_or_small);
   require_numbers_fit(given.declared(), dtype);
+  check_streams(given.declared());
   check_initialisation();
   check_averaging(valid, has_valid);
   check_lazy_adam();

@@ -124,6 +124,7 @@ std::vector<double> word_norm_ratios(const WordNorm& n, std::span<const double> 
                log_words = std::log(words);
   double all = 0;
   for (int64_t v = 0; v < std::ssize(counts); ++v) all += count(v);
+  require(std::isfinite(all), "the counts of words add up to more than a double holds");
   std::vector<double> out(counts.size());
   for (size_t i = 0; i < order.size(); ++i) {
     const double rank = static_cast<double>(i) + 1, c = count(order[i]);

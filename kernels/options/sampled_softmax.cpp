@@ -72,6 +72,7 @@ WordSampler::WordSampler(const SampledSoftmax& config, std::span<const double> c
     all += q;
     if (!log_uniform) cumulative_.push_back(all);
   }
+  require(std::isfinite(all), "the counts of words add up to more than a double holds");
   for (double& q : q_) q /= all;
 }
 

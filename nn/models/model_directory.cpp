@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -265,6 +266,23 @@ void require_finite(const std::string& name, const Tensor& tensor, const fs::pat
           ": tensor '", name, "' excludes every word: each has a bias of -inf");
 }
 
+// Errors: counts of words that have no sum; a running norm of contexts that no batch can have
+// given.
+void require_usable_buffer(const std::string& name, const Tensor& tensor, const fs::path& file) {
+  const bool counts = name.ends_with(".counts"),
+             norms = name.ends_with(".context_max") || name.ends_with(".context_max_ema");
+  if (!counts && !norms) return;
+  const std::vector<double> values = tensor.to_vector();
+  require(!counts || std::isfinite(std::accumulate(values.begin(), values.end(), 0.0)),
+          file.string(), ": the counts of words in the tensor '", name,
+          "' add up to more than a double holds");
+  const auto wrong = std::ranges::find_if(values, [](double x) { return x <= 0; });
+  if (norms && wrong != values.end())
+    fail(file.string(), ": tensor '", name, "' has ", *wrong, " at ",
+         index_text(tensor.shape(), wrong - values.begin()),
+         ", and the largest norm of a batch's contexts is above 0");
+}
+
 }  // namespace
 
 Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
@@ -282,6 +300,7 @@ Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
       tensor = wide;
     }
     require_finite(name, tensor, file, words);
+    require_usable_buffer(name, tensor, file);
   }
   return weights;
 }

@@ -59,6 +59,8 @@ RestrictedChoice choice_of(std::span<const double> log_p, std::span<const int32_
   c.chosen = static_cast<int32_t>(chosen);
   c.nats = LogSumExp::of(std::ssize(ids), of).value() - at(word);
   c.margin = at(word) - other;
+  require(std::isfinite(c.nats) && std::isfinite(c.margin), "the choice among the words of set ",
+          place.set + 1, " has more nats than a double holds: the model's scores are too large");
   return c;
 }
 
@@ -106,7 +108,12 @@ struct SentenceSums {
     if (sums.empty()) return {};
     double sum = 0, count = 0;
     for (size_t s = 0; s < sums.size(); ++s) sum += sums[s], count += counts[s];
-    return {sum / count, percentile_interval(bootstrap_ratios(sums, counts, options))};
+    const Estimate e{sum / count, percentile_interval(bootstrap_ratios(sums, counts, options))};
+    require(
+        std::isfinite(e.value) && std::isfinite(e.interval.low) && std::isfinite(e.interval.high),
+        "the nats of the choices add up to more than a double holds: the model's scores are "
+        "too large");
+    return e;
   }
 };
 
@@ -116,6 +123,7 @@ bool right(const RestrictedChoice& c) { return c.chosen == c.word; }
 
 std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const std::string& name) {
   std::vector<WordSet> sets;
+  std::map<std::vector<std::string>, size_t> line_of;  // by the set's words, sorted
   std::vector<std::string_view> words;
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string place = concat(name, ", line ", i + 1);
@@ -138,6 +146,11 @@ std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const s
     }
     require(set.words.size() >= 2, place, ": a set needs two words or more, but has ",
             set.words.size());
+    std::vector<std::string> sorted = set.words;
+    std::sort(sorted.begin(), sorted.end());
+    const auto [same, is_new] = line_of.emplace(std::move(sorted), i + 1);
+    require(is_new, place, ": the set of line ", same->second,
+            " once more: each of its choices would count twice");
     sets.push_back(std::move(set));
   }
   require(!sets.empty(), name, " has no set of words; each line is one, with spaces between words");

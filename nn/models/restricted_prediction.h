@@ -24,7 +24,7 @@ struct WordSet {
 /// many counts. Empty lines and lines that begin with # are left out; before a set whose first word
 /// begins with # stands a space. `name` is the file in
 /// errors, which also name the line: a word twice, counts that are none or too few, fewer than two
-/// words, no set at all.
+/// words, a set twice, no set at all.
 std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const std::string& name);
 
 /// Takes the words out of `sets` that some vocabulary lacks, and returns them, each once. Errors: a

@@ -211,10 +211,20 @@ void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& tex
                      const std::function<void(int64_t, std::span<const double>)>& callback,
                      double undo_margin, SentenceRange range) {
   std::vector<double> own;
+  const auto nats_of = [&](const EncodedSentences& batch) {
+    try {
+      return undo_margin > 0 ? nats_undoing(model, batch.hidden, batch.targets, undo_margin)
+                             : model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error& e) {  // of a row of the batch
+      fail("sentence ", batch.first + 1,
+           batch.count > 1 ? concat(" to ", batch.first + batch.count) : std::string(), ": ",
+           e.what());
+    }
+  };
   const auto take = [&](const EncodedSentences& batch) {
-    const std::vector<double> nats =
-        undo_margin > 0 ? nats_undoing(model, batch.hidden, batch.targets, undo_margin)
-                        : model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
+    const std::vector<double> nats = nats_of(batch);
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t length = text.length(batch.first + c);
       if (batch.begin == 0) own.clear();

@@ -474,6 +474,7 @@ TEST_CASE("exercise: short numbers, a problem without its answers, and its solut
   CHECK(has(exercise_text("attention", 1, false), "\n  dL/dy = "));
   CHECK_FALSE(has(exercise_text("attention", 1, false), "dL/dq ="));
   CHECK(has(error_of([] { exercise_text("rfb", 1, false); }), "did you mean rbf?"));
+  CHECK(error_of([] { exercise_text("rfb", 1, false); }).starts_with("--exercise rfb: nothing"));
 }
 
 TEST_CASE("exercise: the course has eight pages, each with a command, a figure and an exercise" *

@@ -1,5 +1,7 @@
 // lm_score: scoring and --top, which models it opens, and what it refuses.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -352,6 +354,23 @@ TEST_CASE("lm_score: a perplexity beyond a double is a power of e; sums beyond i
     CHECK_MESSAGE(has(refused.err, "log p is not a number: products of"), refused.err);
     CHECK_MESSAGE(!has(refused.err, "bias of -inf"), refused.err);
   }
+  const std::string pair = concat(words.word(3), " ", words.word(7)),
+                    sets = dir.write("sets", pair + "\n");
+  const Outcome choices =
+      run_program("lm_score", {"--checkpoint", broken, "--restrict", sets}, pair + "\n");
+  CHECK(choices.code == 1);
+  CHECK_MESSAGE(!has(choices.out, "inf"), choices.out);
+  // Biases that all words share.
+  const std::string offset = changed_model(dir, "offset", model_a(), "head.bias", 7, 0);
+  for (const NamedView& v : views)
+    if (v.name == "head.bias") ops::fill(v.view, 1e17);
+  write_safetensors(offset + "/model.safetensors", views, weights.metadata);
+  for (const Strings& more : std::vector<Strings>{{}, {"--carry-state"}, {"--top", "1"}}) {
+    const Outcome lost = run_program("lm_score", joined({"--checkpoint", offset}, more), text);
+    CHECK(lost.code == 1);
+    CHECK_MESSAGE(has(lost.err, "component 0 (lin) has scores of about 1e+17"), lost.err);
+    CHECK(has(lost.err, "sentence 1 to 6: ") == more.empty());
+  }
   // Without the word that is too far: each log p is a number, their sum is none.
   const std::string other(words.word(4));
   const Outcome sum =
@@ -410,6 +429,38 @@ TEST_CASE("lm_score: an output that is a link to a missing file makes that file"
   CHECK(loop.code == 1);
   CHECK_MESSAGE(has(loop.err, "link: Too many levels of symbolic links"), loop.err);
   CHECK(fs::read_symlink(dir / "link") == "link");
+}
+
+TEST_CASE("check_inputs: a stream can be read once") {
+  const TemporaryDirectory dir;
+  const std::string file = dir.write("file", "a"), fifo = dir / "pipe", link = dir / "link";
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  std::filesystem::create_symlink(fifo, link);
+  const auto refusal = [](const std::string& a, const std::string& b) {
+    return error_of([&] { app::check_inputs({{"--a", a}, {"--b", ""}, {"--c", b}}); });
+  };
+  CHECK(has(refusal("-", "-"), "--a and --c are both standard input, which can be read only once"));
+  CHECK(has(refusal(fifo, link), "--a and --c are both " + link + ", which can be read"));
+  CHECK(refusal(file, file).empty());
+  CHECK(refusal("-", fifo).empty());
+  CHECK(refusal("/dev/null", "/dev/null").empty());
+  // Of standard input that is a pipe.
+  for (const Strings& arguments : std::vector<Strings>{
+           {"bpe", "vocab", "--input", "-", "/dev/stdin"},
+           {"bpe", "apply", "--codes", "/dev/stdin"},
+           {"lm_score", "--checkpoint", dir / "none", "--restrict", "/dev/stdin"},
+           {"lm_rescore", "--checkpoint", dir / "none", "--nbest", "/dev/stdin", "--reference",
+            "/dev/stdin", "--lambda", "1", "--output", dir / "out"},
+           {"mt_translate", "--score", "--reference", "/dev/stdin"},
+           {"lm_train", "--train", "/dev/stdin", "--valid", "/dev/stdin", "--run", dir / "run"}}) {
+    const Outcome r =
+        Program(arguments[0], Strings(arguments.begin() + 1, arguments.end()), "", [] {
+          int ends[2];
+          if (::pipe(ends) == 0) dup2(ends[0], STDIN_FILENO);
+        }).wait();
+    CHECK(r.code == 2);
+    CHECK_MESSAGE(has(r.err, ", which can be read only once: name a file for one of them"), r.err);
+  }
 }
 
 TEST_CASE("check_outputs: one file under two names, there or not") {

@@ -415,7 +415,7 @@ TEST_CASE("mt_translate: errors say what is wrong and where") {
             "is also --attention: one of the two would be lost"));
   CHECK(has(said({"--checkpoint", c.path, "--attention", "-"}, 2), "would mix on standard output"));
   CHECK(has(said({"--checkpoint", c.path, "--score", "--reference", "-"}, 2),
-            "only one can be standard input"));
+            "--input and --reference are both standard input, which can be read only once"));
   CHECK(has(
       said({"--checkpoint", c.path, "--output", c.dir / "o", "--score", "--reference", file}, 1),
       "has 1 lines, but " + file + " has 2"));

@@ -414,4 +414,10 @@ TEST_CASE("short_message: noted values and long words, and no more") {
   CHECK(short_message(std::string(300, 'w') + "\n" + std::string(200, 'v')) ==
         std::string(59, 'w') + "…\n" + std::string(200, 'v'));
   CHECK(short_message("").empty());
+  // Users call no functions; the op whose pass gave NaN is what the message is about.
+  CHECK(short_message("[learn_bpe] 5 merges: [HeadDecoder] no") == "5 merges: no");
+  CHECK(short_message("[SampleLanguage::generate] x") == "x");
+  for (const char* kept :
+       {"[cast] the forward pass of step 17 gave NaN", "[0, 1) [a] b", "no [x] y", "[a b] c", "[]"})
+    CHECK(short_message(kept) == kept);
 }

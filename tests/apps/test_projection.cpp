@@ -330,6 +330,10 @@ TEST_CASE("words on which two models differ add up to what lm_score --compare sa
   prints(model + " --angles --permutations 9");
   CHECK(has(run_program("nine_report", {dir / "12", "--differences"}).err, "give two"));
   CHECK(run_program("nine_report", {}).code == 2);
+  for (const std::vector<std::string>& twice :
+       std::vector<std::vector<std::string>>{{dir / "12", std::string(dir / "12") + "/"},
+                                             {"--angles", "--words", dir / "12", dir / "32/../12"}})
+    CHECK(has(run_program("nine_report", twice).err, "that is named twice: leave one of them out"));
   CHECK(has(run_program("nine_report", {dir / "12", "--output", dir / "12/log.jsonl"}).err,
             "is also a file of the run and would be lost"));
   CHECK(run_program("nine_report", {dir / "12", "--perplexity", "9"}).code == 2);

@@ -243,6 +243,8 @@ TEST_CASE("read_n_best: a log zero, as programs write it") {
   CHECK(read("u1 5000 -1e10 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
   CHECK(has(refusal("u1\t-1\ta\nu1\tinf\tb\n"),
             "line 2: the score inf is above all logarithms of probabilities; --nbest-cost"));
+  CHECK(has(refusal("u1\t+inf\ta\n"), "line 1: the score inf is above all logarithms"));
+  CHECK(has(refusal("u1\t+-inf\ta\n"), "line 1: '+-inf' is no score"));
   CHECK(has(refusal("u1-1 1e10 a\n", kaldi), "line 1: the score 1e+10 is above"));
   CHECK(has(refusal("u1\t-inf\ta\n", {.cost = true}), "line 1: the cost -inf is below all costs"));
   CHECK(has(refusal("u1 -inf inf 1 a\n", srilm), "line 1: infinite scores of both signs"));
@@ -259,6 +261,9 @@ TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with the
             "line 1: a line is 'utterance TAB words', but this has 2 tabs"));
   CHECK(has(error_of([&] { read_transcripts(file("0 ||| a\n"), NBestFormat::moses); }),
             "but this has |||, as a list has"));
+  CHECK(has(error_of([&] { read_transcripts(file("0 the man\n1 ran\n"), NBestFormat::moses); }),
+            "every line begins with its number and a space"));
+  CHECK(read_transcripts(file("0 degrees\n2 men\n"), NBestFormat::moses).at("0") == "0 degrees");
   CHECK(has(error_of([&] { read_transcripts(file("u1\ta\nu1\tb\n")); }),
             "line 2: 'u1' is in line 1 already"));
   CHECK(has(error_of([&] { read_transcripts(file("u1 a\nu2 b\nu1 c\n"), NBestFormat::kaldi); }),
@@ -649,6 +654,7 @@ TEST_CASE("lm_rescore: what is refused") {
   refused(joined(weighed({"1", "1e300"}), {"--interpolate", "log-linear"}), 2, "at most 10000000");
   refused(joined(model, {"--lambda", "1e308"}), 2, "--lambda 1e308: must be a number from -1 to 1");
   refused(joined(weighed({"0", "0"}), {"--interpolate", "log-linear"}), 2, "no model has a say");
+  refused(joined(f.tuning(), {"--margin-wer", "0"}), 2, "--margin-wer 0: must be");
   refused(joined(f.tuning(), {"--measure", "bleu", "--seed", "3"}), 2, "--measure wer");
   refused(joined(f.tuning(), {"--measure", "bleu", "--margin-wer", "1"}), 2, "--measure wer");
   refused(joined(model, {"--lambda", "1", "--tune-nbest", f.dir / "none", "--tune-reference", "x"}),

@@ -450,6 +450,12 @@ TEST_CASE("nine_report --differences: only on the text that the runs were valida
   }
   const Outcome same = report();
   CHECK_MESSAGE(same.code == 0, same.err);
+  run.dir.write("a/valid", "");
+  const Outcome emptied = report();
+  CHECK(emptied.code == 1);
+  if (!older)
+    CHECK_MESSAGE(has(emptied.err, concat(run.at("a/valid"), " is not the text that ")),
+                  emptied.err);
   run.dir.write("a/valid", times(4, kOther));
   const Outcome other = report();
   CHECK(other.code == 1);

@@ -9,6 +9,7 @@
 
 #include "apps/report/angles.h"
 #include "core/random.h"
+#include "core/safetensors.h"
 #include "data/measures/word_angles.h"
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
@@ -189,6 +190,36 @@ TEST_CASE("measure_angles: the reference word lies at (1, 0), and angles do not 
   CHECK(m.measures.at("nearest angle, full space") > m.measures.at("nearest angle, plane"));
   settings.words = 5;
   CHECK(has(error_of([&] { app::measure_angles(directory, "a", settings); }), "too few"));
+}
+
+TEST_CASE("nine_report --words: vectors whose squared norms no double holds are an error") {
+  const TemporaryDirectory dir;
+  for (const double scale : {1e-200, 1e100}) {
+    const std::string model = changed_model(dir, concat("m", scale), model_a(), "head.bias", 7, 0),
+                      file = model + "/model.safetensors";
+    const Safetensors weights = read_safetensors(file);
+    std::vector<Tensor> wide;
+    std::vector<NamedView> views;
+    for (const auto& [name, numbers] : weights.tensors) {
+      std::vector<double> values = numbers.to_vector();
+      if (name.ends_with("weight"))
+        for (double& x : values) x *= scale;
+      views.push_back({name, wide.emplace_back(Tensor::from(values, numbers.shape()))});
+    }
+    write_safetensors(file, views, weights.metadata);
+    const std::string page = dir / "page.html";
+    for (const Strings& arguments :
+         std::vector<Strings>{{"nine_report", "--words", model, "--output", page},
+                              {"nine_report", "--words", model, "--angles", "--output", page},
+                              {"lm_score", "--checkpoint", model, "--clusters", "2:cosine",
+                               "--cluster-min-count", "1"}}) {
+      const Outcome r = run_program(arguments[0], Strings(arguments.begin() + 1, arguments.end()));
+      CHECK(r.code == 1);
+      CHECK_MESSAGE(has(r.err, scale < 1 ? "is too short for angles" : "is too long for angles"),
+                    r.err);
+    }
+    CHECK_FALSE(std::filesystem::exists(page));
+  }
 }
 
 TEST_CASE("nine_report --angles: what is refused") {

@@ -298,6 +298,17 @@ TEST_CASE("processes: a program that cannot share its work stops under mpirun, b
   CHECK(second.code == 2);
   CHECK(second.err.empty());
   CHECK_FALSE(std::filesystem::exists(codes));
+  // Of a job of several programs each speaks for itself.
+  for (const int rank : {1, 2}) {
+    const Outcome mixed = Program("bpe", cases[0].arguments, "", [=] {
+                            as_process(rank, 3);
+                            setenv("OMPI_NUM_APP_CTX", "2", 1);
+                            setenv("OMPI_APP_CTX_NUM_PROCS", "1 2", 1);
+                          }).wait();
+    CHECK(mixed.code == 2);
+    CHECK(has(mixed.err, "and other programs of the job would wait for it") == (rank == 1));
+    CHECK(mixed.err.empty() == (rank == 2));
+  }
   const Outcome one = Program("bpe", cases[0].arguments, "", [] { as_process(0, 1); }).wait();
   CHECK(one.code == 0);
   // A program that a process of the job starts by a shell works for that process alone.

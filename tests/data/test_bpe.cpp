@@ -452,9 +452,25 @@ TEST_CASE("bpe apply: fastBPE's codes, where the end of a word is no symbol of i
   CHECK(error_of([] { codes_of(std::string(9000, 'x') + "\n"); }).size() < 200);
 }
 
+TEST_CASE("bpe apply: a text that is cut already gets a warning with a count") {
+  CHECK(count_joints("a@@ b@@ c @@\n@@ d@e@@\n") == 3);
+  CHECK(count_joints("a b\n") == 0);
+  CHECK(count_joints("@@@ a") == 0);
+  const TemporaryDirectory dir;
+  const std::string codes = dir.write("codes", "#version: 0.2\na b</w>\n");
+  for (const Strings& more : std::vector<Strings>{{}, {"--flush"}, {"--dropout", "0.5"}}) {
+    Strings arguments{"apply", "--codes", codes};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const std::string twice = run_program("bpe", arguments, "foo@@ ball\na@@ ab\n").err;
+    CHECK_MESSAGE(has(twice, "warning: 2 words of the input end with @@"), twice);
+    CHECK(run_program("bpe", arguments, "foo ball@@\n@@\n").err.empty());
+  }
+}
+
 TEST_CASE("bpe apply: what is no file of codes is named") {
   const auto refusal = [](const std::string& text) { return error_of([&] { codes_of(text); }); };
   CHECK(has(refusal("#version: 0.2\nĠ t\nh e\n"), "has merges of bytes, as Hugging Face's"));
+  CHECK(has(refusal("▁ t\nh e\n"), "has merges of SentencePiece: a word begins with ▁"));
   // Ġ is a letter too, in codes where words end.
   CHECK(refusal("#version: 0.2\nĠ u\nh e</w>\n").empty());
   for (const char* json : {"{\"version\": \"1.0\"}\n", "{\n    \"version\": \"1.0\"\n}\n",

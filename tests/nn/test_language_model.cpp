@@ -278,6 +278,15 @@ TEST_CASE("read_finite_weights: the first number that is not finite, whatever th
   CHECK(has(refusal(), "tensor 'a' has inf at [1]"));
   half.data<bfloat16>()[1] = bfloat16(3.0F);
   CHECK(refusal().empty());
+  for (const double norm : {0.0, -1.0}) {
+    put_tensor("h.context_max", Tensor::from(std::vector<double>{2, norm}, {2}));
+    CHECK(has(refusal(), concat("tensor 'h.context_max' has ", norm, " at [1], and the largest")));
+  }
+  put_tensor("h.context_max", Tensor::from(std::vector<double>{2, 1e-9}, {2}));
+  put_tensor("h.counts", Tensor::from(std::vector<double>{1e308, 1e308}, {2}));
+  CHECK(has(refusal(), "the counts of words in the tensor 'h.counts' add up to more than"));
+  put_tensor("h.counts", Tensor::from(std::vector<double>{1e300, 0}, {2}));
+  CHECK(refusal().empty());
   const Tensor read = read_finite_weights(file).at("a");
   CHECK(read.dtype() == DType::float32);
   CHECK(read.to_vector() == std::vector<double>{1, 3, 1});

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "core/bf16_product.h"
 #include "core/cpu/elementwise_loops.h"
 #include "core/cpu/pool_array.h"
+#include "core/log_sum_exp.h"
 #include "kernels/scores/cpu/head_loops.h"
 
 namespace nine::cpu {
