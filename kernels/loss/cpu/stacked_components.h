@@ -17,7 +17,6 @@
 #include "core/bf16_product.h"
 #include "core/cpu/elementwise_loops.h"
 #include "core/cpu/pool_array.h"
-#include "core/log_sum_exp.h"
 #include "kernels/scores/cpu/head_loops.h"
 
 namespace nine::cpu {
