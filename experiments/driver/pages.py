@@ -101,6 +101,24 @@ def plan():
     )
 
 
+def wrapped(content):
+    """The paragraphs with lines of 100 columns at most; tables, figures, code and items as they
+    are. A span of code stays on one line."""
+
+    def paragraph(text):
+        if text.startswith(("|", "!", " ", "-", "#")):
+            return text
+        lines = [""]
+        # a line that begins with "10." or "-" would be an item
+        for word in re.findall(r"(?:`[^`]*`|[^\s`])+(?:\s+(?:[-*+]|\d+\.)(?!\S))*", text):
+            if lines[-1] and len(lines[-1]) + 1 + len(word) > 100:
+                lines.append("")
+            lines[-1] += f" {word}" if lines[-1] else word
+        return "\n".join(lines)
+
+    return "\n\n".join(map(paragraph, content.split("\n\n")))
+
+
 def filled(text, marker, content):
     begin, end = BEGIN.format(marker), END.format(marker)
     if begin not in text or end not in text:
@@ -123,7 +141,7 @@ def outputs():
     def page_with(name, marker, content, folder=PAGES):
         path = folder / f"{name}.md"
         text = path.read_text(encoding="utf-8") if path.exists() else page(parts[name])
-        return filled(text, marker, content)
+        return filled(text, marker, wrapped(content))
 
     parts, docs = training.all_parts(), PAGES.parent
     made = {

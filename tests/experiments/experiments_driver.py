@@ -386,6 +386,18 @@ class Driver(unittest.TestCase):
         self.assertNotIn("old", once)
         self.assertEqual(pages.filled(once, "x", "new \\1"), once)
 
+    def test_paragraphs_are_wrapped_at_100_columns(self):
+        line = " ".join(["word"] * 19)  # 94 columns
+        code = "    " + "x " * 60
+        table = "| " + "a | " * 40
+        for text, expected in [
+            (f"{line} {line}", f"{line} word\n{' '.join(['word'] * 18)}"),
+            (f"{line} at 12.", f"{line}\nat 12."),
+            (f"{line} `a b c`.", f"{line}\n`a b c`."),
+            (f"{table}\n\n{code}", f"{table}\n\n{code}"),
+        ]:
+            self.assertEqual(pages.wrapped(text), expected)
+
 
 class Claims(unittest.TestCase):
     """The tables of docs/results/README.md that are written by hand."""
