@@ -102,21 +102,21 @@ def plan():
 
 
 def wrapped(content):
-    """The paragraphs with lines of 100 columns at most; tables, figures, code and items as they
+    """The paragraphs and items with lines of 100 columns at most; tables, figures and code as they
     are. A span of code stays on one line."""
 
-    def paragraph(text):
-        if text.startswith(("|", "!", " ", "-", "#")):
+    def line(text):
+        if text.startswith(("|", "!", " ", "#")):
             return text
-        lines = [""]
+        lines, indent = [""], "  " if text.startswith("- ") else ""
         # a line that begins with "10." or "-" would be an item
         for word in re.findall(r"(?:`[^`]*`|[^\s`])+(?:\s+(?:[-*+]|\d+\.)(?!\S))*", text):
-            if lines[-1] and len(lines[-1]) + 1 + len(word) > 100:
-                lines.append("")
-            lines[-1] += f" {word}" if lines[-1] else word
+            if lines[-1].strip() and len(lines[-1]) + 1 + len(word) > 100:
+                lines.append(indent)
+            lines[-1] += f" {word}" if lines[-1].strip() else word
         return "\n".join(lines)
 
-    return "\n\n".join(map(paragraph, content.split("\n\n")))
+    return "\n".join(map(line, content.split("\n")))
 
 
 def filled(text, marker, content):

@@ -124,10 +124,13 @@ def ratio(paired, level=0.95):
 
 
 def verdict(decision, figure):
-    """A page's line."""
+    """A page's lines: the verdict, and an item for each figure where there are several."""
     if figure == DASH:
         return f"**{decision}.**"
-    return f"**Verdict by the [rule](rules.md#part-by-part): {decision}.** Figures: {figure}."
+    figures = figure.split("; ")
+    told = f" {figure}." if len(figures) == 1 else "".join(f"\n- {one}." for one in figures)
+    gap = "\n" if len(figures) > 1 else ""
+    return f"**Verdict by the [rule](rules.md#part-by-part): {decision}.** Figures:{gap}{told}"
 
 
 def p_value(p):

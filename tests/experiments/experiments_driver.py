@@ -398,6 +398,10 @@ class Driver(unittest.TestCase):
         ]:
             self.assertEqual(pages.wrapped(text), expected)
 
+    def test_several_figures_are_items(self):
+        self.assertTrue(tables.verdict("reproduced", "a 1, b 2").endswith(".** Figures: a 1, b 2."))
+        self.assertTrue(tables.verdict("reproduced", "a; b").endswith(".** Figures:\n\n- a.\n- b."))
+
 
 class Claims(unittest.TestCase):
     """The tables of docs/results/README.md that are written by hand."""
