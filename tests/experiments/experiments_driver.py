@@ -394,6 +394,7 @@ class Driver(unittest.TestCase):
             (f"{line} {line}", f"{line} word\n{' '.join(['word'] * 18)}"),
             (f"{line} at 12.", f"{line}\nat 12."),
             (f"{line} `a b c`.", f"{line}\n`a b c`."),
+            (f"- {line} a b.\n- c", f"- {line} a\n  b.\n- c"),
             (f"{table}\n\n{code}", f"{table}\n\n{code}"),
         ]:
             self.assertEqual(pages.wrapped(text), expected)
