@@ -95,9 +95,9 @@ def plan():
         tables.markdown(
             "part | runs and measurements missing | core-hours to go | before it", lines
         )
-        + "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds and is not"
-        " in these hours. Hours of set-ups that nothing has been measured of are in proportion to"
-        " products and tokens."
+        + "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds. These hours"
+        " do not count it. Hours of set-ups without a measurement are in proportion to products and"
+        " tokens."
     )
 
 

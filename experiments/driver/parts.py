@@ -477,8 +477,9 @@ def ss(chosen, measure=None):
     for k in (128, 512, 2048):
         rows.append(trained(f"{k:,}, captions", f"lin --sampled-softmax {k}", setup="S"))
     note = (
-        "The generated language is `experiments/driver/zipf.py`'s; the records of its runs have"
-        " the test text's exact perplexity as `floor`, that by word frequencies as `unigram`."
+        "`experiments/driver/zipf.py` generates the language. The records of its runs have two"
+        " perplexities of the test text: the exact one as `floor`, and that by word frequencies as"
+        " `unigram`."
     )
     return measured(shaped("SS", rows, note=note), measure, labels=of_language)
 
