@@ -33,7 +33,7 @@ def block(name, part, folder=None):
 
 
 def rule(name):
-    """The claim, the set-up and the rule, as rules.md's row has them."""
+    """The claim, the set-up and the rule of the row in rules.md."""
     row = next(
         line
         for line in (PAGES / "rules.md").read_text(encoding="utf-8").splitlines()
@@ -42,8 +42,8 @@ def rule(name):
     runs, claim, wanted = (cell.strip() for cell in row.strip("| ").split(" | ")[1:])
     return (
         f"**The claim.** {claim[0].upper()}{claim[1:]}.\n\n**What is run.**"
-        f" {runs[0].upper()}{runs[1:]}.\n\n**Reproduced, if** ([rules.md](rules.md#part-by-part))"
-        f" {wanted}."
+        f" {runs[0].upper()}{runs[1:]}.\n\n**Reproduced, if** ([rules](rules.md#part-by-part),"
+        f" [names](README.md#names)) {wanted}."
     )
 
 
