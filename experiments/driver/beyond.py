@@ -39,7 +39,7 @@ def warmed(best):
 def corrected():
     labels = ["m=0", *(f"cos:{m:g}" for m in parts.MARGINS[1:])]
     made = of_runs("R2", parts.m1(), labels, measures.correction)
-    return shaped("R2", measures=made, note="M1's models.")
+    return shaped("R2", measures=made, note="The models are M1's.")
 
 
 def bottleneck(name, chosen):
@@ -51,16 +51,16 @@ def bottleneck(name, chosen):
         label, rate = f"{head.replace(' --', ', ')}, width {width}", chosen(tuning, model)[1]
         rows.append(trained(label, model, rate, group=head, more=own.options))
     note = (
-        "The width is that of embeddings, LSTM and word vectors at once: `lm_train` has no map"
-        " between the LSTM and the word vectors, so a narrow model is also a smaller network."
-        f" Heads are compared at equal width. Seeds 2 to {1 + shape.seeds}: the search for the rates"
-        " has seen seed 1."
+        "Embeddings, LSTM and word vectors have the same width, because `lm_train` has no map"
+        " between the LSTM and the word vectors. So a narrow model is also a smaller network."
+        f" Heads are compared at equal width. Seeds are 2 to {1 + shape.seeds}, because the search"
+        " for the rates has used seed 1."
     )
     if own.larger:
         sizes = ", ".join(f"{embed} at width {width}" for width, embed in own.larger.items())
-        note += f' "As large as untied mos" by embeddings of {sizes}.'
+        note += f' lin is "as large as untied mos" with embeddings of {sizes}.'
     if own.text:
-        note += f" A seed's ranks are of text that its `{own.text}` continues."
+        note += f" All ranks of a seed are of the text that its `{own.text}` continues."
     return parts.measured(shaped(name, rows, note=note), measures.rank, own.text)
 
 
@@ -111,7 +111,9 @@ def maps(best, chosen):
 def choices(best):
     labels = [name for name in parts.PRESETS if name != "mos"]
     made = of_runs("R5", parts.t3(best), labels, measures.shares)
-    note = "T3's models. Mean share of the prior on inner products over the positions of a class."
+    note = (
+        "The models are T3's. A share is the mean prior on inner products over a class's positions."
+    )
     return shaped("R5", measures=made, note=note)
 
 
@@ -120,7 +122,7 @@ def close_words(name, best):
     lin = t3.run(t3.row("lin"), 1)  # which words are close
     labels, cost = [row.label for row in t3.rows], 0.1 * len(measures.SETS[name])
     made = of_runs(name, t3, labels, measures.restricted, lin, cost=cost)
-    return shaped(name, measures=made, note="T3's models.")
+    return shaped(name, measures=made, note="The models are T3's.")
 
 
 def angles():
@@ -129,7 +131,7 @@ def angles():
     normed = m2.row("none, contexts max")  # the norm of the contexts without the margin
     for seed in range(1, m3.seeds + 1):
         made += (Measure("MF", "max", seed, (m2.run(normed, seed),), measures.angles),)
-    note = "M3's models, and `max`: M2's with the contexts' norm of the other two and no margin."
+    note = "The models are M3's, and M2's `max`: the same norm of contexts without a margin."
     return shaped("MF", measures=made, note=note)
 
 
@@ -143,7 +145,7 @@ def rates():
         for k, norms in NORMED.items():
             legacy = parts.BASE.legacy if (k, rate) == ("base", RATE) else ""
             rows.append(trained(f"{k}, lr={rate:g}", f"lin{norms}", rate, group=k, legacy=legacy))
-    note = "The rate .002 is M1's and M2's, whose runs these are."
+    note = "The runs at the rate .002 are those of M1 and M2."
     return shaped("M-rates", rows, note=note)
 
 
@@ -160,8 +162,8 @@ def in_precisions(head, rate, label="{}", precisions=BESIDE_FLOAT32, **others):
 
 def precision():
     note = (
-        "On a CPU without bfloat16 tiles the rows of `high` want `NINE_BF16_TILES=pairs` before the"
-        " command."
+        "On a CPU without bfloat16 tiles, put `NINE_BF16_TILES=pairs` before the commands of"
+        " `high`."
     )
     every = ("highest", "high", "medium")
     rows = in_precisions("lin", RATE, precisions=every, setup="L, width 256")

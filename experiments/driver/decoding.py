@@ -150,6 +150,6 @@ def table(_, folder=None):
 
 def commands(_):
     return (
-        "Again, into records of its own, which `experiments/table Dec --records runs/records`"
+        "To repeat it, with new records that `experiments/table Dec --records runs/records`"
         " prints:\n\n    DATA=... experiments/run Dec --records runs/records"
     )

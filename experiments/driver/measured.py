@@ -168,8 +168,8 @@ def r2(cells, part, folder):
 
 def r2_table(part, folder=None):
     texts = {
-        "perplexity": "Each line from a fresh state, by which the rule goes:",
-        "running": "Running text, as in training and in M1's table:",
+        "perplexity": "Scored line by line, each from a fresh state; the rule goes by this table:",
+        "running": "Scored as running text, as in training and in M1's table:",
     }
     cells = {event: corrected_cells(part, folder, event) for event in texts}
     blocks = [f"{text}\n\n{corrected_lines(cells[event])}" for event, text in texts.items()]
@@ -440,7 +440,8 @@ def occurrences_table(part, folder=None):
     for the dictionary's words."""
     cells = events_of("occurrences")(part, folder)
     text = (
-        "Looked at afterwards, by no rule: words by how often the training text has them."
+        "The next two tables were looked at afterwards, and no rule goes by them. They group words"
+        " by their number of occurrences in the training text."
         f" **{lacking(part, list(cells.values())).replace('runs', 'models')} are measured**, each"
         " at its best checkpoint; means over seeds."
     )
@@ -462,7 +463,12 @@ def occurrences_table(part, folder=None):
     told = lambda name: "the end of a sentence" if name == occurrences.END else name
     named = [("model", name, told(name), *x) for name, x in first["language"].items()]
     named += [
-        (among, "model", "words that occur, were there only those", *first[among]["language"])
+        (
+            among,
+            "model",
+            "words that occur, renormalised over these words",
+            *first[among]["language"],
+        )
     ]
     lines = [
         [label, f"{n:,}", f"{exact:.3f}", *means(kind, name)]
@@ -480,11 +486,11 @@ def occurrences_table(part, folder=None):
     ]
     return "\n\n".join(
         [
-            f"{text} Mean ln p in the test text, every line from a fresh state:",
+            f"{text} The mean ln p in the test text, with a fresh state for every line:",
             markdown(
                 ["occurrences in training", "in the test text", "the language", *events], lines
             ),
-            "Mean bias and mean length of the vector, of the dictionary's words:",
+            "The mean bias and the mean length of the vectors of the dictionary's words:",
             markdown(["occurrences in training", "in the dictionary", *events], kept),
         ]
     )

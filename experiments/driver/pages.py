@@ -33,7 +33,7 @@ def block(name, part, folder=None):
 
 
 def rule(name):
-    """The claim, the set-up and the rule, as rules.md's row has them."""
+    """The claim, the set-up and the rule of the row in rules.md."""
     row = next(
         line
         for line in (PAGES / "rules.md").read_text(encoding="utf-8").splitlines()
@@ -42,8 +42,8 @@ def rule(name):
     runs, claim, wanted = (cell.strip() for cell in row.strip("| ").split(" | ")[1:])
     return (
         f"**The claim.** {claim[0].upper()}{claim[1:]}.\n\n**What is run.**"
-        f" {runs[0].upper()}{runs[1:]}.\n\n**Reproduced, if** ([rules.md](rules.md#part-by-part))"
-        f" {wanted}."
+        f" {runs[0].upper()}{runs[1:]}.\n\n**Reproduced, if** ([rules](rules.md#part-by-part),"
+        f" [names](README.md#names)) {wanted}."
     )
 
 
@@ -95,10 +95,28 @@ def plan():
         tables.markdown(
             "part | runs and measurements missing | core-hours to go | before it", lines
         )
-        + "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds and is not"
-        " in these hours. Hours of set-ups that nothing has been measured of are in proportion to"
-        " products and tokens."
+        + "\n\nA search (a kernel's ladder, then its rate) comes before a part's seeds. These hours"
+        " do not count it. Hours of set-ups without a measurement are in proportion to products and"
+        " tokens."
     )
+
+
+def wrapped(content):
+    """The paragraphs and items with lines of 100 columns at most; tables, figures and code as they
+    are. A span of code stays on one line."""
+
+    def line(text):
+        if text.startswith(("|", "!", " ", "#")):
+            return text
+        lines, indent = [""], "  " if text.startswith("- ") else ""
+        # a line that begins with "10." or "-" would be an item
+        for word in re.findall(r"(?:`[^`]*`|[^\s`])+(?:\s+(?:[-*+]|\d+\.)(?!\S))*", text):
+            if lines[-1].strip() and len(lines[-1]) + 1 + len(word) > 100:
+                lines.append(indent)
+            lines[-1] += f" {word}" if lines[-1].strip() else word
+        return "\n".join(lines)
+
+    return "\n".join(map(line, content.split("\n")))
 
 
 def filled(text, marker, content):
@@ -123,7 +141,7 @@ def outputs():
     def page_with(name, marker, content, folder=PAGES):
         path = folder / f"{name}.md"
         text = path.read_text(encoding="utf-8") if path.exists() else page(parts[name])
-        return filled(text, marker, content)
+        return filled(text, marker, wrapped(content))
 
     parts, docs = training.all_parts(), PAGES.parent
     made = {

@@ -412,9 +412,9 @@ def t1_mt(chosen, measure=None):
         rows.append(trained(f"{k}, untuned", head, MT_RATE, MT_PAPER[k], "untuned"))
     note = (
         "Without a bias a score in [m, 1] cannot get below a perplexity of 1 + (V - 1) e^(m -"
-        " 1), 3,573 for rbf: those rows of rbf and wav are decided by that floor, not by tuning"
-        " ([heads](../heads.md#bounds)), and are not searched. With a bias rbf and wav are; the"
-        " others have their choice without one."
+        " 1), 3,573 for rbf ([heads](../heads.md#bounds)). This floor decides those rows of rbf and"
+        " wav, not tuning, so they are not searched. With a bias rbf and wav are searched; the"
+        " other kernels keep their choice without a bias."
     )
     return measured(shaped("T1-MT", rows, note=note), measure)
 
@@ -477,8 +477,9 @@ def ss(chosen, measure=None):
     for k in (128, 512, 2048):
         rows.append(trained(f"{k:,}, captions", f"lin --sampled-softmax {k}", setup="S"))
     note = (
-        "The generated language is `experiments/driver/zipf.py`'s; the records of its runs have"
-        " the test text's exact perplexity as `floor`, that by word frequencies as `unigram`."
+        "`experiments/driver/zipf.py` generates the language. The records of its runs have two"
+        " perplexities of the test text: the exact one as `floor`, and that by word frequencies as"
+        " `unigram`."
     )
     return measured(shaped("SS", rows, note=note), measure, labels=of_language)
 

@@ -124,10 +124,13 @@ def ratio(paired, level=0.95):
 
 
 def verdict(decision, figure):
-    """A page's line."""
+    """A page's lines: the verdict, and an item for each figure where there are several."""
     if figure == DASH:
         return f"**{decision}.**"
-    return f"**Verdict by the [rule](rules.md#part-by-part): {decision}.** Figures: {figure}."
+    figures = figure.split("; ")
+    told = f" {figure}." if len(figures) == 1 else "".join(f"\n- {one}." for one in figures)
+    gap = "\n" if len(figures) > 1 else ""
+    return f"**Verdict by the [rule](rules.md#part-by-part): {decision}.** Figures:{gap}{told}"
 
 
 def p_value(p):
@@ -235,7 +238,7 @@ def averaging(part, folder=None):
         for c in cells(part, folder)
         if "asgd" in c.row.options
     ]
-    return f"Averaging began after epoch: {'; '.join(told)}."
+    return f"Averaging began after these epochs: {'; '.join(told)}."
 
 
 def learned_scales(part, folder=None):
@@ -341,7 +344,7 @@ def commands(part):
     told = [
         "To repeat a row, set `DATA` ([the texts](../../experiments/data.md)) and run its command."
         f" `experiments/table {part.name} --records runs/records` then prints its figure."
-        " After `#` stands what the row adds to the [set-up](rules.md#common-to-all-parts)."
+        " The text after `#` is what the row adds to the [set-up](rules.md#common-to-all-parts)."
     ]
     if devices(cells(part)):
         told.append("Add `--device cuda` to train on a GPU, as the table's runs were.")

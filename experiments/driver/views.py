@@ -78,8 +78,8 @@ def untuned_translation():
     # the same runs
     settled = any(c.average[0] >= 1 for c in cells if c.row.label.startswith(("log", "hpb")))
     return found and (
-        "its untuned rows are [R4-MT](R4-MT.md)'s at scale 1 but for rbf's and wav's parameters,"
-        f" {found} BLEU" + ": by its rule, below 1, it cannot be reproduced any more" * settled
+        "its untuned rows are [R4-MT](R4-MT.md)'s at scale 1, except for the parameters of rbf and"
+        f" wav: {found} BLEU" + ". By its rule, below 1, it is settled: not reproduced" * settled
     )
 
 

@@ -8,6 +8,7 @@
 #include "core/cpu/row_loops.h"
 #include "core/log_sum_exp.h"
 #include "core/scratch.h"
+#include "kernels/loss/cpu/stacked_components.h"
 
 namespace nine {
 namespace {

@@ -386,6 +386,23 @@ class Driver(unittest.TestCase):
         self.assertNotIn("old", once)
         self.assertEqual(pages.filled(once, "x", "new \\1"), once)
 
+    def test_paragraphs_are_wrapped_at_100_columns(self):
+        line = " ".join(["word"] * 19)  # 94 columns
+        code = "    " + "x " * 60
+        table = "| " + "a | " * 40
+        for text, expected in [
+            (f"{line} {line}", f"{line} word\n{' '.join(['word'] * 18)}"),
+            (f"{line} at 12.", f"{line}\nat 12."),
+            (f"{line} `a b c`.", f"{line}\n`a b c`."),
+            (f"- {line} a b.\n- c", f"- {line} a\n  b.\n- c"),
+            (f"{table}\n\n{code}", f"{table}\n\n{code}"),
+        ]:
+            self.assertEqual(pages.wrapped(text), expected)
+
+    def test_several_figures_are_items(self):
+        self.assertTrue(tables.verdict("reproduced", "a 1, b 2").endswith(".** Figures: a 1, b 2."))
+        self.assertTrue(tables.verdict("reproduced", "a; b").endswith(".** Figures:\n\n- a.\n- b."))
+
 
 class Claims(unittest.TestCase):
     """The tables of docs/results/README.md that are written by hand."""

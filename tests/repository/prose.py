@@ -85,7 +85,7 @@ def complaints(text, banned):
     for number, line in enumerate(text.split("\n"), 1):
         if re.match(r"\s*(```|~~~)", line):
             fence = not fence
-        elif len(line) > COLUMNS and not fence and not re.match(r"\s*[|<]|    |\[!|#", line):
+        elif len(line) > COLUMNS and not fence and not re.match(r"\s*[|<]|    |!\[|#", line):
             # A line of one unbreakable word, as a link's target, may be longer.
             if len(line.split()) > 1 and max(map(len, line.split())) < COLUMNS - 8:
                 found.append(f"{number}: {len(line)} columns")
