@@ -52,9 +52,9 @@ bool is_code(const std::string& path) {
 }
 
 bool is_page(const std::string& path) {
-  return path.ends_with(".md") &&
-         (path == "README.md" || path == "CHANGELOG.md" || path == "examples/README.md" ||
-          path.starts_with("docs/") || path.starts_with("experiments/"));
+  return path.ends_with(".md") && (path == "README.md" || path == "CHANGELOG.md" ||
+                                   path == "CONTRIBUTING.md" || path == "examples/README.md" ||
+                                   path.starts_with("docs/") || path.starts_with("experiments/"));
 }
 
 bool is_in_docs(const std::string& path) {
