@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/error.h"
 #include "core/json.h"
@@ -27,17 +28,17 @@ double margin_to_undo(const std::string& checkpoint) {
           checkpoint, " was trained with ", smoothing, "; leave it out");
   require(config.value("head_bias", true), "--margin-correction needs a head with a bias, but ",
           checkpoint, " has none; leave it out");
-  require(!head.spec.contexts || head.context_norm,
+  const auto& [word, context] = std::tie(head.norms.word, head.norms.context);
+  require(!head.spec.contexts || context,
           "--margin-correction does not know the norms of the contexts tanh of ", checkpoint,
           "; leave it out");
-  const bool learned =
-      !head.word_norm || head.word_norm.through || !head.context_norm || head.context_norm.through;
+  const bool learned = !word || word.through || !context || context.through;
   if (learned)
-    std::fprintf(stderr,
-                 "warning: the correction is exact where no gradient reaches the norms F and G; "
-                 "this model learned %s\n",
-                 !head.word_norm || head.word_norm.through ? "the words' (--word-norm)"
-                                                           : "the contexts' (--context-norm)");
+    std::fprintf(
+        stderr,
+        "warning: the correction is exact where no gradient reaches the norms F and G; "
+        "this model learned %s\n",
+        !word || word.through ? "the words' (--word-norm)" : "the contexts' (--context-norm)");
   return margin.size;
 }
 

@@ -271,8 +271,8 @@ HeadSpec head_of(const Json& config) {
 }
 
 void read_norms(const Json& config, HeadConfig& head) {
-  head.word_norm = word_norm_from_text(config.value("word_norm", "none"));
-  head.context_norm = context_norm_from_text(config.value("context_norm", "none"));
+  head.norms.word = word_norm_from_text(config.value("word_norm", "none"));
+  head.norms.context = context_norm_from_text(config.value("context_norm", "none"));
 }
 
 void fail_for_type(const std::string& file, const std::exception& error) {

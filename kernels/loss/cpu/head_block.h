@@ -114,12 +114,8 @@ class StackedComponents {
   /// The target y of row r and component k as vectors with an angle between them; blocks that are
   /// by_angle().
   scores::AnglePair<T> target_pair(int64_t k, int64_t r, int64_t y) const {
-    const StackedComponent<T>& c = components_[k];
-    const double* f =
-        c.kernel.args.score.kind == ScoreKind::scaled_lin ? c.word_stats + 2 * y + 1 : nullptr;
-    const double* g =
-        block_.context_norm ? static_cast<double*>(block_.context_norm.data) + k : nullptr;
-    return {row_ptr<T>(c.w, y), context(k, r), block_.dims(), f, g};
+    return {row_ptr<T>(components_[k].w, y), context(k, r), block_.dims(),
+            block_.given_norms(k, y)};
   }
 
   /// The number of component k and row r in one of the block's (K, R) float64 results.
