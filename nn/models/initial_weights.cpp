@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
 #include "nn/models/language_config.h"
+#include "nn/models/model_description.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/translation_config.h"
 
@@ -74,18 +74,14 @@ void load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
   ModelFiles files = read_model(directory, ExcludedWords::refused);
   const std::map<std::string, std::string> settings = language_settings(files);
   // An LSTM has no settings; the kind of network comes first.
-  for (const auto& [name, usual] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"arch", "lstm"},
-           {"heads", ""},
-           {"activation", ""},
-           {"positions", ""},
-           {"norm", "pre"},
-           {"embed_scale", "its usual one"}}) {
-    const auto in = [&, &name = name, &usual = usual](const auto& all) {
-      const auto found = all.find(name);
-      return found == all.end() ? std::string(usual) : found->second;
+  for (const NetworkKey& key : network_keys()) {
+    const auto in = [&](const auto& all) {
+      const auto found = all.find(key.name);
+      return found != all.end()     ? found->second
+             : key.usual != nullptr ? std::string(key.usual)
+                                    : "its usual one";
     };
-    check_same_setting(path, name, in(settings), in(network));
+    if (key.computes) check_same_setting(path, key.name, in(settings), in(network));
   }
   load_weights(path, files.weights, parameters);
   files.say_assumed();

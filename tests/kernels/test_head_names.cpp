@@ -205,6 +205,15 @@ TEST_CASE("head config: settings as text, the configuration, and what JSON says 
         R"("sampled_softmax":"","label_smoothing":0.1,"smoothing":"others","pi_reg":"cv2:0.5",)"
         R"("weight_norm_reg":"root:0.25,1.5"})");
   CHECK(to_json(HeadSettings{}.head_config())["head"] == "lin");
+  for (const HeadSetting& setting : head_settings()) {
+    CAPTURE(setting.name);
+    CHECK((setting.value == nullptr) == (setting.use == SettingUse::written));
+    CHECK((!setting.regularises || setting.use == SettingUse::training));
+    CHECK(setting.is_given(s) == (setting.text(s) != setting.text({})));
+    HeadSettings copy;
+    if (setting.is_given(s)) setting.set(copy, setting.text(s));
+    CHECK(setting.text(copy) == setting.text(s));
+  }
   s.head_memory = "tile";
   CHECK_THROWS_WITH_AS(s.head_config(), doctest::Contains("did you mean tiles?"), UsageError);
 }

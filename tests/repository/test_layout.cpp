@@ -336,6 +336,15 @@ TEST_CASE("layout: an op on both devices is in at most nine files") {
   }
 }
 
+TEST_CASE("layout: an option of the head that counts when a model is used is in few files") {
+  const std::vector<std::string> folders{"autograd", "kernels", "nn", "data", "apps"};
+  // The norm of contexts is a number of the log, too, and of the checks.
+  CHECK_MESSAGE(files_with("context_norm", folders).size() <= 14,
+                listed(files_with("context_norm", folders)));
+  CHECK_MESSAGE(files_with("word_norm", folders).size() <= 8,
+                listed(files_with("word_norm", folders)));
+}
+
 TEST_CASE("layout: an optimiser is its file, its name and a line of the factory") {
   for (const char* word : {"AveragedSgd", "AdamW"}) {
     const auto files = files_with(word, {"nn"});
