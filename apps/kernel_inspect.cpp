@@ -38,9 +38,9 @@ struct InspectOptions {
     for (const Experiment& e : experiments())
       ideas += concat(ideas.empty() ? "" : "; ", e.name, ": ", e.question);
     o.add("explain", explain,
-          "a small example, forward and backward, line by line: a kernel such as pow:p=1, lin with "
-          "margin=cos:0.3, word_norm=uniform or context_norm=max" +
-              layers)
+          concat("a small example, forward and backward, line by line: a kernel such as pow:p=1, "
+                 "lin with ",
+                 margin_examples(), layers))
         .unit("NAME");
     o.add("page", page, "the example of --explain as a page, for kernels with points to move")
         .unit("FILE.html");

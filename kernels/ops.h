@@ -7,6 +7,7 @@
 
 #include "core/arena.h"
 #include "core/tensor.h"
+#include "kernels/options/angle.h"
 #include "kernels/options/margin.h"
 #include "kernels/options/prior_penalty.h"
 #include "kernels/scores/score.h"
@@ -95,6 +96,14 @@ struct HeadBlock {
   /// where vectors are given norms.
   bool by_angle() const {
     return options.margin || context_norm || components.front().score.kind == ScoreKind::scaled_lin;
+  }
+  /// F of a word and G of component k, in a block that is by_angle().
+  scores::GivenNorms given_norms(int64_t k, int64_t word) const {
+    const HeadComponent& c = components[static_cast<size_t>(k)];
+    return {c.score.kind == ScoreKind::scaled_lin
+                ? static_cast<const double*>(c.stats.data) + 2 * word + 1
+                : nullptr,
+            context_norm ? static_cast<const double*>(context_norm.data) + k : nullptr};
   }
 };
 

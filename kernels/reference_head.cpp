@@ -62,7 +62,7 @@ double score(const Score& component, const double* w, const double* h, int64_t d
 // does.
 double target_score(const Margin& margin, const double* w, const double* h, int64_t d,
                     double up = 0, double* dw = nullptr, double* dh = nullptr) {
-  const scores::AnglePair<double> pair(w, h, d, nullptr, nullptr);
+  const scores::AnglePair<double> pair(w, h, d);
   const scores::AngleScore psi = scores::margin_at(margin, pair.cosine, pair.sine);
   if (dw != nullptr) pair.add_gradients(psi, up, dw, dh);
   return pair.score(psi);

@@ -52,9 +52,8 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
     numbers_.push_back(&set.add(tensor, {1}, Init::constant(n.stored(n.start))));
     set.need_not_load(tensor);  // a model trained with the number fixed goes on from `start`
   }
-  norms_.word = config.word_norm;
-  norms_.context = config.context_norm;
-  if (config.loss.margin || config.word_norm || config.context_norm) stats_.emplace();
+  norms_ = {config.norms};
+  if (config.loss.margin || norms_) stats_.emplace();
   require(config.sampled.size <= words, "sampled softmax ", to_text(config.sampled),
           ": the vocabulary has only ", words, " words; draw at most so many");
   if (config.sampled) {
@@ -64,10 +63,10 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   // A file may hold what this model does not use.
   for (const char* buffer : {".counts", ".context_max", ".context_max_ema"})
     set.ignore_on_load(name + buffer);
-  if (config.word_norm.needs_counts() || config.sampled)
+  if (norms_.word.needs_counts() || config.sampled)
     counts_ = set.add_buffer(name + ".counts", {words});
-  if (!config.context_norm.of_batch()) return;
-  const bool average = config.context_norm.kind == ContextNorm::Kind::max_ema;
+  if (!norms_.context.of_batch()) return;
+  const bool average = norms_.context.kind == ContextNorm::Kind::max_ema;
   running_ = set.add_buffer(name + (average ? ".context_max_ema" : ".context_max"), {size});
   norms_.running = running_;
 }
@@ -90,11 +89,7 @@ HeadNorms SoftmaxHead::norms() const {
             name_, ".counts' of shape (", vocabulary_, ") that is not all 0");
   }
   if (config_.sampled) sampler_.emplace(config_.sampled, counts);
-  if (norms_.word) {
-    norms_.ratios =
-        Tensor::from(word_norm_ratios(norms_.word, counts), {vocabulary_}).to(set_.device());
-    norms_.first_word = norms_.word.multiplies_first() ? most_frequent_word(counts) : -1;
-  }
+  norms_.follow(counts, set_.device());
   loads_ = set_.loads();
   return norms_;
 }
@@ -276,13 +271,7 @@ Tensor SoftmaxHead::log_probabilities_undoing(const Var& hidden, double margin) 
     word = given.ratios.to_vector();
     for (double& f : word) f *= unit;
   }
-  if (given.context) {
-    const double running = given.running ? given.running.to_vector().front() : 0;
-    std::fill(row.begin(), row.end(),
-              !given.context.of_batch() ? given.context.value
-              : running > 0             ? running
-                                        : 1);
-  }
+  if (given.context) std::ranges::fill(row, given.sizes(config_.spec.size()).front());
   Tensor log_p = log_probabilities(hidden);
   std::vector<double> sizes(word.size());
   for (size_t r = 0; r < row.size(); ++r) {

@@ -6,11 +6,11 @@
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/option_data.h"
 #include "apps/cli/processes.h"
-#include "apps/cli/version.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/gemm.h"
 #include "core/instruction_set.h"
+#include "core/version.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/read_model.h"
 

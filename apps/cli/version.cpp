@@ -7,10 +7,6 @@
 
 namespace nine::app {
 
-// NINE_VERSION is defined by apps/CMakeLists.txt for this file alone.
-const char* const kVersion = NINE_VERSION;
-const char* const kVersionLine = "nine " NINE_VERSION;
-
 std::string version_text() {
   return concat(
       kVersionLine, "\ninstruction set: ", instruction_set(),

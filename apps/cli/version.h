@@ -1,12 +1,11 @@
-// The version of the programs: what --version prints, and what checkpoints name.
+// What --version prints.
 #pragma once
 
 #include <string>
 
-namespace nine::app {
+#include "core/version.h"
 
-extern const char* const kVersion;      ///< project(VERSION) of CMakeLists.txt: "0.2.0"
-extern const char* const kVersionLine;  ///< "nine 0.2.0"
+namespace nine::app {
 
 /// What --version prints: kVersionLine, the instruction set in use and the library of products.
 /// Error: NINE_ISA or NINE_GEMM name what cannot be used.

@@ -103,12 +103,8 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
       checks::random_indices({{{n}, 0, static_cast<int32_t>(v)}}, s.seed)[0], {n});
   HeadLoss loss = config.loss;
   loss.smoothing.epsilon = 0.1;
-  HeadNorms norms{.word = config.word_norm, .context = config.context_norm};
-  if (norms.word) {
-    const std::vector<double> counts = checks::random_values({{{v}, 0, 50}}, s.seed)[0];
-    norms.ratios = Tensor::from(word_norm_ratios(norms.word, counts), {v});
-    if (norms.word.multiplies_first()) norms.first_word = most_frequent_word(counts);
-  }
+  HeadNorms norms{config.norms};
+  norms.follow(checks::random_values({{{v}, 0, 50}}, s.seed)[0]);
   const auto run = [&](std::span<const Var> x) {
     HeadWeights weights{.w = {x[1]}, .bias = x[2], .norms = norms};
     if (head.mixture) weights.prior = x[3];

@@ -1,5 +1,6 @@
 #include "apps/inspect/explain.h"
 
+#include <algorithm>
 #include <optional>
 #include <sstream>
 
@@ -49,6 +50,17 @@ std::vector<std::string> layer_examples() {
   return names;
 }
 
+std::string margin_examples() {
+  std::string all;
+  const auto settings = inner_product_settings();
+  for (const HeadSetting* s : settings)
+    all += concat(all.empty()            ? ""
+                  : s == settings.back() ? " or "
+                                         : ", ",
+                  s->name, "=", s->example);
+  return all;
+}
+
 std::optional<HeadSettings> margin_settings(const std::string& name) {
   if (name.find('=') == std::string::npos) return std::nullopt;
   HeadSettings settings;
@@ -63,14 +75,10 @@ std::optional<HeadSettings> margin_settings(const std::string& name) {
     }
   }
   for (const auto& [key, value] : parts) {
-    if (key == "margin")
-      settings.margin = value;
-    else if (key == "word_norm")
-      settings.word_norm = value;
-    else if (key == "context_norm")
-      settings.context_norm = value;
-    else
-      return std::nullopt;
+    const auto all = inner_product_settings();
+    const auto setting = std::ranges::find(all, key, &HeadSetting::name);
+    if (setting == all.end()) return std::nullopt;
+    settings.*std::get<std::string HeadSettings::*>((*setting)->member) = value;
   }
   return settings;
 }
@@ -78,8 +86,7 @@ std::optional<HeadSettings> margin_settings(const std::string& name) {
 WorkedExample explain(const std::string& name, const ShortNumbers& numbers) {
   if (const auto settings = margin_settings(name)) {
     try {
-      const HeadConfig config = settings->head_config();
-      return explain_margin(config.loss.margin, config.word_norm, config.context_norm, numbers);
+      return explain_margin(settings->head_config(), numbers);
     } catch (const UsageError& e) {
       throw UsageError(concat("--explain ", name, ": ", e.what()));
     }

@@ -9,8 +9,6 @@
 
 #include "apps/inspect/kernel_steps.h"
 #include "apps/inspect/worked_example.h"
-#include "kernels/options/head_norms.h"
-#include "kernels/options/margin.h"
 #include "kernels/settings/head.h"
 #include "kernels/settings/head_config.h"
 #include "kernels/settings/learned_numbers.h"
@@ -20,14 +18,15 @@ namespace nine::app {
 /// The names of the examples that are not kernels: softmax, lstm, ...
 std::vector<std::string> layer_examples();
 
+/// What margin_settings() reads, for a help page: "margin=cos:0.3, ... or ...".
+std::string margin_examples();
 /// "margin=cos:0.3,word_norm=unigram:2,1" as settings of a head; nothing where the name has another
 /// form.
 std::optional<HeadSettings> margin_settings(const std::string& name);
 
 /// The example of a kernel with its parameters ("pow:p=1"), of a mixture of them
-/// ("mix:lin,rbf"), of one of layer_examples(), or of lin
-/// with a margin or norms: "margin=cos:0.3", "word_norm=uniform", "context_norm=max", several with
-/// commas (unigram:A,B has its own). UsageError: none of these.
+/// ("mix:lin,rbf"), of one of layer_examples(), or of lin with margin_settings(). UsageError: none
+/// of these.
 /// `numbers` replace its own; layer_norm, lstm and attention take them as exercise_draws.h has
 /// them.
 WorkedExample explain(const std::string& name, const ShortNumbers& numbers = {});
@@ -66,8 +65,7 @@ WorkedExample explain_label_smoothing(const ShortNumbers& numbers);
 WorkedExample explain_layer_norm(const ShortNumbers& numbers);
 WorkedExample explain_lstm(const ShortNumbers& numbers);
 WorkedExample explain_attention(const ShortNumbers& numbers);
-/// A margin or a norm: "cos:0.3", or with its option's name "word_norm uniform".
-WorkedExample explain_margin(const Margin& margin, const WordNorm& word, const ContextNorm& context,
-                             const ShortNumbers& numbers);
+/// Of lin with the margin and the norms of a configuration.
+WorkedExample explain_margin(const HeadConfig& by_angle, const ShortNumbers& numbers);
 
 }  // namespace nine::app

@@ -164,8 +164,11 @@ void gradient_lines(WorkedExample& example, const WordNorm& word, const ContextN
 
 }  // namespace
 
-WorkedExample explain_margin(const Margin& margin, const WordNorm& word, const ContextNorm& context,
-                             const ShortNumbers& numbers) {
+WorkedExample explain_margin(const HeadConfig& by_angle, const ShortNumbers& numbers) {
+  const Margin& margin = by_angle.loss.margin;
+  HeadNorms norms{by_angle.norms};
+  const WordNorm& word = norms.word;
+  const ContextNorm& context = norms.context;
   const Tensor h = numbers({kMarginRows, kMarginSize}, 0),
                w = numbers({kMarginWords, kMarginSize}, 4),
                target = Tensor::from<int32_t>({0, 2}, {kMarginRows});
@@ -180,12 +183,10 @@ WorkedExample explain_margin(const Margin& margin, const WordNorm& word, const C
   for (int64_t v = 0; v < kMarginWords; ++v) example.given(concat("w_", v + 1), row(w, v));
   example.given("count", kExampleCounts);
   const Doubles of_words = lengths_of(w), of_rows = lengths_of(h);
-  HeadNorms norms{.word = word, .context = context};
+  norms.follow(kExampleCounts);
   Doubles f = of_words, g = of_rows;
   if (word) {
-    f = word_norm_ratios(word, kExampleCounts);
-    norms.ratios = Tensor::from(f, {kMarginWords});
-    if (word.multiplies_first()) norms.first_word = most_frequent_word(kExampleCounts);
+    f = norms.ratios.to_vector();
     for (double& x : f) x *= norms.first_word >= 0 ? of_words[0] : 1;
   }
   if (context)
@@ -207,8 +208,7 @@ WorkedExample explain_margin(const Margin& margin, const WordNorm& word, const C
   for (int64_t r = 0; r < kMarginRows; ++r) {
     const int64_t y = target.data<int32_t>()[r];
     const scores::AnglePair<double> pair(w.data<double>() + y * kMarginSize,
-                                         h.data<double>() + r * kMarginSize, kMarginSize, nullptr,
-                                         nullptr);
+                                         h.data<double>() + r * kMarginSize, kMarginSize);
     angles.push_back(std::atan2(pair.sine, pair.cosine));
     forward_lines(example, margin, r, y, angles.back());
     example.agree(concat("psi_", r + 1),

@@ -112,9 +112,9 @@ void PagePlay::add_margins(const Margin& margin) {
 // F_v is a sum over sliders of multiples of fixed shares, and where it follows the first word times
 // its length.
 void PagePlay::add_norms(const HeadConfig& config) {
-  const WordNorm& word = config.word_norm;
-  const ContextNorm& context = config.context_norm;
-  if (!word && !context) return;
+  const WordNorm& word = config.norms.word;
+  const ContextNorm& context = config.norms.context;
+  if (!config.norms) return;
   components_.front().function = "plain";
   std::vector<Slider>& sliders = components_.front().kernel.sliders;
   const auto shares = [&](const WordNorm& of) {

@@ -36,13 +36,9 @@ Doubles transposed(const Doubles& x, int64_t blocks, int64_t rows, int64_t cols)
 
 // The norms of the input's head, with a running maximum that the loss fills.
 HeadNorms norms_of(const InspectInput& in, Device device) {
-  HeadNorms norms{.word = in.head.word_norm, .context = in.head.context_norm, .training = true};
-  if (norms.word) {
-    const Doubles counts =
-        in.counts.empty() ? Doubles(static_cast<size_t>(in.words), 1.0) : in.counts;
-    norms.ratios = Tensor::from(word_norm_ratios(norms.word, counts), {in.words}).to(device);
-    if (norms.word.multiplies_first()) norms.first_word = most_frequent_word(counts);
-  }
+  HeadNorms norms{in.head.norms};
+  norms.training = true;
+  norms.follow(in.counts.empty() ? Doubles(static_cast<size_t>(in.words), 1.0) : in.counts, device);
   if (norms.context.of_batch())
     norms.running = Tensor({in.head.spec.size()}, DType::float64, device);
   return norms;
@@ -295,7 +291,7 @@ void put_angles(const InspectInput& in, Json& out) {
       }
       const scores::AnglePair<double> pair(
           w.data() + ((in.head.spec.untied ? k * in.words : 0) + y) * in.size,
-          contexts.data() + (k * in.rows + r) * in.size, in.size, nullptr, nullptr);
+          contexts.data() + (k * in.rows + r) * in.size, in.size);
       c.push_back(pair.cosine);
       psi.push_back(scores::margin_at(in.head.loss.margin, pair.cosine, pair.sine).value);
     }

@@ -43,12 +43,6 @@ std::optional<std::string> option_text(const Json& options, const std::string& k
   fail_usage("options.", key, ": must be a string, a number or a boolean");
 }
 
-// Whether a setting differs from its default.
-bool is_given(const HeadSetting& setting, const HeadSettings& settings) {
-  return std::visit([&](auto member) { return settings.*member != HeadSettings{}.*member; },
-                    setting.member);
-}
-
 void read_options(const Json& in, InspectInput& out) {
   const Json options = in.value("options", Json::object());
   if (!options.is_object()) fail_usage("options: must be an object");
@@ -73,7 +67,7 @@ void read_options(const Json& in, InspectInput& out) {
   refuse_unknown_keys(options, "options.", known);
   named("head", [&] { settings.head_spec(); });
   for (const HeadSetting& setting : head_settings())
-    if (setting.has_effect != nullptr && is_given(setting, settings) &&
+    if (setting.has_effect != nullptr && setting.is_given(settings) &&
         !setting.has_effect(settings))
       fail_usage("options.", setting.name, ": has no effect here: it needs ", setting.needs);
   out.head = named("options", [&] { return settings.head_config(); });
@@ -159,8 +153,8 @@ void read_arrays(const Json& in, InspectInput& out) {
       fail_usage("counts: must not be below 0");
     out.counts = counts.values;
   }
-  if (out.head.word_norm.needs_counts() && out.counts.empty())
-    fail_usage("counts: is missing; word norm ", to_text(out.head.word_norm),
+  if (const WordNorm& norm = out.head.norms.word; norm.needs_counts() && out.counts.empty())
+    fail_usage("counts: is missing; word norm ", to_text(norm),
                " follows the words' counts, V numbers");
   const std::string wrong = head.check(out.size);
   if (!wrong.empty()) fail_usage("head: ", wrong);

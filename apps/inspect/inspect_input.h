@@ -40,7 +40,7 @@ struct InspectInput {
   std::vector<double> counts;    ///< V, of the words in training; empty where none are given
 
   /// Whether the head has a margin or norms of its own.
-  bool by_angle() const { return head.loss.margin || head.word_norm || head.context_norm; }
+  bool by_angle() const { return head.loss.margin || head.norms; }
 };
 
 /// Reads the JSON of the input. UsageError: a field is missing or wrong; it names the field and

@@ -23,8 +23,8 @@ constexpr int kDescentSteps = 4000;
 Doubles trained(double margin) {
   const HeadSpec head = parse_head("lin");
   const HeadLoss loss{.margin = {Margin::Kind::cos, margin / kContextNorm}};
-  HeadNorms norms{.word = word_norm_from_text("const:1"),
-                  .context = {.kind = ContextNorm::Kind::constant, .value = kContextNorm}};
+  HeadNorms norms{{.word = word_norm_from_text("const:1"),
+                   .context = {.kind = ContextNorm::Kind::constant, .value = kContextNorm}}};
   const auto words = static_cast<int64_t>(kDrawnWords);
   norms.ratios = Tensor::from(Doubles(kDrawnWords, 1), {words});
   Tensor targets({100}, DType::int32), h({100, 2}, DType::float64);

@@ -2,9 +2,11 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/error.h"
 #include "core/json.h"
+#include "nn/models/model_description.h"
 #include "nn/models/model_directory.h"
 
 namespace nine::app {
@@ -12,32 +14,31 @@ namespace nine::app {
 double margin_to_undo(const std::string& checkpoint) {
   const auto directory = model_directory(checkpoint, kDictionaryFile);
   const Json config = model_config(directory);
-  const Margin margin = margin_from_text(config.value("margin", "none"));
+  const HeadConfig head = head_of(config, true);
+  const Margin& margin = head.loss.margin;
   require(config.contains("margin") && margin.kind == Margin::Kind::cos && margin.size > 0,
           "--margin-correction undoes a margin cos:M of training, but ", checkpoint,
           config.contains("margin") ? concat(" was trained with the margin ", to_text(margin))
                                     : " has no config.json that names one",
           "; leave it out");
-  HeadConfig head{.spec = head_of(config)};
-  read_norms(config, head);
   require(!head.spec.mixture, "--margin-correction is exact for a single lin, but ", checkpoint,
           " has the mixture ", head.spec.to_text(), "; leave it out");
-  const double smoothing = config.value("label_smoothing", 0.0);
+  const double smoothing = head.loss.smoothing.epsilon;
   require(smoothing == 0, "--margin-correction is for training without label smoothing, but ",
           checkpoint, " was trained with ", smoothing, "; leave it out");
-  require(config.value("head_bias", true), "--margin-correction needs a head with a bias, but ",
-          checkpoint, " has none; leave it out");
-  require(!head.spec.contexts || head.context_norm,
+  require(head.bias, "--margin-correction needs a head with a bias, but ", checkpoint,
+          " has none; leave it out");
+  const auto& [word, context] = std::tie(head.norms.word, head.norms.context);
+  require(!head.spec.contexts || context,
           "--margin-correction does not know the norms of the contexts tanh of ", checkpoint,
           "; leave it out");
-  const bool learned =
-      !head.word_norm || head.word_norm.through || !head.context_norm || head.context_norm.through;
+  const bool learned = !word || word.through || !context || context.through;
   if (learned)
-    std::fprintf(stderr,
-                 "warning: the correction is exact where no gradient reaches the norms F and G; "
-                 "this model learned %s\n",
-                 !head.word_norm || head.word_norm.through ? "the words' (--word-norm)"
-                                                           : "the contexts' (--context-norm)");
+    std::fprintf(
+        stderr,
+        "warning: the correction is exact where no gradient reaches the norms F and G; "
+        "this model learned %s\n",
+        !word || word.through ? "the words' (--word-norm)" : "the contexts' (--context-norm)");
   return margin.size;
 }
 

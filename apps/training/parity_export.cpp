@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/output_directory.h"
+#include "core/files.h"
 #include "core/json.h"
-#include "kernels/settings/head_json.h"
 
 namespace nine::app {
 namespace {
@@ -52,22 +52,17 @@ void make_export_directory(const std::filesystem::path& directory) {
           " holds a run or a model, whose config.json would be lost; give another --export-parity");
 }
 
-Json replayed_norms(const HeadConfig& head) {
-  const Json all = to_json(head);
-  Json given = Json::object();
-  for (const char* key : {"margin", "word_norm", "context_norm"})
-    if (all[key] != "none") given[key] = all[key];
-  return given;
-}
+namespace {
 
-Json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
-                      TrainingSource& data, const std::function<void(int64_t)>& after_step) {
+// Losses, norms of gradients and rates of the updates.
+Json run_steps(const ParityExport& e, ParameterSet& parameters, TrainingSource& data,
+               const std::function<void(int64_t)>& after_step) {
   Json losses{{"loss", Json::array()}, {"grad_norm", Json::array()}, {"lr", Json::array()}};
   Arena arena("step", parameters.device());
-  const auto optimizer = make_optimizer(parameters, training.optimizer);
-  TrainStep step(parameters, *optimizer, arena, training.step);
-  const Schedule schedule(training.schedule);
-  for (int64_t s = 0; s < training.steps; ++s) {
+  const auto optimizer = make_optimizer(parameters, e.optimizer);
+  TrainStep step(parameters, *optimizer, arena, e.step);
+  const Schedule schedule(e.schedule);
+  for (int64_t s = 0; s < e.steps; ++s) {
     const double lr = schedule.rate(s + 1);
     const StepResult result = step.run(data, s + 1, lr);
     after_step(s);
@@ -76,6 +71,44 @@ Json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
     losses["lr"].push_back(lr);
   }
   return losses;
+}
+
+Json config_json(const ParityExport& e) {
+  Json config = e.first;
+  config.update({{"head", e.head.spec.mixture ? "mos" : "lin"},
+                 {"components", e.head.spec.size()},
+                 {"untied", e.head.spec.untied},
+                 {"head_bias", e.head.bias},
+                 {"tie_embeddings", e.tie_embeddings},
+                 {"optimizer", "adam"},
+                 {"lr", e.schedule.lr},
+                 {"betas", {e.optimizer.beta1, e.optimizer.beta2}},
+                 {"eps", e.optimizer.eps},
+                 {"clip", e.step.clip}});
+  config.update(e.last);
+  for (const HeadSetting* setting : inner_product_settings())
+    if (const auto value = std::get<std::string>(setting->value(e.head)); value != "none")
+      config[setting->name] = value;
+  return config;
+}
+
+}  // namespace
+
+void export_parity(const ParityExport& e, ParameterSet& parameters, TrainingSource& data,
+                   const std::function<void(int64_t)>& after_step,
+                   const std::vector<NamedView>& batches) {
+  make_export_directory(e.directory);
+  const auto write_weights = [&](const char* file) {
+    std::vector<NamedView> tensors = parameters.state();
+    tensors.insert(tensors.end(), e.buffers.begin(), e.buffers.end());
+    write_safetensors(e.directory / file, tensors, e.metadata);
+  };
+  write_weights("init.safetensors");
+  const Json losses = run_steps(e, parameters, data, after_step);
+  write_weights("final.safetensors");
+  write_safetensors(e.directory / "batches.safetensors", batches);
+  write_text(e.directory / "losses.json", json_text(losses, 1) + "\n");
+  write_text(e.directory / "config.json", json_text(config_json(e), 1) + "\n");
 }
 
 }  // namespace nine::app

@@ -4,10 +4,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "apps/training/train_options.h"
-#include "core/json.h"
-#include "kernels/settings/head.h"
+#include "core/safetensors.h"
+#include "kernels/settings/head_config.h"
 #include "nn/training/schedule.h"
 #include "nn/training/train_step.h"
 
@@ -34,25 +38,27 @@ void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch)
 /// model is in it: its config.json would be lost. An earlier export may be there.
 void make_export_directory(const std::filesystem::path& directory);
 
-/// The replay's name for such a head: "lin" or "mos".
-inline const char* replay_name(const HeadSpec& head) { return head.mixture ? "mos" : "lin"; }
-
-/// The margin and norms of a head under the names of their flags, for config.json; nothing where
-/// there are none.
-Json replayed_norms(const HeadConfig& head);
-
-/// The updates that are written.
-struct ParityTraining {
+/// The updates that are written, and what is said of their model.
+struct ParityExport {
+  std::filesystem::path directory;
   int64_t steps = 0;
-  OptimizerConfig optimizer;
+  OptimizerConfig optimizer;  ///< Adam
   ScheduleConfig schedule;
   TrainStep::Config step;  ///< one micro-batch an update
+  const HeadConfig& head;
+  bool tie_embeddings = false;
+  /// Keys of config.json before and behind those of every export.
+  Json first, last = Json::object();
+  std::map<std::string, std::string> metadata = {};
+  std::vector<NamedView> buffers = {};  ///< of the weights' files beside the parameters
 };
 
-/// Makes the updates with the trainer's own step, from the parameters' present values, and calls
-/// after_step(0), after_step(1), ... behind each. Returns what losses.json holds: `loss`,
-/// `grad_norm` and `lr`, a number for each step.
-Json run_parity_steps(const ParityTraining& training, ParameterSet& parameters,
-                      TrainingSource& data, const std::function<void(int64_t)>& after_step);
+/// Makes the updates with the trainer's own step, from the parameters' present values, calls
+/// after_step(0), after_step(1), ... behind each, and writes init.safetensors, batches.safetensors
+/// (of `batches`, as after_step has left them), losses.json, final.safetensors and config.json.
+/// Error: make_export_directory's.
+void export_parity(const ParityExport& e, ParameterSet& parameters, TrainingSource& data,
+                   const std::function<void(int64_t)>& after_step,
+                   const std::vector<NamedView>& batches);
 
 }  // namespace nine::app

@@ -19,6 +19,8 @@
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/ops.h"
 #include "kernels/settings/head_json.h"
+#include "nn/models/model_description.h"
+#include "nn/models/model_directory.h"
 #include "nn/softmax_head.h"
 
 namespace nine::app {
@@ -96,16 +98,11 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
   for (const std::string& line : t.messages) callbacks.message(line);
 }
 
-// model.safetensors names its head, so that it can be opened without config.json, and the version
-// that wrote it.
+// What model.safetensors says of its model, and the version that wrote it.
 std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
-  std::map<std::string, std::string> metadata = t.metadata;
-  metadata["nine_version"] = kVersion;
-  metadata["head"] = t.options.head_spec().to_text();
-  if (!t.options.head_context.empty()) metadata["head_context"] = t.options.head_context;
-  if (t.options.untied) metadata["untied"] = "true";
-  if (t.options.word_norm != "none") metadata["word_norm"] = t.options.word_norm;
-  if (t.options.context_norm != "none") metadata["context_norm"] = t.options.context_norm;
+  std::map<std::string, std::string> metadata =
+      ModelDescription{.network = t.metadata, .head = t.options}.metadata();
+  metadata[kVersionKey] = kVersion;
   return metadata;
 }
 

@@ -169,7 +169,7 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
       std::copy_n(b.h + i / size * d, d, m.stack.data() + i * d);
   }
   for (int64_t i = 0; i < b.rows * size && norms_.contexts(); ++i)
-    norms_.set_context_norm(i % size, m.stack.data() + i * d, d);
+    norms_.set_norm(i % size, m.stack.data() + i * d, d);
   std::vector<double> stats(static_cast<size_t>(stats_));
   for (int64_t i = 0; i < b.rows * size && stats_ > 0; ++i) {
     const Component& c = components_[static_cast<size_t>(i % size)];

@@ -303,14 +303,13 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
     return vector_part(kept_.view().reshaped({7 * k * block_rows_}), i * k * block_rows_,
                        k * count);
   };
-  return {
+  ops::HeadBlock block{
       .components = components_,
       .h = h,
       .bias = bias_,
       .target_bias = target_bias_,
       .targets = vector_part(targets_, first, count),
       .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
-      .context_norm = scaling_.contexts() ? scaling_.sizes() : View{},
       .options = options_,
       .products =
           block_products_ ? block_products_.view().col_range(0, products_ * padded) : View{},
@@ -323,6 +322,8 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
       .weight = kept(4),
       .target_slope = kept(5),
       .first_row = first};
+  if (scaling_.contexts()) scaling_.give(block);
+  return block;
 }
 
 void HeadBlocks::add_gradients(const ops::HeadBlock& block, double row_weight) {
@@ -332,15 +333,13 @@ void HeadBlocks::add_gradients(const ops::HeadBlock& block, double row_weight) {
   const bool scaled = scaling_.contexts(),
              through_stack = (stack_ || scaled) && (dh_ || dlatent_.view);
   const View dstack = through_stack ? dstack_.view().row_range(0, block.h.rows()) : View{};
-  ops::head_gradients(
-      block, row_weight,
-      {.dh = through_stack ? dstack : dh,
-       .dw = dw_,
-       .dstats = dstats_,
-       .dbias = dbias_,
-       .dcontext_norm = through_stack && scaled ? scaling_.dcontext_norm(count) : View{},
-       .dnumbers = dnumbers_},
-      arena_);
+  ops::HeadGradients gradients{.dh = through_stack ? dstack : dh,
+                               .dw = dw_,
+                               .dstats = dstats_,
+                               .dbias = dbias_,
+                               .dnumbers = dnumbers_};
+  if (through_stack && scaled) scaling_.collect(gradients, count);
+  ops::head_gradients(block, row_weight, gradients, arena_);
   for (OutputView& s : dw_) s.add = true;  // further blocks add to what the first one wrote
   dbias_.add = true;
   if (!through_stack) return;

@@ -101,9 +101,12 @@ View HeadScaling::scaled(const View& stacked, int64_t rows, int64_t padded) {
   return out;
 }
 
-View HeadScaling::dcontext_norm(int64_t rows) const {
-  if (!dcontext_) return {};
-  return vector_part(dcontext_, 0, sizes_.elements() * rows);
+void HeadScaling::give(ops::HeadBlock& block) const {
+  block.context_norm = sizes_.view().reshaped({sizes_.elements()});
+}
+
+void HeadScaling::collect(ops::HeadGradients& gradients, int64_t rows) const {
+  if (dcontext_) gradients.dcontext_norm = vector_part(dcontext_, 0, sizes_.elements() * rows);
 }
 
 void HeadScaling::backward(int64_t k, const View& contexts, const View& dscaled) {

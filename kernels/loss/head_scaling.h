@@ -38,13 +38,13 @@ class HeadScaling {
   /// measured, the largest of the rows that have a target.
   void measure(int64_t k, int64_t first, const View& contexts);
   void finish_measuring(const View& targets);
-  /// (K) float64: G of each component.
-  View sizes() const { return sizes_ ? sizes_.view().reshaped({sizes_.elements()}) : View{}; }
+  /// Gives a block the norms of its contexts.
+  void give(ops::HeadBlock& block) const;
   /// The stacked rows of a block, component after component `padded` apart, with that norm;
   /// padding is 0.
   View scaled(const View& stacked, int64_t rows, int64_t padded);
-  /// (K, rows) float64, for HeadGradients::dcontext_norm; empty where no gradient needs it.
-  View dcontext_norm(int64_t rows) const;
+  /// Has the gradient by those norms written, of so many rows, where a gradient needs it.
+  void collect(ops::HeadGradients& gradients, int64_t rows) const;
   /// dscaled, of component k's contexts of the last block, becomes their gradient, without what
   /// passes through G.
   void backward(int64_t k, const View& contexts, const View& dscaled);

@@ -78,6 +78,11 @@ NINE_HD double plain_log_p(int64_t size, F&& of) {
   return all.value();
 }
 
+/// The norms F and G that the score gives a word vector and a context; null: the vector's own.
+struct GivenNorms {
+  const double *word = nullptr, *context = nullptr;
+};
+
 /// A word vector w and a context h of n numbers, and what the score of the pair needs of them. A
 /// vector of length 0: c = 0, and no gradient through its direction.
 template <class T>
@@ -88,17 +93,16 @@ struct AnglePair {
   double word_scale, context_scale;  ///< F and G, if given
   bool own_word, own_context;        ///< F = |w|, G = |h|
 
-  /// `f`, `g`: F and G; null: the vectors' own norms.
-  NINE_HD AnglePair(const T* word, const T* context, int64_t size, const double* f, const double* g)
+  NINE_HD AnglePair(const T* word, const T* context, int64_t size, const GivenNorms& given = {})
       : w(word),
         h(context),
         n(size),
         w_norm(norm(word, size)),
         h_norm(norm(context, size)),
-        word_scale(f != nullptr ? *f : w_norm),
-        context_scale(g != nullptr ? *g : h_norm),
-        own_word(f == nullptr),
-        own_context(g == nullptr) {
+        word_scale(given.word != nullptr ? *given.word : w_norm),
+        context_scale(given.context != nullptr ? *given.context : h_norm),
+        own_word(given.word == nullptr),
+        own_context(given.context == nullptr) {
     if (!(w_norm > 0) || !(h_norm > 0)) return;
     const double by_w = 1 / w_norm, by_h = 1 / h_norm;
     const auto unit_w = [&](int64_t k) { return static_cast<double>(word[k]) * by_w; };

@@ -194,4 +194,20 @@ ContextNorm context_norm_from_text(std::string_view text) {
   return n;
 }
 
+void HeadNorms::follow(std::span<const double> counts, Device device) {
+  if (!word) return;
+  ratios = Tensor::from(word_norm_ratios(word, counts), {std::ssize(counts)}).to(device);
+  first_word = word.multiplies_first() ? most_frequent_word(counts) : -1;
+}
+
+std::vector<double> HeadNorms::sizes(int64_t size) const {
+  if (!context) return {};
+  if (!context.of_batch()) return std::vector<double>(static_cast<size_t>(size), context.value);
+  std::vector<double> all = running.to_vector();
+  require(std::ssize(all) == size, "context norm ", to_text(context), ": ", all.size(),
+          " running norms for ", size, " components");
+  for (double& x : all) x = x > 0 ? x : 1;  // nothing was seen in training
+  return all;
+}
+
 }  // namespace nine

@@ -73,10 +73,16 @@ std::string to_text(const ContextNorm& n);  ///< "const:64", "max:ema:through"; 
 /// is wrong.
 ContextNorm context_norm_from_text(std::string_view text);
 
-/// Both, with the numbers that they need besides the head's weights.
-struct HeadNorms {
+/// Both, as options of a head.
+struct NormOptions {
   WordNorm word = {};
   ContextNorm context = {};
+
+  explicit operator bool() const { return word || context; }
+};
+
+/// The same with the numbers that they need besides the head's weights.
+struct HeadNorms : NormOptions {
   /// (V) float64, on the head's device: word_norm_ratios; (K, V): of each component its own.
   Tensor ratios = {};
   int64_t first_word = -1;  ///< most_frequent_word, where word.multiplies_first()
@@ -85,7 +91,11 @@ struct HeadNorms {
   Tensor running = {};
   bool training = false;  ///< the rows' maximum is used, and goes into `running`
 
-  explicit operator bool() const { return word || context; }
+  /// Fills ratios, on `device`, and first_word; nothing where word is none. Error: no counts.
+  void follow(std::span<const double> counts, Device device = kCpu);
+  /// G of each of `size` components in evaluation; empty where contexts have their own norms.
+  /// Error: `running` has another size.
+  std::vector<double> sizes(int64_t size) const;
 };
 
 }  // namespace nine

@@ -34,9 +34,8 @@ void require_lin(const HeadSpec& spec, const char* what, const std::string& valu
 }  // namespace
 
 HeadConfig HeadSettings::head_config() const {
-  for (const auto& [what, value] :
-       {std::pair("margin", &margin), {"word norm", &word_norm}, {"context norm", &context_norm}})
-    require_lin(head_spec(), what, *value);
+  for (const HeadSetting* setting : inner_product_settings())
+    require_lin(head_spec(), setting->words, setting->text(*this));
   if (!(label_smoothing >= 0 && label_smoothing <= 1))
     throw UsageError(concat("label smoothing ", label_smoothing, " is not in [0, 1]"));
   const SampledSoftmax sampled = sampled_softmax_from_text(sampled_softmax);
@@ -53,8 +52,8 @@ HeadConfig HeadSettings::head_config() const {
                    .memory = enum_from_text<HeadMemory>(head_memory),
                    .margin = margin_from_text(margin)},
           .norm_reg = norm_regulariser_from_text(weight_norm_reg),
-          .word_norm = word_norm_from_text(word_norm),
-          .context_norm = context_norm_from_text(context_norm),
+          .norms = {.word = word_norm_from_text(word_norm),
+                    .context = context_norm_from_text(context_norm)},
           .sampled = sampled};
 }
 
@@ -64,12 +63,13 @@ std::vector<std::string> HeadConfig::warnings(std::span<const int64_t> counts) c
     out.push_back(
         concat("warning: margin ", to_text(loss.margin), ": from ", kArcJumpsUp,
                " on a target whose angle is above pi - M scores higher than one just below"));
-  const bool log_counts = word_norm.kind == WordNorm::Kind::log_unigram ||
-                          word_norm.kind == WordNorm::Kind::log_unigram_scaled;
+  const WordNorm& word = norms.word;
+  const bool log_counts =
+      word.kind == WordNorm::Kind::log_unigram || word.kind == WordNorm::Kind::log_unigram_scaled;
   const auto rare = std::count_if(counts.begin(), counts.end(), [](int64_t c) { return c <= 1; });
   if (log_counts && rare > 0)
     out.push_back(
-        concat("warning: word norm ", to_text(word_norm), " is 0 for the ", rare,
+        concat("warning: word norm ", to_text(word), " is 0 for the ", rare,
                " words with a count of 1 or none in the training targets: their scores are "
                "their biases"));
   return out;
@@ -157,18 +157,40 @@ void HeadSetting::set(HeadSettings& settings, const std::string& text) const {
   std::visit([&](auto pointer) { read(*this, settings.*pointer, text); }, member);
 }
 
+std::string HeadSetting::text(const HeadSettings& settings) const {
+  return std::visit(
+      [&](auto pointer) -> std::string {
+        if constexpr (std::is_same_v<decltype(pointer), bool HeadSettings::*>)
+          return settings.*pointer ? "true" : "false";
+        else
+          return concat(settings.*pointer);
+      },
+      member);
+}
+
+bool HeadSetting::is_given(const HeadSettings& settings) const {
+  return std::visit([&](auto pointer) { return settings.*pointer != HeadSettings{}.*pointer; },
+                    member);
+}
+
 std::span<const HeadSetting> head_settings() {
   using S = HeadSettings;
+  using C = HeadConfig;
+  using Value = std::variant<bool, double, std::string>;
   static const std::vector<HeadSetting> all{
       {.name = "head",
        .member = &S::head,
        .help = head_help(),
        .words = "head",
+       .use = SettingUse::decoding,
+       .value = [](const C& c) -> Value { return c.spec.to_text(); },
        .check = check_head_text},
       {.name = "untied",
        .member = &S::untied,
        .help = "mixtures: word vectors of its own for each component",
        .words = "untied",
+       .use = SettingUse::decoding,
+       .value = [](const C& c) -> Value { return c.spec.untied; },
        .has_effect = is_mixture,
        .needs = kNeedsMixture},
       {.name = "head_context",
@@ -176,6 +198,8 @@ std::span<const HeadSetting> head_settings() {
        .help = "what a component sees of the context: none, the context itself; tanh, its own "
                "projection of it",
        .words = "head context",
+       .use = SettingUse::decoding,
+       .value = [](const C& c) -> Value { return c.spec.contexts ? "tanh" : "none"; },
        .choices = {"none", "tanh"},
        .default_text = "tanh for mixtures, none for a single kernel"},
       {.name = "variance",
@@ -183,6 +207,7 @@ std::span<const HeadSetting> head_settings() {
        .help = "ssg, mog: split, a vector's last number is its log-variance, or a constant > 0; "
                "where the head does not say it",
        .words = "variance",
+       .use = SettingUse::written,
        .check = [](const std::string& text) { parse_head("ssg", {.variance = text}); },
        .has_effect =
            [](const HeadSettings& s) {
@@ -196,6 +221,7 @@ std::span<const HeadSetting> head_settings() {
        .help = "hpb: how vectors enter the unit ball: lorentz, tanh, clip or sigmoid; where the "
                "head does not say it",
        .words = "ball",
+       .use = SettingUse::written,
        .choices = {"lorentz", "tanh", "clip", "sigmoid"},
        .has_effect =
            [](const HeadSettings& s) {
@@ -203,12 +229,17 @@ std::span<const HeadSetting> head_settings() {
            },
        .needs = "a component of hpb that does not name its ball",
        .default_text = "lorentz"},
-      {.name = "head_bias", .member = &S::head_bias, .help = "one bias a word in the output layer"},
+      {.name = "head_bias",
+       .member = &S::head_bias,
+       .help = "one bias a word in the output layer",
+       .use = SettingUse::tensors,
+       .value = [](const C& c) -> Value { return c.bias; }},
       {.name = "head_memory",
        .member = &S::head_memory,
        .help = "how the head's scores are held: blocks of rows, or tiles computed again: less "
                "memory, a third more work",
        .words = "head memory",
+       .value = [](const C& c) -> Value { return to_text(c.loss.memory); },
        .choices = enum_names<HeadMemory>()},
       {.name = "word_norm",
        .member = &S::word_norm,
@@ -217,6 +248,10 @@ std::span<const HeadSetting> head_settings() {
            "log-rank, log-rank:ratio, unigram:A,B, log-unigram or log-unigram:scaled; a multiple "
            "of a word's norm may end in :through",
        .words = "word norm",
+       .use = SettingUse::decoding,
+       .inner_products = true,
+       .example = "uniform",
+       .value = [](const C& c) -> Value { return to_text(c.norms.word); },
        .check = [](const std::string& text) { word_norm_from_text(text); },
        .unit = "NORM"},
       {.name = "context_norm",
@@ -225,12 +260,19 @@ std::span<const HeadSetting> head_settings() {
            "lin: norm that the score gives contexts: const:X, max (the largest of the batch; in "
            "evaluation of training) or max:ema; the last two may end in :through",
        .words = "context norm",
+       .use = SettingUse::decoding,
+       .inner_products = true,
+       .example = "max",
+       .value = [](const C& c) -> Value { return to_text(c.norms.context); },
        .check = [](const std::string& text) { context_norm_from_text(text); },
        .unit = "NORM"},
       {.name = "margin",
        .member = &S::margin,
        .help = "lin: margin on the target's angle to the context: cos:M, arc:M (radians) or lsm:M",
        .words = "margin",
+       .inner_products = true,
+       .example = "cos:0.3",
+       .value = [](const C& c) -> Value { return to_text(c.loss.margin); },
        .regularises = true,
        .check = [](const std::string& text) { margin_from_text(text); },
        .unit = "MARGIN"},
@@ -240,6 +282,7 @@ std::span<const HeadSetting> head_settings() {
            "train with the softmax over K words that are drawn for each batch, and the targets: "
            "K:log-uniform (the default), K:unigram or K:unigram^0.75",
        .words = "sampled softmax",
+       .value = [](const C& c) -> Value { return to_text(c.sampled); },
        .regularises = true,
        .check = [](const std::string& text) { sampled_softmax_from_text(text); },
        .unit = "K[:Q]",
@@ -248,6 +291,7 @@ std::span<const HeadSetting> head_settings() {
        .member = &S::label_smoothing,
        .help = "probability that the targets spread over the vocabulary",
        .words = "label smoothing",
+       .value = [](const C& c) -> Value { return c.loss.smoothing.epsilon; },
        .regularises = true,
        .low = 0,
        .high = 1},
@@ -256,6 +300,7 @@ std::span<const HeadSetting> head_settings() {
        .help = "label smoothing: uniform gives every word its share, others every word but the "
                "target",
        .words = "smoothing",
+       .value = [](const C& c) -> Value { return to_text(c.loss.smoothing.kind); },
        .regularises = true,
        .choices = enum_names<LabelSmoothing::Kind>(),
        .has_effect = [](const HeadSettings& s) { return s.label_smoothing > 0; },
@@ -264,6 +309,7 @@ std::span<const HeadSetting> head_settings() {
        .member = &S::pi_reg,
        .help = "penalty on a mixture's prior: variance:RHO or cv2:RHO",
        .words = "prior regulariser",
+       .value = [](const C& c) -> Value { return to_text(c.loss.prior); },
        .regularises = true,
        .check = [](const std::string& text) { prior_regulariser_from_text(text); },
        .has_effect = [](const HeadSettings& s) { return s.head_spec().components.size() > 1; },
@@ -273,25 +319,25 @@ std::span<const HeadSetting> head_settings() {
        .help = "penalty on how far the head's word vectors are from norm NU: squared:RHO,NU or "
                "root:RHO,NU",
        .words = "weight-norm regulariser",
+       .value = [](const C& c) -> Value { return to_text(c.norm_reg); },
        .regularises = true,
        .check = [](const std::string& text) { norm_regulariser_from_text(text); }}};
   return all;
 }
 
-Json to_json(const HeadConfig& c) {
-  return {{"head", c.spec.to_text()},
-          {"head_context", c.spec.contexts ? "tanh" : "none"},
-          {"untied", c.spec.untied},
-          {"head_bias", c.bias},
-          {"label_smoothing", c.loss.smoothing.epsilon},
-          {"smoothing", to_text(c.loss.smoothing.kind)},
-          {"pi_reg", to_text(c.loss.prior)},
-          {"weight_norm_reg", to_text(c.norm_reg)},
-          {"head_memory", to_text(c.loss.memory)},
-          {"margin", to_text(c.loss.margin)},
-          {"word_norm", to_text(c.word_norm)},
-          {"context_norm", to_text(c.context_norm)},
-          {"sampled_softmax", to_text(c.sampled)}};
+std::vector<const HeadSetting*> inner_product_settings() {
+  std::vector<const HeadSetting*> all;
+  for (const HeadSetting& setting : head_settings())
+    if (setting.inner_products) all.insert(setting.regularises ? all.begin() : all.end(), &setting);
+  return all;
+}
+
+Json to_json(const HeadConfig& config) {
+  Json all = Json::object();
+  for (const HeadSetting& setting : head_settings())
+    if (setting.value != nullptr)
+      std::visit([&](const auto& value) { all[setting.name] = value; }, setting.value(config));
+  return all;
 }
 
 }  // namespace nine

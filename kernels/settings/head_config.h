@@ -56,9 +56,8 @@ struct HeadConfig {
   bool bias = false;              ///< one bias for each word
   HeadLoss loss = {};             ///< smoothing, margin and regularisation count in training only
   NormRegulariser norm_reg = {};  ///< on the norms of the word vectors, in training
-  WordNorm word_norm = {};        ///< norms in place of the vectors' own; inner products only
-  ContextNorm context_norm = {};
-  SampledSoftmax sampled = {};  ///< in training: the softmax over some words only
+  NormOptions norms = {};         ///< in place of the vectors' own; inner products only
+  SampledSoftmax sampled = {};    ///< in training: the softmax over some words only
 
   /// What is legal and yet probably not meant, in sentences: a margin that rewards large angles,
   /// words that log-unigram gives the norm 0. counts: of the words in the training targets.
@@ -89,12 +88,26 @@ struct HeadSettings {
   HeadConfig head_config() const;
 };
 
-/// A member of HeadSettings, for code that reads settings by name: trainers' flags, kernel_inspect.
+/// What a setting is to a trained model.
+enum class SettingUse : uint8_t {
+  training,  ///< it counts in training alone
+  written,   ///< part of the model that the head, written out, says (HeadSpec::to_text)
+  tensors,   ///< part of the model that its tensors show
+  decoding   ///< part of the model that nothing else shows: decoding needs it
+};
+
+/// A member of HeadSettings, for code that reads settings by name: trainers' flags, kernel_inspect,
+/// files of models.
 struct HeadSetting {
   const char* name;  ///< key in configuration files; the flag has dashes for underscores
   std::variant<bool HeadSettings::*, double HeadSettings::*, std::string HeadSettings::*> member;
-  std::string help;                       ///< what it does, without a full stop
-  const char* words = "";                 ///< what errors call it; empty: none mentions it
+  std::string help;        ///< what it does, without a full stop
+  const char* words = "";  ///< what errors call it; empty: none mentions it
+  SettingUse use = SettingUse::training;
+  bool inner_products = false;  ///< where it is not "none", the head must be of lin alone
+  const char* example = "";     ///< a value of such a setting
+  /// What it came to in a configuration; null: the head says it.
+  std::variant<bool, double, std::string> (*value)(const HeadConfig& config) = nullptr;
   bool regularises = false;               ///< part of the loss in training; else of the layer
   std::vector<std::string> choices = {};  ///< the only texts allowed; empty: any
   /// Throws an Error that says what is wrong with a text; may be null.
@@ -109,8 +122,14 @@ struct HeadSetting {
 
   /// Sets the member from a text such as "true", "0.1" or "tanh". Error: what is wrong with it.
   void set(HeadSettings& settings, const std::string& text) const;
+  /// The member as such a text.
+  std::string text(const HeadSettings& settings) const;
+  /// Whether the member differs from its default.
+  bool is_given(const HeadSettings& settings) const;
 };
 /// Every member of HeadSettings, in the order of help pages.
 std::span<const HeadSetting> head_settings();
+/// Those of inner products: the margin, then the norms.
+std::vector<const HeadSetting*> inner_product_settings();
 
 }  // namespace nine

@@ -28,9 +28,9 @@ std::string misfit(const HeadConfig& head, DType type) {
   check("margin", head.loss.margin.size);
   check("strength of the word-norm regulariser", head.norm_reg.strength);
   check("norm of the word-norm regulariser", head.norm_reg.norm);
-  check("word norm", head.word_norm.a);
-  check("word norm", head.word_norm.b);
-  check("context norm", head.context_norm.value);
+  check("word norm", head.norms.word.a);
+  check("word norm", head.norms.word.b);
+  check("context norm", head.norms.context.value);
   return found;
 }
 

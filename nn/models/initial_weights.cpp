@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
 #include "nn/models/language_config.h"
+#include "nn/models/model_description.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/translation_config.h"
 
@@ -62,8 +62,7 @@ void load_weights(const std::string& path, const Safetensors& weights,
 // "--init: 9 tensors of RUN/checkpoints/00000120 were taken; the head is pow:p=2 here and was lin
 // there". Of a head, tensors show the sizes alone.
 std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
-  HeadConfig stored{.spec = head_of(files.config)};
-  read_norms(files.config, stored);
+  const HeadConfig stored = head_of(files.config);
   std::string out = concat("--init: ", files.weights.tensors.size(), " tensors of ",
                            files.directory.string(), " were taken");
   const auto compare = [&](const char* what, const std::string& here, const std::string& there) {
@@ -71,8 +70,8 @@ std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
       out += concat("; the ", what, " is ", here, " here and was ", there, " there");
   };
   compare("head", own.spec.to_text(), stored.spec.to_text());
-  compare("norm of word vectors", to_text(own.word_norm), to_text(stored.word_norm));
-  compare("norm of contexts", to_text(own.context_norm), to_text(stored.context_norm));
+  compare("norm of word vectors", to_text(own.norms.word), to_text(stored.norms.word));
+  compare("norm of contexts", to_text(own.norms.context), to_text(stored.norms.context));
   return out;
 }
 
@@ -91,18 +90,14 @@ std::string load_initial_weights(const std::string& path, const Vocabulary& voca
   const std::map<std::string, std::string> settings = language_settings(files),
                                            own = network.metadata();
   // An LSTM has no settings; the kind of network comes first.
-  for (const auto& [name, usual] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"arch", "lstm"},
-           {"heads", ""},
-           {"activation", ""},
-           {"positions", ""},
-           {"norm", "pre"},
-           {"embed_scale", "its usual one"}}) {
-    const auto in = [&, &name = name, &usual = usual](const auto& all) {
-      const auto found = all.find(name);
-      return found == all.end() ? std::string(usual) : found->second;
+  for (const NetworkKey& key : network_keys()) {
+    const auto in = [&](const auto& all) {
+      const auto found = all.find(key.name);
+      return found != all.end()     ? found->second
+             : key.usual != nullptr ? std::string(key.usual)
+                                    : "its usual one";
     };
-    check_same_setting(path, name, in(settings), in(own));
+    if (key.computes) check_same_setting(path, key.name, in(settings), in(own));
   }
   load_weights(path, files.weights, parameters);
   files.say_assumed();

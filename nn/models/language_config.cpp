@@ -1,13 +1,18 @@
 #include "nn/models/language_config.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "nn/models/model_directory.h"
+#include "core/quote.h"
+#include "nn/models/model_description.h"
 
 namespace nine {
 namespace {
 
-constexpr const char* kLayers = "transformer.layers.";
+constexpr const char *kLayers = "transformer.layers.",
+                     *kAttention = "transformer.layers.0.self_attn.in_proj_weight",
+                     *kRecurrent = "lstm.weight_hh_l0",
+                     *kEmbeddingHas = "the tensor embedding.weight has ";
 
 Shape matrix_of(const Safetensors& weights, const std::string& name) {
   const Shape shape = weights.at(name).shape();
@@ -16,7 +21,7 @@ Shape matrix_of(const Safetensors& weights, const std::string& name) {
 }
 
 // The sizes that follow from the tensors, and what the configuration says of the rest.
-TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadSpec& head) {
+TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfig& head) {
   const Safetensors& weights = files.weights;
   const bool learned = weights.tensors.contains("positions.weight");
   if (!files.foreign) {
@@ -32,62 +37,105 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadSpec&
   TransformerLanguageModelConfig c;
   const Shape words = matrix_of(weights, "embedding.weight");
   c.vocab = words[0];
-  c.hidden = words[1];
-  c.ffn = matrix_of(weights, concat(kLayers, 0, ".linear1.weight"))[0];
+  c.hidden = files.shown("hidden", words[1], kEmbeddingHas, " columns");
+  c.ffn = files.shown("ffn", matrix_of(weights, concat(kLayers, 0, ".linear1.weight"))[0],
+                      "the tensor transformer.layers.0.linear1.weight has ", " rows");
   c.layers = 0;
   while (weights.tensors.contains(concat(kLayers, c.layers, ".linear1.weight"))) ++c.layers;
+  files.shown("layers", c.layers, "there are ", " tensors transformer.layers.N.linear1.weight");
   c.heads = files.count("heads");
   c.activation = files.choice("activation", c.activation);
   c.norm = files.choice("norm", c.norm);
   c.final_norm = weights.tensors.contains("transformer.norm.weight");
+  // Nine's have that norm where norms are before the branches, other programs' as they like.
+  require(files.foreign || *c.final_norm == (c.norm == NormOrder::pre), files.said_in("norm"),
+          ": the key 'norm' is '", c.norm, "', but there is ", *c.final_norm ? "a" : "no",
+          " tensor transformer.norm.weight");
   c.positions = learned ? Positions::learned : Positions::sinusoidal;
   require(!files.says("positions") || files.choice("positions", c.positions) == c.positions,
           files.said_in("positions"), " names ", learned ? "sinusoidal" : "learned",
           " positions, but model.safetensors ", learned ? "has a" : "lacks the",
           " tensor positions.weight");
-  const int64_t said = !learned || files.says("bptt") ? files.count("bptt") : 0;
-  c.window = learned ? matrix_of(weights, "positions.weight")[0] : said;
-  require(said == 0 || said == c.window, files.said_in("bptt"), ": the key 'bptt' is ", said,
-          ", but the tensor positions.weight has ", c.window, " rows, the words read together");
+  c.window =
+      !learned ? files.count("bptt")
+               : files.shown("bptt", matrix_of(weights, "positions.weight")[0],
+                             "the tensor positions.weight has ", " rows, the words read together");
   if (const double usual = c.embedding_factor(), factor = files.factor("embed_scale", usual);
       factor != usual)
     c.embed_scale = factor;
   files.only("layer_norm_eps", LayerNorm::kEps);
   c.dropout = 0;
-  c.tie_embeddings = has_tied_embeddings(weights, head);
-  c.head = {.spec = head, .bias = weights.tensors.contains("head.bias")};
+  c.tie_embeddings = has_tied_embeddings(weights, head.spec);
+  c.head = head;
   return c;
+}
+
+LstmLanguageModelConfig lstm_of(const ModelFiles& files, const HeadConfig& head) {
+  LstmLanguageModelConfig c = LstmLanguageModelConfig::of_weights(files.weights, head.spec);
+  c.head = head;
+  files.shown("embed", c.embed, kEmbeddingHas, " columns");
+  files.shown("hidden", c.hidden, "the tensor lstm.weight_hh_l0 has ", " columns");
+  files.shown("layers", c.layers, "there are ", " tensors lstm.weight_ih_lN");
+  return c;
+}
+
+// Error: the files say of the network something else than its tensors. What other programs call
+// theirs is their own, unless it is Nine's name of the other one.
+void check_arch(const ModelFiles& files) {
+  const LanguageArch arch = arch_of(files.weights);
+  const char* const tensor = arch == LanguageArch::lstm ? kRecurrent : kAttention;
+  const auto check = [&](const char* file, const std::string& said) {
+    const auto known = enum_names<LanguageArch>();
+    if (files.foreign && std::ranges::find(known, said) == known.end()) return;
+    require(said == to_text(arch), (files.directory / file).string(), ": 'arch' is ", quote(said),
+            ", but ",
+            files.weights.tensors.contains(tensor)
+                ? concat("the tensor ", tensor, " is of the network '", arch, "'")
+                : concat("there is no tensor ", tensor == kAttention ? kRecurrent : kAttention));
+  };
+  const auto& metadata = files.weights.metadata;
+  if (const auto said = metadata.find("arch"); said != metadata.end())
+    check(kWeightsFile, said->second);
+  if (const Json said = files.config.value("arch", Json()); said.is_string())
+    check("config.json", said.get<std::string>());
+}
+
+// The head; the tensors show its bias, and are those that the files say.
+HeadConfig checked_head(ModelFiles& files) {
+  files.check_kind("lm", "embedding.weight");
+  check_arch(files);
+  HeadConfig head = head_of(files.config);
+  head.bias = files.shown("head_bias", files.weights.tensors.contains("head.bias"), "head.bias");
+  files.shown("tie_embeddings", has_tied_embeddings(files.weights, head.spec), "head.weight");
+  if (files.foreign)  // a run's --vocab is a file
+    files.shown("vocab", matrix_of(files.weights, "embedding.weight")[0], kEmbeddingHas, " rows");
+  return head;
 }
 
 }  // namespace
 
 LanguageArch arch_of(const Safetensors& weights) {
-  return weights.tensors.contains(kLayers + std::string("0.self_attn.in_proj_weight"))
-             ? LanguageArch::transformer
-             : LanguageArch::lstm;
+  return weights.tensors.contains(kAttention) ? LanguageArch::transformer : LanguageArch::lstm;
 }
 
-std::map<std::string, std::string> language_settings(ModelFiles& files) {
-  if (arch_of(files.weights) == LanguageArch::lstm) return {};
-  return transformer_of(files, head_of(files.config)).settings();
+std::map<std::string, std::string> language_settings(ModelFiles& files) try {
+  const HeadConfig head = checked_head(files);
+  if (arch_of(files.weights) == LanguageArch::transformer)
+    return transformer_of(files, head).settings();
+  lstm_of(files, head);
+  return {};
+} catch (const std::exception&) {
+  files.fail_for_config();
 }
 
 std::unique_ptr<LanguageNetwork> make_language_network(ParameterSet& set, ModelFiles& files) try {
-  const Json& config = files.config;
   files.assume_head();
-  const HeadSpec head = head_of(config);
-  if (arch_of(files.weights) == LanguageArch::transformer) {
-    TransformerLanguageModelConfig c = transformer_of(files, head);
-    read_norms(config, c.head);
-    return std::make_unique<TransformerLanguageModel>(set, c);
-  }
-  LstmLanguageModelConfig c = LstmLanguageModelConfig::of_weights(files.weights, head);
-  read_norms(config, c.head);
-  return std::make_unique<LstmLanguageModel>(set, c);
-} catch (const Json::exception& e) {
-  fail_for_type(files.said_in("head"), e);
-} catch (const UsageError& e) {  // a name that config.json has, not the command line
-  fail(files.said_in("head"), ": ", e.what());
+  const HeadConfig head = checked_head(files);
+  if (arch_of(files.weights) == LanguageArch::transformer)
+    return std::make_unique<TransformerLanguageModel>(set, transformer_of(files, head));
+  return std::make_unique<LstmLanguageModel>(set, lstm_of(files, head));
+} catch (const std::exception&) {
+  files.fail_for_config();
 }
 
 }  // namespace nine

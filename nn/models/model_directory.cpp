@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "core/files.h"
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/quote.h"
+#include "nn/models/model_description.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine {
@@ -157,76 +154,12 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   return directory;
 }
 
-namespace {
-
-// A setting that config.json and the weights' metadata may both have, and what Nine means where its
-// own metadata lack it; null: nothing.
-struct SharedSetting {
-  const char *key, *usual;
-};
-constexpr std::array kSharedSettings = {
-    SharedSetting{"head", nullptr},       SharedSetting{"head_context", ""},
-    SharedSetting{"word_norm", "none"},   SharedSetting{"context_norm", "none"},
-    SharedSetting{"heads", nullptr},      SharedSetting{"bptt", nullptr},
-    SharedSetting{"activation", nullptr}, SharedSetting{"positions", nullptr},
-    SharedSetting{"norm", "pre"},         SharedSetting{"embed_scale", nullptr},
-    SharedSetting{"untied", "false"},
-};
-
-std::optional<double> number_in(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number)
-                                                                  : std::nullopt;
-}
-
-// Whether a value of config.json is a text of metadata.
-bool is_same(const Json& config, const char* key, const std::string& stored) {
-  const Json& value = config[key];
-  const std::string said = value.is_string() ? value.get<std::string>() : json_text(value);
-  if (said == stored) return true;
-  if (key != std::string_view("head")) {
-    const auto a = number_in(said), b = number_in(stored);
-    return a && b && *a == *b;
-  }
-  try {
-    return head_of(config).to_text() == parse_head(stored).to_text();
-  } catch (const UsageError&) {  // another program's name of a head
-    return false;
-  }
-}
-
-// The texts of metadata as values of config.json. Error: config.json says something else.
-void add_metadata(Json& config, const std::map<std::string, std::string>& metadata,
-                  const fs::path& file) {
-  const bool own = metadata.contains("nine_version"),
-             transformer = own && metadata.contains("arch") && metadata.at("arch") != "lstm";
-  for (const auto& [key, usual] : kSharedSettings) {
-    const auto found = metadata.find(key);
-    const bool told = found != metadata.end(),
-               implied =
-                   own && usual != nullptr && (transformer || key != std::string_view("norm"));
-    if (!told && !implied) continue;
-    const std::string stored = told ? found->second : usual;
-    if (config.contains(key)) {
-      require(is_same(config, key, stored), file.string(), ": the key '", key, "' is ",
-              shortened(json_text(config[key])), ", but the metadata of ", kWeightsFile,
-              told ? " have " : ", which Nine wrote, mean ", quote(stored),
-              "; correct config.json, or leave the key out of it");
-    } else if (told) {
-      config[key] = key == std::string_view("untied") ? Json(stored == "true") : Json(stored);
-    }
-  }
-}
-
-}  // namespace
-
 Json model_config(const fs::path& directory, const std::map<std::string, std::string>& metadata) {
   Json config = Json::object();
   const fs::path file = directory / "config.json";
   if (fs::exists(file)) config = read_json_object(file);
   try {
-    add_metadata(config, metadata, file);
+    add_metadata(config, metadata, directory);
   } catch (const Json::exception& e) {
     fail_for_type(file.string(), e);
   }
@@ -303,43 +236,6 @@ Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
     require_usable_buffer(name, tensor, file);
   }
   return weights;
-}
-
-namespace {
-
-// The value of a key, of the type of `usual`, which it has where the key is not there. UsageError:
-// it is of another type.
-template <class T>
-T value_of(const Json& config, const char* key, const T& usual) {
-  const auto found = config.find(key);
-  if (found == config.end()) return usual;
-  constexpr bool kText = std::is_same_v<T, std::string>;
-  if (kText ? found->is_string() : found->is_boolean()) return found->template get<T>();
-  throw UsageError(concat("the key '", key, "' is ", shortened(json_text(*found)), ", and ",
-                          kText ? "a text" : "true or false", " was expected"));
-}
-
-std::string text_of(const Json& config, const char* key, const std::string& usual) {
-  return value_of(config, key, usual);
-}
-
-}  // namespace
-
-HeadSpec head_of(const Json& config) {
-  // A run writes the head that it resolved, beside its options as they were given.
-  const std::string given = text_of(config, "head", "lin");
-  const auto resolved = config.find("resolved");
-  const bool is_resolved = resolved != config.end() && resolved->is_object();
-  return parse_head(is_resolved ? text_of(*resolved, "head", given) : given,
-                    {.variance = text_of(config, "variance", ""),
-                     .ball = text_of(config, "ball", ""),
-                     .head_context = text_of(config, "head_context", ""),
-                     .untied = value_of(config, "untied", false)});
-}
-
-void read_norms(const Json& config, HeadConfig& head) {
-  head.word_norm = word_norm_from_text(text_of(config, "word_norm", "none"));
-  head.context_norm = context_norm_from_text(text_of(config, "context_norm", "none"));
 }
 
 void fail_for_type(const std::string& file, const std::exception& error) {

@@ -1,5 +1,5 @@
-// Where the files of a trained model are, what they are called, and which head its configuration
-// names. Used to open language models and translation models.
+// Where the files of a trained model are and what they are called. Used to open language models and
+// translation models.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,6 @@
 
 #include "core/json.h"
 #include "core/safetensors.h"
-#include "kernels/settings/head_config.h"
 
 namespace nine {
 
@@ -23,6 +22,8 @@ inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.d
 /// where.
 inline constexpr const char *kWeightsFile = "model.safetensors",
                             *kWeightsIndex = "model.safetensors.index.json";
+/// The version of Nine that wrote a model, in the metadata of its tensors.
+inline constexpr const char* kVersionKey = "nine_version";
 
 /// The directory of a trained model's files. `path` is a run, a directory of checkpoints or one
 /// checkpoint, which is verified (open_checkpoint, for the model alone), or a directory with
@@ -33,9 +34,8 @@ inline constexpr const char *kWeightsFile = "model.safetensors",
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
 /// The directory's config.json, if there is one. A key that it lacks is taken from
-/// model.safetensors' `metadata`: those of the head and of a Transformer. Errors: config.json is
-/// not a JSON object of at most kJsonLevels levels; it says of such a key something else than they
-/// do, or than their lack of it means where Nine wrote them.
+/// model.safetensors' `metadata` (add_metadata, whose Errors). Error: config.json is not a JSON
+/// object of at most kJsonLevels levels.
 Json model_config(const std::filesystem::path& directory,
                   const std::map<std::string, std::string>& metadata = {});
 
@@ -47,10 +47,6 @@ enum class ExcludedWords : uint8_t { allowed, refused };
 Safetensors read_finite_weights(const std::filesystem::path& file,
                                 ExcludedWords words = ExcludedWords::allowed);
 
-/// The head that such a configuration names; lin where it names none.
-HeadSpec head_of(const Json& config);
-/// The norms of word vectors and contexts that it names.
-void read_norms(const Json& config, HeadConfig& head);
 /// Throws an Error that names `file` for what JSON says of a key of another type than is read.
 [[noreturn]] void fail_for_type(const std::string& file, const std::exception& error);
 

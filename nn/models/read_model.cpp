@@ -1,14 +1,17 @@
 #include "nn/models/read_model.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "core/notice.h"
 #include "core/quote.h"
+#include "core/version.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine {
@@ -92,13 +95,21 @@ void leave_out_beginning(ModelFiles& files) {
 bool is_own(const ModelFiles& files) {
   const auto& metadata = files.weights.metadata;
   const auto has = [&](const char* key) { return metadata.contains(key); };
-  if (has("nine_version") || holds_state(files.directory)) return true;
+  if (has(kVersionKey) || holds_state(files.directory)) return true;
   if (has("arch") && metadata.at("arch") == "transformer" && has("heads") && has("bptt") &&
       has("activation") && has("positions"))
     return true;
   const auto resolved = files.config.find("resolved");
   return resolved != files.config.end() && resolved->is_object() && resolved->contains("version") &&
          resolved->contains("head") && resolved->contains("parameters");
+}
+
+// The numbers of a version such as "0.3.1"; 0 for what is none.
+std::array<int, 3> numbers_of(const std::string& version) {
+  std::array<int, 3> n{};
+  char dot = 0;
+  std::istringstream(version) >> n[0] >> dot >> n[1] >> dot >> n[2];
+  return n;
 }
 
 std::string quoted_list(const std::vector<std::string>& keys) {
@@ -133,6 +144,10 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
     if (!own.contains(key)) files.of_metadata.push_back(key);
   files.foreign = !is_own(files);
   if (files.foreign) files.config.erase("resolved");
+  const auto version = files.weights.metadata.find(kVersionKey);
+  if (version != files.weights.metadata.end() && numbers_of(version->second) > numbers_of(kVersion))
+    notice(concat(directory.string(), " was written by Nine ", version->second, "; this is ",
+                  kVersion, ", which may not know all that the model needs"));
   const Json resolved = files.config.value("resolved", Json::object());
   require(resolved.is_object(), files.said_in("resolved"), ": the key 'resolved' is ",
           shortened(json_text(resolved)), ", and an object was expected");
@@ -164,6 +179,36 @@ int64_t ModelFiles::count(const char* key) const {
           ": the key '", key, "' is ", shortened(json_text(value)),
           ", and a whole number from 1 on was expected");
   return number;
+}
+
+int64_t ModelFiles::shown(const char* key, int64_t size, std::string_view before,
+                          std::string_view after) const {
+  require(!says(key) || count(key) == size, said_in(key), ": the key '", key, "' is ",
+          json_text(config.value(key, Json())), ", but ", before, size, after);
+  return size;
+}
+
+bool ModelFiles::shown(const char* key, bool value, const char* tensor) const {
+  const auto found = weights.tensors.find(tensor);
+  require(!says(key) || config[key].is_boolean(), said_in(key), ": the key '", key, "' is ",
+          shortened(json_text(config.value(key, Json()))), ", and true or false was expected");
+  require(!says(key) || config[key] == value, said_in(key), ": the key '", key, "' is ",
+          json_text(config.value(key, Json())), ", but ",
+          found == weights.tensors.end()
+              ? concat("there is no tensor ", tensor)
+              : concat("there is a tensor ", tensor, ", ", found->second.shape()));
+  return value;
+}
+
+void ModelFiles::check_kind(const char* task, const char* tensor) const {
+  require(!says("task") || config["task"] == task, said_in("task"), ": the key 'task' is ",
+          shortened(json_text(config.value("task", Json()))), ", but the tensor ", tensor,
+          " is of a model of the task '", task, "'");
+  const Json first = config.value("norm_first", Json());
+  require(first.is_null() || !says("norm") || first == (config["norm"] == "pre"),
+          said_in("norm_first"), ": the key 'norm_first' is ", json_text(first),
+          ", but the key 'norm' is ", json_text(config.value("norm", Json())),
+          "; norm_first=True is \"norm\": \"pre\"");
 }
 
 double ModelFiles::factor(const char* key, double usual) {
@@ -219,6 +264,16 @@ void ModelFiles::require_keys(std::initializer_list<const char*> keys,
        ", which tensors do not show; of PyTorch's defaults it has {\"heads\": N, ",
        "\"norm\": \"post\", \"activation\": \"relu\"}, and norm_first=True is \"norm\": \"pre\"",
        more, " (docs/pytorch.md)");
+}
+
+void ModelFiles::fail_for_config() const {
+  try {
+    throw;
+  } catch (const Json::exception& e) {
+    fail_for_type(said_in("head"), e);
+  } catch (const UsageError& e) {  // a name that config.json has, not the command line
+    fail(said_in("head"), ": ", e.what());
+  }
 }
 
 void ModelFiles::say_assumed() const {

@@ -43,6 +43,15 @@ struct ModelFiles {
   double number(const char* key, double usual);
   /// The same of a factor. Error: in float32, which computes, it is 0 or infinite.
   double factor(const char* key, double usual);
+  /// The size `size` of tensors; `before` and `after` it say where. Error: of the key another one
+  /// is said.
+  int64_t shown(const char* key, int64_t size, std::string_view before,
+                std::string_view after) const;
+  /// What a tensor's being there shows, or not. Error: of the key the other is said.
+  bool shown(const char* key, bool value, const char* tensor) const;
+  /// Error: the files say that they are of another task (`lm`, `mt`), which `tensor` contradicts,
+  /// or PyTorch's `norm_first` and `norm` contradict each other.
+  void check_kind(const char* task, const char* tensor) const;
   /// Of a key for which Nine has one number alone. Error: config.json says another.
   void only(const char* key, double number);
   /// The value that a key names; `usual` where nobody says it, which is assumed then.
@@ -68,6 +77,8 @@ struct ModelFiles {
   /// Error, which lists all of `keys` that nobody says and what to write: of a model of PyTorch's
   /// defaults, and `more`, of what PyTorch lacks.
   void require_keys(std::initializer_list<const char*> keys, std::string_view more = {}) const;
+  /// Throws the exception that is handled; one about a value of config.json names the file.
+  [[noreturn]] void fail_for_config() const;
   /// Gives a notice() of what was assumed, if anything was.
   void say_assumed() const;
 

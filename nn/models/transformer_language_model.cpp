@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/models/model_description.h"
 #include "nn/models/transformer_language_decoder.h"
 #include "nn/sinusoidal_positions.h"
 
@@ -22,13 +23,11 @@ double TransformerLanguageModelConfig::embedding_factor() const {
 }
 
 std::map<std::string, std::string> TransformerLanguageModelConfig::settings() const {
-  std::map<std::string, std::string> m{{"arch", "transformer"},
-                                       {"heads", std::to_string(heads)},
-                                       {"bptt", std::to_string(window)},
-                                       {"activation", to_text(activation)},
-                                       {"positions", to_text(positions)}};
-  if (norm != NormOrder::pre) m["norm"] = to_text(norm);
-  if (embed_scale) m["embed_scale"] = concat(*embed_scale);
+  std::map<std::string, std::string> m;
+  for (const NetworkKey& key : network_keys())
+    if (const std::string text = key.text(*this);
+        !text.empty() && (key.usual == nullptr || text != key.usual))
+      m[key.name] = text;
   return m;
 }
 

@@ -6,7 +6,7 @@
 #include "core/quote.h"
 #include "data/vocabulary.h"
 #include "kernels/settings/head_json.h"
-#include "nn/models/model_directory.h"
+#include "nn/models/model_description.h"
 #include "nn/models/transformer_language_model.h"
 
 namespace nine {
@@ -78,37 +78,40 @@ TransformerConfig transformer_config(ModelFiles& files) try {
   const bool shared = !weights.tensors.contains("src_embedding.weight");
   const View target = weights.at("tgt_embedding.weight").view(),
              source = shared ? target : weights.at("src_embedding.weight").view();
-  const Tensor& inner = weights.at("transformer.decoder.layers.0.linear1.weight");
-  const auto size = [&](const char* key, int64_t of_tensors) {
-    const int64_t said = files.says(key) ? files.count(key) : of_tensors;
-    require(said == of_tensors, files.said_in(key), ": the key '", key, "' is ", said,
-            ", but the tensors have ", of_tensors);
-    return of_tensors;
+  files.check_kind("mt", "tgt_embedding.weight");
+  if (files.says("pad")) files.only("pad", Specials::kTranslation.pad);
+  HeadConfig head = head_of(files.config);
+  head.bias = files.shown("head_bias", weights.tensors.contains("head.bias"), "head.bias");
+  const auto size = [&](const char* key, int64_t of_tensor, const char* tensor, const char* side) {
+    return files.shown(key, of_tensor, concat("the tensor ", tensor, " has "), side);
   };
-  const auto flag = [&](const char* key, bool of_tensors) {
-    if (!files.says(key)) return of_tensors;
-    const Json& said = files.config[key];
-    require(said.is_boolean(), files.said_in(key), ": the key '", key, "' is ",
-            shortened(json_text(said)), ", and true or false was expected");
-    return said.get<bool>();
+  const auto layers = [&](const char* key, const char* side) {
+    return files.shown(key, layers_of(weights, side), "there are ",
+                       concat(" tensors transformer.", side, ".layers.N.linear1.weight"));
   };
-  const HeadSpec head = head_of(files.config);
-  TransformerConfig c{.src_vocab = size("src_vocab", source.rows()),
-                      .tgt_vocab = size("tgt_vocab", target.rows()),
-                      .encoder_layers = size("encoder_layers", layers_of(weights, "encoder")),
-                      .decoder_layers = size("decoder_layers", layers_of(weights, "decoder")),
-                      .dim = size("dim", target.cols()),
-                      .ffn = size("ffn", inner.shape()[0]),
+  const char *const target_name = "tgt_embedding.weight",
+                    *const inner = "transformer.decoder.layers.0.linear1.weight";
+  TransformerConfig c{.src_vocab = size("src_vocab", source.rows(),
+                                        shared ? target_name : "src_embedding.weight", " rows"),
+                      .tgt_vocab = size("tgt_vocab", target.rows(), target_name, " rows"),
+                      .encoder_layers = layers("encoder_layers", "encoder"),
+                      .decoder_layers = layers("decoder_layers", "decoder"),
+                      .dim = size("dim", target.cols(), target_name, " columns"),
+                      .ffn = size("ffn", weights.at(inner).shape()[0], inner, " rows"),
                       .heads = files.count("heads"),
                       .dropout = 0,
                       .norm = files.choice("norm", NormOrder::post),
-                      .shared_vocab = flag("shared_vocab", shared),
-                      .tie_embeddings = flag("tie_embeddings", has_tied_embeddings(weights, head)),
-                      .head = {.spec = head, .bias = weights.tensors.contains("head.bias")},
+                      .shared_vocab = files.shown("shared_vocab", shared, "src_embedding.weight"),
+                      .tie_embeddings = files.shown(
+                          "tie_embeddings", has_tied_embeddings(weights, head.spec), "head.weight"),
+                      .head = head,
                       .final_norms = weights.tensors.contains("transformer.encoder.norm.weight")};
-  read_norms(files.config, c.head);
+  // Nine's have such norms where norms are before the branches, other programs' as they like.
+  require(files.foreign || *c.final_norms == (c.norm == NormOrder::pre), files.said_in("norm"),
+          ": the key 'norm' is '", c.norm, "', but there is ", *c.final_norms ? "a" : "no",
+          " tensor transformer.encoder.norm.weight");
   if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
-    c.max_length = files.foreign ? size("max_length", rows) : rows;
+    c.max_length = files.foreign ? size("max_length", rows, kPositionsName, " rows") : rows;
   } else if (files.foreign && files.says("max_length")) {
     c.max_length = files.count("max_length");
   }
@@ -117,10 +120,8 @@ TransformerConfig transformer_config(ModelFiles& files) try {
   c.embed_scale = files.factor("embed_scale", std::sqrt(static_cast<double>(c.dim)));
   files.only("layer_norm_eps", LayerNorm::kEps);
   return c;
-} catch (const Json::exception& e) {
-  fail_for_type(files.said_in("head"), e);
-} catch (const UsageError& e) {  // a name that config.json has, not the command line
-  fail(files.said_in("head"), ": ", e.what());
+} catch (const std::exception&) {
+  files.fail_for_config();
 }
 
 }  // namespace nine

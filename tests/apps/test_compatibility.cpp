@@ -99,7 +99,7 @@ std::vector<std::string> with(std::vector<std::string> flags, const std::string&
 }  // namespace
 
 TEST_CASE("version: project()'s, in every program") {
-  CHECK(std::string(app::kVersion) == NINE_VERSION);
+  CHECK(std::string(kVersion) == NINE_VERSION);
   for (const char* program : {"bpe", "kernel_inspect", "lm_train", "lm_score", "lm_rescore",
                               "mt_train", "mt_translate", "nine_report"})
     CHECK(

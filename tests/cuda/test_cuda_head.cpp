@@ -36,14 +36,11 @@ struct Problem {
   bool sampled = false;
 
   HeadNorms norms(Device device) const {
-    HeadNorms n{.word = word_norm_from_text(word_norm),
-                .context = context_norm_from_text(context_norm)};
-    if (n.word) {
-      Doubles counts;
-      for (int64_t v = 0; v < words; ++v) counts.push_back(static_cast<double>((7 * v + 3) % 23));
-      n.ratios = to_device(Tensor::from(word_norm_ratios(n.word, counts), {words}), device);
-      if (n.word.multiplies_first()) n.first_word = most_frequent_word(counts);
-    }
+    HeadNorms n{
+        {.word = word_norm_from_text(word_norm), .context = context_norm_from_text(context_norm)}};
+    Doubles counts;
+    for (int64_t v = 0; v < words; ++v) counts.push_back(static_cast<double>((7 * v + 3) % 23));
+    n.follow(counts, device);
     if (n.context.of_batch()) {
       n.running = Tensor({parse_head(head).size()}, DType::float64, device);
       n.training = true;

@@ -75,10 +75,8 @@ struct MarginProblem {
     return c;
   }
   HeadNorms norms() const {
-    HeadNorms n{.word = word_norm_from_text(word), .context = context_norm_from_text(context)};
-    if (!n.word) return n;
-    n.ratios = Tensor::from(word_norm_ratios(n.word, counts()), {words});
-    if (n.word.multiplies_first()) n.first_word = most_frequent_word(counts());
+    HeadNorms n{{.word = word_norm_from_text(word), .context = context_norm_from_text(context)}};
+    n.follow(counts());
     return n;
   }
   HeadWeights weights(std::span<const Var> x) const {

@@ -200,11 +200,20 @@ TEST_CASE("head config: settings as text, the configuration, and what JSON says 
   CHECK(c.loss.memory == HeadMemory::tiles);
   CHECK(c.norm_reg.kind == NormRegulariser::Kind::root);
   CHECK(to_json(c).dump() ==
-        R"({"head":"mix:lin,log:p=2","head_context":"none","untied":true,"head_bias":false,)"
-        R"("label_smoothing":0.1,"smoothing":"others","pi_reg":"cv2:0.5",)"
-        R"("weight_norm_reg":"root:0.25,1.5","head_memory":"tiles",)"
-        R"("margin":"none","word_norm":"none","context_norm":"none","sampled_softmax":""})");
+        R"({"head":"mix:lin,log:p=2","untied":true,"head_context":"none","head_bias":false,)"
+        R"("head_memory":"tiles","word_norm":"none","context_norm":"none","margin":"none",)"
+        R"("sampled_softmax":"","label_smoothing":0.1,"smoothing":"others","pi_reg":"cv2:0.5",)"
+        R"("weight_norm_reg":"root:0.25,1.5"})");
   CHECK(to_json(HeadSettings{}.head_config())["head"] == "lin");
+  for (const HeadSetting& setting : head_settings()) {
+    CAPTURE(setting.name);
+    CHECK((setting.value == nullptr) == (setting.use == SettingUse::written));
+    CHECK((!setting.regularises || setting.use == SettingUse::training));
+    CHECK(setting.is_given(s) == (setting.text(s) != setting.text({})));
+    HeadSettings copy;
+    if (setting.is_given(s)) setting.set(copy, setting.text(s));
+    CHECK(setting.text(copy) == setting.text(s));
+  }
   s.head_memory = "tile";
   CHECK_THROWS_WITH_AS(s.head_config(), doctest::Contains("did you mean tiles?"), UsageError);
 }

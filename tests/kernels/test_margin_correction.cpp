@@ -88,8 +88,8 @@ TEST_CASE("margin correction: a head trained on a known distribution") {
     ParameterSet set({.dtype = DType::float64, .seed = 3});
     const HeadConfig config{.bias = true,
                             .loss = {.margin = {Margin::Kind::cos, m}},
-                            .word_norm = word_norm_from_text("unigram:2,1"),
-                            .context_norm = context_norm_from_text("const:1.5")};
+                            .norms = {.word = word_norm_from_text("unigram:2,1"),
+                                      .context = context_norm_from_text("const:1.5")}};
     const SoftmaxHead head(set, "head", config, words, 3, Init::normal(1));
     head.set_counts(std::vector<int64_t>(counts.begin(), counts.end()));
     Tensor targets({100}, DType::int32), h({100, 3}, DType::float64);

@@ -229,7 +229,7 @@ TEST_CASE("margins: arc of parallel vectors has the gradient along them, to the 
       const double h[] = {1.0, 0.5};
       CAPTURE(m);
       CAPTURE(w[0]);
-      const scores::AnglePair<double> pair(w.data(), h, 2, nullptr, nullptr);
+      const scores::AnglePair<double> pair(w.data(), h, 2);
       const scores::AngleScore psi =
           scores::margin_at({Margin::Kind::arc, m}, pair.cosine, pair.sine);
       double dw[2] = {}, dh[2] = {};
@@ -354,8 +354,8 @@ TEST_CASE("margins: a head in training and evaluation") {
     ParameterSet set({.dtype = DType::float64, .seed = 3});
     const HeadConfig config{.bias = true,
                             .loss = {.margin = margin_from_text("cos:0.3")},
-                            .word_norm = word_norm_from_text("log-rank"),
-                            .context_norm = context_norm_from_text(context)};
+                            .norms = {.word = word_norm_from_text("log-rank"),
+                                      .context = context_norm_from_text(context)}};
     const SoftmaxHead head(set, "head", config, 7, 3, Init::normal(1));
     const Tensor targets = tensor_of(Ints{1, -1, 4, 0}, {4});
     const Doubles small = random_values({{{4, 3}}}, 5)[0];
@@ -425,7 +425,7 @@ TEST_CASE("margins: several threads evaluate a head whose norms nobody has made 
   const Tensor h = tensor_of(random_values({{{4, 3}}}, 5)[0], {4, 3}, DType::float64);
   for (int round = 0; round < 30; ++round) {
     ParameterSet set({.dtype = DType::float64, .seed = 3, .gradients = false});
-    const SoftmaxHead head(set, "head", {.word_norm = word_norm_from_text("log-rank")}, 7, 3,
+    const SoftmaxHead head(set, "head", {.norms = {.word = word_norm_from_text("log-rank")}}, 7, 3,
                            Init::normal(1));
     head.set_counts(std::vector<int64_t>{9, 3, 4, 1, 1, 0, 2});
     REQUIRE(set.values());  // makes the parameters' memory

@@ -191,8 +191,8 @@ TEST_CASE("sampled softmax: of all words it is the full softmax") {
         HeadConfig some = sampled("60", head, untied);
         if (margins) {
           some.loss.margin = {Margin::Kind::cos, 0.2};
-          some.word_norm = word_norm_from_text("log-rank:through");
-          some.context_norm = context_norm_from_text("max:through");
+          some.norms.word = word_norm_from_text("log-rank:through");
+          some.norms.context = context_norm_from_text("max:through");
         }
         HeadConfig all = some;
         all.sampled = {};
@@ -215,8 +215,8 @@ TEST_CASE("sampled softmax: gradients are finite differences, and evaluation is 
       HeadConfig config = sampled("11", head);
       if (margins) {
         config.loss.margin = {Margin::Kind::lsm, 2};
-        config.word_norm = word_norm_from_text("uniform:through");
-        config.context_norm = context_norm_from_text("const:2");
+        config.norms.word = word_norm_from_text("uniform:through");
+        config.norms.context = context_norm_from_text("const:2");
       }
       Small s(config);
       const Small::Result r = s.run(7);

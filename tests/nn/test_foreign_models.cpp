@@ -16,6 +16,7 @@
 #include "nn/models/beam_search.h"
 #include "nn/models/initial_weights.h"
 #include "nn/models/language_model.h"
+#include "nn/models/lstm_language_model.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/transformer_language_model.h"
 #include "nn/models/translator.h"
@@ -409,6 +410,86 @@ TEST_CASE("foreign: config.json and the weights' metadata say the same, or it is
             "the metadata of " + f.weights + ": no kernel is called 'lean'"));
 }
 
+TEST_CASE("foreign: a key that says something else than the tensors is an error") {
+  const Notices notices;
+  const Foreign f;
+  const auto says = [&](const std::string& more, const std::map<std::string, std::string>& m = {}) {
+    write_safetensors(f.weights, tensors_of(f.set), m);
+    f.say(R"({"heads": 2, "norm": "post", "activation": "relu", )" + more + "}");
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  const std::string right =
+      R"("layers": 2, "hidden": 8, "ffn": 12, "vocab": 7, "bptt": 9, "head_bias": true,
+         "tie_embeddings": false, "norm_first": false, "task": "lm")";
+  CHECK(says(right) == "");
+  CHECK(says(R"("arch": "mymodel")", {{"arch", "mymodel"}}) == "");
+  const std::string first = "transformer.layers.0.self_attn.in_proj_weight";
+  for (const auto& [more, error] : std::initializer_list<std::pair<const char*, std::string>>{
+           {R"("layers": 3)",
+            "the key 'layers' is 3, but there are 2 tensors transformer.layers.N"},
+           {R"("hidden": 16)", "'hidden' is 16, but the tensor embedding.weight has 8 columns"},
+           {R"("ffn": 13)", "but the tensor transformer.layers.0.linear1.weight has 12 rows"},
+           {R"("vocab": 8)", "'vocab' is 8, but the tensor embedding.weight has 7 rows"},
+           {R"("vocab": "words")", "the key 'vocab' is no whole number from 1 on"},
+           {R"("head_bias": false)", "'head_bias' is false, but there is a tensor head.bias"},
+           {R"("tie_embeddings": true)", "is true, but there is a tensor head.weight, (7, 8)"},
+           {R"("head_bias": "no")", "'head_bias' is \"no\", but there is a tensor head.bias"},
+           {R"("norm_first": true)", "'norm_first' is true, but the key 'norm' is \"post\""},
+           {R"("task": "mt")",
+            "'task' is \"mt\", but the tensor embedding.weight is of a model of"},
+           {R"("arch": "lstm")", "config.json: 'arch' is 'lstm', but the tensor " + first}})
+    CHECK_MESSAGE(has(says(more), error), says(more));
+  // The metadata.
+  std::map<std::string, std::string> own{{"nine_version", "0.1.0"}, {"norm", "post"}};
+  own["arch"] = "mamba";
+  CHECK(has(says(right, own), "model.safetensors: 'arch' is 'mamba', but the tensor " + first));
+  own["arch"] = "transformer";
+  CHECK(has(says(R"("arch": "lstm")", own), "the key 'arch' is \"lstm\", but the metadata of "));
+  own["untied"] = "maybe";
+  CHECK(has(says(right, own), "'untied' of the metadata is 'maybe', not true or false"));
+  own.erase("untied");
+  CHECK(notices.all.size() == 1);  // what is assumed
+  own["nine_version"] = "99.0";
+  CHECK(has(says(right, own),
+            "the key 'norm' is 'post', but there is a tensor transformer.norm.weight"));
+  CHECK(has(notices.all.back(), f.path + " was written by Nine 99.0; this is "));
+}
+
+TEST_CASE("foreign: so it is with an LSTM and with a translation model") {
+  const Notices notices;
+  const TemporaryDirectory dir;
+  ParameterSet set;
+  const LstmLanguageModel lstm(set, {.vocab = 7, .embed = 4, .hidden = 6, .layers = 1});
+  write_safetensors(dir / "model.safetensors", tensors_of(set));
+  dir.write("dict.txt", kWords);
+  const auto says = [&](const std::string& config) {
+    dir.write("config.json", config);
+    return error_of([&] { LanguageModel::load(dir.path().string()); });
+  };
+  CHECK(says(R"({"layers": 1, "embed": 4, "hidden": 6, "ffn": 5, "norm_first": true})") == "");
+  CHECK(has(says(R"({"layers": 2})"), "but there are 1 tensors lstm.weight_ih_lN"));
+  CHECK(has(says(R"({"embed": 6})"), "but the tensor embedding.weight has 4 columns"));
+  CHECK(has(says(R"({"hidden": 4})"), "but the tensor lstm.weight_hh_l0 has 6 columns"));
+  CHECK(has(says(R"({"arch": "transformer"})"),
+            "'arch' is 'transformer', but the tensor lstm.weight_hh_l0 is of the network 'lstm'"));
+
+  const ForeignTranslation f;
+  write_safetensors(f.weights, f.tensors("positions"));
+  for (const auto& [more, error] : std::initializer_list<std::pair<const char*, const char*>>{
+           {R"("pad": 0)", "the key 'pad' is 0, but Nine has 1 alone"},
+           {R"("task": "lm")",
+            "'task' is \"lm\", but the tensor tgt_embedding.weight is of a model"},
+           {R"("src_vocab": 8)", "but the tensor src_embedding.weight has 7 rows"},
+           {R"("decoder_layers": 1)", "there are 2 tensors transformer.decoder.layers.N.linear1."},
+           {R"("shared_vocab": true)", "is true, but there is a tensor src_embedding.weight"},
+           {R"("tie_embeddings": true)", "is true, but there is a tensor head.weight"},
+           {R"("head_bias": true)", "is true, but there is no tensor head.bias"}}) {
+    f.dir.write("config.json", concat(R"({"heads": 2, "norm": "post", )", more, "}"));
+    const std::string said = error_of([&] { f.scores(); });
+    CHECK_MESSAGE(has(said, error), said);
+  }
+}
+
 TEST_CASE(
     "foreign: neither a config.json nor a state.json of another program makes a model Nine's") {
   const Notices notices;
@@ -546,7 +627,8 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
   };
   write_safetensors(f.weights, f.tensors("positions"));
   say(R"("max_length": 20)");
-  CHECK(has(error_of([&] { f.scores(); }), "the key 'max_length' is 20, but the tensors have 9"));
+  CHECK(has(error_of([&] { f.scores(); }),
+            "the key 'max_length' is 20, but the tensor positions has 9 rows"));
   write_safetensors(f.weights, f.tensors(nullptr));
   f.dir.write("config.json", R"({"heads": 2, "norm": "post"})");
   CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions', (T, 8)"));

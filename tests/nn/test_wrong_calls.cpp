@@ -146,7 +146,8 @@ TEST_CASE("wrong calls: targets that are no words, or not one for each row") {
       },
       "target 3 is outside of the vocabulary of 3");
   ParameterSet set;
-  const SoftmaxHead head(set, "head", {.context_norm = {.kind = ContextNorm::Kind::max}}, 3, 2);
+  const SoftmaxHead head(set, "head", {.norms = {.context = {.kind = ContextNorm::Kind::max}}}, 3,
+                         2);
   Step step;
   refused([&] { head.loss(step.tape.constant(hidden), targets({1}), 1.0); }, "1 targets for 4");
 }

@@ -344,6 +344,15 @@ TEST_CASE("layout: an op on both devices is in at most nine files") {
   }
 }
 
+TEST_CASE("layout: an option of the head that counts when a model is used is in few files") {
+  const std::vector<std::string> folders{"autograd", "kernels", "nn", "data", "apps"};
+  // The norm of contexts is a number of the log, too, and of the checks.
+  CHECK_MESSAGE(files_with("context_norm", folders).size() <= 14,
+                listed(files_with("context_norm", folders)));
+  CHECK_MESSAGE(files_with("word_norm", folders).size() <= 8,
+                listed(files_with("word_norm", folders)));
+}
+
 TEST_CASE("layout: an optimiser is in one file, a rule of updates in three") {
   for (const char* word : {"AveragedSgd", "LazyAdam"}) {
     const auto files = files_with(word, {"nn"});

@@ -114,12 +114,7 @@ class VectorPairs {
  private:
   const T* word(int64_t k, int64_t v) const { return row_ptr<T>(stack_[k].w, v); }
   scores::AnglePair<T> angle(int64_t k, int64_t v, int64_t r) const {
-    const StackedComponent<T>& c = stack_[k];
-    const double* f =
-        c.kernel.args.score.kind == ScoreKind::scaled_lin ? c.word_stats + 2 * v + 1 : nullptr;
-    const double* g =
-        block_.context_norm ? static_cast<double*>(block_.context_norm.data) + k : nullptr;
-    return {word(k, v), stack_.context(k, r), block_.dims(), f, g};
+    return {word(k, v), stack_.context(k, r), block_.dims(), block_.given_norms(k, v)};
   }
   template <class F>
   void for_close(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {

@@ -38,14 +38,15 @@ template <class T>
 struct AngleTargets {
   Vectors<T> w, h;
   const int32_t* targets;
-  const double* word_stats;    ///< [word][2] of scaled_lin, or null: words have their own norms
-  const double* context_norm;  ///< G, or null
+  scores::GivenNorms given;  ///< of word 0; those of the next word are 2 numbers on
   Margin margin;
 
   /// For a warp.
   NINE_D scores::AnglePair<InWarp<T>> pair(int64_t r, int64_t y) const {
-    return {in_warp(w.data + y * w.ld), in_warp(h.data + r * h.ld), d,
-            word_stats != nullptr ? word_stats + 2 * y + 1 : nullptr, context_norm};
+    return {in_warp(w.data + y * w.ld),
+            in_warp(h.data + r * h.ld),
+            d,
+            {given.word != nullptr ? given.word + 2 * y : nullptr, given.context}};
   }
   int64_t d;
 };
@@ -124,12 +125,7 @@ class StackedComponents {
     return {words(k), contexts(k), alike, targets()};
   }
   AngleTargets<T> angle_targets(int64_t k) const {
-    return {words(k),
-            contexts(k),
-            targets(),
-            (*this)[k].word_stats,
-            block_.context_norm ? static_cast<double*>(block_.context_norm.data) + k : nullptr,
-            block_.options.margin,
+    return {words(k),     contexts(k), targets(), block_.given_norms(k, 0), block_.options.margin,
             block_.dims()};
   }
   /// Component k's rows of one of the block's (K, R) float64 results.
