@@ -1,4 +1,4 @@
-// A hash table by text that is searched with a string_view, without a copy of it.
+// A hash table with text as keys. A look-up with a string_view copies no text.
 #pragma once
 
 #include <functional>
