@@ -129,9 +129,9 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start);
 /// The sizes and the mask of multi-head attention; see ops::Attention.
 struct AttentionShape {
   int64_t batch = 1, heads = 1;
-  Tensor lengths = {};  ///< (batch) int32: number of keys without padding; empty: no padding
-  bool causal = false;  ///< query t attends to keys 0 ... t only
-  double dropout = 0;   ///< rate on the softmax's probabilities; 0 under NoGrad
+  Tensor lengths = {};           ///< (batch) int32: keys before the padding; empty: no padding
+  bool causal = false;           ///< query t attends to keys 0 ... t only
+  double dropout = 0;            ///< rate on the softmax's probabilities; 0 under NoGrad
   std::string_view stream = {};  ///< name of this dropout, as in dropout()
 };
 /// Computes multi-head self-attention: qkv (batch * steps, 3 d) holds queries, keys and values side
