@@ -115,9 +115,11 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps = 1e-
 struct LstmWeights {
   Var w_ih, w_hh, b_ih, b_hh;
 };
+/// The state of an LSTM layer between time steps.
 struct LstmState {
   Var h, c;  ///< (batch, hidden) each
 };
+/// The result of lstm().
 struct LstmOutput {
   Var y;           ///< (steps * batch, hidden)
   LstmState last;  ///< the state after the last step

@@ -10,12 +10,14 @@
 
 namespace nine {
 
+/// Settings of gradcheck().
 struct GradcheckOptions {
   double eps = 1e-5;           ///< an element x is moved by eps * max(1, |x|) in both directions
   int64_t max_elements = 200;  ///< elements checked of each input, drawn at random; 0: all elements
   uint64_t seed = 1;           ///< seed of the drawn elements and of the loss weights
 };
 
+/// The result of gradcheck().
 struct GradcheckReport {
   /// The largest relative error of an input: its largest |analytic - numeric| over its largest
   /// |numeric|.

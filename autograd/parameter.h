@@ -19,6 +19,8 @@ class ParameterMemory {
   virtual void make() const = 0;
 };
 
+/// A trainable tensor: its name, value and gradient. Its memory is its own or comes from a
+/// ParameterMemory.
 class Parameter {
  public:
   Parameter() = default;
@@ -30,6 +32,7 @@ class Parameter {
   Parameter(std::string parameter_name, const ParameterMemory& memory)
       : name(std::move(parameter_name)), memory_(&memory) {}
 
+  /// Returns the value. The first call may make the memory.
   const Tensor& value() const {
     make();
     return value_;
@@ -40,6 +43,7 @@ class Parameter {
     make();
     return grad_;
   }
+  /// Sets the memory of the value and the gradient; for ParameterMemory.
   void set_memory(Tensor value, Tensor grad) {
     value_ = std::move(value);
     grad_ = std::move(grad);

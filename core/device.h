@@ -7,9 +7,11 @@
 
 namespace nine {
 
+/// The kinds of devices.
 enum class DeviceKind : uint8_t { cpu, cuda };
 inline constexpr int kDeviceKinds = 2;
 
+/// A device: its kind and its number.
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
   int16_t index = 0;  ///< number of the GPU; 0 on the CPU

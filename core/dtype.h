@@ -11,6 +11,7 @@
 
 namespace nine {
 
+/// The element types of tensors.
 enum class DType : uint8_t { float32, float64, bfloat16, int32 };
 
 /// The upper half of an IEEE float32 (8 bits of mantissa). It is for storage only: arithmetic is

@@ -34,6 +34,7 @@ bool all_finite(const View& x);
 
 // --- elementwise
 
+/// Functions of one number.
 enum class Unary : uint8_t {
   neg,
   exp,
@@ -52,6 +53,7 @@ void unary(Unary f, const View& x, const OutputView& y);
 /// Computes dx = dy * f'(x), given x and y = f(x).
 void unary_backward(Unary f, const View& x, const View& y, const View& dy, const OutputView& dx);
 
+/// Functions of two numbers.
 enum class Binary : uint8_t { add, sub, mul, div };
 /// Computes y = a op b. b has a's shape, or is one row (rank 1, a.cols() elements) for every row of
 /// a, or one number (rank 0) for every element.
@@ -204,6 +206,7 @@ struct AttentionGradients {
   View dy;
   OutputView dq, dk, dv;
 };
+/// Computes dq, dk and dv from io, with y and lse filled, and dy.
 void attention_backward(const Attention& io, const AttentionGradients& g);
 
 // --- softmax and losses
@@ -255,6 +258,7 @@ struct SgdStep {
 
   double lr = 1, momentum = 0, weight_decay = 0;
 };
+/// The numbers of one update by any rule.
 using UpdateStep = std::variant<AdamStep, SgdStep>;
 
 /// Updates the parameters w from their gradients g by the rule of `step`. `states` has step's

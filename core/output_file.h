@@ -20,6 +20,7 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  /// Appends `size` bytes.
   void write(const void* data, size_t size);
   /// Writes the buffered bytes, waits until they are on disk (fsync), closes the file and returns
   /// its digest.

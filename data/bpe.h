@@ -18,6 +18,7 @@ namespace nine {
 
 class TextReader;
 
+/// The usual separator, as in "foot@@ ball".
 inline constexpr std::string_view kBpeSeparator = "@@";
 
 /// The codes of a file: the merges in the order of their application.

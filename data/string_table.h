@@ -47,7 +47,9 @@ class PairTable {
  public:
   static constexpr int32_t kNone = -1;
 
+  /// Returns the number of a pair, and adds the pair if it is new.
   int32_t add(int32_t first, int32_t second);
+  /// Returns the number of a pair, or kNone.
   int32_t find(int32_t first, int32_t second) const;
   int32_t first(int32_t id) const {
     return static_cast<int32_t>(keys_[static_cast<size_t>(id)] >> 32);

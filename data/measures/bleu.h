@@ -17,6 +17,7 @@ namespace nine {
 /// The signatures state it.
 inline constexpr std::string_view kSacrebleuVersion = "2.6.0";
 
+/// The tokenizer before BLEU: mteval_13a is sacreBLEU's 13a; none splits at white space.
 enum class BleuTokenizer { none, mteval_13a };
 template <>
 inline constexpr EnumNames<BleuTokenizer, 2> kEnumNames<BleuTokenizer>{

@@ -58,6 +58,7 @@ struct Mapsswe {
   double z = 0;
   double p = 1;  ///< two-sided, normal
 };
+/// Tests the segments' errors of systems A and B.
 Mapsswe mapsswe(std::span<const ErrorSegment> segments);
 
 }  // namespace nine
