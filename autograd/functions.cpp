@@ -29,19 +29,21 @@ void reduce_into(const Var& b, const View& gradient) {
   }
 }
 
-// The gradient of a sum over x or over its rows: `gradient`, a scalar or a row, broadcast over x.
+// Adds the gradient of a sum over x or over its rows: `gradient`, a scalar or a row, broadcast over
+// x.
 void add_broadcast(const View& gradient, const Var& x) {
   const View dx = x.zeroed_grad_input();
   ops::binary(ops::Binary::add, dx, gradient, {dx});
 }
 
-// Whether x is broadcast to `shape`, or has it.
+// True if x has `shape` or can be broadcast to it.
 bool fits(const Shape& x, const Shape& shape) {
   return x == shape || x.rank() == 0 ||
          (x.rank() == 1 && shape.rank() > 1 && x.cols() == shape.cols());
 }
 
-// Whether the first shape must be broadcast to the second, and not the second to the first.
+// True if the first shape can be broadcast to the second, and the second not to the first. Error:
+// neither can be broadcast.
 bool first_is_smaller(const char* name, const Var& a, const Var& b) {
   const Shape first = a.shape(), second = b.shape();
   if (fits(second, first)) return false;
@@ -141,7 +143,7 @@ Var broadcast_to(const Var& x, const Shape& shape) {
 }
 
 namespace {
-// A constant of x's type with `value` in each element of `shape`.
+// Returns a constant of x's type and of `shape`, with `value` in each element.
 Var filled(const Var& x, const Shape& shape, double value) {
   const Var y = x.tape().result("constant", shape, x.dtype(), {});
   ops::fill(y.value(), value);
@@ -188,8 +190,8 @@ Var sum_squares(const Var& x) {
 }
 
 namespace {
-// Writes x's gradient: `gradient`, which is of another type. bfloat16 has no arithmetic; a sum in
-// it is formed in float32.
+// Writes x's gradient: `gradient`, converted to x's type. Ops cannot add in bfloat16, so a sum in
+// bfloat16 is formed in float32.
 void convert_into(const Var& x, const View& gradient) {
   Arena& arena = x.tape().arena();
   const bool bf16 = x.dtype() == DType::bfloat16;
@@ -226,8 +228,8 @@ Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
   ops::matmul(a.value(), transpose_a, b.value(), transpose_b, {y.value()});
   return tape.record(y, [a, b, y, transpose_a, transpose_b] {
     const View dy = y.grad_output();
-    // With A = op(a) and B = op(b): dA = dy B' and dB = A' dy; da and db are these or, for a
-    // transposed factor, their transposes.
+    // With A = op(a) and B = op(b): dA = dy B' and dB = A' dy. da is dA, or dA' if a is transposed;
+    // db likewise.
     if (a.needs_grad()) {
       if (transpose_a) {
         ops::matmul(b.value(), transpose_b, dy, true, a.grad_input());
@@ -246,7 +248,7 @@ Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
 }
 
 namespace {
-// The gradients of x, w and b, given dz = dL/dz of z = x w' + b.
+// Writes the gradients of x, w and b, given dz = dL/dz of z = x w' + b.
 void linear_backward(const View& dz, const Var& x, const Var& w, const Var& b) {
   if (x.needs_grad()) ops::matmul(dz, false, w.value(), false, x.grad_input());
   if (w.needs_grad()) ops::matmul(dz, true, x.value(), false, w.grad_input());
@@ -316,8 +318,8 @@ Var reshape(const Var& x, const Shape& shape) {
 }
 
 namespace {
-// y's row j * first + i, or adds to it, = x's row i * second + j: as many copies of matrices with
-// rows that lie apart as the smaller of the two numbers says.
+// Sets y's row j * first + i to x's row i * second + j, or adds the row if y.add. It runs
+// min(first, second) scaled copies of matrices whose rows lie apart.
 void copy_transposed(const View& x, int64_t first, const OutputView& y) {
   if (!y.view || x.elements() == 0) return;
   const int64_t second = x.rows() / first, d = x.cols();
@@ -375,7 +377,7 @@ Var concat_rows(std::span<const Var> parts) {
 }
 
 namespace {
-// A table of single numbers as a matrix.
+// Returns a vector as a table with one column, and any other table as it is.
 View table_of(const View& v) {
   return v && v.shape.rank() == 1 ? v.reshaped({v.elements(), 1}) : v;
 }
@@ -446,7 +448,8 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
   ops::layer_norm(x.value(), gamma.value(), beta.value(), eps, y.value(), mean.value(),
                   rstd.value());
   return tape.record(y, [x, gamma, beta, y, mean, rstd] {
-    // In the order in which they are written: two of them may be one Var, and the first overwrites.
+    // The calls of grad_input() have the order of the writes: two inputs may be one Var, and the
+    // first write overwrites.
     const OutputView dx = x.grad_input(), dgamma = gamma.grad_input(), dbeta = beta.grad_input();
     ops::layer_norm_backward(x.value(), gamma.value(), mean.value(), rstd.value(), y.grad_output(),
                              dx, dgamma, dbeta);
@@ -480,8 +483,8 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
   };
   const Var y = part(hidden, batch, rows), h_n = part(hidden, rows, batch),
             c_n = part(cells, rows, batch);
-  // y, h_n and c_n share the memory of `hidden` and `cells`. `hidden` is an output too so that its
-  // memory, the first that was allocated here, is released with them.
+  // y, h_n and c_n share the memory of `hidden` and `cells`. `hidden` is an output too, so that its
+  // memory, the first allocated here, is released together with theirs.
   tape.record({y, h_n, c_n, hidden}, [=] {
     ops::lstm_backward(io(),
                        {.dy = y.grad_output(),
@@ -538,7 +541,7 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
   };
   ops::attention(io());
   return tape.record(y, [=] {
-    // Self-attention has queries, keys and values in one matrix, and one gradient for all of them.
+    // Self-attention has queries, keys and values in one matrix, and one gradient for this matrix.
     const OutputView dq = q.x.grad_input(), dk = k.first == 0 ? k.x.grad_input() : dq;
     ops::attention_backward(
         io(), {.dy = y.grad_output(), .dq = q.of(dq), .dk = k.of(dk), .dv = v.of(dk)});

@@ -11,7 +11,7 @@ namespace {
 
 using Function = std::function<Var(std::span<const Var>)>;
 
-// A different weight in [0.5, 1.5) for each element.
+// Returns a different weight in [0.5, 1.5) for each element.
 Tensor unequal_weights(const Shape& shape, uint64_t seed) {
   Tensor w(shape, DType::float64);
   const RandomKey key{.seed = seed, .op = stream_id("gradcheck.weights")};
@@ -67,7 +67,7 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
   for (const Var& leaf : leaves) gradients.push_back(leaf.grad().to_vector());
   tape.reset();
 
-  // The numeric side records too: functions such as dropout differ under NoGrad.
+  // The numeric side records too, because functions such as dropout differ under NoGrad.
   GradcheckReport report;
   for (size_t i = 0; i < inputs.size(); ++i) {
     double* x = inputs[i].data<double>();
@@ -90,7 +90,7 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
                        analytic, ", numeric ", numeric);
       }
     }
-    // Where the whole gradient is zero there are only rounding errors to compare: take the absolute
+    // If the whole gradient is zero, only rounding errors can be compared: take the absolute
     // difference.
     const double relative = difference / (largest > 1e-7 ? largest : 1.0);
     if (relative > report.worst || report.where.empty()) {

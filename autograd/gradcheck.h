@@ -1,4 +1,4 @@
-// Checks the gradients of a function against central differences, in float64.
+// Checks the gradients of a function against central differences in float64.
 #pragma once
 
 #include <functional>
@@ -10,25 +10,28 @@
 
 namespace nine {
 
+/// Settings of gradcheck().
 struct GradcheckOptions {
   double eps = 1e-5;           ///< an element x is moved by eps * max(1, |x|) in both directions
-  int64_t max_elements = 200;  ///< elements checked of each input, drawn at random; 0: all of them
-  uint64_t seed = 1;           ///< of that choice and of the weights of the loss
+  int64_t max_elements = 200;  ///< elements checked of each input, drawn at random; 0: all elements
+  uint64_t seed = 1;           ///< seed of the drawn elements and of the loss weights
 };
 
+/// The result of gradcheck().
 struct GradcheckReport {
-  /// The relative error of the worst input: its largest |analytic - numeric| over its largest
+  /// The largest relative error of an input: its largest |analytic - numeric| over its largest
   /// |numeric|.
   double worst = 0;
-  /// The worst element: "input 1 of shape (3, 4), element 7: analytic 0.25, numeric 0.31".
+  /// The element with this error: "input 1 of shape (3, 4), element 7: analytic 0.25, numeric
+  /// 0.31".
   std::string where;
   int64_t checked = 0;  ///< number of elements checked
 };
 
-/// `f` computes a value from leaves. It is called many times and must depend on them alone. A value
-/// of several elements is reduced to a weighted sum with unequal weights, so that a gradient whose
-/// sum alone is right does not pass. `inputs` are contiguous float64 tensors (anything else is an
-/// Error); they have their old values afterwards, unless `f` throws.
+/// Checks the gradients of `f`, which computes a value from leaves. gradcheck() calls f many times,
+/// so f must depend on the leaves alone. A value of several elements is reduced to a weighted sum
+/// with unequal weights, so that a gradient whose sum alone is right does not pass. `inputs` keep
+/// their values, unless `f` throws. Error: an input is not a contiguous float64 tensor.
 GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 

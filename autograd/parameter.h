@@ -10,49 +10,57 @@
 
 namespace nine {
 
-/// Gives parameters their memory when the first of them is used: ParameterSet, in nn/parameters.h.
+/// Gives parameters their memory at the first use of any of them. ParameterSet (nn/parameters.h)
+/// implements this interface.
 class ParameterMemory {
  public:
   virtual ~ParameterMemory() = default;
-  /// Makes the memory of all its parameters (Parameter::set_memory); does nothing the second time.
+  /// Makes the memory of all its parameters by Parameter::set_memory(). A second call does nothing.
   virtual void make() const = 0;
 };
 
+/// A trainable tensor: its name, value and gradient. Its memory is its own or comes from a
+/// ParameterMemory.
 class Parameter {
  public:
   Parameter() = default;
-  /// With memory of its own; without `grad` it is not trained.
+  /// Makes a parameter that owns its memory. A parameter without `grad` is not trained.
   Parameter(std::string parameter_name, Tensor value, Tensor grad = {})
       : name(std::move(parameter_name)), value_(std::move(value)), grad_(std::move(grad)) {}
-  /// With memory that `memory` makes at the first use; `memory` outlives the parameter.
+  /// Makes a parameter whose memory `memory` makes at the first use. `memory` must outlive the
+  /// parameter.
   Parameter(std::string parameter_name, const ParameterMemory& memory)
       : name(std::move(parameter_name)), memory_(&memory) {}
 
+  /// Returns the value. The first call may make the memory.
   const Tensor& value() const {
     make();
     return value_;
   }
-  /// Of value's shape; its contents count only while has_grad. Empty when it is not trained.
+  /// Returns the gradient, of value's shape. Its contents are valid only while has_grad is true.
+  /// Empty if the parameter is not trained.
   const Tensor& grad() const {
     make();
     return grad_;
   }
+  /// Sets the memory of the value and the gradient; for ParameterMemory.
   void set_memory(Tensor value, Tensor grad) {
     value_ = std::move(value);
     grad_ = std::move(grad);
   }
 
   std::string name;  ///< PyTorch's name, such as "lstm.weight_ih_l0"
-  /// Whether `grad` holds gradients since the last update: the next one is then added, and
-  /// otherwise overwrites what is there.
+  /// True if `grad` holds gradients since the last update. The next gradient is then added, and
+  /// otherwise overwrites the old contents.
   bool has_grad = false;
-  /// On a tape it is a constant, its gradient stays 0. So it keeps its value, unless an optimiser
-  /// has weight decay, or moments or a velocity from before it was frozen.
+  /// True if the parameter is a constant on tapes, with gradient 0. A frozen parameter keeps its
+  /// value, unless an optimiser has weight decay, or moments or a velocity from before it was
+  /// frozen.
   bool frozen = false;
-  /// Where it has a value: the rows of this table, (V, d) or a (V) of single numbers, that have had
-  /// a gradient since the last update. Outside of them `grad` is 0 then, always, so that no pass
-  /// over the table is needed where a step reaches few rows. Whoever clears them sets those rows of
-  /// `grad` to 0 (ParameterSet::zero_grad). Without it `grad` is written as a whole.
+  /// If set: the rows of this table that have had a gradient since the last update. The table is
+  /// (V, d), or (V) for single numbers. `grad` is 0 in all other rows, so that a step that reaches
+  /// few rows needs no pass over the table. Code that clears the rows must set these rows of `grad`
+  /// to 0 (ParameterSet::zero_grad). If not set, `grad` is written as a whole.
   std::optional<TouchedRows> touched;
 
  private:

@@ -53,7 +53,7 @@ OutputView Var::grad_input() const {
   if (Parameter* p = s.parameter; p != nullptr) {
     const bool had_grad = std::exchange(p->has_grad, true);
     if (p->touched) p->touched->touch_all();
-    return {p->grad().view(), had_grad || p->touched};  // rows that were not touched are 0
+    return {p->grad().view(), had_grad || p->touched};  // untouched rows are 0
   }
   if (!s.grad)
     s.grad = s.is_leaf ? Tensor(s.value.shape(), s.value.dtype(), s.value.device())
@@ -197,7 +197,7 @@ void Tape::check_results(std::initializer_list<Var> outputs) {
 
 void Tape::check_finite(const View& v, const char* op, const char* direction) const {
   if (!v || v.dtype == DType::int32) return;
-  if (v.dtype == DType::bfloat16) {  // has no arithmetic: searched as float32
+  if (v.dtype == DType::bfloat16) {  // all_finite() lacks bfloat16: search a float32 copy
     const Arena::Scope scope(arena_);
     const Tensor wider = arena_.temporary(v.shape, DType::float32);
     ops::copy(v, wider);
@@ -210,8 +210,8 @@ void Tape::check_finite(const View& v, const char* op, const char* direction) co
       "inputs");
 }
 
-// Searches the gradients that were written last. `op` is the function that wrote them, not the one
-// whose value they belong to.
+// Searches the gradients that were written last. `op` is the function that wrote them, not the
+// function whose value they belong to.
 void Tape::check_written_grads(const char* op) {
   for (const int32_t id : written_grads_) {
     const Slot& s = slots_[static_cast<size_t>(id)];

@@ -1,5 +1,5 @@
 // Reverse-mode automatic differentiation. Functions compute at once (eager execution) and append a
-// node to a tape; backward() walks the nodes in reverse order.
+// node to a tape. backward() walks the nodes in reverse order.
 //
 //   Arena pool("step");
 //   Tape tape(pool);
@@ -9,8 +9,8 @@
 //   x.grad();             // 1 - tanh(x)^2
 //   tape.reset();         // ends the step
 //
-// A differentiable function computes its value and records its backward function, side by side. In
-// PyTorch's words the backward function reads grad_output, dL/dy, and writes grad_input, dL/dx:
+// A differentiable function computes its value and records its backward function, side by side. The
+// backward function reads grad_output, dL/dy, and writes grad_input, dL/dx (PyTorch's terms):
 //
 //   Var tanh(const Var& x) {
 //     Tape& tape = x.tape();
@@ -41,43 +41,44 @@ namespace nine {
 
 class Tape;
 
-/// A value on a tape: a small handle, copied freely. Valid until the tape's reset().
+/// A value on a tape: a small handle that is cheap to copy. It is valid until the tape's reset().
 class Var {
  public:
   Var() = default;
 
   explicit operator bool() const { return tape_ != nullptr; }
-  /// Error: an empty Var.
+  /// Returns the tape of the value. Error: an empty Var.
   Tape& tape() const {
     if (tape_ == nullptr) fail("an empty Var is on no tape");
     return *tape_;
   }
-  /// The computed value. Error: backward has released it already, or the Var is of an earlier step.
+  /// Returns the computed value. Errors: backward has released the value; the Var is of an earlier
+  /// step.
   Tensor value() const;
   Shape shape() const;
   DType dtype() const;
-  /// Whether backward computes a gradient for it; false for an empty Var.
+  /// True if backward computes a gradient for this value; false for an empty Var.
   bool needs_grad() const;
 
-  /// The gradient of a leaf or a parameter after backward. Error: any other Var, or no gradient
-  /// reached it.
+  /// Returns the gradient of a leaf or a parameter after backward. Errors: another kind of Var; no
+  /// gradient reached this Var.
   Tensor grad() const;
 
   // For backward functions:
 
-  /// dL/dy of this output y, in y's shape; an empty view when the loss does not depend on y.
+  /// Returns dL/dy of this output y, in y's shape; an empty view if the loss does not depend on y.
   View grad_output() const;
-  /// Where to write dL/dx of this input x, in x's shape. The first call of a backward pass returns
-  /// memory to overwrite (`add` is false), later calls return it to be added to; so a function that
-  /// calls this must write the gradient, and of several inputs, which may be one Var, in the order
-  /// of the calls. An empty view when x needs no gradient.
+  /// Returns the view for dL/dx of this input x, in x's shape; an empty view if x needs no
+  /// gradient. The first call of a backward pass returns memory to overwrite (`add` is false),
+  /// later calls return memory to add to. So the caller must write the gradient. Several inputs may
+  /// be one Var, so the caller must write them in the order of the calls.
   OutputView grad_input() const;
-  /// The same for functions that change only some elements, which they always add to: the memory
-  /// was set to zero before the first of them.
+  /// Returns the view for dL/dx like grad_input(), for functions that add to some elements only.
+  /// The first call of a backward pass sets the memory to zero.
   View zeroed_grad_input() const;
-  /// The same for functions that change only the rows `ids` (int32) of a table, where a vector
-  /// counts as a table of single numbers: a parameter that keeps track of its rows
-  /// (Parameter::touched) then needs no pass over all of them.
+  /// Returns the view for dL/dx like zeroed_grad_input(), for functions that add to the rows `ids`
+  /// (int32) of a table only; a vector counts as a table of single numbers. A parameter that tracks
+  /// its rows (Parameter::touched) then needs no pass over all rows.
   View zeroed_grad_input(const View& ids) const;
 
  private:
@@ -89,8 +90,8 @@ class Var {
   uint32_t generation_ = 0;
 };
 
-/// The functions of one step in the order of their execution, with their values, which are in the
-/// pool `arena`.
+/// The functions of one step in the order of their execution, with their values. The values are in
+/// the pool `arena`.
 class Tape {
  public:
   explicit Tape(Arena& arena) : arena_(arena) {}
@@ -100,56 +101,59 @@ class Tape {
 
   Arena& arena() { return arena_; }
 
-  /// `data` on this tape's device: a copy in the step's pool, or the tensor itself when it is there
-  /// already.
+  /// Returns `data` on this tape's device: the tensor itself if it is there already, and otherwise
+  /// a copy in the step's pool.
   Tensor on_device(const Tensor& data);
-  /// A value without a gradient, such as the input of a network. It shares the tensor's memory,
-  /// which must not change before reset(); so do leaves, and the ids, targets and lengths of ops.
+  /// Returns a value without a gradient, such as the input of a network. It shares the tensor's
+  /// memory, which must not change before reset(). The same holds for leaves and for the ids,
+  /// targets and lengths of ops.
   Var constant(const Tensor& value);
-  /// A value whose gradient can be read after backward.
+  /// Returns a value whose gradient can be read after backward.
   Var leaf(const Tensor& value);
-  /// A parameter. Its gradient is added to p.grad if p.has_grad (earlier micro-batches of the same
-  /// update), and overwrites it otherwise. p must outlive the step.
+  /// Returns the value of a parameter. If p.has_grad (earlier micro-batches of the same update),
+  /// the gradient is added to p.grad(), and otherwise overwrites it. p must outlive the step.
   Var parameter(Parameter& p);
 
-  /// Computes the gradients of a scalar loss. It runs once for a recording and releases values on
-  /// its way: until reset(), only gradients of leaves and parameters can be read, and nothing can
-  /// be recorded.
+  /// Computes the gradients of a scalar loss. It runs once for a recording and releases values as
+  /// it goes. Until reset(), only the gradients of leaves and parameters can be read, and nothing
+  /// can be recorded.
   void backward(const Var& loss);
   /// Ends the step: drops all nodes and values and resets the pool. Vars of the step become
   /// invalid.
   void reset();
 
-  /// While false, functions compute values only, and no gradient can be computed (see NoGrad).
+  /// True if the tape records. Otherwise functions compute values only, and no gradient can be
+  /// computed (see NoGrad).
   bool recording() const { return recording_; }
   void set_recording(bool on) { recording_ = on; }
 
-  /// While true, every result and every gradient is searched for NaN and infinity. The first one
-  /// found is an Error with the op, the direction (forward or backward) and the step. Costs a pass
-  /// over each tensor.
+  /// While on, the tape searches every result and every gradient for NaN and infinity, at the cost
+  /// of a pass over each tensor. The first NaN or infinity is an Error with the op, the direction
+  /// (forward or backward) and the step.
   void set_anomaly_detection(bool on) { detect_anomaly_ = on; }
   bool anomaly_detection() const { return detect_anomaly_; }
 
-  /// The seed, step, micro-batch and rank on which this step's random numbers depend.
+  /// Sets the seed, step, micro-batch and rank that this step's random numbers depend on.
   void set_random_key(const RandomKey& key) { random_ = key; }
-  /// The step's key with the stream of that name, e.g. "dropout.embedding".
+  /// Returns the step's key with the stream of that name, e.g. "dropout.embedding".
   RandomKey random_key(std::string_view stream) const;
 
   // For differentiable functions:
 
-  /// A new value of undefined contents, in the pool's memory for saved activations. It needs a
-  /// gradient when the tape records and any input needs one. `op` names the function in messages
-  /// and must be a string literal.
+  /// Returns a new value with undefined contents, in the pool's memory for saved activations. It
+  /// needs a gradient if the tape records and any input needs a gradient. `op` names the function
+  /// in messages and must be a string literal.
   Var result(const char* op, const Shape& shape, DType dtype, std::initializer_list<Var> inputs);
   Var result(const char* op, const Shape& shape, DType dtype, std::span<const Var> inputs);
-  /// A copy of a list of inputs that is valid until reset(): backward functions may capture the
-  /// span.
+  /// Returns a copy of a list of inputs that is valid until reset(), so that backward functions may
+  /// capture the span.
   std::span<const Var> keep(std::span<const Var> list);
-  /// A value that shares the memory of a part of another one (no copy). Its gradient has memory of
-  /// its own: the function records how it is added to that of `whole`.
+  /// Returns a value that shares the memory `part` of another value, without a copy. Its gradient
+  /// has separate memory: the calling function records how this gradient is added to the gradient
+  /// of `whole`.
   Var view_of(const Var& whole, const Tensor& part);
-  /// Records the backward function of `outputs`, which result() or view_of() made: a callable that
-  /// reads their grad_output() and writes the inputs' grad_input(). Does nothing when the first
+  /// Records the backward function of `outputs`, which result() or view_of() made. The callable
+  /// reads their grad_output() and writes the inputs' grad_input(). Does nothing if the first
   /// output needs no gradient. Returns the first output.
   template <class Backward>
   Var record(std::initializer_list<Var> outputs, Backward backward);
@@ -195,7 +199,7 @@ class Tape {
   // Memory of the backward functions, reused from step to step.
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   size_t chunk_ = 0, chunk_used_ = 0;  // the chunk in use, and bytes used of it
-  uint32_t generation_ = 1;            // counts resets, so that Vars of earlier steps are detected
+  uint32_t generation_ = 1;            // 1 plus resets: detects Vars of earlier steps
   bool recording_ = true;
   bool detect_anomaly_ = false;
   bool consumed_ = false;  // backward has run on this recording
@@ -204,7 +208,7 @@ class Tape {
   RandomKey random_;
 };
 
-/// As torch.no_grad(): the tape does not record while this object exists.
+/// Stops the tape's recording while this object exists, as torch.no_grad() does.
 class NoGrad {
  public:
   explicit NoGrad(Tape& tape) : tape_(tape), before_(tape.recording()) {

@@ -1,4 +1,4 @@
-// Which rows of a table of vectors have a gradient.
+// The rows of a table of vectors that have a gradient.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,13 @@
 
 namespace nine {
 
-/// The rows of a table's gradient that an update has written, where most are 0: of a step's few
-/// words, say. Its memory grows with the table once and is kept.
+/// The rows of a table's gradient that were written since the last clear(). It saves passes over
+/// the table if most rows are 0, as with the few words of a step. Its memory grows once to the
+/// table's size and is kept.
 class TouchedRows {
  public:
-  /// Ids of a table of `rows` rows, in any order and repeated; what lies outside is left out.
+  /// Adds `ids` of a table of `rows` rows, in any order and with repetitions. Ids outside of [0,
+  /// rows) are ignored.
   void touch(std::span<const int32_t> ids, int64_t rows) {
     marks_.resize(static_cast<size_t>(rows));
     for (const int32_t id : ids) {
@@ -22,10 +24,10 @@ class TouchedRows {
       sorted_ = false;
     }
   }
-  /// Every row, until clear().
+  /// Marks every row until clear().
   void touch_all() { all_ = true; }
   bool all() const { return all_; }
-  /// The rows in ascending order, each once; of no meaning when all() is true.
+  /// Returns the added rows in ascending order, each once. Meaningless if all() is true.
   const std::vector<int32_t>& rows() {
     if (!sorted_) std::sort(ids_.begin(), ids_.end());
     sorted_ = true;

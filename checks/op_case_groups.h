@@ -1,5 +1,5 @@
-// The parts that the table of op cases is put together from (op_cases.cpp), by subject, each in a
-// file of its own. Their order is that of the table.
+// The parts of the table of op cases (op_cases.cpp), by subject, each in a separate file. Their
+// order is the table's.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace nine::checks {
 
-/// Draws the sizes of random cases, uniformly from 1 to `max_size`. All groups share one, so that a
-/// seed decides the whole table.
+/// Draws the sizes of random cases, uniformly from 1 to `max_size`. All groups share one object, so
+/// that a seed decides the whole table.
 class RandomSize {
  public:
   RandomSize(uint64_t seed, int64_t max_size)
@@ -38,7 +38,7 @@ void add_random_layer_cases(std::vector<OpCase>& all, RandomSize& n);
 void add_head_cases(std::vector<OpCase>& all);
 void add_random_head_cases(std::vector<OpCase>& all, RandomSize& n);
 
-/// " 3x4x5", for the name of a case.
+/// Returns " 3x4x5", for the name of a case.
 std::string sizes(std::initializer_list<int64_t> all);
 
 }  // namespace nine::checks

@@ -1,5 +1,4 @@
-// The functions of the op cases in plain loops over doubles, as their oracles. Matrices are
-// row-major.
+// The functions of the op cases in plain loops over doubles, as oracles. Matrices are row-major.
 #pragma once
 
 #include <span>
@@ -15,34 +14,34 @@ using Tensors = std::span<const Tensor>;
 using Values = std::span<const Doubles>;
 using AllInts = std::span<const Ints>;
 
-/// y[i] = f(x[i]).
+/// Returns y[i] = f(x[i]).
 Doubles each(const Doubles& x, double (*f)(double));
-/// y[i] = f(a[i], b[i]), where the one with fewer elements (a row or a number) is broadcast: it is
-/// repeated.
+/// Returns y[i] = f(a[i], b[i]). The argument with fewer elements (a row or a number) is broadcast.
 Doubles pairwise(const Doubles& a, const Doubles& b, double (*f)(double, double));
-/// op(a) (m, k) times op(b) (k, n): (m, n), where op is the transpose if so flagged.
+/// Returns op(a) (m, k) times op(b) (k, n): (m, n), where op(x) is x, or its transpose if its flag
+/// is set.
 Doubles product(const Doubles& a, bool transpose_a, const Doubles& b, bool transpose_b, int64_t m,
                 int64_t n, int64_t k);
-/// The sums over rows of x (..., cols): (cols).
+/// Returns the sums over rows of x (..., cols): (cols).
 Doubles column_sums(const Doubles& x, int64_t cols);
-/// x - log sum exp(x) for each row of x (..., cols).
+/// Returns x - log sum exp(x) for each row of x (..., cols).
 Doubles log_softmax_of(const Doubles& x, int64_t cols);
-/// -weight * sum of log_probs[r, targets[r]] over the rows with targets[r] >= 0.
+/// Returns -weight * sum of log_probs[r, targets[r]] over the rows with targets[r] >= 0.
 double nll_of(const Doubles& log_probs, const Ints& targets, int64_t cols, double weight);
-/// Layer norm of the rows of x (..., size of gamma).
+/// Returns the layer norm of the rows of x (..., size of gamma).
 Doubles layer_norm_of(const Doubles& x, const Doubles& gamma, const Doubles& beta, double eps);
-/// 1 / (1 + e^-x).
+/// Returns 1 / (1 + e^-x).
 double logistic(double x);
-/// An LSTM layer: `in` is x, w_ih, w_hh, b_ih, b_hh, h0, c0; the result is y (steps * batch,
+/// Computes an LSTM layer: `in` is x, w_ih, w_hh, b_ih, b_hh, h0, c0. Returns y (steps * batch,
 /// hidden), h_n and c_n (batch, hidden), one below the other.
 Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t hidden);
-/// Multi-head attention of q (batch * queries, d) to k and v (batch * keys, d). lengths: the keys
-/// of each batch element that are not padding; empty: none is. Dropout's random numbers are those
-/// of the stream "dropout.test".
+/// Computes multi-head attention of q (batch * queries, d) to k and v (batch * keys, d). lengths:
+/// the keys of each batch element before the padding; empty: no padding. Dropout takes the random
+/// numbers of the stream "dropout.test".
 Doubles attention_of(const Doubles& q, const Doubles& k, const Doubles& v, int64_t batch,
                      int64_t heads, int64_t d, const Ints& lengths, bool causal,
                      double dropout = 0);
-/// Columns [first, first + count) of x (..., width).
+/// Returns columns [first, first + count) of x (..., width).
 Doubles columns(const Doubles& x, int64_t width, int64_t first, int64_t count);
 
 }  // namespace nine::checks

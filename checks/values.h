@@ -16,7 +16,7 @@ struct Input {
   Shape shape;
   double low = -1, high = 1;
   bool always_double = false;  ///< float64 in a float32 run too (norms, losses)
-  bool nan = false;  ///< filled with NaN: an output of which every element must be written
+  bool nan = false;            ///< filled with NaN: an output whose elements must all be written
 };
 
 /// A random int32 tensor: uniform in [low, high).
@@ -25,15 +25,16 @@ struct Indices {
   int32_t low = 0, high = 1;
 };
 
-/// Values of each input in row-major order; they depend on the seed and the place in the list.
+/// Returns the values of each input in row-major order. They depend on the seed and the place in
+/// the list.
 std::vector<Doubles> random_values(const std::vector<Input>& inputs, uint64_t seed);
-/// The same for indices.
+/// Returns the values of the indices, likewise.
 std::vector<Ints> random_indices(const std::vector<Indices>& indices, uint64_t seed);
 
-/// The values as a tensor. With extra_columns > 0, a matrix is a view of the columns of one that is
-/// so many columns wider, whose other elements are NaN.
+/// Returns the values as a tensor. With extra_columns > 0, a matrix is a view of columns of a
+/// matrix that is `extra_columns` columns wider and whose other elements are NaN.
 Tensor tensor_of(const Doubles& values, const Shape& shape, DType dtype, int64_t extra_columns = 0);
-/// The values as an int32 tensor.
+/// Returns the values as an int32 tensor.
 Tensor tensor_of(const Ints& values, const Shape& shape);
 
 /// Casts an index for the standard library's containers.

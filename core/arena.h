@@ -1,5 +1,5 @@
-// Memory pools. Memory in use never moves, and after the first training step the pool of a step
-// allocates nothing from the system.
+// Memory pools for the tensors of a training step. Memory in use never moves. After the first
+// training step the pool of a step requests no memory from the system.
 //
 // A pool is filled from both ends:
 //   low end   activations that backward needs; released in reverse order during backward.
@@ -18,14 +18,14 @@ namespace nine {
 
 struct PoolWatch;
 
-/// A memory pool. Tensors from it have undefined contents, and using them after reset() is an
-/// Error. When the pool is full, an Error states its size, what is in use, the peak and the
-/// request.
+/// A memory pool on one device. The contents of a new tensor are undefined. Errors: a tensor is
+/// used after reset(). OutOfMemory: the pool is full; the message states the pool's size, the bytes
+/// in use, the peak and the request.
 class Arena {
  public:
-  /// Reserves `capacity` bytes on the device; 0: as much as the device has available. On the CPU
-  /// only addresses are reserved: the system provides a page at its first use. `name` is for
-  /// messages.
+  /// Reserves `capacity` bytes on the device; 0 reserves as much as the device has available. On
+  /// the CPU the constructor reserves addresses only, and the system provides a page at its first
+  /// use. Messages call the pool `name`.
   explicit Arena(std::string name, Device device = kCpu, size_t capacity = 0);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -33,19 +33,19 @@ class Arena {
 
   Device device() const { return device_; }
 
-  /// A position in the low end: the number of bytes in use there.
+  /// A position in the low end: the number of bytes in use below it.
   using Mark = size_t;
-  /// A tensor from the low end, in use until it is released or the pool is reset.
+  /// Returns a tensor from the low end. It stays in use until release_saved() or reset().
   Tensor saved(const Shape& shape, DType dtype);
   Mark saved_mark() const { return bottom_; }
-  /// Releases everything that saved() returned since saved_mark() was `mark`.
+  /// Releases every tensor that saved() returned since saved_mark() returned `mark`. Error: `mark`
+  /// lies above the memory in use.
   void release_saved(Mark mark);
 
-  /// A tensor from the high end that is released at the end of the innermost Scope. Error: there is
-  /// no Scope.
+  /// Returns a tensor from the high end. The end of the innermost Scope releases it. Error: no
+  /// Scope is open.
   Tensor temporary(const Shape& shape, DType dtype);
-  /// When it is destroyed, releases the temporaries made since its construction. Scopes may be
-  /// nested.
+  /// Releases, when destroyed, the temporaries made since its construction. Scopes may be nested.
   class Scope {
    public:
     explicit Scope(Arena& arena) : arena_(arena), mark_(arena.top_) { ++arena_.scopes_; }
@@ -58,18 +58,21 @@ class Arena {
     size_t mark_;
   };
 
-  /// A tensor from the high end that stays until free_block() or reset(): gradients of activations.
-  /// Error: inside of a Scope.
+  /// Returns a tensor from the high end for the gradient of an activation. It stays in use until
+  /// free_block() or reset(). Error: a Scope is open.
   Tensor block(const Shape& shape, DType dtype);
-  /// Makes the block's memory available to later blocks of its size class.
+  /// Makes the block's memory available to later blocks of its size class. Error: the block was
+  /// freed before.
   void free_block(const Tensor& block);
 
-  /// Ends the step: releases everything. Using a tensor of the pool is an Error from now on.
+  /// Releases everything at the end of a step. Afterwards any use of a tensor of the pool is an
+  /// Error. Error: a Scope is open.
   void reset();
 
-  /// 1 plus the number of resets: tensors store it, so that their use after a reset is detected.
+  /// Returns 1 plus the number of resets. A tensor stores this number, so that its use after a
+  /// reset is detected.
   uint64_t generation() const { return generation_; }
-  size_t peak_bytes() const { return peak_; }  ///< the most that was ever in use at once
+  size_t peak_bytes() const { return peak_; }  ///< the most bytes in use at once since construction
   size_t capacity() const { return capacity_; }
   const std::string& name() const { return name_; }
 
@@ -90,8 +93,8 @@ class Arena {
   int scopes_ = 0;
   size_t peak_ = 0;
   uint64_t generation_ = 1;
-  const PoolWatch* watch_ = nullptr;                // of tests (core/pool_watch.h)
-  static constexpr int kClasses = 48 * 4;           // four for each power of two
+  const PoolWatch* watch_ = nullptr;                // set by tests (core/pool_watch.h)
+  static constexpr int kClasses = 48 * 4;           // four classes for each power of two
   std::array<std::vector<size_t>, kClasses> free_;  // offsets of the free blocks of each size class
 };
 

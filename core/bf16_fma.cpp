@@ -1,10 +1,11 @@
-// Products of bfloat16 numbers by FMAs of float32, for CPUs that do not multiply bfloat16: with the
-// bits of AVX512-BF16, which are those of emulation_of_pairs(). One product of pieces takes little
-// more than one of float32.
+// Products of bfloat16 numbers by FMAs of float32, for CPUs that do not multiply bfloat16. The bits
+// are those of AVX512-BF16 and of emulation_of_pairs(). One product of pieces takes little longer
+// than one product of float32.
 //
-// A bfloat16 is the upper half of a float32, so the odd numbers of a register of pairs are read by
-// a mask and the even ones by a shift. 4 rows by 16 columns of C are in 8 registers of 8; a pair of
-// terms makes 16 FMAs of 6 loads and 12 such operations, which the FMAs' two units leave time for.
+// A bfloat16 is the upper half of a float32, so a mask reads the odd numbers of a register of
+// pairs, and a shift reads the even numbers. 8 registers hold 4 rows by 16 columns of C. A pair of
+// terms makes 16 FMAs, 6 loads and 12 masks and shifts, which fit beside the work of the two FMA
+// units.
 #include <algorithm>
 
 #include "core/bf16_product.h"
@@ -20,7 +21,7 @@ namespace nine::bf16 {
 #if defined(__AVX2__) && defined(__FMA__)
 namespace {
 
-constexpr int kRows = 4;     // of C at once
+constexpr int kRows = 4;     // rows of C at once
 constexpr int kVectors = 2;  // of columns: kGroup in all
 
 __m256 odd_terms(__m256i pairs) {
@@ -58,7 +59,8 @@ template <size_t kPairs>
       }
 }
 
-// sums (4, 16) = the terms of one stretch, of rows from `left` on and columns from `right` on.
+// Computes sums (4, 16) = the terms of one stretch for rows from `left` on and columns from `right`
+// on.
 template <int kPieces>
 [[gnu::noinline]] void sum_stretch(const Product& p, const uint16_t* left, const uint16_t* right,
                                    int64_t blocks, float* sums) {
@@ -75,8 +77,8 @@ template <int kPieces>
     for (int j = 0; j < kVectors; ++j) _mm256_store_ps(sums + i * kGroup + 8 * j, s[i][j]);
 }
 
-// Rows [row, row + rows), a group or fewer, and columns [column, column + 16) of C, one stretch.
-// The sums alone are without subnormal numbers, as the instruction has them: adding them to C is
+// Computes rows [row, row + rows), a group or fewer, and columns [column, column + 16) of C for one
+// stretch. The sums flush subnormal numbers, as the instruction does; their addition to C is
 // float32's.
 template <int kPieces>
 void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_block,

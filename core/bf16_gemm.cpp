@@ -9,10 +9,10 @@
 namespace nine::bf16 {
 namespace {
 
-constexpr int64_t kRows = 128;        // of C in a task: its packed left factor fits a core's cache
-constexpr int64_t kColumns = 512;     // of C in a task
-constexpr int64_t kPackColumns = 64;  // of the right factor that are packed together
-constexpr int64_t kTermsAtOnce = 1024;  // packed at once, which bounds the memory
+constexpr int64_t kRows = 128;  // rows of C in a task: its packed left factor fits a core's cache
+constexpr int64_t kColumns = 512;       // of C in a task
+constexpr int64_t kPackColumns = 64;    // columns of the right factor that are packed together
+constexpr int64_t kTermsAtOnce = 1024;  // terms packed at once; bounds the memory
 
 // The right factor's terms [k0, k0 + terms), packed by all threads.
 class PackedRight {

@@ -41,8 +41,8 @@ const bf16::Loops*& loops_wanted() {
   return wanted;
 }
 
-// The CPU's, and the highest precision in which they are used: where they are faster than float32.
-// Pairs of bfloat16 at twice its speed are no gain where three products make one.
+// The CPU's loops, and the highest precision at which they are faster than float32. Pairs of
+// bfloat16 multiply at twice float32's speed, which is no gain if three products make one.
 struct CpuLoops {
   bf16::Loops loops;
   MatmulPrecision highest = MatmulPrecision::medium;
@@ -119,8 +119,8 @@ uint32_t largest(const Factor& f, int64_t i, int64_t k) {
   return out;
 }
 
-// Rare. An element's own row and column decide how it is computed, not what is beside them: where
-// these fit, from the pieces, otherwise one FMA after another.
+// Handles the rare large numbers. An element's row and column alone decide how it is computed: from
+// the pieces if both fit, and otherwise one FMA after another.
 void multiply_large(const Product& p, const Loops& by) {
   std::vector<float> before;
   for (int64_t i = 0; p.add && i < p.m; ++i)

@@ -9,11 +9,11 @@ namespace nine {
 template <class T>
 class Buffer {
  public:
-  /// Memory for at least n elements: the earlier contents, or zeros if it had to grow. Null while
-  /// the buffer is empty.
+  /// Returns memory for at least n elements: the earlier contents, or zeros if the buffer had to
+  /// grow. Null while the buffer is empty.
   T* get(int64_t n) {
     if (n > size_) {
-      memory_ = Tensor({n}, dtype_of<T>);  // may throw: the size is then still the memory's
+      memory_ = Tensor({n}, dtype_of<T>);  // may throw: size_ then still fits the old memory
       size_ = n;
     }
     return size_ > 0 ? static_cast<T*>(memory_.view().data) : nullptr;

@@ -7,7 +7,7 @@
 namespace nine {
 namespace {
 
-// Long messages are cut, so that a rank that has stopped is noticed in the middle of one.
+// Long messages are cut, so that a rank that has stopped is noticed within a message.
 constexpr int64_t kMaxMessage = int64_t{4} << 20;
 
 class OneProcess : public Communicator {

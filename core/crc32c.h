@@ -6,12 +6,13 @@
 
 namespace nine {
 
-/// Continues a checksum over `size` bytes; start with 0. crc32c(0, "123456789", 9) == 0xE3069283.
+/// Returns the checksum `crc` continued over `size` bytes; the first call passes 0. crc32c(0,
+/// "123456789", 9) == 0xE3069283.
 uint32_t crc32c(uint32_t crc, const void* data, size_t size);
 
 namespace detail {
-/// The same checksum by tables: what crc32c() uses where the CPU has no instruction for it, and its
-/// oracle in the tests.
+/// Returns the same checksum by tables. crc32c() calls it on a CPU without an instruction for
+/// CRC-32C, and the tests use it as an oracle.
 uint32_t crc32c_by_table(uint32_t crc, const void* data, size_t size);
 }  // namespace detail
 

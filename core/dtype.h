@@ -11,14 +11,16 @@
 
 namespace nine {
 
+/// The element types of tensors.
 enum class DType : uint8_t { float32, float64, bfloat16, int32 };
 
-/// The upper half of an IEEE float32. For storage only: arithmetic is done in float32.
+/// The upper half of an IEEE float32 (8 bits of mantissa). It is for storage only: arithmetic is
+/// done in float32.
 struct bfloat16 {
   uint16_t bits = 0;
 
   bfloat16() = default;
-  /// Rounds to nearest, ties to even; a NaN stays a (quiet) NaN.
+  /// Rounds to the nearest number, ties to even. A NaN becomes a quiet NaN.
   explicit bfloat16(float x) {
     const auto u = std::bit_cast<uint32_t>(x);
     if ((u & 0x7fffffffu) > 0x7f800000u) {
@@ -32,7 +34,7 @@ struct bfloat16 {
   }
 };
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 constexpr size_t size_of(DType t) {
   switch (t) {
     case DType::float32:
@@ -47,13 +49,13 @@ constexpr size_t size_of(DType t) {
   return 0;
 }
 
-/// "float32", "float64", "bfloat16" or "int32".
+/// Returns "float32", "float64", "bfloat16" or "int32".
 std::string to_text(DType t);
-/// The type of that name, "float32", "float64", "bfloat16", "int32"; anything else is an Error that
-/// lists them.
+/// Returns the type that to_text() calls `name`. Error: any other text; the message lists the
+/// names.
 DType dtype_from_text(std::string_view name);
 
-/// The DType of a C++ type.
+/// The DType of the C++ type T.
 template <class T>
 inline constexpr DType dtype_of = [] {
   static_assert(sizeof(T) == 0, "no DType for this type");
@@ -68,7 +70,8 @@ inline constexpr DType dtype_of<bfloat16> = DType::bfloat16;
 template <>
 inline constexpr DType dtype_of<int32_t> = DType::int32;
 
-/// Calls f(float{}) or f(double{}); any other type is an error that names `op`.
+/// Calls f(float{}) or f(double{}) and returns the result. Error: another type; the message names
+/// `op`.
 template <class F>
 decltype(auto) dispatch_float(DType t, std::string_view op, F&& f) {
   if (t == DType::float64) return f(double{});

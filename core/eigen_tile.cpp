@@ -10,11 +10,10 @@
 namespace nine {
 namespace {
 
-// Eigen (3.3 and 3.4) computes blocks of rows by columns in registers. Blocks of three vectors of
-// rows, or two, and four columns sum in the order that is promised; blocks of one vector, of single
-// rows and of single columns have several sums of a part of the terms each, and products with a
-// vector another order. So Eigen gets the former alone, and what is left at the edges is computed
-// here.
+// Eigen (3.3 and 3.4) computes blocks of rows by columns in registers. Blocks of three or two
+// vectors of rows and four columns sum in the promised order. Blocks of one vector, of single rows
+// and of single columns sum parts of the terms separately, and products with a vector have another
+// order. So Eigen computes the former blocks only, and this file computes the edges.
 template <class T>
 class Blocks {
  public:
@@ -45,11 +44,11 @@ class Blocks {
   static constexpr int64_t kLanes = Traits::LhsProgress, kColumns = Traits::nr,
                            kMostRows = Traits::mr, kTerms = 256;
   static_assert(kMostRows == 2 * kLanes || kMostRows == 3 * kLanes);
-  // Eigen's own vectors: that a compiler makes FMAs of multiplications and additions depends on its
-  // options.
+  // Uses Eigen's vectors, because compiler options decide whether multiplications and additions
+  // become FMAs.
   using Vector = typename Traits::LhsPacket;
 
-  // The rows that make whole blocks of three vectors, and one of two.
+  // The rows that make whole blocks of three vectors, and one block of two.
   static int64_t rows_of_eigen(int64_t m) {
     const int64_t rest = m % kMostRows;
     return m - rest + (rest >= 2 * kLanes ? 2 * kLanes : 0);
@@ -67,7 +66,7 @@ class Blocks {
     }
   }
 
-  // Rows [row, row + count) of the columns from `column` on.
+  // Computes rows [row, row + count) of the columns from `column` on.
   void edge(int64_t row, int64_t count, int64_t column) {
     if (column == p_.n) return;
     const int64_t end = row + count;
@@ -83,7 +82,7 @@ class Blocks {
     edge_rows<1>(last_rows_, kLanes, row, end - row, column);
   }
 
-  // kVectors vectors of rows, of which the last may have fewer rows.
+  // Computes kVectors vectors of rows. The last vector may have fewer rows.
   template <int kVectors>
   void edge_rows(const T* a, int64_t lda, int64_t row, int64_t rows, int64_t column) const {
     constexpr int kMost = kVectors == 1 ? 8 : 3;  // as many sums as there are registers
@@ -116,7 +115,7 @@ class Blocks {
 
   const EigenTile<T>& p_;
   int64_t b_term_, b_column_;  // from one term of B to the next, from one column to the next
-  int64_t rows_, columns_;     // that Eigen computes
+  int64_t rows_, columns_;     // rows and columns that Eigen computes
   int64_t k_ = 0, terms_ = 0;  // the stretch
   alignas(64) T last_rows_[kLanes * kTerms];
 };

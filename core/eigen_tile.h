@@ -1,4 +1,4 @@
-// Eigen's product of one tile, with sums in one order.
+// Eigen's product of one tile, with a fixed order of sums.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,16 @@
 
 namespace nine {
 
-/// As "3.4.0".
+/// Returns Eigen's version, such as "3.4.0".
 std::string eigen_version();
 
-/// C += A B on this thread, column-major as TileProduct: A (m, k), B (k, n), C (m, n), with the
-/// elements from one column to the next in lda, ldb, ldc; with transpose_b, B is stored as (n, k).
+/// The product C += A B on this thread, column-major as in TileProduct: A (m, k), B (k, n), C (m,
+/// n). lda, ldb and ldc are the elements from one column to the next. With transpose_b, B is stored
+/// as (n, k).
 ///
-/// Every element of C is summed alike: in stretches of 256 terms, of which each sum begins at 0,
-/// takes one FMA after another and is then added to C. So it has the same bits whatever m and n
-/// are, and wherever in C it is.
+/// Every element of C is summed in the same order, in stretches of 256 terms. The sum of a stretch
+/// begins at 0, takes one FMA after another and is then added to C. So an element's bits do not
+/// depend on m, n and its place in C.
 template <class T>
 struct EigenTile {
   int64_t m = 0, n = 0, k = 0;

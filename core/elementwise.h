@@ -102,8 +102,8 @@ struct Abs {
 };
 
 // The factor of x in gelu and gelu_tanh is 0 for x < -kGeluEnd (in double from -38 and -21 on), so
-// -kGeluEnd takes the place of such x: -infinity then gives -0, its limit, and not -infinity * 0 =
-// NaN. In derivatives x is limited on both sides, for the same reason.
+// -kGeluEnd replaces any smaller x. -infinity then gives the limit -0 instead of -infinity * 0 =
+// NaN. Derivatives limit x on both sides for the same reason.
 inline constexpr int kGeluEnd = 40;
 
 // x Phi(x), where Phi(x) is the probability that a number drawn from N(0, 1) is below x.
@@ -119,8 +119,8 @@ struct Gelu {
     return n.below + at * n.density;
   }
 };
-// x s with s = (1 + tanh(z)) / 2, z = sqrt(2/pi) (x + 0.044715 x^3). s is the same as sigmoid(2 z),
-// which for z < 0 is not the difference of two numbers close to 1.
+// x s with s = (1 + tanh(z)) / 2, z = sqrt(2/pi) (x + 0.044715 x^3). s equals sigmoid(2 z), which
+// for z < 0 does not subtract two numbers close to 1.
 struct GeluTanh {
   template <class T>
   NINE_HD static T twice_z(T x) {

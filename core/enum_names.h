@@ -1,5 +1,5 @@
-// The names of an enumeration's values, written once beside it. Flags, files and messages all use
-// this table.
+// The names of an enumeration's values, written once beside the enumeration. Options, files and
+// messages read this table.
 //
 //   enum class NormOrder : uint8_t { post, pre };
 //   template <>
@@ -21,14 +21,14 @@
 
 namespace nine {
 
-/// A table of N values with their names, and what the enumeration is called in messages.
+/// A table of N values with their names. Messages call the enumeration `what`.
 template <class E, size_t N>
 struct EnumNames {
   const char* what;
   std::array<std::pair<E, const char*>, N> values;
 };
 
-/// The table of an enumeration: specialised beside each one that has names.
+/// The table of an enumeration; specialised beside each enumeration that has names.
 template <class E>
 inline constexpr std::nullptr_t kEnumNames = nullptr;
 
@@ -37,7 +37,7 @@ template <class E>
 concept NamedEnum =
     std::is_enum_v<E> && !std::is_null_pointer_v<std::remove_cv_t<decltype(kEnumNames<E>)>>;
 
-/// All names, in the table's order.
+/// Returns all names in the table's order.
 template <NamedEnum E>
 std::vector<std::string> enum_names() {
   std::vector<std::string> names;
@@ -45,7 +45,7 @@ std::vector<std::string> enum_names() {
   return names;
 }
 
-/// The name of a value.
+/// Returns the name of a value. Error: the table lacks the value.
 template <NamedEnum E>
 std::string to_text(E value) {
   for (const auto& [known, name] : kEnumNames<E>.values)
@@ -53,7 +53,8 @@ std::string to_text(E value) {
   fail("[", kEnumNames<E>.what, "] a value without a name");
 }
 
-/// The value of that name. UsageError: there is none; it lists the names and suggests the nearest.
+/// Returns the value of a name. UsageError: the table lacks the name; the message lists the names
+/// and suggests the nearest.
 template <NamedEnum E>
 E enum_from_text(std::string_view text) {
   std::string all;

@@ -1,5 +1,5 @@
-// Errors of Nine: exceptions whose message is a sentence that a user can act on. It names the op,
-// the shapes or the setting, and what to do.
+// Errors of Nine: exceptions whose message is a sentence that a user can act on. The message names
+// the op, the shapes or the setting, and says what to do.
 //
 //   require(a.cols() == b.rows(), "[matmul] inner dimensions differ: ", a.shape, " x ", b.shape);
 #pragma once
@@ -14,11 +14,11 @@
 
 namespace nine {
 
-/// Something failed; programs exit with 1.
+/// A failure; programs exit with 1.
 class Error : public std::runtime_error {
  public:
-  /// A NUL character in the message, which may quote input, is written as \0: what() would end
-  /// there.
+  /// Writes a NUL character of the message as \0, because what() would end there. Messages that
+  /// quote input may hold NUL characters.
   explicit Error(const std::string& message);
 };
 
@@ -28,13 +28,14 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-/// Memory ran out. Programs add their options that would need less (apps/cli/run_main.h).
+/// A lack of memory. Programs add to the message the options that reduce memory use
+/// (apps/cli/run_main.h).
 class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
-/// A size as text, rounded up: "12 MiB", "3 KiB", "100 bytes".
+/// Returns a number of bytes as text, rounded up: "12 MiB", "3 KiB", "100 bytes".
 std::string bytes_text(uint64_t bytes);
 
 namespace detail {
@@ -56,8 +57,8 @@ void append(std::string& out, const T& value) {
 }
 }  // namespace detail
 
-/// The texts of all arguments, joined: strings, numbers (doubles in their shortest form) and every
-/// type with a free function to_text(x).
+/// Returns the texts of all arguments, joined. An argument is a string, a bool, a number (shortest
+/// form for floating point), or of a type with a free function to_text(x).
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string out;
@@ -77,7 +78,7 @@ template <class... Parts>
   throw UsageError(concat(parts...));
 }
 
-/// Throws Error with the joined text unless `ok`. The text is made only when it is needed.
+/// Throws Error with the joined text unless `ok`. The text is made only if `ok` is false.
 template <class... Parts>
 void require(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]

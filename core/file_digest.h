@@ -1,11 +1,11 @@
-// What a file held when it was written.
+// The size and the checksum of a file, to detect later damage.
 #pragma once
 
 #include <cstdint>
 
 namespace nine {
 
-/// Size and CRC-32C checksum of a file.
+/// A file's size in bytes and its CRC-32C checksum.
 struct FileDigest {
   uint64_t bytes = 0;
   uint32_t crc32c = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// A kind of file by the bytes that it begins with.
+// A kind of file and the bytes that it begins with.
 struct Magic {
   std::string_view bytes;
   FileKind kind;
@@ -22,7 +22,8 @@ constexpr FileKind kUtf32{"UTF-32", "convert it with `iconv -f UTF-32 -t UTF-8`"
     kGguf{"a GGUF file, of llama.cpp"},
     kWebPage{"a web page, as a failed download leaves it", {}, true};
 
-// gzip and zstd are unpacked where a text is read, so such a text was packed twice.
+// The reader of texts unpacks gzip and zstd, so a text that still begins with these bytes was
+// packed twice.
 constexpr std::string_view kPackedTwice =
     "the text was packed more than once; pack it once, or give it as it is";
 
@@ -75,10 +76,10 @@ bool is_sentencepiece(std::string_view start) {
   return score < start.size() && start[score] == kScore;
 }
 
-// What a zip archive is, by its first file's name. PyTorch's models, NumPy's and Office's files are
-// such archives.
+// Returns the kind of a zip archive by its first file's name. PyTorch's models, NumPy's and
+// Office's files are zip archives.
 FileKind zip_kind(std::string_view start) {
-  constexpr size_t kSizeAt = 26, kNameAt = 30;  // of that name
+  constexpr size_t kSizeAt = 26, kNameAt = 30;  // places of the name's size and of the name
   if (start.find("/data.pkl") != start.npos) return {kPickle};
   const std::string_view name =
       start.size() < kNameAt ? "" : start.substr(kNameAt, byte(start, kSizeAt));
@@ -88,13 +89,14 @@ FileKind zip_kind(std::string_view start) {
   return {"a zip archive; unpack it with `unzip`", "unpack it with unzip"};
 }
 
-// A pickle begins with the number of its protocol; no UTF-8 begins so, but a size may.
+// A pickle begins with the number of its protocol. No UTF-8 text begins with these bytes, but the
+// size of a header may.
 bool is_pickle(std::string_view start) {
   return start.size() >= 3 && byte(start, 0) == 0x80 && start[1] >= 2 && start[1] <= 5 &&
          start[2] != 0;
 }
 
-// Of any of bzip2's nine block sizes.
+// True for each of bzip2's nine block sizes.
 bool is_bzip2(std::string_view start) {
   return start.size() > 4 && start.starts_with("BZh") && start.substr(4).starts_with("1AY&SY");
 }
@@ -114,7 +116,7 @@ bool is_wave(std::string_view start) {
   return start.starts_with("RIFF") && start.size() > 11 && start.substr(8).starts_with("WAVE");
 }
 
-// Whether each second byte is NUL and no other, from `first` on.
+// True if every second byte from `first` on is NUL, and no other byte is.
 bool is_utf16(std::string_view start, size_t first) {
   constexpr size_t kFewest = 8, kMost = 64;
   if (start.size() < kFewest) return false;
@@ -153,7 +155,7 @@ std::string what_it_is(std::string_view start) {
 }
 
 bool looks_binary(std::string_view bytes) {
-  constexpr size_t kSome = 50;  // one in so many; of random bytes one in nine
+  constexpr size_t kSome = 50;  // bytes per control character; random bytes have one in nine
   const auto controls = std::count_if(bytes.begin(), bytes.end(), [](char c) {
     return static_cast<uint8_t>(c) < 0x20 &&
            std::string_view("\t\n\v\f\r\x1B").find(c) == std::string_view::npos;

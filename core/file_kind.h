@@ -1,4 +1,4 @@
-// Files that are not what is read, told by their first bytes.
+// Recognises, by its first bytes, a file of another kind than the reader expects.
 #pragma once
 
 #include <string>
@@ -6,24 +6,25 @@
 
 namespace nine {
 
-/// A kind of file that is neither a text nor safetensors.
+/// A kind of file that is neither text nor safetensors.
 struct FileKind {
-  /// What it is, and behind a semicolon how another file is made of it: "packed by xz; unpack it
-  /// with `xz -d`". Empty: no kind that is known.
+  /// The kind and, after a semicolon, how to make a readable file: "packed by xz; unpack it with
+  /// `xz -d`". Empty: an unknown kind.
   std::string_view what;
-  std::string_view to_text = {};  ///< how a text is made of it; empty: it holds none
-  bool may_be_text = false;       ///< a text can begin with these bytes too
+  std::string_view to_text = {};  ///< how to make a text of it; empty: it holds no text
+  bool may_be_text = false;       ///< true if a text can begin with these bytes too
 };
 
-/// The kind of a file that begins with these bytes, 1,024 at best.
+/// Returns the kind of a file that begins with these bytes. Pass the first 1,024 bytes, or all of a
+/// shorter file.
 FileKind kind_of_bytes(std::string_view start);
 
-/// What a file that begins with these bytes is, and how to make a text of it, where it is a known
-/// kind of file that is no text ("is packed by xz: unpack it with xzcat"); else empty.
+/// Returns the kind of a file that begins with these bytes and how to make a text of it ("is packed
+/// by xz: unpack it with xzcat"). Empty for a text and for an unknown kind.
 std::string what_it_is(std::string_view start);
 
-/// Whether bytes, some thousand at best, are those of a binary file: more than a few are control
-/// characters.
+/// True if these bytes are from a binary file: more than a few are control characters. Pass about a
+/// thousand bytes.
 bool looks_binary(std::string_view bytes);
 
 }  // namespace nine

@@ -32,7 +32,7 @@ void for_chunks(const fs::path& file, F&& f) {
   require(!in.bad(), "cannot read ", file.string(), ": ", std::strerror(errno));
 }
 
-// A name in the directory of `path` that no other process uses.
+// Returns a name in the directory of `path` that no other process uses.
 fs::path temporary_beside(const fs::path& path) {
   return path.parent_path() / concat(".", path.filename().string(), ".", ::getpid(), ".tmp");
 }
@@ -70,7 +70,7 @@ bool is_device_or_pipe(const fs::path& path) {
 }
 
 fs::path linked_file(const fs::path& path) {
-  constexpr int kMostLinks = 40;  // that Linux follows
+  constexpr int kMostLinks = 40;  // links that Linux follows
   std::error_code error;
   fs::path file = path;
   for (int i = 0; i <= kMostLinks; ++i) {

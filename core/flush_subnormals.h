@@ -1,4 +1,4 @@
-// Arithmetic without subnormal numbers, as the instructions for bfloat16 have it.
+// Arithmetic without subnormal numbers, as in the instructions for bfloat16.
 #pragma once
 
 #ifdef __SSE2__
@@ -7,8 +7,9 @@
 
 namespace nine {
 
-/// While it lives, this thread's subnormal factors and results count as 0 (on x86; elsewhere they
-/// are what they are). Compilers know nothing of it: what it is for is called, not inlined.
+/// Makes this thread's subnormal factors and results count as 0 while the object lives (on x86; no
+/// effect elsewhere). Compilers do not know of the mode, so the arithmetic must be in a function
+/// that is not inlined.
 class FlushSubnormals {
  public:
 #ifdef __SSE2__

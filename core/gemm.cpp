@@ -58,7 +58,7 @@ namespace {
 
 bool is_executable(const void* code) {
   std::ifstream maps("/proc/self/maps");
-  if (!maps.is_open()) return true;  // no /proc: there is no telling
+  if (!maps.is_open()) return true;  // no /proc: unknown
   const auto at = reinterpret_cast<uintptr_t>(code);
   for (std::string line; std::getline(maps, line);) {
     uintptr_t begin = 0, end = 0;
@@ -71,7 +71,8 @@ bool is_executable(const void* code) {
   return false;
 }
 
-// libxsmm 1.17 does not look whether it got the 9 MiB of its tables.
+// Starts libxsmm. Checks for memory before, because libxsmm 1.17 does not check that it got the 9
+// MiB of its tables.
 void start_xsmm() {
   static const bool started = [] {
     void* probe = std::malloc(size_t{12} << 20);
@@ -94,7 +95,8 @@ void start_xsmm() {
   (void)started;
 }
 
-// Where libxsmm 1.17 gets no memory for code it returns code in memory that must not be run.
+// Returns `code`, which may be null. OutOfMemory: libxsmm 1.17 had no memory for code and returned
+// code in memory that must not be run.
 void* executable(void* code) {
   if (code == nullptr) return nullptr;
   constexpr size_t kKnown = 4096;
@@ -106,7 +108,7 @@ void* executable(void* code) {
   if (known[at] == code) return code;
   if (!is_executable(code))
     throw OutOfMemory("out of memory: none for the code of a matrix product");
-  known[at] = code;  // when the table is full, in place of another
+  known[at] = code;  // replaces another entry if the table is full
   return code;
 }
 
@@ -165,10 +167,11 @@ struct TileBackends {
     call(p.jitted_, a, b, c);
   }
 
-  // libxsmm's code for AVX-512 takes up to four registers of rows at a time, and where one is left,
-  // with two to eleven columns, it makes several sums of a part of the terms for each element. Then
-  // the last rows are computed apart: with more columns by libxsmm too, otherwise by last_rows(),
-  // with one sum from the first term to the last, as libxsmm has everywhere else.
+  // libxsmm's code for AVX-512 takes up to four registers of rows at a time. If one register is
+  // left, with two to eleven columns, the code sums parts of an element's terms separately. Then
+  // the last rows are computed separately: by libxsmm if there are more columns, and otherwise by
+  // last_rows(). Each element then has one sum from the first term to the last, as in libxsmm's
+  // other code.
   template <class T>
   static constexpr int64_t kLanes = 64 / sizeof(T);
   static bool several_sums(int64_t columns) { return columns >= 2 && columns <= 11; }
@@ -218,7 +221,7 @@ struct TileBackends {
     p.run_ = first == p.m_ ? &xsmm<T> : &xsmm_in_two<T>;
   }
 
-  // libxsmm's code for the first `rows` rows; null where it has none.
+  // libxsmm's code for the first `rows` rows; null if libxsmm has no code.
   template <class T>
   static void* compiled(const TileProduct<T>& p, int64_t rows) {
     const auto i = [](int64_t x) { return static_cast<libxsmm_blasint>(x); };
@@ -256,9 +259,9 @@ TileProduct<T>::TileProduct(int64_t m, int64_t n, int64_t k, int64_t lda, int64_
 #endif
 }
 
-// With longer rows, most of all where they lie a power of two apart, what the code takes of one k
-// after another has few places in the L1 cache, and it runs at a third to two thirds of its speed.
-// The wide tiles of AVX-512 were measured in place.
+// Longer rows, above all rows a power of two apart, make successive k compete for few places in the
+// L1 cache. The code then runs at a third to two thirds of its speed. The wide tiles of AVX-512
+// were measured in place.
 template <class T>
 int64_t tile_panel() {
   const bool avx2 = instruction_set() == InstructionSet::avx2;
@@ -280,11 +283,11 @@ namespace {
 
 constexpr int64_t kRows = 64;  // rows of C in a tile
 
-// How a product is cut, which no element's bits depend on.
+// The cut of a product. No element's bits depend on the cut.
 struct Cut {
   int64_t panel = 64;   // columns of C in a tile
   int64_t depth = 512;  // terms of the sums that one tile product adds up
-  bool pack = false;    // whether parts of B and A' are copied that could be read in place
+  bool pack = false;    // true if parts of B and A' are copied although they can be read in place
 };
 
 template <class T>
@@ -295,8 +298,8 @@ Cut cut_for(const Gemm<T>& p) {
   return {.panel = panel, .depth = 256, .pack = worth_a_copy};
 }
 
-// op(B), cut into blocks of Cut::depth rows and panels of Cut::panel columns: parts of B, or copied
-// ("packed"), each panel as [k][column].
+// op(B), cut into blocks of Cut::depth rows and panels of Cut::panel columns. A panel is a part of
+// B, or a copy ("packed") as [k][column].
 template <class T>
 class PanelsOfB {
  public:
@@ -347,9 +350,9 @@ class PanelsOfB {
   T* packed_ = nullptr;
 };
 
-// kRows rows of C, for panels [first_panel, last_panel). A TileProduct is column-major, so it
-// computes C' = op(B)' op(A)': the panel of B is its first factor and the rows of op(A) are its
-// second one.
+// Computes kRows rows of C for panels [first_panel, last_panel). A TileProduct is column-major, so
+// it computes C' = op(B)' op(A)': its first factor is the panel of B, its second factor the rows of
+// op(A).
 template <class T>
 void row_of_tiles(const Gemm<T>& p, const PanelsOfB<T>& b, int64_t row0, int64_t first_panel,
                   int64_t last_panel) {
@@ -395,8 +398,8 @@ void gemm(const Gemm<T>& p) {
     if (bf16::in_pieces(p.n, p.k)) return bf16::gemm(p);
   const PanelsOfB<T> b(p);
   const int64_t row_blocks = (p.m + kRows - 1) / kRows;
-  // 512 columns for each task: a wide C of few rows still makes enough tasks for the threads, and a
-  // task uses its rows of op(A) several times.
+  // A task has 512 columns, so that a wide C with few rows makes enough tasks for the threads, and
+  // a task uses its rows of op(A) several times.
   const int64_t panels_per_task = std::min<int64_t>(b.panels(), 512 / b.cut().panel);
   const int64_t column_tasks = (b.panels() + panels_per_task - 1) / panels_per_task;
   const auto tile_row = [&](int64_t task) {

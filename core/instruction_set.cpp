@@ -1,5 +1,5 @@
-// Always compiled for plain x86-64, whatever NINE_ARCH is (cmake/arch.cmake), since it has to run
-// on CPUs for which the rest of the program was not built.
+// This file is always compiled for plain x86-64, whatever NINE_ARCH is (cmake/arch.cmake). It must
+// run on CPUs that the rest of the program was not built for.
 #include "core/instruction_set.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace nine {
 namespace {
 
-// The features that each instruction set adds to the one before it. NINE_BUILT_FOR are those that
-// the compiler may use everywhere, NINE_BASE_ISA the instruction set that they make, NINE_ARCH_NAME
-// what it is called where it is `generic`: all from cmake/arch.cmake.
+// The features that each instruction set adds to the instruction set before it. cmake/arch.cmake
+// sets three macros: NINE_BUILT_FOR, the features that the compiler may use everywhere;
+// NINE_BASE_ISA, the instruction set of these features; NINE_ARCH_NAME, the name of `generic`.
 constexpr InstructionSet kBase = InstructionSet::NINE_BASE_ISA;
 constexpr const char* kBuiltFor = NINE_BUILT_FOR;
 constexpr const char* kFeatures[] = {"", "sse4.2 avx avx2 fma bmi2 f16c",
@@ -44,7 +44,8 @@ Registers cpuid(unsigned leaf, unsigned subleaf) {
   return r;
 }
 
-// Which registers the operating system saves (XCR0): without that, a CPU's feature cannot be used.
+// Returns the registers that the operating system saves (XCR0). Without them a CPU's feature cannot
+// be used.
 uint64_t saved_registers() {
   constexpr unsigned kOsxsave = 1u << 27;
   if ((cpuid(1, 0).c & kOsxsave) == 0) return 0;
@@ -55,8 +56,8 @@ uint64_t saved_registers() {
 
 bool bit(unsigned word, int n) { return (word >> n & 1) != 0; }
 
-// What the CPU and the system say of themselves. Read once for a list of features: CPUID ends in
-// the hypervisor on a virtual machine, microseconds each time.
+// The answers of the CPU and the system about their features. They are read once for a list of
+// features, because on a virtual machine CPUID enters the hypervisor and takes microseconds.
 struct Cpu {
   Registers one = cpuid(1, 0), seven = cpuid(7, 0), more = cpuid(7, 1);
   uint64_t saved = saved_registers();
@@ -67,7 +68,8 @@ struct Feature {
   bool present;
 };
 
-// By hand: clang 14 has no __builtin_cpu_supports("amx-bf16"). Intel's manual, volume 2, CPUID.
+// Reads CPUID directly, because clang 14 lacks __builtin_cpu_supports("amx-bf16"). Source: Intel's
+// manual, volume 2, CPUID.
 bool has_feature(const Cpu& cpu, const char* name, size_t length) {
   const auto& [one, seven, more, saved] = cpu;
   const bool ymm = (saved & 0x6) == 0x6, zmm = ymm && (saved & 0xe0) == 0xe0,
@@ -92,7 +94,7 @@ bool has_feature(const Cpu& cpu, const char* name, size_t length) {
   return false;
 }
 
-// Linux gives the registers of tiles, 8 KiB a thread, only to processes that ask.
+// Linux provides the registers of tiles, 8 KiB a thread, only to processes that ask for them.
 bool tiles_permitted() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
@@ -105,13 +107,13 @@ bool tiles_permitted() { return false; }
 
 // A name within a text.
 struct Name {
-  const char* begin = nullptr;  // null: none
+  const char* begin = nullptr;  // null: no name
   size_t length = 0;
 };
 
-// The first of `features`, names with blanks between them, that this CPU lacks. It runs before
+// Returns the first of `features`, names separated by blanks, that this CPU lacks. It runs before
 // main() on any CPU, so it calls the C library alone: the linker may have taken an inline function
-// of C++'s library from a file that was compiled for a newer CPU.
+// of the C++ library from a file compiled for a newer CPU.
 Name first_missing(const char* features) {
   const Cpu cpu{};
   while (*features != '\0') {
@@ -128,7 +130,7 @@ void print_error(const char* text, size_t length) {
 }
 void print_error(const char* text) { print_error(text, std::strlen(text)); }
 
-// Before any other constructor of the program.
+// Runs before any other constructor of the program.
 __attribute__((constructor(101))) void refuse_wrong_cpu() {
   const Name missing = first_missing(kBuiltFor);
   if (missing.begin == nullptr) return;

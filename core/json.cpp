@@ -14,7 +14,7 @@
 namespace nine {
 namespace {
 
-// Whether the event of a parser at `depth` opens a level beyond max_levels.
+// True if the event of a parser at `depth` opens a level beyond max_levels.
 bool opens_beyond(int max_levels, int depth, Json::parse_event_t event) {
   using Event = Json::parse_event_t;
   return (event == Event::object_start || event == Event::array_start) && depth >= max_levels;
@@ -38,15 +38,15 @@ struct ReadingPlace {
   bool operator==(const ReadingPlace& other) const { return at == other.at; }
 };
 
-// Where the last character of `read` stands, as the library says it: " (line 2, column 5)".
+// Returns the place of the last character of `read` in the library's form: " (line 2, column 5)".
 std::string place_text(std::string_view read) {
   const size_t line_begin = read.rfind('\n') + 1;  // 0 on the first line
   return concat(" (line ", 1 + std::count(read.begin(), read.end(), '\n'), ", column ",
                 read.size() - line_begin, ")");
 }
 
-// A message of the library without "[json.exception.parse_error.101] " and with the end alone of
-// what it quotes, at most 60 characters of it.
+// Returns a message of the library without "[json.exception.parse_error.101] ". Keeps only the end
+// of the text that the message quotes, at most 60 characters.
 std::string short_what(std::string what) {
   constexpr size_t kMost = 60;
   if (const size_t id_end = what.find("] "); id_end != std::string::npos) what.erase(0, id_end + 2);
@@ -68,7 +68,7 @@ std::string short_what(std::string what) {
 }  // namespace
 
 Json parse_json(const std::string& text, int max_levels) {
-  std::vector<std::set<std::string>> objects;  // the open ones' keys
+  std::vector<std::set<std::string>> objects;  // the keys of the open objects
   std::string twice;
   const char *const begin = text.data(), *const end = begin + text.size(), *read = begin;
   const auto place = [&] { return place_text({begin, static_cast<size_t>(read - begin)}); };

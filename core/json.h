@@ -1,5 +1,5 @@
-// JSON: settings, logs, checkpoints. Declared here without the library's templates, which are slow
-// to compile: a file that looks into a value includes <nlohmann/json.hpp> itself.
+// JSON for settings, logs and checkpoints. This header omits the library's templates, which are
+// slow to compile. A file that looks into a value includes <nlohmann/json.hpp>.
 #pragma once
 
 #include <filesystem>
@@ -12,29 +12,30 @@ namespace nine {
 /// A JSON value; the keys of an object keep the order in which they were written.
 using Json = nlohmann::ordered_json;
 
-/// Most nested levels of a JSON text: a value is copied and written by recursion, which a deep one
-/// would take beyond the stack's end.
+/// The most nested levels of a JSON text. The library copies and writes a value by recursion, so
+/// that a deeper value could overflow the stack.
 inline constexpr int kJsonLevels = 100;
 
-/// The value of a JSON text of at most so many nested levels. UsageError, which names line and
-/// column: it is not JSON or deeper; a key is given twice in one object, which a JSON reader lets
-/// pass.
+/// Returns the value of a JSON text of at most `max_levels` nested levels. UsageErrors name line
+/// and column: the text is not JSON or is nested too deeply; a key is repeated in one object, which
+/// other JSON readers accept.
 Json parse_json(const std::string& text, int max_levels = kJsonLevels);
 
-/// The JSON object that text holds; null where it holds anything else, is not JSON or is nested
-/// more deeply than kJsonLevels.
+/// Returns the JSON object that `text` holds. Null if it holds another value, is not JSON, or is
+/// nested more deeply than kJsonLevels.
 Json parse_json_object(std::string_view text);
 
-/// The object that a JSON text holds. UsageError, "is not a JSON object", and where it is wrong:
-/// ": it is not JSON: parse error at line 2, column 5: ..."; parse_json's others likewise.
+/// Returns the object that a JSON text holds. UsageErrors: "is not a JSON object", with the place
+/// if the text is not JSON (": it is not JSON: parse error at line 2, column 5: ..."); the other
+/// errors of parse_json(), likewise.
 Json require_json_object(const std::string& text);
 
-/// The object in a file. Error: require_json_object's behind the file's name, and `instead`, what
-/// follows from that; the file cannot be read.
+/// Returns the object in a file. Errors: those of require_json_object() after the file's name,
+/// followed by `instead`, which says the consequence; the file cannot be read.
 Json read_json_object(const std::filesystem::path& file, std::string_view instead = "");
 
-/// value as text: on one line, or with indent spaces a level. Bytes that are not UTF-8 become
-/// U+FFFD.
+/// Returns a value as text: on one line, or with `indent` spaces a level. Bytes that are not UTF-8
+/// become U+FFFD.
 std::string json_text(const Json& value, int indent = -1);
 
 }  // namespace nine

@@ -1,4 +1,4 @@
-// The logarithm of a sum of exponentials, as the largest term and a sum relative to it, so that no
+// The log sum of exponentials, held as the largest term and a sum relative to it, so that no
 // exponential overflows. The head, decoding and attention share it, on the CPU and with CUDA.
 #pragma once
 
@@ -34,8 +34,8 @@ struct LibraryMath {
   }
 };
 
-/// log sum_i e^(x_i) = top + log(sum), with sum = sum_i e^(x_i - top) in the type Sum. Terms of
-/// -infinity count nothing; a NaN stays.
+/// A running log sum of exponentials: log sum_i e^(x_i) = top + log(sum), with sum = sum_i e^(x_i -
+/// top) in the type Sum. A term of -infinity adds nothing; a NaN stays a NaN.
 template <class T, class Sum = T, class Math = SeriesMath>
 struct RunningLogSumExp {
   // lowest(), not -infinity: a term of -infinity would give e^(-infinity - -infinity), a NaN.
@@ -44,13 +44,13 @@ struct RunningLogSumExp {
 
   /// Adds a term.
   NINE_HD void add(T x) {
-    // One exponential: that of the larger of both is 1.
+    // One exponential is enough, because the exponential of the larger of x and top is 1.
     const bool higher = x > top;
     const Sum e = static_cast<Sum>(Math::exp(higher ? top - x : x - top));
     sum = sum * (higher ? e : Sum(1)) + (higher ? Sum(1) : e);
     top = higher ? x : top;
   }
-  /// Adds the terms of another one.
+  /// Adds the terms of another running sum.
   NINE_HD void merge(const RunningLogSumExp& other) {
     if (other.sum == Sum(0)) return;
     const T high = other.top > top ? other.top : top;
@@ -58,7 +58,7 @@ struct RunningLogSumExp {
           other.sum * static_cast<Sum>(Math::exp(other.top - high));
     top = high;
   }
-  /// Makes the top x at least. Returns the factor by which that scales what has been summed.
+  /// Raises top to x at least. Returns the factor that this scales the sum by.
   NINE_HD T raise(T x) {
     const T high = x > top ? x : top, factor = Math::exp(top - high);
     sum *= static_cast<Sum>(factor);
@@ -66,11 +66,11 @@ struct RunningLogSumExp {
     return factor;
   }
 
-  /// Of terms that can be read twice: cover() all of them, then add_covered() each, which takes one
-  /// exponential and no branch.
+  /// Two passes for terms that can be read twice: cover() all terms, then add_covered() each. The
+  /// second pass takes one exponential a term and no branch.
   NINE_HD void cover(T x) { top = x > top ? x : top; }
   NINE_HD void add_covered(T x) { sum += static_cast<Sum>(Math::exp(x - top)); }
-  /// The same of sums over other terms.
+  /// The two passes for running sums over other terms.
   template <class U, class Other>
   NINE_HD void cover(const RunningLogSumExp<U, Sum, Other>& part) {
     cover(static_cast<T>(part.top));
@@ -79,7 +79,7 @@ struct RunningLogSumExp {
   NINE_HD void add_covered(const RunningLogSumExp<U, Sum, Other>& part) {
     if (part.sum != Sum(0)) sum += part.sum * Math::exp(static_cast<T>(part.top) - top);
   }
-  /// Of x(0) ... x(n - 1), terms or sums.
+  /// Returns the running sum of x(0) ... x(n - 1), which are terms or running sums.
   template <class F>
   NINE_HD static RunningLogSumExp of(int64_t n, F&& x) {
     RunningLogSumExp all;
@@ -88,18 +88,18 @@ struct RunningLogSumExp {
     return all;
   }
 
-  /// -infinity where there are no terms, or none but -infinity.
+  /// Returns the log sum of exponentials; -infinity without terms, or if all terms are -infinity.
   NINE_HD Sum value() const { return static_cast<Sum>(top) + Math::log(sum); }
 };
 
-/// In double and to the C library's last digit, for sums over few terms.
+/// A running sum in double, to the C library's last digit, for sums over few terms.
 using LogSumExp = RunningLogSumExp<double, double, LibraryMath>;
 
-/// True if a row's scores are so large that rounding leaves nothing of the differences between
-/// words, as where a bias of 1e17 is added to all words. Numbers of T lie 1/16 or more apart there,
-/// and the next words, as each chunk's largest score, are near the first. Their probabilities would
-/// be made of rounding. Scores that are large and far apart are no such row.
-/// `all`: the log-sum-exp of all words; part(c), 0 <= c < chunks: that of the chunk's words.
+/// True if a row's scores are so large that rounding removes the differences between words, for
+/// example if a bias of 1e17 is added to all words. Numbers of T near such scores lie 1/16 or more
+/// apart, and the largest score of each chunk is near the largest of all. The probabilities would
+/// be made of rounding. Large scores that are far apart do not count. `all`: the log sum of
+/// exponentials of all words; part(c), 0 <= c < chunks: that of the chunk's words.
 template <class T, class F>
 bool differences_are_lost(const LogSumExp& all, int64_t chunks, F&& part) {
   const double spacing = std::abs(all.top) * static_cast<double>(std::numeric_limits<T>::epsilon());
@@ -111,12 +111,12 @@ bool differences_are_lost(const LogSumExp& all, int64_t chunks, F&& part) {
   }
   return true;
 }
-/// The sentence of the error about such a row.
+/// The end of the error message about a row whose differences are lost.
 inline constexpr const char* kDifferencesLost =
     ", where numbers lie so far apart that the words' differences are lost; subtract what all "
     "words share from the bias";
 
-/// kLanes of them side by side, in loops that vectorise: x has a term of each lane.
+/// kLanes running sums side by side, in loops that vectorise. x holds a term of each lane.
 template <class T, int64_t kLanes, class Sum = T>
 struct LogSumExpLanes {
   T top[kLanes];
@@ -128,7 +128,7 @@ struct LogSumExpLanes {
   }
   RunningLogSumExp<T, Sum> lane(int64_t r) const { return {top[r], sum[r]}; }
 
-  /// Adds terms of the first n lanes.
+  /// Adds a term to each of the first n lanes.
   void add(const T* x, int64_t n) {
     for (int64_t r = 0; r < n; ++r) {
       RunningLogSumExp<T, Sum> one = lane(r);
@@ -137,7 +137,8 @@ struct LogSumExpLanes {
       sum[r] = one.sum;
     }
   }
-  /// Adds n terms of each lane, x [term][kLanes]; summed up in T before they are added to the sum.
+  /// Adds n terms to each lane, x [term][kLanes]. The terms are summed in T before they are added
+  /// to `sum`.
   void add_terms(const T* x, int64_t n) {
     T high[kLanes], part[kLanes] = {};
     std::copy_n(top, kLanes, high);
@@ -152,7 +153,8 @@ struct LogSumExpLanes {
     }
   }
 
-  /// As in RunningLogSumExp; raise() is by n terms of each lane, x [term][kLanes].
+  /// These functions are those of RunningLogSumExp. raise() takes n terms of each lane, x
+  /// [term][kLanes].
   void raise(const T* x, int64_t n) {
     for (int64_t r = 0; r < kLanes; ++r) {
       T high = top[r];

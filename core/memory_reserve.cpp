@@ -15,18 +15,19 @@ std::atomic<bool> detail::reserve_was_used = false;
 
 namespace {
 
-// Above malloc's limit for blocks of their own, so that free() gives the addresses back.
+// The size is above malloc's limit for separate mappings, so that free() returns the addresses to
+// the system.
 constexpr size_t kPart = size_t{1} << 20;
 std::atomic<void*> g_first = nullptr, g_second = nullptr;
 
-// Whether there was something to give back.
+// Gives a part back. True if there was a part.
 bool release(std::atomic<void*>& part) {
   void* memory = part.exchange(nullptr);
   std::free(memory);
   return memory != nullptr;
 }
 
-// The handler of operator new: returns to let it try again.
+// The handler of operator new. It returns to let operator new try again.
 void use_reserve() {
   if (release(g_first)) {
     detail::reserve_was_used = true;
@@ -36,9 +37,9 @@ void use_reserve() {
   throw std::bad_alloc();
 }
 
-// The main thread's stack grows page by page where it is used, and a signal ends the program where
-// no address is left for it: libxsmm, which writes its code at the first product of a shape, needs
-// some 200 KB. So the pages are taken now, unless there is no room for them even now.
+// The main thread's stack grows page by page, and a signal ends the program if no address is left
+// for a page. libxsmm, which writes its code at the first product of a shape, needs some 200 KB. So
+// this function takes the pages now, unless there is no room for them already.
 [[gnu::noinline]] void use_stack() {
   constexpr size_t kStack = size_t{512} << 10, kPage = 4096;
   rlimit most{};

@@ -1,4 +1,4 @@
-// What a program needs to end with an error when memory runs out.
+// A reserve of memory, so that a program ends with an error when memory runs out.
 #pragma once
 
 #include <atomic>
@@ -10,15 +10,16 @@ extern std::atomic<bool> reserve_was_used;
 void fail_for_memory();
 }  // namespace detail
 
-/// Keeps memory back, for the rest of the program. Memory may run out where nothing can be thrown:
-/// destructors of nlohmann::json allocate, and std::filesystem does in noexcept functions. There
+/// Keeps memory back for the rest of the program. Memory may run out in code that cannot throw:
+/// destructors of nlohmann::json allocate, and so do noexcept functions of std::filesystem. There
 /// the reserve lets operator new succeed, and the next require_memory() throws. A second part
-/// serves the destructors that run while an exception is on its way. Touches 512 KiB of the calling
-/// thread's stack too, where its limit is 1 MiB or more: a stack that cannot grow ends in a signal.
+/// serves the destructors that run during an exception. The function also touches 512 KiB of the
+/// calling thread's stack if the stack's limit is 1 MiB or more, because a stack that cannot grow
+/// ends in a signal.
 void install_memory_reserve();
 
-/// Throws OutOfMemory, once, after the reserve has been used. Loops over ops and over lines of text
-/// call it.
+/// Throws OutOfMemory once after the reserve was used. Loops over ops and over lines of text call
+/// it.
 inline void require_memory() {
   if (detail::reserve_was_used.load(std::memory_order_relaxed)) detail::fail_for_memory();
 }

@@ -13,7 +13,7 @@
 namespace nine {
 namespace {
 
-// The variable of these two that is set; null without both.
+// Returns the name of the variable that is set; null if neither is.
 const char* set_variable(const char* open_mpi, const char* mpich) {
   for (const char* name : {open_mpi, mpich})
     if (const char* text = std::getenv(name); text != nullptr && *text != '\0') return name;
@@ -58,15 +58,15 @@ const NineMpiFunctions& load_module() {
   return *functions();
 }
 
-// The file that says which program of this process has joined the others. It is in mpirun's own
-// directory, which mpirun removes. Empty where the environment does not name that.
+// Returns the file that says which program of this process has joined the others. It is in mpirun's
+// directory, which mpirun removes. Empty if the environment does not name this directory.
 std::filesystem::path joined_file() {
   const char *directory = std::getenv("PMIX_SERVER_TMPDIR"), *job = std::getenv("PMIX_NAMESPACE");
   if (directory == nullptr || job == nullptr) return {};
   return std::filesystem::path(directory) / concat("nine.", job, ".", process_number());
 }
 
-// Refuses a second program of one process, which Open MPI would end by a message of its own.
+// Refuses a second program of one process, because Open MPI would end it with Open MPI's message.
 void require_first_program() {
   std::string program;
   if (!std::getline(std::ifstream(joined_file()), program)) return;
@@ -106,7 +106,8 @@ class Mpi : public MpiCommunicator {
 
 }  // namespace
 
-// Open MPI's; those of MPICH and of others that use its process manager.
+// The first variable is Open MPI's. The second is set by MPICH and by others that use its process
+// manager.
 const char* size_variable() { return set_variable("OMPI_COMM_WORLD_SIZE", "PMI_SIZE"); }
 int processes_started() { return from_environment(size_variable(), 1); }
 int process_number() {

@@ -7,12 +7,12 @@
 
 namespace nine {
 
-/// How many processes mpirun (or another starter that speaks its language) has started with this
-/// one, as the environment says; 1 without it. Nothing of MPI is loaded for that.
+/// Returns the number of processes that mpirun (or a compatible starter) has started with this
+/// process, according to the environment; 1 without a starter. Loads nothing of MPI.
 int processes_started();
-/// The variable that says so, without which this process is alone; null where there is no such one.
+/// Returns the environment variable with this number; null if no such variable is set.
 const char* size_variable();
-/// Which of them this is, from 0.
+/// Returns the number of this process among them, from 0.
 int process_number();
 
 /// A communicator over MPI.
@@ -20,16 +20,16 @@ class MpiCommunicator : public Communicator {
  public:
   /// Ends all processes at once.
   virtual void abort(int code) = 0;
-  /// All is done: waits until every rank is here.
+  /// Waits until every rank calls finish(), at the end of the work.
   virtual void finish() = 0;
 
  protected:
   using Communicator::Communicator;
 };
 
-/// Loads MPI and joins the other processes. A rank that waits for another one longer than
-/// `timeout_s` throws an Error that names it. MPI itself waits until all of them have started,
-/// without a bound. Errors: this build has no MPI; Open MPI is not installed; it does not start;
+/// Loads MPI and joins the other processes. A rank that waits for another rank longer than
+/// `timeout_s` throws an Error that names it. MPI itself waits without a limit until all processes
+/// have started. Errors: this build has no MPI; Open MPI is not installed; MPI does not start.
 /// UsageError: another program of Nine has joined the others in this process, which MPI allows
 /// once.
 std::unique_ptr<MpiCommunicator> start_mpi(double timeout_s);

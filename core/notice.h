@@ -1,4 +1,4 @@
-// What a user should know of a file that was read although it is no error.
+// Notices: what a user should know about a file that was read without an error.
 #pragma once
 
 #include <functional>
@@ -6,11 +6,12 @@
 
 namespace nine {
 
-/// Says `text`, a sentence, on standard error, or as set_notices() has it; each text once.
+/// Writes `text`, a sentence, to standard error, or passes it to the function of set_notices(). The
+/// same text is written once a process.
 void notice(const std::string& text);
 
-/// Gives notices to `say` from now on, in place of standard error: a program that has a window, or
-/// that is one of many processes. It may be called on any thread, one call at a time.
+/// Passes later notices to `say` instead of standard error, for programs with a window or with many
+/// processes. Any thread may call `say`; calls do not overlap.
 void set_notices(std::function<void(const std::string&)> say);
 
 }  // namespace nine

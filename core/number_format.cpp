@@ -21,7 +21,7 @@ std::string fixed(double value, int decimals) {
 }
 
 std::string power_of_e(double exponent, int decimals) {
-  constexpr double kLong = 1e9;  // whose digits nobody reads
+  constexpr double kLong = 1e9;  // above it the digits do not matter
   const double power = std::exp(exponent);
   if (std::isinf(power) && std::isfinite(exponent)) return "e^" + fixed(exponent, 2);
   if (!(power >= kLong) || std::isinf(power)) return fixed(power, decimals);

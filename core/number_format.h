@@ -5,14 +5,14 @@
 
 namespace nine {
 
-/// The shortest decimal text that reads back to the same double: "0.1", "1e-05", "nan".
+/// Returns the shortest decimal text that reads back to the same double: "0.1", "1e-05", "nan".
 std::string shortest(double value);
 
-/// `value` rounded to exactly `decimals` digits after the point: fixed(2.5, 2) is "2.50".
+/// Returns `value` rounded to exactly `decimals` digits after the point: fixed(2.5, 2) is "2.50".
 std::string fixed(double value, int decimals);
 
-/// e to the power `exponent`, such as a perplexity of nats per token, in that form; from 1e9 on
-/// "1.23457e+12", and "e^812.35" where that is too large for a double.
+/// Returns e^exponent, such as a perplexity from nats per token, with `decimals` digits after the
+/// point. From 1e9 on the text is "1.23457e+12"; above double's range it is "e^812.35".
 std::string power_of_e(double exponent, int decimals);
 
 }  // namespace nine

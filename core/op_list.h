@@ -1,8 +1,8 @@
-// The names of all ops that a device implements, written once. Everything that needs one line per
-// op is generated from this list: the members of OpTable (core/op_table.h), the declarations of the
-// CPU's and of CUDA's implementations (core/cpu/cpu.h, cuda/ops.cuh) and the two filled tables
-// (core/cpu/table.cpp, cuda/table.cu). The functions themselves are declared and documented in
-// core/ops.h; the head's ops have a list of their own, kernels/op_list.h.
+// The names of all ops that a device implements, written once. This list generates all code with
+// one line per op: the members of OpTable (core/op_table.h), the declarations of the CPU's and of
+// CUDA's implementations (core/cpu/cpu.h, cuda/ops.cuh) and the two filled tables
+// (core/cpu/table.cpp, cuda/table.cu). core/ops.h declares and documents the functions.
+// kernels/op_list.h lists the ops of the output layer.
 //
 //   #define PRINT(name) std::puts(#name);
 //   NINE_FOR_EACH_OP(PRINT)

@@ -1,7 +1,8 @@
-// One table of function pointers for each kind of device: what a backend has to provide. Memory is
-// listed here; the ops come from core/op_list.h and have the signatures of core/ops.h, so that an
-// op is declared once and a backend whose signature differs does not compile. core fills the CPU's
-// table; nine::install_cuda() (kernels/install_cuda.h) fills CUDA's.
+// A table of function pointers for each kind of device: the functions that a backend provides.
+// Functions for memory are listed here. The ops come from core/op_list.h and have the signatures of
+// core/ops.h, so that an op is declared once, and a backend with another signature does not
+// compile. core fills the CPU's table; nine::install_cuda() (kernels/install_cuda.h) fills CUDA's
+// table.
 #pragma once
 
 #include "core/device.h"
@@ -12,19 +13,19 @@
 namespace nine {
 
 struct OpTable {
-  // Memory. `index` says which device of this kind.
+  // Memory. `index` is the number of the device of this kind.
 
-  /// 64-byte aligned memory; an Error when there is not enough.
+  /// Returns memory aligned to 64 bytes. OutOfMemory: the device has not enough.
   void* (*allocate)(size_t bytes, int index) = nullptr;
   void (*release)(void* p, int index) = nullptr;
-  /// Bytes that a pool may take.
+  /// Returns the bytes that a pool may take.
   size_t (*available)(int index) = nullptr;
   /// Sets `bytes` bytes to zero.
   void (*clear)(void* p, size_t bytes, int index) = nullptr;
-  /// y = x byte by byte, for views of one shape and dtype. One side is on this device, the other on
-  /// this device or the CPU.
+  /// Copies x to y byte by byte, for views of one shape and dtype. One side is on this device, the
+  /// other side on this device or the CPU.
   void (*copy_bytes)(const View& x, const View& y) = nullptr;
-  /// The device's clock; null where the host's is its own.
+  /// Returns the device's clock; null if the host's clock measures the device too.
   profile::DeviceClock* (*clock)(int index) = nullptr;
 
   // The ops.
@@ -34,9 +35,9 @@ struct OpTable {
 #undef NINE_OP_MEMBER
 };
 
-/// The table of a device; an Error when its backend was not installed.
+/// Returns the table of a device. Error: no backend was installed for it.
 const OpTable& op_table(Device device);
-/// For backends: installs `table` for this kind of device.
+/// Installs `table` for a kind of device; for backends.
 void install_op_table(DeviceKind kind, const OpTable& table);
 
 }  // namespace nine

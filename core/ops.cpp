@@ -1,4 +1,4 @@
-// Checks, costs and dispatch of the op list.
+// Checks the views, counts the cost and calls the device's implementation of each op.
 #include "core/ops.h"
 
 #include <algorithm>
@@ -300,7 +300,7 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena) {
     table.fill(dc, 0);
   }
   lstm_through_time(io, g, dh, dc, arena);
-  // In the order of LstmGradients: where two of them are one tensor, the first may overwrite it.
+  // The order is that of LstmGradients: if two of them are one tensor, the first may overwrite it.
   const View& dgates = io.gates;
   if (g.dx.view) table.matmul(dgates, false, io.w_ih, false, g.dx, 1.0);
   if (g.dw_ih.view) table.matmul(dgates, true, io.x, false, g.dw_ih, 1.0);
@@ -414,7 +414,7 @@ void update(const View& w, const View& g, std::initializer_list<View> states, co
     if (ids != nullptr) are_indices(op, w, *ids, ids->elements());
     check_clip(op, w, clip);
     const double weights = ids != nullptr ? count(*ids) * static_cast<double>(w.cols()) : count(w);
-    // Of w and each state a read and a write, of g a read.
+    // w and each state are read and written, g is read.
     const double numbers = static_cast<double>(3 + 2 * states.size()) * weights;
     Scope scope(op, rule.kOperations * weights, numbers * static_cast<double>(size_of(w.dtype)));
     op_table(w.device).update(w, g, states, ids, clip, step);

@@ -1,4 +1,4 @@
-// A file written from front to back, with its checksum.
+// A file that is written from front to back, with its checksum.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,20 @@
 namespace nine {
 
 /// Writes one file and computes its digest on the way. Every call throws an Error that names the
-/// file when the system refuses (no space left, no permission, ...).
+/// file if the system refuses (no space left, no permission, ...).
 class OutputFile {
  public:
   /// Creates the file or empties it.
   explicit OutputFile(std::filesystem::path file);
-  /// Closes the file; it may be incomplete unless finish() was called.
+  /// Closes the file. Without finish() the file may be incomplete.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  /// Appends `size` bytes.
   void write(const void* data, size_t size);
-  /// Writes what is buffered, waits until the disk has it (fsync), and closes.
+  /// Writes the buffered bytes, waits until they are on disk (fsync), closes the file and returns
+  /// its digest.
   FileDigest finish();
 
  private:

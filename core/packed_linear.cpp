@@ -42,9 +42,9 @@ void PackedLinear<T>::pack_panels() {
 
 namespace {
 
-constexpr int64_t kRowsPacked = 4 * bf16::kGroup;  // by one task
+constexpr int64_t kRowsPacked = 4 * bf16::kGroup;  // rows packed by one task
 
-// Where the tiles of row or column i, the first one of a group, begin.
+// Returns the place of the tiles of row or column i, which begins a group.
 uint16_t* tiles_of(const bfloat16* pieces, const bf16::Layout& layout, int64_t i) {
   static_assert(sizeof(bfloat16) == sizeof(uint16_t));
   return reinterpret_cast<uint16_t*>(const_cast<bfloat16*>(pieces)) +

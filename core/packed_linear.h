@@ -1,5 +1,5 @@
-// A linear layer for decoding: its weights are packed once and then multiplied with a few rows at a
-// time, many times.
+// A linear layer for decoding: its weights are packed once and then multiplied many times with a
+// few rows.
 #pragma once
 
 #include <vector>
@@ -13,52 +13,53 @@ namespace bf16 {
 struct Loops;
 }
 
-/// y = x W' + b for fixed W (out, in) and b (out). W is held in panels of kPanel outputs. Where
-/// this process makes products of float32 of bfloat16 pieces (core/bf16_product.h) when the layer
-/// is made, and W is no smaller than a tile of these, a panel is such pieces, and the results have
-/// the bits of gemm(). Otherwise it is as TileProduct needs it, and rows of x are multiplied kRows
-/// at a time. Either way a row's result does not depend on how many others there are.
+/// Computes y = x W' + b for fixed W (out, in) and b (out). W is held in panels of kPanel outputs.
+/// A panel holds bfloat16 pieces if this process computes float32 products from pieces
+/// (core/bf16_product.h) at the layer's construction and W is at least as large as their tile;
+/// results then have the bits of gemm(). Otherwise a panel has the layout of TileProduct, and rows
+/// of x are multiplied kRows at a time. In both cases a row's result does not depend on the number
+/// of rows.
 template <class T>
 class PackedLinear {
  public:
   static constexpr int64_t kPanel = 64, kRows = 5;
-  /// `rows` rounded up to a multiple of kRows.
+  /// Returns `rows` rounded up to a multiple of kRows.
   static int64_t padded(int64_t rows) { return (rows + kRows - 1) / kRows * kRows; }
 
   PackedLinear() = default;
-  /// w (out, in), which must outlive the layer, and bias (out) or an empty view, which is copied;
-  /// on the CPU and of type T.
+  /// Packs w (out, in), which must outlive the layer, and copies bias (out) or an empty view. Both
+  /// are on the CPU and of type T.
   explicit PackedLinear(const View& w, const View& bias = {});
 
   int64_t in() const { return in_; }
   int64_t out() const { return out_; }
-  /// The number of panels, and how many outputs a panel has.
+  /// Returns the number of panels, and the number of outputs of a panel.
   int64_t panels() const { return (out_ + kPanel - 1) / kPanel; }
   int64_t width(int64_t panel) const {
     return panel + 1 < panels() ? kPanel : out_ - panel * kPanel;
   }
 
-  /// What is stored: y = value, y = max(0, value) or y += value.
+  /// How results are stored: y = value, y = max(0, value) or y += value.
   enum class Mode : uint8_t { plain, relu, add };
-  /// Multiplies x (rows, in) into y (rows, out), whose rows r begin at x + r * ldx and y + r * ldy.
-  /// Both must have memory for padded(rows) rows: the rows after the last one are read and
-  /// overwritten.
+  /// Multiplies x (rows, in) into y (rows, out); row r begins at x + r * ldx and y + r * ldy. Both
+  /// must have memory for padded(rows) rows: rows after the last are read and overwritten.
   void operator()(const T* x, int64_t ldx, int64_t rows, T* y, int64_t ldy,
                   Mode mode = Mode::plain) const;
 
-  /// Rows of x prepared for multiply(), by reference to x and to their pieces.
+  /// Rows of x for multiply(): pointers to x and to its pieces.
   struct Rows {
     const T* x = nullptr;
     int64_t ld = 0, count = 0;
-    const bfloat16* pieces = nullptr;  ///< null where panels are not pieces
-    uint32_t largest = 0;              ///< of all |x|, as the bits of a float32
+    const bfloat16* pieces = nullptr;  ///< null if panels are not pieces
+    uint32_t largest = 0;              ///< the largest |x|, as the bits of a float32
   };
-  /// The pieces of so many rows, for which rows() needs memory; 0 where panels are not pieces.
+  /// Returns how many numbers `pieces` of rows() must hold; 0 if panels are not pieces.
   int64_t piece_numbers(int64_t rows) const;
-  /// Packs x (rows, in) into `pieces` on all threads, where panels are pieces.
+  /// Prepares x (rows, in) for multiply(). If panels are pieces, packs x into `pieces` on all
+  /// threads.
   Rows rows(const T* x, int64_t ldx, int64_t rows, bfloat16* pieces) const;
-  /// Multiplies them for the outputs of one panel, [panel * kPanel, panel * kPanel + width(panel)),
-  /// without bias and on this thread. y begins at the panel's first output.
+  /// Multiplies the rows for the outputs of one panel, [panel * kPanel, panel * kPanel +
+  /// width(panel)), without bias and on this thread. y begins at the panel's first output.
   void multiply(int64_t panel, const Rows& x, T* y, int64_t ldy, bool add = false) const;
 
  private:

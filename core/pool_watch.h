@@ -1,20 +1,21 @@
-// For tests: what pools on a GPU give out and take back (core/arena.h).
+// Watches, for tests, the memory that pools on a GPU give out and take back (core/arena.h).
 #pragma once
 
 #include <cstddef>
 
 namespace nine {
 
-/// Is told of every tensor of a pool that is not on the CPU, so that a stand-in for a GPU finds
-/// accesses to memory of the pool that belongs to no tensor.
+/// Functions that are told of every tensor of a pool that is not on the CPU. A stand-in for a GPU
+/// uses them to find accesses to the pool's memory that belongs to no tensor.
 struct PoolWatch {
-  /// Bytes that the pool leaves unused behind every tensor: a multiple of 64.
+  /// The bytes that the pool leaves unused after every tensor: a multiple of 64.
   size_t red_zone;
-  /// From now on these bytes are a tensor's, with undefined contents; or nobody's.
+  /// Says that these bytes now belong to a tensor, with undefined contents, or (taken) to no
+  /// tensor.
   void (*given)(const void* p, size_t bytes);
   void (*taken)(const void* p, size_t bytes);
 };
-/// Watches pools that are made from now on; null: none.
+/// Watches the pools that are made from now on; null ends the watch.
 void set_pool_watch(const PoolWatch* watch);
 
 }  // namespace nine

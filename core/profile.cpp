@@ -15,7 +15,7 @@ bool g_inside = false;  // ops are called from one thread; a nested op belongs t
 DeviceClock* g_clock = nullptr;
 std::vector<Entry> g_entries;
 
-// Ops whose times a device still has to say.
+// Ops whose times the device has not reported yet.
 struct Open {
   size_t entry;
   int64_t from, to;
@@ -94,7 +94,7 @@ Scope::~Scope() {
   try {
     g_open.push_back({at, mark_, g_clock->mark()});
   } catch (const Error&) {
-    // A device that fails says so at its next op; here nothing can be thrown.
+    // A failed device reports the failure at its next op; a destructor must not throw.
   }
 }
 

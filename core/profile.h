@@ -11,21 +11,21 @@
 
 namespace nine::profile {
 
-/// Seconds of a clock that only goes forward, from an arbitrary beginning.
+/// Returns the seconds of a clock that only goes forward, from an arbitrary beginning.
 inline double clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The clock of a device that works on while the host goes ahead: there the host's clock would only
-/// see how long it takes to submit an op. A mark is a place in the device's work.
+/// The clock of a device that works while the host goes ahead. The host's clock would measure only
+/// the time to submit an op. A mark is a place in the device's work.
 class DeviceClock {
  public:
   virtual ~DeviceClock() = default;
-  /// A mark behind all work that was submitted so far.
+  /// Sets a mark after all work submitted so far, and returns it.
   virtual int64_t mark() = 0;
-  /// The seconds from one mark to a later one; waits for that one.
+  /// Returns the seconds from one mark to a later mark; waits for the later mark.
   virtual double seconds(int64_t from, int64_t to) = 0;
-  /// Marks of before may be given out again.
+  /// Allows earlier marks to be reused.
   virtual void forget() = 0;
 };
 
@@ -38,19 +38,18 @@ struct Entry {
   double bytes = 0;  ///< bytes read and written at least once
 };
 
-/// Turns counting on or off; it is off at first. Times are those of `device`. To be called between
-/// steps, from one thread, as are the functions below.
+/// Turns counting on or off; it is off at first. Times are those of `device`. This function and
+/// those below are called between steps and from one thread.
 void enable(bool on, Device device = kCpu);
 bool enabled();
 /// Sets all counts to zero.
 void reset();
-/// The ops that ran, in order of time, longest first. Waits for the device.
+/// Returns the ops that ran, the longest time first. Waits for the device.
 std::vector<Entry> entries();
 
-/// Counts one op from construction to destruction. Costs two clock reads while counting is on, and
-/// on a device two marks, for which nobody waits. `op`
-/// must be a string literal. An op inside another one is not counted by itself: the products of an
-/// LSTM count as LSTM.
+/// Counts one op from construction to destruction. While counting is on, it costs two clock reads,
+/// and on a device two marks without a wait. `op` must be a string literal. An op inside another op
+/// is not counted separately: the products of an LSTM count as LSTM.
 class Scope {
  public:
   Scope(std::string_view op, double flops, double bytes);

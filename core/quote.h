@@ -1,4 +1,4 @@
-// Input in messages.
+// Quotes of input in messages.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 
 namespace nine {
 
-/// A text that a message quotes, for concat(), require() and fail(), which shorten it only when the
-/// message is made. It points to the text.
+/// A text that a message quotes: an argument of concat(), require() and fail(). The text is
+/// shortened only when the message is made. A Quote does not own the text.
 struct Quote {
   std::string_view text;
 };
 inline Quote quote(std::string_view text) { return {text}; }
 
-/// At most 60 characters of a text, the last a … where something is left out.
+/// Returns at most 60 characters of a text. If the text is longer, the last of them is "…".
 std::string shortened(std::string_view text);
-/// The same between apostrophes.
+/// Returns the shortened text between apostrophes.
 std::string to_text(const Quote& quote);
 
 }  // namespace nine

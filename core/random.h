@@ -1,6 +1,6 @@
 // Counter-based random numbers (Philox 4x32-10; Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3", SC 2011). A random number is a function of a key and an index. There is no state, any
-// thread can compute any element, and backward computes a dropout mask again instead of storing it.
+// 1, 2, 3", SC 2011). A random number is a function of a key and an index, without a state. Any
+// thread can compute any element, and backward recomputes a dropout mask instead of storing it.
 #pragma once
 
 #include <array>
@@ -17,24 +17,23 @@
 
 namespace nine {
 
-/// The number of a stream of random numbers: the FNV-1a hash of its name, such as
-/// "dropout.embedding".
+/// Returns the number of a stream: the FNV-1a hash of its name, such as "dropout.embedding".
 NINE_HD constexpr uint32_t stream_id(std::string_view name) {
   uint32_t h = 2166136261u;
   for (char c : name) h = (h ^ static_cast<uint8_t>(c)) * 16777619u;
   return h;
 }
 
-/// What a random number depends on, besides the index of its element.
+/// The key of a random number. The number depends on the key and on the index of its element.
 struct RandomKey {
   uint64_t seed = 1;
   uint32_t step = 0;         ///< training step
-  uint16_t micro_batch = 0;  ///< its index within the step
-  uint16_t rank = 0;         ///< of the process; 0 where there is one
+  uint16_t micro_batch = 0;  ///< index of the micro-batch within the step
+  uint16_t rank = 0;         ///< rank of the process; 0 in a run of one process
   uint32_t op = 0;           ///< stream_id() of the op or the purpose
 };
 
-/// Four independent 32-bit numbers, those of the elements 4 * block to 4 * block + 3.
+/// Returns four independent 32-bit numbers: those of the elements 4 * block to 4 * block + 3.
 NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t block) {
   uint32_t c0 = static_cast<uint32_t>(block),
            c1 = (static_cast<uint32_t>(block >> 32) << 16) | key.micro_batch;
@@ -53,9 +52,9 @@ NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t blo
   return {c0, c1, c2, c3};
 }
 
-/// Blocks of one philox_run: enough for compilers to vectorise its loop.
+/// Blocks of one philox_run(): enough for compilers to vectorise its loop.
 inline constexpr int kPhiloxRun = 16;
-/// The 4 * kPhiloxRun numbers from element 4 * block on.
+/// Fills `bits` with the numbers of the 4 * kPhiloxRun elements from 4 * block on.
 inline void philox_run(const RandomKey& key, uint64_t block, uint32_t (&bits)[4 * kPhiloxRun]) {
   for (int j = 0; j < kPhiloxRun; ++j) {
     const std::array<uint32_t, 4> four = philox(key, block + static_cast<uint64_t>(j));
@@ -63,22 +62,22 @@ inline void philox_run(const RandomKey& key, uint64_t block, uint32_t (&bits)[4 
   }
 }
 
-/// The 32-bit number of one element.
+/// Returns the 32-bit number of one element.
 NINE_HD inline uint32_t random_bits(const RandomKey& key, uint64_t element) {
   return philox(key, element / 4)[element % 4];
 }
 
-/// A number in [0, 1) from the upper 24 bits, which float holds exactly.
+/// Returns a number in [0, 1) from the upper 24 bits, which float holds exactly.
 NINE_HD inline float uniform_of_bits(uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1p-24f;
 }
-/// Uniform in [0, 1).
+/// Returns the uniform number in [0, 1) of one element.
 NINE_HD inline float random_uniform(const RandomKey& key, uint64_t element) {
   return uniform_of_bits(random_bits(key, element));
 }
 
-/// Standard normal, by Box and Muller's method. It is computed in double, so that float and double
-/// parameters start from the same values.
+/// Returns the standard normal number of one element by Box and Muller's method. The computation is
+/// in double, so that float and double parameters start from the same values.
 inline double random_normal(const RandomKey& key, uint64_t element) {
   const auto r = philox(key, element / 2);
   const bool odd = element % 2 == 1;
@@ -88,19 +87,19 @@ inline double random_normal(const RandomKey& key, uint64_t element) {
   return radius * (odd ? std::sin(angle) : std::cos(angle));
 }
 
-/// A sequence of the same random numbers, for code that draws one after another (shuffles, sample
-/// corpora). The position in the sequence is its only state.
+/// A sequence of random_bits() for code that draws one number after another (shuffles, sample
+/// corpora). Its position in the sequence is its only state.
 class RandomStream {
  public:
   explicit RandomStream(const RandomKey& key, uint64_t position = 0)
       : key_(key), position_(position) {}
   uint32_t bits() { return random_bits(key_, position_++); }
-  /// Uniform in [0, 1) with 53 bits.
+  /// Draws a uniform number in [0, 1) with 53 bits.
   double uniform() {
     const uint64_t hi = bits(), lo = bits();
     return static_cast<double>(((hi << 32) | lo) >> 11) * 0x1p-53;
   }
-  /// Uniform integer in [0, n), without bias (n >= 1).
+  /// Draws a uniform integer in [0, n), without bias; n >= 1.
   uint64_t below(uint64_t n) {
     const uint64_t limit = ~uint64_t{0} - (~uint64_t{0} % n + 1) % n;
     for (;;) {

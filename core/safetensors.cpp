@@ -31,12 +31,12 @@ constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference
 constexpr int kHeaderLevels = 3;  // the object, its entries, their shapes and offsets
 constexpr const char* kMetadata = "__metadata__";
 
-// The types that a file may have, and the types of their tensors in memory.
+// The types that a file may have, and their types in memory.
 struct FileType {
   std::string_view name;
   int64_t bytes;
   DType dtype;
-  bool as_is;  // the same bits in memory; only such types are written
+  bool as_is;  // the same bits in memory; files are written with these types only
 };
 constexpr std::array kFileTypes = {
     FileType{"F32", 4, DType::float32, true},   FileType{"F64", 8, DType::float64, true},
@@ -306,7 +306,7 @@ std::string_view kind_of_file(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   in.read(first.data(), first.size());
   const std::string_view start(first.data(), static_cast<size_t>(in.gcount()));
-  // The length of a header and its first character, or less.
+  // Recognising a file takes the length of a header and its first character.
   return start.size() < 9 ? std::string_view() : kind_of_bytes(start).what;
 }
 

@@ -14,39 +14,40 @@
 
 namespace nine {
 
-/// A file's tensors by name and its `__metadata__`.
+/// A file's tensors by name, and its `__metadata__`.
 struct Safetensors {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata;
 
-  /// The tensor of that name. Error: there is none; it lists the names that there are.
+  /// Returns the tensor of that name. Error: the file lacks it; the message lists the file's names.
   const Tensor& at(const std::string& name) const;
 };
 
-/// A tensor to be written: a view of any dtype, on any device. The file holds it without gaps, also
-/// where the view has some between its rows.
+/// A tensor to write: a view of any dtype on any device. The file holds the elements without gaps,
+/// even if the view has gaps between rows.
 struct NamedView {
   std::string name;
   View view;
 };
 
-/// Writes the tensors in the given order, waits until the file is on disk (fsync), and returns its
-/// digest. An Error (no space left, a name twice, ...) may leave an incomplete file, which
-/// read_safetensors refuses.
+/// Writes the tensors in the given order, waits until the file is on disk (fsync), and returns the
+/// file's digest. Errors (no space left, a repeated name, ...) may leave an incomplete file, which
+/// read_safetensors() refuses.
 FileDigest write_safetensors(const std::filesystem::path& file,
                              const std::vector<NamedView>& tensors,
                              const std::map<std::string, std::string>& metadata = {});
 
-/// What kind_of_file() says of what torch.save wrote.
+/// The answer of kind_of_file() for a file that torch.save wrote.
 inline constexpr std::string_view kPickle = "a pickle of Python's, as torch.save writes it";
-/// What a file is by its first bytes where it is no safetensors file: kPickle, "a zip archive;
-/// unpack it with `unzip`" ... Empty: unknown, or a safetensors file, damaged or not.
+/// Returns what the first bytes say about a file that is not safetensors: kPickle, "a zip archive;
+/// unpack it with `unzip`", ... Empty for an unknown kind and for a safetensors file, damaged or
+/// not.
 std::string_view kind_of_file(const std::filesystem::path& file);
 
 /// Reads a file into tensors on the CPU. Bounds, overlaps, gaps, sizes, dtypes and duplicate names
-/// are checked before any data is read; every failure is an Error that names the file and the
-/// tensor, or what the file is (kind_of_file). F32, F64, BF16 and I32 are read as they are; F16 is
-/// converted to float32 and I64 to int32 (Error: a value that does not fit).
+/// are checked before any data is read. Every Error names the file and the tensor, or the kind of
+/// the file (kind_of_file). F32, F64, BF16 and I32 keep their type; F16 becomes float32, and I64
+/// becomes int32. Error: an I64 value does not fit int32.
 Safetensors read_safetensors(const std::filesystem::path& file);
 
 }  // namespace nine

@@ -17,8 +17,8 @@ struct ThreadBuffer {
   size_t bytes;
 };
 using ThreadBuffers = std::array<ThreadBuffer, static_cast<size_t>(Scratch::count)>;
-// Without a destructor: the C library ends the program if it has no memory to register one. The
-// buffers of a thread that ends are freed by a key of pthreads instead, which needs none.
+// Has no destructor, because the C library ends the program if it has no memory to register one. A
+// key of pthreads, which needs no such memory, frees the buffers of a thread that ends.
 thread_local ThreadBuffers t_buffers;
 
 pthread_key_t cleanup_key() {

@@ -6,8 +6,8 @@
 
 namespace nine {
 
-/// The separate buffers that each thread has, by what they hold. An op and the functions it calls
-/// must use different ones.
+/// The separate buffers of each thread, named by their contents. An op and the functions that it
+/// calls must use different buffers.
 enum class Scratch : int {
   gemm_a,
   gemm_b,
@@ -26,8 +26,8 @@ namespace detail {
 void* scratch_bytes(Scratch buffer, size_t bytes);
 }
 
-/// At least n elements, 64-byte aligned, of undefined contents. Valid until this thread calls
-/// scratch() for the same buffer again.
+/// Returns at least n elements, 64-byte aligned, with undefined contents. Valid until this thread
+/// calls scratch() for the same buffer again.
 template <class T>
 T* scratch(Scratch buffer, int64_t n) {
   return static_cast<T*>(detail::scratch_bytes(buffer, static_cast<size_t>(n) * sizeof(T)));

@@ -1,4 +1,4 @@
-// The sizes of a tensor: up to four dimensions, the last one fastest.
+// The sizes of a tensor: up to four dimensions, row-major.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace nine {
 
-/// A list of up to four sizes. As a matrix, a tensor has one row for each combination of all
-/// dimensions but the last, and as many columns as the last dimension.
+/// A list of up to four sizes. As a matrix, a tensor has the last dimension as columns and the
+/// product of the other dimensions as rows.
 class Shape {
  public:
   static constexpr int kMaxRank = 4;
@@ -17,19 +17,22 @@ class Shape {
   Shape() = default;  ///< rank 0: a scalar, one element
   Shape(std::initializer_list<int64_t> sizes)
       : Shape(sizes.begin(), static_cast<int>(sizes.size())) {}
-  /// Errors: rank above 4, a negative size, 2^63 bytes of 8-byte elements or more.
+  /// Takes `rank` sizes. Errors: rank above 4, a negative size, 2^63 bytes or more for elements of
+  /// 8 bytes.
   Shape(const int64_t* sizes, int rank);
 
   int rank() const { return rank_; }
-  /// Size of dimension i in [-rank, rank), which is not checked; negative i counts from the end.
+  /// Returns the size of dimension i in [-rank, rank); negative i counts from the end. i is not
+  /// checked.
   int64_t operator[](int i) const { return sizes_[static_cast<size_t>(i < 0 ? i + rank_ : i)]; }
-  /// The product of all dimensions.
+  /// Returns the product of all dimensions.
   int64_t elements() const;
-  /// The last dimension (1 for a scalar).
+  /// Returns the last dimension; 1 for a scalar.
   int64_t cols() const { return rank_ == 0 ? 1 : sizes_[static_cast<size_t>(rank_ - 1)]; }
-  /// Product of all dimensions but the last: the tensor seen as a matrix.
+  /// Returns the product of all dimensions but the last.
   int64_t rows() const;
-  /// This shape with its last dimension replaced. Errors: rank 0, and those of a shape.
+  /// Returns this shape with its last dimension replaced. Errors: rank 0, and those of the
+  /// constructor.
   Shape with_cols(int64_t cols) const;
 
   friend bool operator==(const Shape&, const Shape&) = default;

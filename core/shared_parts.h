@@ -1,5 +1,4 @@
-// Work that is cut into parts, shared out among processes, with results that all of them get in the
-// parts' order.
+// Work in parts that processes share. All processes get the results in the parts' order.
 #pragma once
 
 #include <cstring>
@@ -16,13 +15,13 @@
 
 namespace nine {
 
-/// Part i is rank i mod P's: it calls make(i). `take` is called in every process with what make
-/// returned for each of the parts, in their order. With one process: make(0), take, make(1) ...
+/// Runs make(i) for each part on rank i mod size(). Every process then calls `take` with the
+/// results of all parts, in their order. With one process the calls are make(0), take, make(1), ...
 void for_shared_parts(Communicator& communicator, int64_t parts,
                       const std::function<std::string(int64_t part)>& make,
                       const std::function<void(std::string_view result)>& take);
 
-/// Writes numbers, and lists of them, as they lie in memory.
+/// Writes numbers and lists of numbers as their bytes in memory.
 class ByteWriter {
  public:
   template <class T>
@@ -40,7 +39,7 @@ class ByteWriter {
   void put(const std::vector<T>& values) {
     put(std::span<const T>(values));
   }
-  /// Each of std::tie(number, list, ...).
+  /// Writes each value of std::tie(number, list, ...).
   template <class... T>
   void put_all(const std::tuple<T&...>& values) {
     std::apply([this](const auto&... value) { (put(value), ...); }, values);
@@ -51,7 +50,8 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Reads what a ByteWriter of the same program has written, in the same order.
+/// Reads the values that a ByteWriter of the same program wrote, in the same order. Error: the
+/// bytes end too early.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
@@ -69,7 +69,7 @@ class ByteReader {
     return values;
   }
 
-  /// What put_all() of as many values wrote.
+  /// Reads values that put_all() wrote from as many values.
   template <class... T>
   void get_all(const std::tuple<T&...>& values) {
     std::apply([this](auto&... value) { (read(value), ...); }, values);

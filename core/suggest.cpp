@@ -17,7 +17,8 @@ std::string plain(std::string_view word) {
   return out;
 }
 
-// Optimal string alignment: Levenshtein's distance where swapping two neighbours is one edit.
+// Computes the optimal string alignment: Levenshtein's distance with a swap of two neighbours as
+// one edit.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t{0});
@@ -36,8 +37,8 @@ size_t distance(std::string_view a, std::string_view b) {
 
 constexpr double kFar = 1e9;
 
-// The lower, the nearer. In order: one edit; a beginning of the candidate; more edits; the
-// candidate with something appended.
+// Returns a rank: lower is nearer. The order is one edit, a beginning of the candidate, more edits,
+// the candidate with an addition.
 double rank(const std::string& word, const std::string& name) {
   const size_t edits = distance(word, name);
   const auto cost = static_cast<double>(edits);

@@ -1,4 +1,4 @@
-// The nearest valid word to a mistyped one.
+// The valid word nearest to a mistyped word.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace nine {
 
-/// The candidate that `word` is most likely a misspelling of: one that is a few edits away (insert,
-/// delete, replace, swap), that starts with `word`, or that `word` starts with. Case, leading
-/// dashes and '_' instead of '-' do not count. Empty when no candidate is near.
+/// Returns the candidate that `word` most likely misspells: it is a few edits away (insert, delete,
+/// replace, swap), it starts with `word`, or `word` starts with it. Case, leading dashes and '_'
+/// instead of '-' do not count. Empty if no candidate is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// "; did you mean X?" with `prefix` before X, or nothing.
+/// Returns "; did you mean X?" with `prefix` before the nearest candidate X. Empty if no candidate
+/// is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view prefix = "");
 

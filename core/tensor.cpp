@@ -5,7 +5,7 @@
 
 namespace nine {
 
-// A message's parts are evaluated even where all is well, and begin + count may overflow.
+// The parts of a message are evaluated even without an error, and begin + count may overflow.
 View View::row_range(int64_t begin, int64_t count) const {
   require(
       shape.rank() == 2 && begin >= 0 && count >= 0 && begin <= rows() && count <= rows() - begin,

@@ -1,5 +1,5 @@
-// Tensors and views of their memory: row-major, at most four dimensions. Rows may lie further apart
-// than they are long, so that columns of a matrix are a view and not a copy.
+// Tensors and views of their memory: row-major, at most four dimensions. Gaps between rows are
+// allowed, so that a range of columns is a view and not a copy.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,9 @@ namespace nine {
 class Arena;
 
 /// The argument of every op: a pointer to the elements, their type, shape and leading dimension. A
-/// view does not own its memory, and `data` may be a GPU's: read elements through as(). As a matrix
-/// it has shape.rows() x shape.cols() elements, and row r starts r * ld elements after `data`.
+/// view does not own its memory. `data` may be memory of a GPU, so read elements through as(). As a
+/// matrix a view has shape.rows() rows and shape.cols() columns; row r starts r * ld elements after
+/// `data`.
 struct View {
   void* data = nullptr;
   DType dtype = DType::float32;
@@ -24,7 +25,7 @@ struct View {
   int64_t ld = 0;  ///< elements from one row to the next, >= cols()
 
   View() = default;
-  /// Contiguous elements of type T on the CPU.
+  /// Makes a view of contiguous elements of type T on the CPU.
   template <class T>
   View(T* p, const Shape& s) : data(p), dtype(dtype_of<T>), shape(s), ld(s.cols()) {}
 
@@ -35,7 +36,7 @@ struct View {
   int64_t bytes() const { return elements() * static_cast<int64_t>(size_of(dtype)); }
   bool contiguous() const { return ld == cols() || rows() <= 1; }
 
-  /// The elements as T, for code on the CPU. Errors: the dtype is another; the memory is a GPU's.
+  /// Returns the elements as T, for code on the CPU. Errors: another dtype; memory of a GPU.
   template <class T>
   T* as() const {
     require(dtype == dtype_of<T>, "a view of ", dtype, " was read as ", dtype_of<T>);
@@ -44,42 +45,42 @@ struct View {
     return static_cast<T*>(data);
   }
 
-  /// The value of a view of one float32 or float64 element. On a GPU this waits for the work before
-  /// it and copies the number. Error: none or several elements, or another type.
+  /// Returns the value of a view of one float32 or float64 element. On a GPU it waits for earlier
+  /// work and copies the number. Errors: no element or several; another dtype.
   double item() const;
-  /// Rows [begin, begin + count) of a matrix (rank 2). Error: outside of the matrix.
+  /// Returns rows [begin, begin + count) of a matrix (rank 2). Error: rows outside of the matrix.
   View row_range(int64_t begin, int64_t count) const;
-  /// Columns [begin, begin + count) of a matrix (rank 2), with the same leading dimension. Error:
-  /// outside of the matrix.
+  /// Returns columns [begin, begin + count) of a matrix (rank 2), with the same leading dimension.
+  /// Error: columns outside of the matrix.
   View col_range(int64_t begin, int64_t count) const;
-  /// The same elements in another shape. Error: the number of elements differs, or the view has
-  /// gaps between rows and the new shape has rows of another length.
+  /// Returns the same elements in another shape. Errors: the number of elements differs; the view
+  /// has gaps between rows and the new shape has rows of another length.
   View reshaped(const Shape& s) const;
 };
 
-/// Where an op writes its result: it overwrites the view, or adds to it (`add`). A value that is
-/// used several times has a gradient that is a sum; the first use overwrites, the others add. Where
-/// an op says so, an empty view means that the result need not be computed.
+/// The place for an op's result: the op overwrites the view, or adds to it if `add` is true. The
+/// gradient of a value with several uses is a sum: the first use overwrites and the others add. If
+/// an op's comment says so, it does not compute a result whose view is empty.
 struct OutputView {
   View view;
   bool add = false;
 };
 
-/// A view together with the lifetime of its memory. The memory is either owned (and
-/// reference-counted) or part of a pool (Arena), which must outlive its tensors: clone() what
-/// leaves it. Using a tensor of a pool after the pool was reset at the end of a step is an Error,
-/// since its memory then holds other tensors.
+/// A view together with the lifetime of its memory. A tensor owns its memory, with a reference
+/// count, or uses memory of a pool (Arena). The pool must outlive its tensors. After a reset of the
+/// pool, any use of its earlier tensors is an Error, because other tensors now use the memory;
+/// clone() a tensor that must outlive a step.
 class Tensor {
  public:
   Tensor() = default;
-  /// Owned memory, 64-byte aligned, set to zero.
+  /// Makes a tensor of zeros that owns its memory, aligned to 64 bytes.
   Tensor(const Shape& shape, DType dtype, Device device = kCpu);
-  /// Owned memory on the CPU with these values in row-major order. Error: their number is not that
-  /// of the shape.
+  /// Returns a tensor that owns memory on the CPU and holds `values` in row-major order. Error: the
+  /// number of values is not the shape's.
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape);
 
-  /// Checked access: every op goes through here.
+  /// Returns the view. Every op calls this function. Error: the tensor's pool was reset.
   const View& view() const {
     if (arena_ != nullptr) check_alive();
     return view_;
@@ -91,13 +92,13 @@ class Tensor {
   DType dtype() const { return view_.dtype; }
   Device device() const { return view_.device; }
   int64_t elements() const { return view_.elements(); }
-  /// The elements as T, for code on the CPU; Errors as in View::as().
+  /// Returns the elements as T, for code on the CPU. Errors: those of View::as().
   template <class T>
   T* data() const {
     return view().as<T>();
   }
 
-  // Tensors that share this one's memory; see View.
+  // Tensors that share the memory of this tensor; see View.
   Tensor row_range(int64_t begin, int64_t count) const {
     return with(view_.row_range(begin, count));
   }
@@ -106,14 +107,15 @@ class Tensor {
   }
   Tensor reshaped(const Shape& s) const { return with(view_.reshaped(s)); }
 
-  /// A tensor of the same lifetime whose view is `v`, a part of this tensor's memory.
+  /// Returns a tensor of the same lifetime with the view `v`, a part of this tensor's memory.
   Tensor with(const View& v) const;
-  /// An owned, contiguous copy on the same device, or on another one.
+  /// Returns a contiguous copy that owns its memory, on the same device or on `device`.
   Tensor clone() const { return to(device()); }
   Tensor to(Device device) const;
-  /// The value of a tensor of one element; see View::item().
+  /// Returns the value of a tensor of one element; see View::item().
   double item() const { return view().item(); }
-  /// The elements in row-major order, converted to double from any type; copies from a GPU.
+  /// Returns the elements in row-major order, converted to double from any dtype; copies from a
+  /// GPU. Error: an empty tensor.
   std::vector<double> to_vector() const;
 
  private:

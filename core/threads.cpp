@@ -27,7 +27,7 @@
 namespace nine {
 namespace {
 
-std::atomic<int> g_threads = 0;  // 0: not asked for yet
+std::atomic<int> g_threads = 0;  // 0: not determined yet
 // True on helpers, and on a thread while it runs a loop: loops inside of tasks are serial.
 thread_local bool t_in_parallel = false;
 
@@ -47,15 +47,15 @@ bool spin(int& spins) {
 template <class F>
 void wait_until(F&& done) {
   for (int spins = 0; !done();)
-    if (!spin(spins)) std::this_thread::yield();  // with more threads than cores, others must run
+    if (!spin(spins)) std::this_thread::yield();  // more threads than cores: let others run
 }
 
 // In a child of fork() OpenMP's threads are missing, and its next region would wait for them.
 std::atomic<bool> g_forked = false;
 
 // The helpers of an OpenMP team whose thread 0 runs a program. Between loops a helper spins for a
-// moment, then sleeps: no loop waits for a thread that has lost its core, as the barrier at the end
-// of a region would.
+// moment and then sleeps. A loop does not wait for a thread that has lost its core, unlike the
+// barrier at the end of a region.
 class Team {
  public:
   explicit Team(int size) : size_(size) {}
@@ -65,7 +65,7 @@ class Team {
   int size() const { return size_; }
 
   // Runs body(context) on this thread and, until it returns here, on up to `max_helpers` helpers as
-  // they become free. Returns when none of them runs it any more.
+  // they become free. Returns when no helper runs body any more.
   void run(int max_helpers, void (*body)(void*), void* context) {
     body_ = body;
     context_ = context;
@@ -77,7 +77,7 @@ class Team {
     wait_until([&] { return (loop_state_ & kActiveHelpers) == 0; });
   }
 
-  // What helper `index` does until stop().
+  // Runs loops on helper `index` until stop().
   void help(int index) {
     t_in_parallel = true;
     for (uint64_t last = 0; !stopping_;) {
@@ -135,10 +135,11 @@ class Team {
 };
 
 std::atomic<Team*> g_team = nullptr;
-// Held by the thread that runs a loop. A second thread of the program runs its loop alone.
+// Held by the thread that runs a loop. A second thread of the program runs its loop without
+// helpers.
 std::mutex g_busy;
 
-// While a thread runs a loop.
+// Marks, while it lives, that this thread runs a loop.
 struct InParallel {
   InParallel() { t_in_parallel = true; }
   ~InParallel() { t_in_parallel = false; }
@@ -151,8 +152,8 @@ bool is_serial() {
          (g_team == nullptr && omp_in_parallel() != 0);  // a loop inside of the user's own region
 }
 
-// Runs body on up to `max_threads` threads, the calling one included: with the helpers of the open
-// team, or in a region of its own. body must not throw.
+// Runs body on up to `max_threads` threads, the calling thread included: with the helpers of the
+// open team, or in an OpenMP region. body must not throw.
 void run_on_threads(int64_t max_threads, void (*body)(void*), void* context) {
   const std::unique_lock lock(g_busy, std::try_to_lock);
   if (!lock) return body(context);
@@ -169,11 +170,11 @@ void run_on_threads(int64_t max_threads, void (*body)(void*), void* context) {
   }
 }
 
-// What a loop's tasks have thrown: of several exceptions that of the first task.
+// The exception of a loop's tasks: of several exceptions the exception of the first task.
 class TaskErrors {
  public:
   bool any() const { return any_.load(std::memory_order_relaxed); }
-  // In a catch block: keeps the exception of that task.
+  // Keeps the exception of the task; called in a catch block.
   void keep(int64_t task) {
     const std::lock_guard lock(mutex_);
     if (any() && task >= task_) return;
@@ -196,7 +197,8 @@ class TaskErrors {
 
 namespace {
 
-// The CPUs that this process may use, also where OMP_PROC_BIND has pinned this thread to some.
+// Returns the CPUs that this process may use, even if OMP_PROC_BIND has pinned this thread to some
+// of them.
 std::vector<int> allowed_cpus() {
   std::vector<int> cpus;
   if (omp_get_proc_bind() != omp_proc_bind_false) {

@@ -1,11 +1,11 @@
-// Parallel loops on OpenMP's threads; OMP_PLACES, OMP_PROC_BIND and OMP_THREAD_LIMIT say where they
-// run and how many there may be. Work is cut into tasks by shapes, never by the number of threads,
-// so that results do not depend on that number.
+// Parallel loops on OpenMP's threads. OMP_PLACES, OMP_PROC_BIND and OMP_THREAD_LIMIT control the
+// placement and the number of threads. Shapes determine the cut of work into tasks, never the
+// number of threads, so that results do not depend on the number of threads.
 //
-// A program opens one team around its run, in_team(): free threads of the team join a running loop
-// and take tasks from it, and a loop never waits for a thread to wake up, as the calling thread can
-// run every task itself. Without a team each loop is a region of its own, at whose end all of its
-// threads meet. In a child of fork() loops run serially.
+// A program opens one team around its run with in_team(). Idle threads of the team help with a
+// running loop. The calling thread never waits for a thread to wake up, as it can run every task
+// itself. Without a team each loop opens an OpenMP region, at whose end all threads meet. In a
+// child of fork() loops run serially.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,21 @@
 
 namespace nine {
 
-/// Cores of this machine, hyper-threads counted once, that this process may use.
+/// Returns the number of this machine's cores that the process may use. Hyper-threads of one core
+/// count once.
 int physical_cores();
-/// How many threads ops use unless told: OMP_NUM_THREADS, else physical_cores(), no more than
-/// OMP_THREAD_LIMIT.
+/// Returns the number of threads before set_threads(): OMP_NUM_THREADS or else physical_cores(), at
+/// most OMP_THREAD_LIMIT.
 int default_threads();
-/// From now on ops use this many threads, the calling one included. Errors: outside of 1 to 4096;
-/// more than the open team has.
+/// Sets the number of threads of later ops, the calling thread included. Errors: a number outside
+/// of 1 to 4096; more threads than the open team has.
 void set_threads(int count);
-/// The number of threads that ops use; default_threads() unless set_threads() was called.
+/// Returns the number of threads that ops use: default_threads() unless set_threads() was called.
 int threads();
 
-/// Runs body() on this thread, which has a team of threads() for the loops in it. The system may
-/// give the team fewer. What body throws reaches the caller. A team inside of a team is that team.
+/// Runs body() on this thread with a team of threads() threads for the loops in it. The system may
+/// give the team fewer threads. An exception of body() reaches the caller. Nested calls reuse the
+/// outer team.
 void in_team(const std::function<void()>& body);
 
 namespace detail {
@@ -35,18 +37,19 @@ void parallel_rounds(int64_t rounds, int64_t tasks, void (*task)(void*, int64_t,
                      void* context);
 }  // namespace detail
 
-/// A loop with fewer operations than this runs serially: waking threads costs more (about five
-/// microseconds).
+/// The least operations of a parallel loop. A smaller loop runs serially, because waking threads
+/// costs about five microseconds.
 inline constexpr double kMinOperationsPerLoop = 5e5;
-/// The same for one round of parallel_rounds, which costs a barrier.
+/// The least operations of one round of parallel_rounds(). A smaller round runs serially, because a
+/// round costs a barrier.
 inline constexpr double kMinOperationsPerBarrier = 1e5;
-/// A number of operations that is always worth the threads.
+/// A number of operations above both limits: the loop always runs in parallel.
 inline constexpr double kAlwaysParallel = 1e30;
 
-/// Runs f(0) ... f(tasks - 1) on several threads, or serially when `operations` (of all tasks
+/// Runs f(0) ... f(tasks - 1) on several threads, or serially if `operations` (of all tasks
 /// together) is below kMinOperationsPerLoop. Tasks must not depend on each other. If tasks throw,
-/// the exception of the lowest-numbered one is rethrown. A loop inside a task runs serially, unless
-/// the outer one did so itself.
+/// the exception of the lowest-numbered task is rethrown. A loop inside a task runs serially,
+/// unless the outer loop runs serially itself.
 template <class F>
 void parallel_for(int64_t tasks, F&& f, double operations = kAlwaysParallel) {
   using Fn = std::remove_reference_t<F>;
@@ -70,10 +73,10 @@ void parallel_ranges(int64_t n, int64_t grain, F&& f, double operations = kAlway
 }
 
 /// Runs f(round, task) for every task of round 0, then of round 1, and so on, with a barrier
-/// between rounds. From round to round a task usually runs on the same thread, so that its data
-/// stays in that core's cache; if that thread is late, another one runs the task. Runs serially
-/// when `operations` (of one round) is below kMinOperationsPerBarrier. After a call of f
-/// that throws, later calls are left out, and the exception reaches the caller.
+/// between rounds. From round to round a task usually runs on the same thread, so that the task's
+/// data stays in the core's cache. If this thread is late, another thread runs the task. Runs
+/// serially when `operations` (of one round) is below kMinOperationsPerBarrier. If a call of f
+/// throws, later calls are left out, and the exception reaches the caller.
 template <class F>
 void parallel_rounds(int64_t rounds, int64_t tasks, F&& f, double operations = kAlwaysParallel) {
   using Fn = std::remove_reference_t<F>;

@@ -1,5 +1,5 @@
-// The optimisers' update formulas, shared by CPU and CUDA: a struct for each rule that is made once
-// for a step and called once for each weight. The loops take any rule.
+// The optimisers' update formulas, shared by CPU and CUDA. Each rule has a struct, made once for a
+// step and called once for each weight. The loops accept any rule.
 #pragma once
 
 #include <cmath>
@@ -11,26 +11,26 @@
 
 namespace nine::ops {
 
-/// The factor that makes a gradient's norm at most max_norm; as in PyTorch's clip_grad_norm_, which
-/// also has the 1e-6.
+/// Returns the factor that makes a gradient's norm at most max_norm. PyTorch's clip_grad_norm_ adds
+/// the same 1e-6.
 NINE_HD inline double clip_factor(double norm_squared, double max_norm) {
   const double factor = max_norm / (std::sqrt(norm_squared) + 1e-6);
   return factor < 1 ? factor : 1;
 }
 
-/// A rule's formula for one weight, of numbers of type T: rule(gradient, weight, states...).
+/// A rule's formula for one weight, in type T: rule(gradient, weight, states...).
 template <class T, class Step>
 struct UpdateRule;
 
-/// Adam and AdamW (see AdamStep), with the step's factors computed once and rounded to T.
+/// Adam and AdamW (see AdamStep). The step's factors are computed once and rounded to T.
 template <class T>
 struct UpdateRule<T, AdamStep> {
-  T b1, b2, c1, c2;  ///< beta1, beta2, and 1 minus them
+  T b1, b2, c1, c2;  ///< beta1, beta2, 1 - beta1, 1 - beta2
   T rate;            ///< lr / (1 - beta1^t): the bias correction of the first mean
-  T root;            ///< 1 / sqrt(1 - beta2^t): that of the second
+  T root;            ///< 1 / sqrt(1 - beta2^t): the bias correction of the second mean
   T eps;
   T l2;      ///< weight decay as a part of the gradient (Adam)
-  T shrink;  ///< what the weight is multiplied by (decoupled weight decay, AdamW)
+  T shrink;  ///< factor of the weight (decoupled weight decay, AdamW)
 
   explicit UpdateRule(const AdamStep& s)
       : b1(static_cast<T>(s.beta1)),
@@ -70,7 +70,7 @@ struct UpdateRule<T, SgdStep> {
   }
 };
 
-/// Calls f(rule, states...) with the step's rule and as many states as it has, on the host.
+/// Calls f(rule, states...) on the host with the step's rule and its states.
 template <class T, class F>
 void with_rule(const UpdateStep& step, std::initializer_list<View> states, F&& f) {
   const View* s = states.begin();

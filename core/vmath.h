@@ -1,11 +1,11 @@
 // exp, log, tanh and similar functions as arithmetic without branches, so that compilers turn loops
 // over them into SIMD code. CUDA uses the same source.
 //
-// Each function is a template over float and double, is accurate to a few units in the last place
-// over its whole range (tests/core/test_vmath.cpp compares with the C library), and returns NaN for
-// NaN. The coefficients are those of plain series: after reduction to |r| <= ln2/2 few terms of
-// Taylor's series of the exponential suffice, and log m = 2 atanh((m-1)/(m+1)) converges quickly
-// for m in [sqrt(1/2), sqrt(2)]. The normal distribution has an interpolated polynomial.
+// Each function is a template over float and double. It is accurate to a few units in the last
+// place over its whole range (tests/core/test_vmath.cpp compares it with the C library), and
+// returns NaN for NaN. The coefficients are those of plain series. After reduction to |r| <= ln2/2,
+// few terms of the Taylor series of the exponential suffice. log m = 2 atanh((m-1)/(m+1)) converges
+// quickly for m in [sqrt(1/2), sqrt(2)]. The normal distribution has an interpolated polynomial.
 #pragma once
 
 #include <array>
@@ -18,19 +18,19 @@
 
 namespace nine {
 
-/// Constants of the formats and of the series: float and double.
+/// The constants of the format T and of its series; for float and double.
 template <class T>
 struct FloatTraits;
 template <>
 struct FloatTraits<float> {
   using Int = int32_t;
   static constexpr int kMantissa = 23, kBias = 127;
-  // Where 2^n would leave the normal numbers.
+  // Beyond these limits 2^n is not a normal number.
   static constexpr float kMaxExp = 88.37f, kMinExp = -87.33654f;
   static constexpr float kLn2Hi = 0.693359375f, kLn2Lo = -2.12194440e-4f;
   static constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   static constexpr int kExpTerms = 7, kLogTerms = 5, kSinTerms = 5;
-  // pi/2 in parts of few bits, so that n times the first is exact for n < 2^16.
+  // pi/2 in parts of few bits, so that n times the first part is exact for n < 2^16.
   static constexpr float kHalfPi[3] = {1.5703125f, 4.837512969970703125e-4f, 7.5497894159e-8f};
   static constexpr float kMaxAngle = 4194304.0f;
 };
@@ -49,8 +49,8 @@ struct FloatTraits<double> {
 
 namespace vmath_detail {
 
-/// 1/0!, 1/1!, ..., 1/n!, as an array because compilers do not evaluate a function call inside of a
-/// series' loop at compile time in all cases.
+/// Returns 1/0!, 1/1!, ..., 1/n! as an array, because compilers do not always evaluate a function
+/// call inside of a series' loop at compile time.
 template <class T, int n>
 constexpr std::array<T, n + 1> inverse_factorials() {
   std::array<T, n + 1> c{T(1)};
@@ -59,7 +59,7 @@ constexpr std::array<T, n + 1> inverse_factorials() {
   return c;
 }
 
-/// e^r - 1 for |r| up to little more than ln2/2: r + r^2/2! + ..., by Horner's rule.
+/// Computes e^r - 1 for |r| up to little more than ln2/2: r + r^2/2! + ..., by Horner's rule.
 template <class T>
 NINE_HD inline T expm1_series(T r) {
   constexpr int n = FloatTraits<T>::kExpTerms;
@@ -70,7 +70,7 @@ NINE_HD inline T expm1_series(T r) {
   return p * r;
 }
 
-/// x = n ln2 + r with |r| <= ln2/2; returns r and 2^n.
+/// The parts of x = n ln2 + r with |r| <= ln2/2: r and scale = 2^n.
 template <class T>
 struct Reduced {
   T r, scale;
@@ -88,7 +88,7 @@ NINE_HD inline Reduced<T> reduce(T x) {
   return {r, std::bit_cast<T>(scale_bits)};
 }
 
-/// log m = 2 atanh(f / (2 + f)) for f = m - 1, m within [sqrt(1/2), sqrt(2)].
+/// Computes log m = 2 atanh(f / (2 + f)) for f = m - 1, m within [sqrt(1/2), sqrt(2)].
 template <class T>
 NINE_HD inline T log1p_series(T f) {
   constexpr int n = FloatTraits<T>::kLogTerms;
@@ -99,8 +99,8 @@ NINE_HD inline T log1p_series(T f) {
   return T(2) * s * p;
 }
 
-/// A number to add to a logarithm's series, which is only right within (0, infinity): 0 there, and
-/// -infinity for x = 0, infinity for infinity, NaN otherwise.
+/// Returns the number that corrects the series of a logarithm, which holds within (0, infinity)
+/// only: 0 there, -infinity for x = 0, infinity for infinity, NaN otherwise.
 template <class T>
 NINE_HD inline T log_outside(T x) {
   using L = std::numeric_limits<T>;
@@ -108,7 +108,7 @@ NINE_HD inline T log_outside(T x) {
   return x > T(0) ? (x < L::infinity() ? T(0) : L::infinity()) : below;
 }
 
-/// x = 2^exponent m with m within [sqrt(1/2), sqrt(2)), for normal x > 0.
+/// The parts of x = 2^exponent m with m within [sqrt(1/2), sqrt(2)), for normal x > 0.
 template <class T>
 struct Split {
   typename FloatTraits<T>::Int exponent;
@@ -148,7 +148,7 @@ constexpr auto erfcx_coefficients() {
   }
 }
 
-/// x limited to [low, high]; NaN stays NaN.
+/// Returns x limited to [low, high]; NaN stays NaN.
 template <class T>
 NINE_HD inline T clamp(T x, T low, T high) {
   const T y = x < low ? low : x;
@@ -157,21 +157,21 @@ NINE_HD inline T clamp(T x, T low, T high) {
 
 }  // namespace vmath_detail
 
-/// e^x; infinity above FloatTraits::kMaxExp (a little before e^x overflows), and 0 below kMinExp
-/// (no subnormal results).
+/// Computes e^x. The result is infinity above FloatTraits::kMaxExp (a little before e^x overflows),
+/// and 0 below kMinExp (no subnormal results).
 template <class T>
 NINE_HD inline T vexp(T x) {
   using F = FloatTraits<T>;
   const auto [r, scale] = vmath_detail::reduce(vmath_detail::clamp(x, F::kMinExp, F::kMaxExp));
-  // A factor that is chosen among constants. If the result itself were chosen, the compiler would
-  // move the series into a branch and not vectorise the loop.
+  // The factor is chosen among constants. If the result itself were chosen, the compiler would move
+  // the series into a branch and not vectorise the loop.
   const T outside = x > F::kMaxExp   ? std::numeric_limits<T>::infinity()
                     : x < F::kMinExp ? T(0)
                                      : T(1);
   return (scale + scale * vmath_detail::expm1_series(r)) * outside;
 }
 
-/// e^x - 1, accurate near 0; +infinity above kMaxExp.
+/// Computes e^x - 1, accurate near 0; infinity above kMaxExp.
 template <class T>
 NINE_HD inline T vexpm1(T x) {
   using F = FloatTraits<T>;
@@ -180,7 +180,7 @@ NINE_HD inline T vexpm1(T x) {
          (x > F::kMaxExp ? std::numeric_limits<T>::infinity() : T(0));
 }
 
-/// log(x) of a positive normal number.
+/// Computes log(x) for a positive normal number.
 template <class T>
 NINE_HD inline T vlog_normal(T x) {
   using F = FloatTraits<T>;
@@ -189,14 +189,15 @@ NINE_HD inline T vlog_normal(T x) {
   return n * F::kLn2Hi + (n * F::kLn2Lo + vmath_detail::log1p_series(m - T(1)));
 }
 
-/// log(x); -infinity at 0, NaN below. Subnormal numbers count as the smallest normal one.
+/// Computes log(x): -infinity at 0, NaN below 0. Subnormal numbers count as the smallest normal
+/// number.
 template <class T>
 NINE_HD inline T vlog(T x) {
   return vlog_normal(x < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : x) +
          vmath_detail::log_outside(x);
 }
 
-/// log(1 + x), accurate near 0; -infinity at -1, NaN below.
+/// Computes log(1 + x), accurate near 0: -infinity at -1, NaN below -1.
 template <class T>
 NINE_HD inline T vlog1p(T x) {
   using F = FloatTraits<T>;
@@ -214,7 +215,7 @@ NINE_HD inline T vlog1p(T x) {
          vmath_detail::log_outside(u);
 }
 
-/// log(1 + x) for x in [0, 1], in half the time of vlog1p.
+/// Computes log(1 + x) for x in [0, 1], in half the time of vlog1p().
 template <class T>
 NINE_HD inline T vlog1p_unit(T x) {
   // For x > sqrt(2) - 1, 1 + x = 2 (1 + (x - 1) / 2): `half` is a factor, not a branch, as in vexp.
@@ -224,20 +225,20 @@ NINE_HD inline T vlog1p_unit(T x) {
           vmath_detail::log1p_series((x - half) * (T(1) - T(0.5) * half)));
 }
 
-/// log(1 + e^x), which is -log sigmoid(-x).
+/// Computes log(1 + e^x) = -log sigmoid(-x).
 template <class T>
 NINE_HD inline T vsoftplus(T x) {
   const T size = x < T(0) ? -x : x;
   return (x > T(0) ? x : T(0)) + vlog1p_unit(vexp(-size));
 }
 
-/// 1 / (1 + e^-x).
+/// Computes 1 / (1 + e^-x).
 template <class T>
 NINE_HD inline T vsigmoid(T x) {
   return T(1) / (T(1) + vexp(-x));
 }
 
-/// tanh(x) = (e^2x - 1) / (e^2x + 1).
+/// Computes tanh(x) = (e^2x - 1) / (e^2x + 1).
 template <class T>
 NINE_HD inline T vtanh(T x) {
   const T e = vexpm1(T(2) * vmath_detail::clamp(x, T(-20), T(20)));
@@ -250,11 +251,11 @@ struct Normal {
   T below;    ///< Phi(x), the probability of a number below x
   T density;  ///< phi(x) = e^(-x^2/2) / sqrt(2 pi)
 };
-/// Phi(-|x|) is e^(-x^2/2) erfcx(|x| / sqrt(2)) / 2, all factors of which are positive: for x < 0
-/// no digits cancel, as they would in (1 + erf(x / sqrt(2))) / 2. `below` is within 7 units in the
-/// last place for x >= 0. For x < 0 the rounding of x^2 / 2 adds up to x^2 / 2 of them (18 at -6),
-/// as it does to `density` on both sides; results below the smallest normal number may be 0. The
-/// product x Phi(x) is as exact as `below`.
+/// Computes Phi and phi at x. Phi(-|x|) = e^(-x^2/2) erfcx(|x| / sqrt(2)) / 2 has positive factors
+/// only, so no digits cancel for x < 0, unlike in (1 + erf(x / sqrt(2))) / 2. `below` is within 7
+/// units in the last place for x >= 0. For x < 0 the rounding of x^2 / 2 adds up to x^2 / 2 units
+/// (18 at -6). It adds as many to `density` for every x. Results below the smallest normal number
+/// may be 0. The product x Phi(x) is as exact as `below`.
 template <class T>
 NINE_HD inline Normal<T> vnormal(T x) {
   constexpr auto c = vmath_detail::erfcx_coefficients<T>();
@@ -274,9 +275,9 @@ template <class T>
 struct SinCos {
   T sin, cos;
 };
-/// Sine and cosine. The error is at most 2 units in the last place of 1 up to |x| = 8,000 (float)
-/// or 1e6 (double). Beyond, it grows in proportion to the distance between neighbouring numbers x.
-/// From kMaxAngle on, where that distance exceeds 1/2, the result is that of kMaxAngle.
+/// Computes sine and cosine. The error is at most 2 units in the last place of 1 up to |x| = 8,000
+/// (float) or 1e6 (double). Beyond, it grows in proportion to the distance between neighbouring
+/// numbers x. From kMaxAngle on, where this distance exceeds 1/2, the result is that of kMaxAngle.
 template <class T>
 NINE_HD inline SinCos<T> vsincos(T x) {
   using F = FloatTraits<T>;

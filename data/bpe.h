@@ -1,4 +1,4 @@
-// Applying byte pair encoding with codes of subword-nmt, and undoing it.
+// Applying byte pair encoding (BPE) with the codes of subword-nmt, and undoing it.
 #pragma once
 
 #include <array>
@@ -18,42 +18,43 @@ namespace nine {
 
 class TextReader;
 
+/// The usual separator, as in "foot@@ ball".
 inline constexpr std::string_view kBpeSeparator = "@@";
 
-/// A file of codes: the merges, the first to apply first.
+/// The codes of a file: the merges in the order of their application.
 struct BpeCodes {
   std::vector<std::pair<std::string, std::string>> merges;
-  bool separate_end = false;  ///< version 0.1: the end of a word is a symbol of its own
+  bool separate_end = false;  ///< version 0.1: the end of a word is a separate symbol
 
-  /// Reads "#version: 0.2" (or 0.1, or no such line, which means 0.1) and a line `left right` for
-  /// each merge, the first `most` of them (-1: all); or fastBPE's codes, whose lines end with a
-  /// frequency and where the end of a word is none of its own. Errors name file and line: a line
-  /// that is not two symbols, another version; merges that mark spaces and know no </w>; a
-  /// vocabulary, words with counts and no version.
+  /// Reads a file of codes: a line "#version: 0.2" or "#version: 0.1" (without it: 0.1), then a
+  /// line `left right` for each merge. Keeps the first `most` merges (-1: all). It also reads
+  /// fastBPE's codes, whose lines end with a frequency; there the end of a word is not a separate
+  /// symbol. Errors name file and line: a line that is not two symbols; another version; merges
+  /// that mark spaces instead of </w>; a vocabulary (words with counts and no version); JSON.
   static BpeCodes read(const std::string& path, int64_t most = -1);
-  /// The same from a stream that errors call `name`.
+  /// Reads codes from a stream. Errors call the stream `name`.
   static BpeCodes read(std::istream& in, const std::string& name, int64_t most = -1);
 };
 
-/// The subwords that may be used: those of a vocabulary file, `subword count` a line, that occur at
-/// least `threshold` times. Errors name file and line: no count; ids in place of counts; no
-/// subword that is left.
+/// Reads the subwords that may be used: those of a vocabulary file, `subword count` a line, with a
+/// count of at least `threshold`. Errors name file and line: no count; ids instead of counts; no
+/// subword reaches the threshold.
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold);
 
-/// How words are cut into subwords.
+/// Settings of the cut of words into subwords.
 struct SegmentOptions {
   std::string separator{kBpeSeparator};  ///< follows each subword that does not end its word
-  /// Subwords that are not in here are split again by undoing their merges. Empty: no check, as in
-  /// subword-nmt.
+  /// The subwords that may be used. A subword outside of the vocabulary is split again by undoing
+  /// its merges. Empty: every subword may be used, as in subword-nmt.
   StringTable vocabulary;
   Glossaries glossaries;
 };
 
-/// The words seen so far and their subwords, so that a repeated word is not cut again.
+/// A cache of words and their subwords, so that a repeated word is not cut again.
 class BpeCache {
  public:
   StringTable words;
-  /// The subwords of a word by its number in `words`, separated by spaces.
+  /// Returns the subwords of a word, separated by spaces. `word` is its number in `words`.
   std::string_view subwords(int32_t word) const {
     const size_t begin = word == 0 ? 0 : ends_[static_cast<size_t>(word) - 1];
     return std::string_view(text_).substr(begin, ends_[static_cast<size_t>(word)] - begin);
@@ -62,7 +63,7 @@ class BpeCache {
     text_ += subwords;
     ends_.push_back(text_.size());
   }
-  /// Whether `word`, the newest of `words`, still needs its add().
+  /// True if `word`, the newest of `words`, still needs its add().
   bool lacks(int32_t word) const { return static_cast<size_t>(word) == ends_.size(); }
 
  private:
@@ -70,33 +71,33 @@ class BpeCache {
   std::vector<size_t> ends_;
 };
 
-/// Randomness of BPE-dropout (Provilkov, Emelianenko and Voita, "BPE-dropout", ACL 2020): at each
-/// step of a word each possible merge is left out with the probability `rate`. The numbers are
-/// those of subword-nmt, one after another.
+/// The randomness of BPE-dropout (Provilkov, Emelianenko and Voita, "BPE-dropout", ACL 2020): at
+/// each step of a word, each possible merge is left out with the probability `rate`. The random
+/// numbers and their order are subword-nmt's.
 struct BpeDropout {
   double rate = 0;
   PythonRandom random;
 };
 
-/// Cuts words into subwords. Const functions may run on several threads at once.
+/// Cuts words into subwords. Several threads may call const functions at once.
 class BpeSegmenter {
  public:
   BpeSegmenter(const BpeCodes& codes, SegmentOptions options = {});
   const SegmentOptions& options() const { return options_; }
 
-  /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character is kept even if the
-  /// vocabulary lacks it.
+  /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character stays whole even if
+  /// the vocabulary lacks it.
   void segment_word(std::string_view word, std::string& out, BpeDropout* dropout = nullptr) const;
-  /// Appends the lines of `block` with their words cut. Words come out separated by single spaces;
-  /// spaces around a line and what ends it stay.
+  /// Appends the lines of `block` with their words cut. Single spaces separate words and subwords.
+  /// Spaces around a line and line ends stay.
   void segment(std::string_view block, std::string& out, BpeCache& cache) const;
   void segment(std::string_view block, std::string& out, BpeDropout& dropout) const;
 
  private:
   struct Node {
-    int32_t symbol;  // or StringTable::kNone: in no merge
-    uint32_t rank;   // of the merge with the next node, or kNoRank
-    uint32_t end;    // of its text in the word
+    int32_t symbol;  // StringTable::kNone: in no merge
+    uint32_t rank;   // rank of the merge with the next node, or kNoRank
+    uint32_t end;    // end of the node's text in the word
   };
   using Nodes = std::vector<Node>;
   struct Scratch {  // memory kept from word to word
@@ -114,7 +115,8 @@ class BpeSegmenter {
   int32_t symbol_of(std::string_view character, bool final) const;
   void set_characters(std::string_view text, Nodes& nodes) const;
   void merge(Scratch& scratch, BpeDropout* dropout) const;
-  // Sets `places` to the nodes whose merge with the next one comes first; none: empty.
+  // Sets `places` to the nodes whose merge with the next node has the lowest rank; empty if no
+  // merge applies.
   static void find_best(const Nodes& nodes, std::vector<size_t>& places);
   static void find_best(const Nodes& nodes, BpeDropout& dropout, std::vector<size_t>& places);
   void join(Nodes& nodes, const std::vector<size_t>& places) const;
@@ -130,22 +132,22 @@ class BpeSegmenter {
   std::array<std::array<int32_t, 128>, 2> ascii_{};
   PairTable pairs_;              // in the order of the codes: a pair's number is its rank
   std::vector<int32_t> merged_;  // by pair: the symbol it becomes
-  std::vector<int32_t> splits_;  // by symbol: the pair it is split into again, or kNone
+  std::vector<int32_t> splits_;  // by symbol: the pair that it is split into, or kNone
 };
 
 /// Cuts the words of a text on all threads and calls write(part) with the parts of the result in
-/// order, one call at a time; reading and writing go on beside the cutting. `joints`, where it is
-/// given, becomes larger by count_joints() of the text. Errors: the reader's, after the blocks
-/// before theirs are written; after one no more is read.
+/// order, one call at a time. Reading and writing overlap with the cutting. Adds count_joints() of
+/// the text to `joints`, unless null. Errors: those of the reader, after the earlier blocks are
+/// written. After an error nothing more is read.
 void segment_text(const BpeSegmenter& segmenter, TextReader& text,
                   const std::function<void(std::string_view)>& write, int64_t* joints = nullptr);
 
-/// How often `separator` stands before a space, as in "foot@@ ball": of a text that is not cut
-/// yet, 0.
+/// Returns how often `separator` stands before a space, as in "foot@@ ball". 0 for a text that is
+/// not cut yet.
 int64_t count_joints(std::string_view block, std::string_view separator = kBpeSeparator);
 
-/// Appends the lines of `block` with their words whole again: each separator that a space follows
-/// is removed with the space, and so is one at a line's end. Error: an empty separator.
+/// Appends the lines of `block` with their words whole again: removes each separator before a space
+/// together with the space, and a separator at the end of a line. Error: an empty separator.
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator = kBpeSeparator);
 
 }  // namespace nine

@@ -8,21 +8,22 @@
 
 namespace nine {
 
-/// Glossaries as subword-nmt's: each a text or a regular expression over characters (PCRE2's
-/// syntax, which agrees with Python's on what is common; \w, \d and \s know all of Unicode). Text
-/// that matches is split off from the rest of its word and kept whole.
+/// Glossaries as in subword-nmt: each is a text or a regular expression over characters. The syntax
+/// is PCRE2's, which agrees with Python's on common patterns; \w, \d and \s cover all of Unicode.
+/// Text that matches is split off from the rest of its word and kept whole.
 class Glossaries {
  public:
   Glossaries() = default;
-  /// Errors: no regular expression, or one that matches the empty text.
+  /// Compiles the patterns. Errors: an empty or invalid regular expression; a pattern that matches
+  /// the empty text; invalid UTF-8.
   explicit Glossaries(const std::vector<std::string>& patterns);
 
   bool empty() const { return patterns_.empty(); }
-  /// Whether all of `text` matches a glossary. Error: as isolate().
+  /// True if all of `text` matches a glossary. Errors: those of isolate().
   bool holds(std::string_view text) const;
-  /// `word` cut into what matches and what lies between, by each pattern in turn.
-  /// Errors: a word of more than 4096 characters and a pattern that is no plain text; a search that
-  /// needs more than a million steps, which names pattern and word.
+  /// Returns `word` cut into matches and the text between them, by each pattern in turn. Errors: a
+  /// word of more than 4096 characters with a pattern that is not plain text; a search that needs
+  /// more than a million steps. The second message names pattern and word.
   std::vector<std::string> isolate(std::string_view word) const;
 
  private:

@@ -1,4 +1,4 @@
-// Python's random.random() after random.seed(S): what subword-nmt draws its dropout from.
+// Python's random.random() after random.seed(S): subword-nmt draws its dropout from these numbers.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace nine {
 
-/// The Mersenne Twister MT19937 of Matsumoto and Nishimura (1998), seeded as CPython does it.
+/// The Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), seeded as CPython seeds it.
 class PythonRandom {
  public:
   explicit PythonRandom(uint64_t seed);
-  /// Uniform in [0, 1) with 53 bits.
+  /// Draws a uniform number in [0, 1) with 53 bits.
   double uniform() {
     const uint64_t high = state_() >> 5, low = state_() >> 6;
     return static_cast<double>(high * 67108864 + low) * 0x1p-53;

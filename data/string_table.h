@@ -1,5 +1,5 @@
-// Two flat hash tables, which word counts and the BPE code use: strings to numbers and pairs of
-// numbers to numbers, in order of first appearance.
+// Two flat hash tables for word counts and BPE. They number strings, or pairs of numbers, in the
+// order of first appearance.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@ class StringTable {
  public:
   static constexpr int32_t kNone = -1;
 
-  /// The number of `text`, a new one when it was not there. A view of text() must not be passed for
-  /// a new string.
+  /// Returns the number of `text`, and adds `text` if it is new. A new `text` must not be a view
+  /// that text() returned.
   int32_t add(std::string_view text);
-  /// The number of `text`, or kNone.
+  /// Returns the number of `text`, or kNone.
   int32_t find(std::string_view text) const;
-  /// The string of a number; valid until the next add().
+  /// Returns the string of a number; valid until the next add().
   std::string_view text(int32_t id) const {
     return std::string_view(bytes_).substr(begin(id), ends_[static_cast<size_t>(id)] - begin(id));
   }
   int32_t size() const { return static_cast<int32_t>(ends_.size()); }
 
  private:
-  // Short strings, most words of a text, are compared within their slot.
+  // Short strings (most words of a text) are compared within their slot.
   struct Slot {
     uint64_t start = 0;  // the first eight bytes
     uint32_t size = 0;
@@ -38,16 +38,18 @@ class StringTable {
   void grow();
 
   std::string bytes_;         // all strings, one after another
-  std::vector<size_t> ends_;  // of each string in bytes_
-  std::vector<Slot> slots_;   // a power of two, at most three quarters full
+  std::vector<size_t> ends_;  // end of each string in bytes_
+  std::vector<Slot> slots_;   // their number is a power of two; at most three quarters full
 };
 
-/// Distinct pairs of numbers >= 0, numbered likewise.
+/// Distinct pairs of numbers >= 0, numbered like the strings of StringTable.
 class PairTable {
  public:
   static constexpr int32_t kNone = -1;
 
+  /// Returns the number of a pair, and adds the pair if it is new.
   int32_t add(int32_t first, int32_t second);
+  /// Returns the number of a pair, or kNone.
   int32_t find(int32_t first, int32_t second) const;
   int32_t first(int32_t id) const {
     return static_cast<int32_t>(keys_[static_cast<size_t>(id)] >> 32);

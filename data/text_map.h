@@ -1,4 +1,4 @@
-// A hash table by text that is searched with a string_view, without a copy of it.
+// A hash table with text as keys. A look-up with a string_view copies no text.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,7 @@ struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
+/// A hash table from text to Value.
 template <class Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 

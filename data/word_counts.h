@@ -1,4 +1,4 @@
-// How often each word of a text occurs.
+// The number of occurrences of each word of a text.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@ namespace nine {
 struct WordCounts {
   StringTable words;
   std::vector<int64_t> counts;  ///< by word number
-  int64_t sentences = 0;        ///< that add_sentence() took
-  int64_t tokens = 0;           ///< their words, without ends of sentence
+  int64_t sentences = 0;        ///< calls of add_sentence()
+  int64_t tokens = 0;           ///< words of the sentences, without ends of sentence
 
   /// Counts `count` occurrences of a word.
   void add(std::string_view word, int64_t count = 1);
   /// Counts a sentence and its words.
   void add_sentence(std::span<const std::string_view> sentence);
-  /// The same for a line, whose words spaces and tabs separate (data/text.h).
+  /// Counts a line as a sentence; spaces and tabs separate its words (data/text.h).
   void add_sentence(std::string_view line);
 
-  /// Word numbers, the most frequent first, ties in order of first appearance.
+  /// Returns the word numbers by decreasing count, ties in order of first appearance.
   std::vector<int32_t> by_count() const;
-  /// The same with ties by code point, as in a dictionary.
+  /// Returns the word numbers by decreasing count, ties by code point, as in a dictionary.
   std::vector<int32_t> by_count_and_code_point() const;
 };
 
-/// Counts the words of files, or of lines in memory. Errors: TextReader's.
+/// Counts the words of files, or of lines in memory. Errors: those of TextReader.
 WordCounts count_words(const std::vector<std::string>& paths);
 WordCounts count_words_of_lines(std::span<const std::string> lines);
 
-/// Perplexity of a text by the word frequencies of another: what a model scores that has learnt
-/// nothing but these. `train` and `text`: how often each id occurs, of one length, some of `text`
-/// above 0; counts of `train` below 1 are taken as 1.
+/// Returns the perplexity of a text under the word frequencies of another text: the score of a
+/// model that has learnt only these frequencies. `train` and `text` hold the count of each id and
+/// have one length. Counts of `train` below 1 are taken as 1. A count of `text` must be above 0.
 double unigram_perplexity(std::span<const int64_t> train, std::span<const int64_t> text);
 
 }  // namespace nine

@@ -1,5 +1,5 @@
-// Packing of factors into bfloat16 pieces (core/bf16_product.h): for the emulation, and compiled
-// with AVX512-BF16 for AMX and AVX512-BF16, with the same bits.
+// Packs factors into bfloat16 pieces (core/bf16_product.h). The emulation uses the portable code.
+// AMX and AVX512-BF16 use the copy that is compiled with AVX512-BF16. Both have the same bits.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 namespace nine::cpu {
 inline namespace NINE_ISA {
 
-// The instruction VCVTNEPS2BF16: to nearest, ties to even; subnormal numbers become 0.
+// Returns what the instruction VCVTNEPS2BF16 returns: rounded to nearest, ties to even; 0 for
+// subnormal numbers.
 inline uint16_t to_bf16(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const uint32_t size = bits & 0x7fffffff;
@@ -27,17 +28,18 @@ inline uint16_t to_bf16(float x) {
 }
 inline float from_bf16(uint16_t x) { return std::bit_cast<float>(static_cast<uint32_t>(x) << 16); }
 
-// A tile of 16 rows or columns and 32 terms, as a factor has it: with contiguous terms (i, t) at
-// x[i * ld + t], otherwise at x[t * ld + i].
+// The source of a tile of 16 rows or columns and 32 terms. Number (i, t) is at x[i * ld + t] with
+// contiguous terms, and otherwise at x[t * ld + i].
 struct TileSource {
   const float* x;
   int64_t ld;
 };
 
-// Packs a tile's pieces, piece p at out + p * kTile: of a left factor [i][term], of a right one
-// [term / 2][i][term % 2]. Returns the largest |x| as bits.
+// pack_tile() packs a tile's pieces, piece p at out + p * kTile. The order of a left factor is
+// [i][term], of a right factor [term / 2][i][term % 2]. Returns the largest |x| as the bits of a
+// float32.
 #ifdef __AVX512BF16__
-// Of 16 registers of 16 words.
+// Transposes 16 registers of 16 words.
 inline void transpose(__m512i (&x)[16]) {
   __m512i y[16];
   for (int i = 0; i < 16; i += 2) {
@@ -96,7 +98,7 @@ uint32_t pack_tile(const TileSource& from, int pieces, uint16_t* out) {
   return _mm512_reduce_max_epu32(largest);
 }
 #else
-// The same in loops that compilers turn into SIMD code: sixteen numbers at a time.
+// Packs in loops that compilers turn into SIMD code, sixteen numbers at a time.
 template <bool kContiguousTerms, bool kLeft>
 uint32_t pack_tile(const TileSource& from, int pieces, uint16_t* out) {
   float numbers[32][16];  // two rows make 16 pairs of terms: halves of a row, or rows of two terms
@@ -140,7 +142,7 @@ uint32_t pack_tiles(const bf16::Factor& f, int64_t count, int64_t k, const bf16:
   for (int64_t i = 0; i < count; i += kGroup)
     for (int64_t t = 0; t < k; t += kDepth) {
       TileSource tile{kContiguousTerms ? f.x + i * f.ld + t : f.x + t * f.ld + i, f.ld};
-      alignas(64) float part[kGroup * kDepth];  // with zeros where there is nothing
+      alignas(64) float part[kGroup * kDepth];  // with zeros beyond the factor's end
       const int64_t numbers = std::min(kGroup, count - i), terms = std::min(kDepth, k - t),
                     rows = kContiguousTerms ? numbers : terms,
                     columns = kContiguousTerms ? terms : numbers;

@@ -1,6 +1,6 @@
 // The CPU's implementations of the ops in core/op_list.h, with the names and signatures of
-// core/ops.h. Shapes and types have been checked there. All files of this folder but table.cpp are
-// compiled for several instruction sets (core/cpu/isa.h).
+// core/ops.h. ops:: checks shapes and types before the call. All files of this folder but table.cpp
+// are compiled for several instruction sets (core/cpu/isa.h).
 #pragma once
 
 #include <type_traits>

@@ -1,7 +1,7 @@
-// Which compiled copy of the loops, core/cpu/ and every cpu/ in kernels/, is used.
-// NINE_CPU_TABLE(Table), at file scope, declares the functions install(Table&) of all instruction
-// sets that the build has code for (core/cpu/isa.h), and nine::cpu::install_best(Table&), which
-// calls that of the one in use.
+// Chooses the compiled copy of the loops in core/cpu/ and in every cpu/ of kernels/.
+// NINE_CPU_TABLE(Table), at file scope, declares install(Table&) for each instruction set that the
+// build has code for (core/cpu/isa.h). It also defines nine::cpu::install_best(Table&), which calls
+// install() of the instruction set in use.
 #pragma once
 
 #include "core/cpu/isa.h"

@@ -13,13 +13,13 @@ inline namespace NINE_ISA {
 /// Elements of a task: 64 KB of float, enough work to make the start of a task negligible.
 inline constexpr int64_t kGrain = 16384;
 
-/// The first element of row r of a matrix. The type is not checked.
+/// Returns the first element of row r of a matrix. The type is not checked.
 template <class T>
 T* row_ptr(const View& v, int64_t r) {
   return static_cast<T*>(v.data) + r * v.ld;
 }
 
-/// Whether no view has gaps between its rows.
+/// True if no view has gaps between its rows.
 inline bool all_contiguous(std::initializer_list<const View*> views) {
   return std::all_of(views.begin(), views.end(), [](const View* v) { return v->contiguous(); });
 }
@@ -57,7 +57,7 @@ void for_some_rows(int64_t count, int64_t cols, F&& f) {
                   });
 }
 
-/// Indices come from data, so each one is checked before it is used. Error: one is outside of
+/// Checks indices before their use, because they come from data. Error: an index is outside of
 /// [lowest, limit).
 inline void check_indices(const char* op, const View& ids, int64_t lowest, int64_t limit) {
   const int32_t* id = static_cast<int32_t*>(ids.data);
@@ -66,8 +66,8 @@ inline void check_indices(const char* op, const View& ids, int64_t lowest, int64
             " is outside of [", lowest, ", ", limit, ")");
 }
 
-/// f(0) + ... + f(n - 1) in double: 16 running sums, which compilers keep in SIMD lanes, added up
-/// in a fixed tree.
+/// Computes f(0) + ... + f(n - 1) in double: 16 running sums, which compilers keep in SIMD lanes,
+/// are added in a fixed tree.
 template <class F>
 double lane_sum(int64_t n, F&& f) {
   constexpr int64_t kSums = 16;

@@ -10,7 +10,7 @@
 namespace nine::cpu {
 inline namespace NINE_ISA {
 
-/// Temporary memory in the arena for n objects of plain data.
+/// Returns temporary memory of the arena for n objects of plain data.
 template <class P>
 P* pool_array(Arena& arena, int64_t n) {
   static_assert(std::is_trivially_destructible_v<P> && alignof(P) <= 64);

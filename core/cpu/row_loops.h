@@ -1,5 +1,5 @@
-// Loops over single rows of numbers, for code that works on few rows at a time and would spend more
-// on calling an op than on its work: decoding (kernels/decoding/head_decoder.cpp,
+// Loops over single rows of numbers for decoding, which works on few rows at a time: calling an op
+// would take longer than its work (kernels/decoding/head_decoder.cpp,
 // nn/models/incremental_transformer.cpp, core/packed_linear.cpp).
 #pragma once
 
@@ -22,23 +22,23 @@ struct RowAttention {
 /// The loops, compiled for one instruction set. Rows are contiguous; n may be 0.
 template <class T>
 struct RowLoops {
-  /// The largest of n numbers; -infinity for none.
+  /// Returns the largest of n numbers; -infinity if n = 0.
   T (*largest)(const T* x, int64_t n);
-  /// The sum of exp(x_i - top). With `keep` x becomes exp(x - top).
+  /// Returns the sum of exp(x_i - top). With `keep` it overwrites x with exp(x - top).
   double (*exponents)(T* x, int64_t n, T top, bool keep);
-  /// x = tanh x.
+  /// Computes x = tanh x.
   void (*tanh)(T* x, int64_t n);
-  /// y = factor * x, or (`add`) y += factor * x.
+  /// Computes y = factor * x or, with `add`, y += factor * x.
   void (*scaled)(T factor, const T* x, int64_t n, bool add, T* y);
-  /// x = max(low, x + bias), where bias may be null; NaN stays NaN.
+  /// Computes x = max(low, x + bias), where bias may be null; NaN stays NaN.
   void (*add_bias)(T* x, const T* bias, int64_t n, T low);
-  /// y = (x - mean) / sqrt(variance + eps) * gamma + beta; y may be x.
+  /// Computes y = (x - mean) / sqrt(variance + eps) * gamma + beta; y may be x.
   void (*layer_norm)(const T* x, const T* gamma, const T* beta, int64_t n, double eps, T* y);
-  /// Uses Scratch::tile.
+  /// Computes the attention of one row. Uses Scratch::tile.
   void (*attend)(const RowAttention<T>& a);
 };
 
-/// The loops of the instruction set in use.
+/// Returns the loops of the instruction set in use.
 template <class T>
 const RowLoops<T>& row_loops();
 

@@ -1,5 +1,5 @@
 // BLEU of a translation against one reference a line (Papineni et al., ACL 2002), equal to
-// sacreBLEU's, signature included.
+// sacreBLEU's score and signature.
 #pragma once
 
 #include <array>
@@ -13,20 +13,21 @@
 
 namespace nine {
 
-/// The release of sacreBLEU that the scores were compared with (tests/clients/bleu_reference.py);
-/// it is part of the signatures.
+/// The release of sacreBLEU that a test compares the scores with (tests/clients/bleu_reference.py).
+/// The signatures state it.
 inline constexpr std::string_view kSacrebleuVersion = "2.6.0";
 
+/// The tokenizer before BLEU: mteval_13a is sacreBLEU's 13a; none splits at white space.
 enum class BleuTokenizer { none, mteval_13a };
 template <>
 inline constexpr EnumNames<BleuTokenizer, 2> kEnumNames<BleuTokenizer>{
     "tokenizer", {{{BleuTokenizer::mteval_13a, "13a"}, {BleuTokenizer::none, "none"}}}};
 
-/// What becomes of orders that have no match (Chen and Cherry, WMT 2014).
+/// The treatment of n-gram orders without a match (Chen and Cherry, WMT 2014).
 enum class BleuSmoothing {
-  exp,    ///< half, a quarter, ... of a match for the first, second, ... such order
+  exp,    ///< 1/2, 1/4, ... matches for the first, second, ... order without a match
   floor,  ///< `smooth_value` matches
-  add_k,  ///< `smooth_value` more n-grams and matches in every order but the first
+  add_k,  ///< adds `smooth_value` n-grams and matches to every order but the first
   none
 };
 template <>
@@ -37,28 +38,28 @@ inline constexpr EnumNames<BleuSmoothing, 4> kEnumNames<BleuSmoothing>{
       {BleuSmoothing::add_k, "add-k"},
       {BleuSmoothing::none, "none"}}}};
 
-/// How BLEU is computed; the defaults are sacreBLEU's.
+/// Settings of BLEU; the defaults are sacreBLEU's.
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::mteval_13a;  ///< none: white space separates the words
   bool lowercase = false;
   BleuSmoothing smoothing = BleuSmoothing::exp;
-  std::optional<double> smooth_value;  ///< for floor (0.1 without it) and add_k (1)
+  std::optional<double> smooth_value;  ///< for floor (default 0.1) and add_k (default 1)
 };
 
 /// BLEU of a text, with its parts.
 struct BleuScore {
   double score = 0;                    ///< 0 to 100
-  std::array<double, 4> precisions{};  ///< of one to four words, 0 to 100, smoothed
+  std::array<double, 4> precisions{};  ///< of 1- to 4-grams, 0 to 100, smoothed
   double brevity_penalty = 1;
   int64_t hypothesis_length = 0, reference_length = 0;  ///< words
   std::string signature;  ///< "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
-  /// "BLEU|nrefs:1|... = 41.2 71.5/48.3/33.9/24.4 (BP = 1.000 ratio = 1.002 hyp_len = 12112 ref_len
-  /// = 12090)"; `decimals` are the score's (sacrebleu --format text --width).
+  /// Returns "BLEU|nrefs:1|... = 41.2 71.5/48.3/33.9/24.4 (BP = 1.000 ratio = 1.002 hyp_len = 12112
+  /// ref_len = 12090)", as sacrebleu --format text --width does. The score has `decimals` decimals.
   std::string text(int decimals = 1) const;
 };
 
-/// Scores lines of valid UTF-8. Errors: different numbers of lines, none at all.
+/// Scores lines of valid UTF-8. Errors: different numbers of lines; no lines.
 BleuScore corpus_bleu(std::span<const std::string> hypotheses,
                       std::span<const std::string> references, const BleuOptions& options = {});
 

@@ -1,5 +1,5 @@
-// Bootstrap intervals of ratios (Efron, 1979): what a text is cut into, such as its sentences, is
-// drawn again with replacement, and the ratio is computed of each draw.
+// Bootstrap intervals of ratios (Efron, 1979): the units of a text, such as its sentences, are
+// drawn with replacement, and each draw gives a ratio.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// How often and from which seed the units are drawn again.
+/// The number of draws and their seed.
 struct BootstrapOptions {
   int64_t resamples = 1000;
   uint64_t seed = 1;
 };
 
-/// sum of numerators / sum of denominators over the units of each draw, ascending; 0 for a draw
-/// whose denominators add up to 0. Draws have as many units as there are. The same for the same
-/// seed with any number of threads; calls with the same number of units draw the same units, which
-/// makes two of them paired. Errors: resamples < 1; not one denominator a numerator; no unit.
+/// Returns, in ascending order, sum of numerators / sum of denominators over the units of each
+/// draw; 0 if the denominators of a draw add up to 0. A draw has as many units as the text. The
+/// draws depend on the seed and the number of units only, so that two calls with the same number of
+/// units are paired. Errors: resamples < 1; different numbers of numerators and denominators; no
+/// units.
 std::vector<double> bootstrap_ratios(std::span<const double> numerators,
                                      std::span<const double> denominators,
                                      const BootstrapOptions& options);
 
-/// The interval that leaves (1 - level) / 2 of the sorted values below and as many above it.
-/// Error: no value; level outside of (0, 1).
+/// Returns the interval that leaves (1 - level) / 2 of the sorted values below and as many above.
+/// Errors: no values; level outside of (0, 1).
 Interval percentile_interval(std::span<const double> sorted, double level = 0.95);
 
 }  // namespace nine

@@ -1,5 +1,5 @@
 // chrF and chrF++ of a translation against one reference a line (Popovic, WMT 2015 and 2017), equal
-// to sacreBLEU's.
+// to sacreBLEU's scores.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace nine {
 
-/// How chrF is computed; the defaults are sacreBLEU's.
+/// Settings of chrF; the defaults are sacreBLEU's.
 struct ChrfOptions {
   int character_order = 6;
   int word_order = 0;  ///< 2: chrF++
@@ -21,12 +21,12 @@ struct ChrfScore {
   std::string name;       ///< "chrF2", "chrF2++"
   std::string signature;  ///< "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0"
 
-  /// "chrF2|nrefs:1|... = 61.3" (sacrebleu --format text --width).
+  /// Returns "chrF2|nrefs:1|... = 61.3", as sacrebleu --format text --width does.
   std::string text(int decimals = 1) const;
 };
 
-/// Scores lines of valid UTF-8. Errors: different numbers of lines, none at all; an order < 0, none
-/// above 0, beta < 1.
+/// Scores lines of valid UTF-8. Errors: different numbers of lines; no lines; an order < 0; both
+/// orders 0; beta < 1.
 ChrfScore corpus_chrf(std::span<const std::string> hypotheses,
                       std::span<const std::string> references, const ChrfOptions& options = {});
 
