@@ -13,7 +13,7 @@ namespace nine {
 
 /// Says which rows form a sentence and which keys a query attends to.
 struct AttentionMask {
-  /// number of sentences; sentence b has rows b * steps ... (b + 1) * steps - 1
+  /// Number of sentences; sentence b has rows b * steps ... (b + 1) * steps - 1
   int64_t batch = 1;
   /// (batch) int32 on the layer's device: keys without padding; empty: all keys
   Tensor lengths = {};
