@@ -1,5 +1,5 @@
-// Norms that word vectors and contexts are given in the scores of inner products, in place of their
-// own (docs/margins.md): s = F_v G_n cos(w_v, h_n) + b_v.
+// Norms that replace the own norms of word vectors and contexts in scores of inner products
+// (docs/margins.md): s = F_v G_n cos(w_v, h_n) + b_v.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace nine {
 
-/// F_v. Words are ranked by their count in the training targets, ties by id; W_1 is the vector of
-/// the first. Counts below 1 are taken as 1. V: words.
+/// F_v, the norm of word v. Words are ranked by their count in the training targets, ties by id.
+/// W_1 is the vector of the first word. Counts below 1 count as 1. V is the number of words.
 struct WordNorm {
   enum class Kind : uint8_t {
     none,                ///< |w_v|
@@ -28,40 +28,41 @@ struct WordNorm {
   };
   Kind kind = Kind::none;
   double a = 0, b = 0;   ///< X; A and B
-  bool through = false;  ///< gradients pass through |W_1|
+  bool through = false;  ///< true: gradients pass through |W_1|
 
   explicit operator bool() const { return kind != Kind::none; }
-  /// Whether F depends on counts.
+  /// True if F depends on counts.
   bool needs_counts() const { return kind != Kind::none && kind != Kind::constant; }
-  /// Whether F is a multiple of |W_1|.
+  /// True if F is a multiple of |W_1|.
   bool multiplies_first() const;
   friend bool operator==(const WordNorm&, const WordNorm&) = default;
 };
 std::string to_text(const WordNorm& n);  ///< "const:1", "log-rank:ratio:through"; "none"
 /// Reads none, const:X, uniform, log-rank, log-rank:ratio, unigram:A,B, log-unigram or
-/// log-unigram:scaled, and after those with |W_1| `:through`; a UsageError says what is wrong.
+/// log-unigram:scaled; forms with |W_1| may end in `:through`. Error: a UsageError for any other
+/// text.
 WordNorm word_norm_from_text(std::string_view text);
 
-/// The id of the word of rank 1. Error: no counts.
+/// Returns the id of the word of rank 1. Error: no counts.
 int64_t most_frequent_word(std::span<const double> counts);
-/// F_v, or F_v / |W_1| where n.multiplies_first(); n is not none. Error: no counts.
+/// Returns F_v, or F_v / |W_1| if n.multiplies_first(). `n` must not be none. Error: no counts.
 std::vector<double> word_norm_ratios(const WordNorm& n, std::span<const double> counts);
 
-/// G, the same for all rows of a component.
+/// G, the norm of contexts: the same for all rows of a component.
 struct ContextNorm {
   enum class Kind : uint8_t {
     none,      ///< |h_n|
     constant,  ///< const:X, X > 0
-    /// The largest |h| of the micro-batch's rows that have a target; in evaluation the largest seen
-    /// in training, so that p(w|h) does not depend on other rows.
+    /// The largest |h| of the micro-batch's rows that have a target. Evaluation uses the largest
+    /// |h| of training, so that p(w|h) does not depend on other rows.
     max,
-    /// In evaluation an average of the batches' largest, in which the one so far has the weight
-    /// kNormDecay; in training as max.
+    /// Training: as max. Evaluation: an exponential average of the batches' largest |h|, with decay
+    /// kNormDecay.
     max_ema
   };
   Kind kind = Kind::none;
   double value = 0;      ///< X
-  bool through = false;  ///< gradients pass through the largest norm, to the row that has it
+  bool through = false;  ///< true: gradients pass through the largest norm, to the row that has it
 
   explicit operator bool() const { return kind != Kind::none; }
   bool of_batch() const { return kind == Kind::max || kind == Kind::max_ema; }
@@ -69,21 +70,21 @@ struct ContextNorm {
 };
 inline constexpr double kNormDecay = 0.99;
 std::string to_text(const ContextNorm& n);  ///< "const:64", "max:ema:through"; "none"
-/// Reads none, const:X, max or max:ema, and after the last two `:through`; a UsageError says what
-/// is wrong.
+/// Reads none, const:X, max or max:ema; the last two may end in `:through`. Error: a UsageError for
+/// any other text.
 ContextNorm context_norm_from_text(std::string_view text);
 
-/// Both, with the numbers that they need besides the head's weights.
+/// Both norms, with the numbers that they need besides the head's weights.
 struct HeadNorms {
   WordNorm word = {};
   ContextNorm context = {};
-  /// (V) float64, on the head's device: word_norm_ratios; (K, V): of each component its own.
+  /// word_norm_ratios: (V) float64, on the head's device; (K, V) if each component has its own.
   Tensor ratios = {};
-  int64_t first_word = -1;  ///< most_frequent_word, where word.multiplies_first()
-  /// (K) float64, context.of_batch(): what evaluation uses as G, which training changes; 0: nothing
-  /// was seen in training, and G is 1. Empty: the rows of each call have their own maximum.
+  int64_t first_word = -1;  ///< most_frequent_word, if word.multiplies_first()
+  /// (K) float64, if context.of_batch(): the G of evaluation, which training updates. 0: training
+  /// has seen no row, and G is 1. Empty: the rows of each call have their own maximum.
   Tensor running = {};
-  bool training = false;  ///< the rows' maximum is used, and goes into `running`
+  bool training = false;  ///< true: use the rows' maximum and update `running`
 
   explicit operator bool() const { return word || context; }
 };

@@ -18,7 +18,7 @@ struct StepStatistic {
   enum class Merge : uint8_t {
     sum,
     largest,
-    average  ///< decay * total + (1 - decay) * part, but the part where the total is 0
+    average  ///< decay * total + (1 - decay) * part; the part alone while the total is 0
   };
   View value;
   Merge merge = Merge::sum;
