@@ -1,4 +1,4 @@
-// What each component of a mixture does at each token of a text.
+// Computes the share of each component of a mixture at each token of a text.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace nine {
 
-/// One token's components, K numbers each.
+/// One token's weights of the components, K numbers each.
 struct ComponentShares {
   std::vector<double> prior;  ///< the mixture's weights before the token
-  std::vector<double> share;  ///< each component's part in the token's probability; they sum to 1
+  std::vector<double> share;  ///< each component's share in the token's probability; they sum to 1
 };
 
 /// Calls callback(sentence, token, shares) for every token of the range's sentences in order, </s>
