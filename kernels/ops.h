@@ -1,6 +1,6 @@
-// The head's ops on plain views, declared once; conventions as in core/ops.h. A call checks shapes
-// and types here, counts its cost, and runs the implementation of the views' device
-// (kernels/op_table.h): the cpu/ or cuda/ of a room.
+// Declares the head's ops on plain views; conventions as in core/ops.h. A call checks shapes and
+// types, counts its cost, and runs the implementation of the views' device (kernels/op_table.h),
+// which is in the cpu/ or cuda/ directory of a folder.
 #pragma once
 
 #include <span>
@@ -18,36 +18,36 @@ namespace nine::ops {
 // R rows of contexts, V words, K components with scores S_k(v, r) = S_k(w_kv, h_kr) + b_v. Rows are
 // held in panels of kHeadPanel; P is R rounded up to whole panels. The panels of all components are
 // stacked, so that components that share their word vectors share each matrix product. The
-// vocabulary is cut into kHeadChunks chunks, whatever the number of threads.
+// vocabulary is cut into kHeadChunks chunks, for any number of threads.
 
-/// Rows of contexts of a panel: one for each SIMD lane, or thread of a warp.
+/// Rows of contexts in a panel: one for each SIMD lane, or for each thread of a warp.
 inline constexpr int64_t kHeadPanel = 32;
-/// Words of a tile, the unit of work of the CPU's loops: one panel of rows by so many words.
+/// Words of a tile, the unit of work of the CPU's loops: this many words by one panel of rows.
 inline constexpr int64_t kHeadTile = 64;
-/// Parts of the vocabulary, each with a partial sum of its own.
+/// Number of chunks of the vocabulary; each chunk has its own partial sum.
 inline constexpr int64_t kHeadChunks = 16;
 
 /// One component of a head.
 struct HeadComponent {
   Score score;
   View w;  ///< (V, d); components that share word vectors have the same view
-  /// (V, head_stats_size) float64 from head_stats, or from word_scales where the score is
-  /// scaled_lin: what the score function needs of each word besides the product; empty if it needs
-  /// none.
+  /// (V, head_stats_size) float64 from head_stats, or from word_scales for scaled_lin: the
+  /// statistics of each word that the score function needs besides the product. Empty if it needs
+  /// no statistics.
   View stats;
 };
 
 /// The options of the head (HeadConfig) that the loops over words and rows use.
 struct HeadBlockOptions {
-  /// Label smoothing (Szegedy et al., 2016); 0: none. The targets are a distribution t with
-  /// t_v = spread for every word but the target, and 1 - (V - 1) * spread for the target.
+  /// Label smoothing (Szegedy et al., 2016); 0: no smoothing. The targets are a distribution t: t_v
+  /// = spread for every word but the target, and 1 - (V - 1) * spread for the target.
   double spread = 0;
   Margin margin = {};  ///< on the targets' angles; inner products only
 };
 
-/// One block of rows; t is the distribution of the targets, see HeadBlockOptions. The
-/// mixture is p(v) = sum_k pi_k p_k(v), with p_k the softmax of component k's scores; component k's
-/// share in a word's probability is gamma_k(v) = pi_k p_k(v) / p(v).
+/// One block of rows. t is the distribution of the targets (HeadBlockOptions). The mixture is p(v)
+/// = sum_k pi_k p_k(v), where p_k is the softmax of component k's scores. Component k's share in a
+/// word's probability is gamma_k(v) = pi_k p_k(v) / p(v).
 struct HeadBlock {
   std::span<const HeadComponent> components;
 
@@ -55,70 +55,72 @@ struct HeadBlock {
 
   /// K = 1: (R, d). Otherwise (K * P, d), component after component, with padding rows of zeros.
   View h;
-  View bias;  ///< (V), of all components together; may be empty
-  /// (V): what the targets' own scores have in place of the bias; empty: the bias.
+  View bias;  ///< (V), shared by all components; may be empty
+  /// (V): replaces the bias in the targets' scores; empty: the bias.
   View target_bias;
-  View targets;    ///< (R) int32; -1: no target, and no gradient of that row
-  View log_prior;  ///< (R, K): log pi; empty: a single component
-  /// (K) float64: the norm G that the contexts of a component were given (set_norms); empty: they
-  /// have their own.
+  View targets;    ///< (R) int32; -1: no target, and the row has no gradient
+  View log_prior;  ///< (R, K): log pi; empty for a single component
+  /// (K) float64: the norm G of each component's contexts (set_norms); empty: contexts keep their
+  /// own norms.
   View context_norm;
   HeadBlockOptions options;
 
-  // Kept from head_scores for head_gradients; what is empty is computed again.
+  // Kept from head_scores for head_gradients; head_gradients recomputes empty views.
 
-  /// (V, head_product_planes of all components * P): products of words and rows. Row v holds those
-  /// of word v, row of contexts after row.
+  /// (V, head_product_planes of all components * P): products of words and rows. Row v holds the
+  /// products of word v, row of contexts after row of contexts.
   View products;
   /// (V, C * P): scores with bias, in the same order, of the C components whose head_score_planes
-  /// is 1. Filled and used on the CPU; CUDA computes scores again.
+  /// is 1. The CPU fills and uses it; CUDA recomputes scores.
   View scores;
 
   // Results, float64, (K, R).
 
   View lse;           ///< log sum_v exp S_k(v, r)
   View target_score;  ///< S_k(target, r), computed from the vectors; undefined without a target
-  View plain_score;   ///< the same without the margin; needed with one, else it may be empty
-  View score_sum;     ///< sum_v S_k(v, r); needed if K = 1 and spread > 0, else it may be empty
+  View plain_score;   ///< target_score without the margin; needed with a margin, else may be empty
+  View score_sum;     ///< sum_v S_k(v, r); needed if K = 1 and spread > 0, else may be empty
   View share;         ///< gamma_k(target); 0 without a target
   View weight;        ///< R_k = sum_v t_v gamma_k(v), times the row's weight; 0 without a target
   View target_slope;  ///< dL/dS_k(target, r); 0 without a target
 
-  int64_t first_row = 0;  ///< the block's first row among all contexts, for messages
+  int64_t first_row = 0;  ///< the block's first row in all contexts, for messages
 
   int64_t size() const { return static_cast<int64_t>(components.size()); }
   int64_t rows() const { return targets.elements(); }
   int64_t padded_rows() const { return (rows() + kHeadPanel - 1) / kHeadPanel * kHeadPanel; }
   int64_t words() const { return components.front().w.rows(); }
   int64_t dims() const { return h.cols(); }
-  /// Whether the targets are scored by their angle (kernels/options/angle.h): with a margin, or
-  /// where vectors are given norms.
+  /// True if the targets are scored by their angle (kernels/options/angle.h): with a margin, or if
+  /// vectors are given norms.
   bool by_angle() const {
     return options.margin || context_norm || components.front().score.kind == ScoreKind::scaled_lin;
   }
 };
 
-/// How many statistics a vector of d numbers has.
+/// Returns the number of statistics of a vector of d numbers.
 int64_t head_stats_size(const Score& score, int64_t d);
-/// How many products a pair of vectors of d numbers has: 1, or C^2 of a kernel of C parts (mog).
+/// Returns the number of products of a pair of vectors of d numbers: 1, or C^2 for a kernel of C
+/// parts (mog).
 int64_t head_product_planes(const Score& score, int64_t d);
-/// Whether the scores of a block are worth keeping: 1, or 0 if they cost less to compute again.
+/// Returns 1 if the scores of a block are worth keeping, 0 if recomputing them costs less.
 int64_t head_score_planes(const Score& score);
-/// stats (V, head_stats_size) float64 of the rows of w.
+/// Computes stats (V, head_stats_size), float64, of the rows of w.
 void head_stats(const Score& score, const View& w, const View& stats);
-/// dw += dstats * d stats / d w, row by row.
+/// Adds dstats * d stats / d w to dw, row by row.
 void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats,
                          const View& dw);
-/// Fills products and score_sum (unless empty), lse and target_score, and on the CPU also scores
-/// (unless empty); CUDA computes them again when they are needed.
+/// Fills products and score_sum (unless empty), lse and target_score; on the CPU also scores
+/// (unless empty). CUDA recomputes scores when they are needed.
 void head_scores(const HeadBlock& block, Arena& arena);
-/// The mixture and the loss, from what head_scores has filled. nll[r] = -log p(target) without the
-/// margin, 0 without a target; loss = row_weight * sum over rows with a target of -sum_v t_v log
-/// p_v; both are float64. Fills share, weight and target_slope. dlogits (R, K), unless empty: the
-/// loss's gradient by the prior's logits, row_weight * (pi_k - R_k).
+/// Computes the mixture and the loss from the results of head_scores. nll[r] = -log p(target)
+/// without the margin, 0 without a target. loss = row_weight * sum over rows with a target of
+/// -sum_v t_v log p_v. Both are float64. Fills share, weight and target_slope. dlogits (R, K),
+/// unless empty, receives the loss's gradient with respect to the prior's logits, row_weight *
+/// (pi_k - R_k).
 void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss,
                const View& dlogits, Arena& arena);
-/// Where head_gradients writes the gradients of head_loss's loss. What has no memory is not
+/// The outputs of head_gradients: gradients of head_loss's loss. Outputs without memory are not
 /// computed.
 struct HeadGradients {
   View dh;  ///< shape of block.h, overwritten, except padding rows, which stay as they are

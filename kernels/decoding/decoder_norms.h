@@ -1,5 +1,5 @@
-// The norms that a HeadDecoder gives word vectors and contexts (kernels/options/head_norms.h), as
-// evaluation does.
+// The norms that a HeadDecoder gives word vectors and contexts (kernels/options/head_norms.h). They
+// are those of evaluation.
 #pragma once
 
 #include <vector>
@@ -12,24 +12,26 @@ namespace nine {
 
 class DecoderNorms {
  public:
-  /// Neither.
+  /// Word vectors and contexts keep their own norms.
   DecoderNorms() = default;
-  /// Of a head's inner products. Error: the head has another kernel; not one norm a component.
+  /// For a head of inner products. Errors: the head has another kernel; the number of norms is not
+  /// the number of components.
   DecoderNorms(const HeadNorms& norms, const HeadSpec& head);
 
   bool words() const { return static_cast<bool>(ratios_); }
   bool contexts() const { return !context_norms_.empty(); }
-  /// (V, 2) float64: the statistics of scaled_lin (ops::word_scales) of word vectors (V, d). Error:
-  /// not one ratio a word.
+  /// Returns (V, 2) float64: the statistics of scaled_lin (ops::word_scales) for word vectors (V,
+  /// d). Error: the number of ratios is not V.
   Tensor word_scales(const View& w) const;
-  /// Gives a context of component k its norm.
+  /// Scales a context of component k to its norm.
   template <class T>
   void set_context_norm(int64_t k, T* h, int64_t d) const {
     const double norm = scores::norm(h, d);
     const double factor = norm > 0 ? context_norms_[static_cast<size_t>(k)] / norm : 0;
     for (int64_t i = 0; i < d; ++i) h[i] = scores::scaled(factor, h[i]);
   }
-  /// The score of a word, given its scales, and a context of component k that has its norm.
+  /// Returns the score of a word, given its scales, and a context of component k that
+  /// set_context_norm() has scaled.
   template <class T>
   double score(int64_t k, const Tensor& scales, int64_t word, const T* w, const T* h,
                int64_t d) const {
@@ -40,9 +42,9 @@ class DecoderNorms {
   }
 
  private:
-  Tensor ratios_;  // on the CPU; empty: own norms
+  Tensor ratios_;  // on the CPU; empty: words keep their own norms
   int64_t first_word_ = -1;
-  std::vector<double> context_norms_;  // of each component; empty: own norms
+  std::vector<double> context_norms_;  // per component; empty: contexts keep their own norms
 };
 
 }  // namespace nine

@@ -1,5 +1,5 @@
-// A block of the kernel softmax (ops::HeadBlock) with CUDA: its components, where their products
-// and scores lie in memory, and the loop over runs of words.
+// A block of the kernel softmax (ops::HeadBlock) with CUDA: its components, the places of their
+// products and scores in memory, and the loop over runs of words.
 //
 // The products of one word lie together, row after row, as on the CPU. If the block keeps its
 // products, one run is the whole vocabulary. Otherwise a run has as many words as fit in the limit
@@ -19,8 +19,7 @@ namespace nine::cuda {
 using ops::HeadBlock;
 using ops::kHeadPanel;
 
-/// One component: its kernel, and where it lies among the block's stacked rows, products and
-/// statistics.
+/// One component: its kernel, and its place in the block's stacked rows, products and statistics.
 template <class T>
 struct StackedComponent {
   HeadKernel<T> kernel;
@@ -28,21 +27,21 @@ struct StackedComponent {
   View w;
   const double* word_stats = nullptr;  ///< [word][stats]
   const T* row_stats = nullptr;        ///< [stats][padded]
-  int64_t first_column = 0;            ///< among the columns of a row of products
-  bool shares_words = false;           ///< with the component before it
+  int64_t first_column = 0;            ///< in a row of products
+  bool shares_words = false;           ///< true: with the previous component
 };
 
-/// The targets of one component's rows as vectors with an angle between them, in a block that is
+/// The targets of one component's rows as vectors with an angle between them, for a block that is
 /// by_angle().
 template <class T>
 struct AngleTargets {
   Vectors<T> w, h;
   const int32_t* targets;
-  const double* word_stats;    ///< [word][2] of scaled_lin, or null: words have their own norms
+  const double* word_stats;    ///< [word][2] of scaled_lin; null: words keep their own norms
   const double* context_norm;  ///< G, or null
   Margin margin;
 
-  /// For a warp.
+  /// Returns the pair of row r and word y; all threads of a warp call it.
   NINE_D scores::AnglePair<InWarp<T>> pair(int64_t r, int64_t y) const {
     return {in_warp(w.data + y * w.ld), in_warp(h.data + r * h.ld), d,
             word_stats != nullptr ? word_stats + 2 * y + 1 : nullptr, context_norm};
@@ -59,8 +58,8 @@ struct WordRun {
 template <class T>
 class StackedComponents {
  public:
-  /// Computes the rows' statistics. `op` is named in errors. Its memory is the arena's, in the
-  /// caller's Scope. With `scores` a run also has score planes, one for each component and one
+  /// Computes the rows' statistics. Errors name `op`. The memory belongs to the arena, in the
+  /// caller's Scope. With `scores` a run also has score planes: one for each component and one
   /// more.
   StackedComponents(const char* op, const HeadBlock& block, bool scores, Arena& arena);
 
@@ -72,44 +71,45 @@ class StackedComponents {
   }
   int64_t rows() const { return block_.rows(); }
   int64_t padded() const { return block_.padded_rows(); }
-  /// Partial sums over the vocabulary.
+  /// Returns the number of partial sums over the vocabulary.
   int64_t splits() const { return (block_.words() + kSplitWords - 1) / kSplitWords; }
   const int32_t* targets() const { return static_cast<int32_t*>(block_.targets.data); }
 
-  /// Runs f(run) over the vocabulary; a run begins at a multiple of kSplitWords.
+  /// Runs f(run) over the vocabulary. A run begins at a multiple of kSplitWords.
   template <class F>
   void for_runs(F&& f) const {
     for (int64_t begin = 0; begin < block_.words(); begin += run_words_)
       f(WordRun{begin, std::min(run_words_, block_.words() - begin)});
   }
-  /// Computes the run's products of all components.
+  /// Computes the products of all components with the run's words.
   void multiply(const WordRun& run) const;
-  /// The same, unless the block has kept its products.
+  /// Does the same, unless the block has kept its products.
   void ensure_products(const WordRun& run) const {
     if (!block_.products) multiply(run);
   }
-  /// Component k's products with the run of words, and the other inputs of its scores.
+  /// Returns component k's products with the run's words, and the other inputs of its scores.
   ComponentRun<T> component_run(int64_t k, const WordRun& run) const;
   /// Fills score_plane(0 ... size() - 1).
   void scores(const WordRun& run) const;
-  /// [word of the run][padded]
+  /// Returns scores of component k: [word of the run][padded].
   T* score_plane(int64_t k) const { return score_planes_ + k * run_words_ * padded(); }
 
-  /// The run's products: of its first word, then products_ld() further for each word.
+  /// Returns the products of the run's first word. The products of each next word lie products_ld()
+  /// further.
   T* products(const WordRun& run) const {
     return block_.products ? static_cast<T*>(block_.products.data) + run.begin * block_.products.ld
                            : spare_;
   }
   int64_t products_ld() const { return block_.products ? block_.products.ld : columns_; }
-  /// How many components from k on can be computed by one matrix product: they share word vectors
+  /// Returns how many components from k on one matrix product can compute: they share word vectors
   /// and multiply whole contexts.
   int64_t joint_count(int64_t k) const;
-  /// Rows of a product of `count` components together.
+  /// Returns the number of rows in a product of `count` components together.
   int64_t product_rows(int64_t count) const { return size() == 1 ? rows() : count * padded(); }
-  /// The components from k on that one launch can compute: they have one score, and their word
-  /// vectors lie at equal distances.
+  /// Returns the components from k on that one launch can compute: they have the same score, and
+  /// their word vectors lie at equal distances.
   Alike alike(int64_t k) const;
-  /// The first row of component k's contexts.
+  /// Returns the first row of component k's contexts.
   const T* context(int64_t k) const {
     return static_cast<T*>(block_.h.data) + k * padded() * block_.h.ld;
   }
@@ -117,9 +117,10 @@ class StackedComponents {
   Vectors<T> words(int64_t k) const {
     return {static_cast<T*>((*this)[k].w.data), (*this)[k].w.ld, block_.words()};
   }
-  /// What component k's launches are given.
+  /// Returns the arguments of component k's launches.
   HeadScore score_of(int64_t k) const { return {device_, *(*this)[k].score, block_.dims()}; }
-  /// Component k's rows and targets; with `alike` those of all components that can share a launch.
+  /// Returns component k's rows and targets; with `alike` those of all components that share a
+  /// launch.
   TargetRows<T> target_rows(int64_t k, const Alike& alike = {}) const {
     return {words(k), contexts(k), alike, targets()};
   }
@@ -132,7 +133,7 @@ class StackedComponents {
             block_.options.margin,
             block_.dims()};
   }
-  /// Component k's rows of one of the block's (K, R) float64 results.
+  /// Returns component k's rows in one of the block's (K, R) float64 results.
   double* kept(const View& v, int64_t k) const {
     return v ? static_cast<double*>(v.data) + k * rows() : nullptr;
   }
@@ -142,29 +143,29 @@ class StackedComponents {
   const HeadBlock& block_;
   CudaDevice& device_;
   std::vector<StackedComponent<T>> components_;
-  int64_t columns_ = 0;    // products of one word, of all components
-  int64_t run_words_ = 0;  // words of a run
+  int64_t columns_ = 0;    // number of products of one word, over all components
+  int64_t run_words_ = 0;  // number of words in a run
   T *spare_ = nullptr, *score_planes_ = nullptr;
 };
 
-/// Temporary memory in the arena, on the device, for n numbers.
+/// Returns temporary memory in the arena, on the device, for n numbers.
 template <class T>
 T* pool_array(Arena& arena, int64_t n) {
   return static_cast<T*>(arena.temporary({std::max<int64_t>(1, n)}, dtype_of<T>).view().data);
 }
 
-/// The numbers of each row and component from which gradients and posteriors are computed.
+/// The numbers of each row and component that gradients and posteriors are computed from.
 template <class T>
 struct StackLanes {
-  /// Of posteriors: without weights, which the loss computes from posteriors.
+  /// posteriors: without weights, because the loss computes the weights from posteriors.
   enum class Use { posteriors, gradients };
   StackLanes(const StackedComponents<T>& stack, Use use, Arena& arena);
   int64_t rows;
   T *lse, *lse_rest, *weight = nullptr, *log_prior;  ///< [component][row]
 };
 
-/// log pi_k + log p_k(v) in place of the run's scores of all components, and score_plane(size()) =
-/// log p(v).
+/// Replaces the run's scores of all components by log pi_k + log p_k(v). Stores log p(v) in
+/// score_plane(size()).
 template <class T>
 void mixture(const StackedComponents<T>& stack, const StackLanes<T>& lanes, const WordRun& run);
 
