@@ -127,35 +127,35 @@ struct HeadGradients {
   std::span<const OutputView> dw;  ///< of each component; shared word vectors share an output
   std::span<const View> dstats;    ///< of each component: added to, dL/d(the words' statistics)
   OutputView dbias;
-  /// (K, R) float64, overwritten: dL/d(context_norm) of each row by its target's score alone. What
-  /// goes through the other scores is in dh.
+  /// (K, R) float64, overwritten: dL/d(context_norm) of each row through its target's score alone.
+  /// dh contains the part through the other scores.
   View dcontext_norm = {};
-  /// Float64, one for each learned number of each component's score, in the order of components and
-  /// numbers: added to, dL/d(number).
+  /// Float64, one element for each learned number of each component's score, in the order of
+  /// components and numbers; added to: dL/d(number).
   View dnumbers = {};
 };
-/// The gradients, from what head_scores and head_loss have filled. Overwrites block.products.
+/// Computes the gradients from the results of head_scores and head_loss. Overwrites block.products.
 void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
                     Arena& arena);
-/// Log-probabilities and scores of every word, for decoding and inspection, from what head_scores
-/// has filled: log_probs (R, V) float64 of the mixture, and scores (K, R, V) float64 with bias.
-/// Either may be empty. The score of a row's target is the exact one, target_score.
+/// Computes, from the results of head_scores, log_probs (R, V) float64 of the mixture and scores
+/// (K, R, V) float64 with bias of every word, for decoding and inspection. Either view may be
+/// empty. The score of a row's target is the exact one, target_score.
 void head_inference(const HeadBlock& block, const View& log_probs, const View& scores,
                     Arena& arena);
 
 // --- norms of word vectors and contexts (kernels/options/head_norms.h, docs/margins.md)
 //
-// norms, ratios, sizes and the like are float64; `size` and other scalars have one element.
+// norms, ratios, sizes and similar views are float64; `size` and other scalars have one element.
 
-/// norms[r] = |x_r|, of the rows of a matrix.
+/// norms[r] = |x_r| for the rows of a matrix.
 void row_norms(const View& x, const View& norms);
-/// largest = the largest norm of a row that has a target, of all rows where none has one; row
-/// (int32) = the first that has it.
+/// largest = the largest norm of the rows that have a target, or of all rows if no row has a
+/// target; row (int32) = the first row with that norm.
 void largest_norm(const View& norms, const View& targets, const View& largest, const View& row);
-/// running = max(running, largest) if decay = 0, else decay * running + (1 - decay) * largest, but
-/// largest where running is 0.
+/// running = max(running, largest) if decay = 0, else decay * running + (1 - decay) * largest. If
+/// running is 0, running = largest.
 void update_running_norm(const View& largest, double decay, const View& running);
-/// size = running, or 1 where running is 0: nothing was seen in training.
+/// size = running, or 1 if running is 0, which means that training has seen no row.
 void running_norm(const View& running, const View& size);
 /// y_r = size x_r / |x_r|, 0 where |x_r| = 0.
 void set_norms(const View& x, const View& norms, const View& size, const View& y);
@@ -163,18 +163,19 @@ void set_norms(const View& x, const View& norms, const View& size, const View& y
 /// memory. dsize[r] = u . dy_r.
 void set_norms_backward(const View& x, const View& norms, const View& size, const View& dy,
                         const View& dx, const View& dsize);
-/// stats (V, 2), those of scaled_lin: F_v / |w_v|, 0 where |w_v| = 0, and F_v = ratios[v], or with
-/// a word `first` >= 0 ratios[v] |w_first|.
+/// Fills stats (V, 2) of scaled_lin: F_v / |w_v|, 0 where |w_v| = 0, and F_v. F_v = ratios[v], or
+/// with a word `first` >= 0 ratios[v] |w_first|.
 void word_scales(const View& norms, const View& ratios, int64_t first, const View& stats);
-/// dw += the gradient through F_v / |w_v|, F_v held fixed; with a word `first` >= 0 also that of
-/// all F_v through |w_first|.
+/// dw += the gradient through F_v / |w_v| for a fixed F_v; with a word `first` >= 0 also the
+/// gradient of all F_v through |w_first|.
 void word_scales_backward(const View& w, const View& norms, const View& ratios, int64_t first,
                           const View& stats, const View& dstats, const View& dw);
 
 // --- regularisers
 
-/// loss += row_weight * n * strength * penalty, where n rows have a target; loss is a float64
-/// scalar. dlogits (N, K), unless empty, += its gradient by the logits of log_prior (N, K).
+/// loss += row_weight * n * strength * penalty, where n is the number of rows with a target; loss
+/// is a float64 scalar. dlogits (N, K), unless empty, += its gradient with respect to the logits of
+/// log_prior (N, K).
 void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets,
                    double row_weight, const View& loss, const View& dlogits);
 /// out = sum_r (|x_r| - norm)^2 over the rows of x, a float64 scalar.

@@ -1,6 +1,6 @@
-// The score F G psi(c) of a word vector and a context by the angle theta between them, c = cos
-// theta, and its gradients (docs/margins.md). F and G are the norms that the score gives the two
-// vectors; psi is the margin's function. CPU, CUDA and kernel_inspect share it.
+// Computes the score F G psi(c) of a word vector and a context and its gradients, with the angle
+// theta between them, c = cos theta (docs/margins.md). F and G are the norms that the score gives
+// the two vectors; psi is the margin's function. CPU, CUDA and kernel_inspect share this file.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,8 @@ struct AngleScore {
   double value, slope;
 };
 
-/// `sine` = sin theta >= 0, which c alone does not give to full precision where theta is small.
+/// Returns psi at c. `sine` = sin theta >= 0, because c does not determine it to full precision for
+/// small theta.
 NINE_HD inline AngleScore margin_at(const Margin& margin, double c, double sine) {
   const double m = margin.size;
   switch (margin.kind) {
@@ -26,9 +27,9 @@ NINE_HD inline AngleScore margin_at(const Margin& margin, double c, double sine)
     case Margin::Kind::arc: {
       const double cos_m = std::cos(m), sin_m = std::sin(m);
       if (c < -cos_m) return {c - m * sin_m, 1};  // theta > pi - m
-      // The slope sin(theta + m) / sin theta grows without bound towards theta = 0, where what it
-      // multiplies vanishes as sin theta does, but for its rounding: of parallel vectors the slope
-      // is small again.
+      // The slope sin(theta + m) / sin theta grows without bound towards theta = 0. Its factor
+      // vanishes there as sin theta does, but only up to rounding. Therefore the slope is small
+      // again for parallel vectors.
       constexpr double kLeastSine = 1e-9;
       return {c * cos_m - sine * sin_m,
               cos_m + (sine > kLeastSine ? c * sin_m / sine
@@ -36,7 +37,7 @@ NINE_HD inline AngleScore margin_at(const Margin& margin, double c, double sine)
     }
     case Margin::Kind::lsm: {
       const int n = static_cast<int>(m);
-      // T_n(c) and U_(n-1)(c) by their recurrence: no division by sin theta.
+      // T_n(c) and U_(n-1)(c) by their recurrence, which needs no division by sin theta.
       double before = 1, now = c, below = 0, u = 1;  // T_0, T_1, U_-1, U_0
       for (int i = 1; i < n; ++i) {
         const double next = 2 * c * now - before, above = 2 * c * u - below;
@@ -54,15 +55,15 @@ NINE_HD inline AngleScore margin_at(const Margin& margin, double c, double sine)
   return {c, 1};
 }
 
-/// What log p of a target without its margin follows from, of one component: the logarithm of the
-/// prior, the log-sum-exp with the margined score in it, and the target's two scores.
+/// The numbers of one component that determine log p of a target without its margin: the logarithm
+/// of the prior, the log sum of exponentials with the margined score, and the target's two scores.
 struct TargetScores {
   double log_prior, lse, margined, plain;
 };
-/// log p(target) of a mixture of `size` components if its target had no margin; of(k) are component
-/// k's TargetScores. With e^a the share of the other words in a component's softmax and e^b that of
-/// the target without margin, both in units of the sum that has it, the component's log p is
-/// -log(1 + e^(a - b)).
+/// Returns log p(target) without the target's margin, for a mixture of `size` components; of(k)
+/// returns component k's TargetScores. Let e^a be the share of the other words in a component's
+/// softmax, and e^b the share of the target without margin, both relative to the sum with the
+/// margin. Then the component's log p is -log(1 + e^(a - b)).
 template <class F>
 NINE_HD double plain_log_p(int64_t size, F&& of) {
   LogSumExp all;
@@ -78,8 +79,8 @@ NINE_HD double plain_log_p(int64_t size, F&& of) {
   return all.value();
 }
 
-/// A word vector w and a context h of n numbers, and what the score of the pair needs of them. A
-/// vector of length 0: c = 0, and no gradient through its direction.
+/// A word vector w and a context h of n numbers, with the values that their score needs. A vector
+/// of length 0 has c = 0 and no gradient through its direction.
 template <class T>
 struct AnglePair {
   const T *w, *h;
@@ -88,7 +89,7 @@ struct AnglePair {
   double word_scale, context_scale;  ///< F and G, if given
   bool own_word, own_context;        ///< F = |w|, G = |h|
 
-  /// `f`, `g`: F and G; null: the vectors' own norms.
+  /// `f` and `g` are F and G; null: the vectors' own norms.
   NINE_HD AnglePair(const T* word, const T* context, int64_t size, const double* f, const double* g)
       : w(word),
         h(context),
@@ -105,7 +106,7 @@ struct AnglePair {
     const auto unit_h = [&](int64_t k) { return static_cast<double>(context[k]) * by_h; };
     const double c = sum_of<T>(size, [&](int64_t k) { return unit_w(k) * unit_h(k); });
     cosine = c > 1 ? 1 : c < -1 ? -1 : c;
-    // sin theta = |w/|w| - h/|h|| |w/|w| + h/|h|| / 2, which does not cancel.
+    // Uses sin theta = |w/|w| - h/|h|| |w/|w| + h/|h|| / 2, which has no cancellation.
     const auto square = [](double x) { return x * x; };
     const double apart = sum_of<T>(size, [&](int64_t k) { return square(unit_w(k) - unit_h(k)); }),
                  sum = sum_of<T>(size, [&](int64_t k) { return square(unit_w(k) + unit_h(k)); }),
@@ -113,16 +114,16 @@ struct AnglePair {
     sine = s < 1 ? s : 1;
   }
 
-  /// The score F G psi(c).
+  /// Returns the score F G psi(c).
   NINE_HD double score(const AngleScore& psi) const {
     return word_scale * context_scale * psi.value;
   }
-  /// d score / dF and d score / dG.
+  /// Return d score / dF and d score / dG.
   NINE_HD double by_word_scale(const AngleScore& psi) const { return context_scale * psi.value; }
   NINE_HD double by_context_scale(const AngleScore& psi) const { return word_scale * psi.value; }
-  /// dw += up * d score / dw and dh += up * d score / dh through the directions, and where F or G
-  /// are the vectors' own norms through those too. Either may be null. With norms of their own the
-  /// gradient at a vector of length 0 is that of the inner product, psi'(0) times the other vector.
+  /// dw += up * d score / dw and dh += up * d score / dh, through the directions, and through F and
+  /// G where they are the vectors' own norms. Either pointer may be null. With own norms, the
+  /// gradient at a vector of length 0 is the inner product's: psi'(0) times the other vector.
   NINE_HD void add_gradients(const AngleScore& psi, double up, T* dw, T* dh) const {
     const double by_w = w_norm > 0 ? 1 / w_norm : 0, by_h = h_norm > 0 ? 1 / h_norm : 0;
     const double f_over_w = own_word ? 1 : word_scale * by_w,
