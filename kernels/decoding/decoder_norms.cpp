@@ -16,7 +16,7 @@ DecoderNorms::DecoderNorms(const HeadNorms& norms, const HeadSpec& head)
   context_norms_ = norms.running.to_vector();
   require(std::ssize(context_norms_) == head.size(), "[HeadDecoder] ", context_norms_.size(),
           " context norms for ", head.size(), " components");
-  for (double& size : context_norms_) size = size > 0 ? size : 1;  // nothing was seen in training
+  for (double& size : context_norms_) size = size > 0 ? size : 1;  // 0: training has seen no row
 }
 
 Tensor DecoderNorms::word_scales(const View& w) const {
