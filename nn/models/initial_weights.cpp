@@ -21,15 +21,16 @@ void check_same_words(const std::string& path, const char* name, const Vocabular
             "only)");
 }
 
-// Throws where a setting that tensors do not show is another one.
+// Throws if a setting that does not follow from the tensors differs.
 void check_same_setting(const std::string& path, const char* name, const std::string& stored,
                         const std::string& given) {
   require(stored == given, "initial weights of ", path, ": they are of a network with ", name, ' ',
           stored, ", this one has ", given, ", and its values would be others; give it theirs");
 }
 
-// Positions of this program are computed. Those of another one are the same if they differ by no
-// more than its arithmetic, or by the rounding of what the table was stored as.
+// Checks the positions of a model, which this program computes. Another program's positions count
+// as equal if they differ by no more than its arithmetic, or than the rounding to the table's
+// stored type.
 void check_same_positions(const std::string& path, const Tensor& table, const Tensor& own) {
   const int64_t count = std::min(table.elements(), own.elements());
   const std::vector<double> stored = table.to_vector(), computed = own.to_vector();
@@ -59,8 +60,8 @@ void load_weights(const std::string& path, const Safetensors& weights,
   }
 }
 
-// "--init: 9 tensors of RUN/checkpoints/00000120 were taken; the head is pow:p=2 here and was lin
-// there". Of a head, tensors show the sizes alone.
+// Returns the sentence "--init: 9 tensors of RUN/checkpoints/00000120 were taken; the head is
+// pow:p=2 here and was lin there". A head's tensors show only its sizes.
 std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
   HeadConfig stored{.spec = head_of(files.config)};
   read_norms(files.config, stored);
@@ -90,7 +91,7 @@ std::string load_initial_weights(const std::string& path, const Vocabulary& voca
   ModelFiles files = read_model(directory, ExcludedWords::refused);
   const std::map<std::string, std::string> settings = language_settings(files),
                                            own = network.metadata();
-  // An LSTM has no settings; the kind of network comes first.
+  // An LSTM has no settings, and the kind of network comes first.
   for (const auto& [name, usual] : std::initializer_list<std::pair<const char*, const char*>>{
            {"arch", "lstm"},
            {"heads", ""},
