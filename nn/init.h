@@ -10,7 +10,7 @@ namespace nine {
 struct Init {
   enum class Kind : uint8_t { zeros, ones, constant, normal, uniform, fan_in, xavier_uniform };
   Kind kind = Kind::zeros;
-  /// The constant, the standard deviation, or the half-width of the uniform distribution
+  /// The constant, the standard deviation, or the half-width of the uniform distribution.
   double scale = 0;
 
   static Init zeros() { return {}; }

@@ -13,9 +13,9 @@ namespace nine {
 
 /// Says which rows form a sentence and which keys a query attends to.
 struct AttentionMask {
-  /// Number of sentences; sentence b has rows b * steps ... (b + 1) * steps - 1
+  /// Number of sentences; sentence b has rows b * steps ... (b + 1) * steps - 1.
   int64_t batch = 1;
-  /// (batch) int32 on the layer's device: keys without padding; empty: all keys
+  /// (batch) int32 on the layer's device: keys without padding; empty: all keys.
   Tensor lengths = {};
   bool causal = false;  ///< true: position t attends to positions up to t only
 };

@@ -22,7 +22,7 @@ namespace nine {
 /// The settings of a model's parameters.
 struct ParameterOptions {
   DType dtype = DType::float32;  ///< float32 or float64
-  /// With a parameter's name and the element's index, determines an initial value
+  /// With a parameter's name and the element's index, determines an initial value.
   uint64_t seed = 1;
   bool gradients = true;  ///< false: the model can be evaluated but not trained
   Device device = kCpu;

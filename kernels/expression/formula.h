@@ -41,9 +41,9 @@ class Formula {
 
   // Programs. Their outputs:
   const Program& score() const { return score_; }  ///< S
-  /// DS/dz, dS/dww, dS/dhh, including the parts through q and c
+  /// dS/dz, dS/dww, dS/dhh, including the parts through q and c.
   const Program& slopes() const { return slopes_; }
-  /// S and its slopes with respect to z, q, ww, hh, c
+  /// S and its slopes with respect to z, q, ww, hh, c.
   const Program& exact() const { return exact_; }
   /// dS/d(parameter) for the parameters that are not fixed, in their order.
   const Program& parameter_slopes() const { return parameter_slopes_; }

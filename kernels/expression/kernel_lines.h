@@ -59,7 +59,7 @@ class KernelLines {
   KernelExpression expression_;
   size_t parameters_;
   std::vector<Parsed> typed_;  // one per line
-  // Of the graph's parameters: the kernel's parameters, lines, slopes
+  // Of the graph's parameters: the kernel's parameters, lines, slopes.
   std::vector<std::string> names_;
   Graph graph_;
   std::vector<Id> lines_;

@@ -17,7 +17,7 @@ inline constexpr int kMaxParameters = 8;
 struct Parsed {
   Graph graph{Graph::Simplify::no};
   Id score = 0;
-  /// Names that are not variables, in the order of their first use
+  /// Names that are not variables, in the order of their first use.
   std::vector<std::string> parameters;
 };
 

@@ -52,7 +52,7 @@ class HeadBlocks {
 
  private:
   struct Scratchpad {
-    // Enough for a few dozen components; then the heap takes over
+    // Enough for a few dozen components; then the heap takes over.
     std::array<std::byte, 8192> bytes{};
     std::pmr::monotonic_buffer_resource memory{bytes.data(), bytes.size()};
   };

@@ -16,7 +16,7 @@ struct PriorRegulariser {
   ops::PriorPenalty kind = ops::PriorPenalty::variance;
   double strength = 0;  ///< rho >= 0; 0: no penalty
 };
-/// "variance:0.1", "cv2:0.01"; "" without a penalty
+/// "variance:0.1", "cv2:0.01"; "" without a penalty.
 std::string to_text(const PriorRegulariser& r);
 /// Reads "variance:RHO" or "cv2:RHO"; "": no penalty. Error: a UsageError for any other text.
 PriorRegulariser prior_regulariser_from_text(std::string_view text);

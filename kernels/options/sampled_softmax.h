@@ -38,7 +38,7 @@ struct SampledWords {
   /// -log E_v of each word, where E_v is the expected number of draws of v; 0 for all words if the
   /// sample is the whole vocabulary.
   std::vector<double> log_weights;
-  /// Of each word: true if it is one of the K drawn words, which count in every row's sum
+  /// Of each word: true if it is one of the K drawn words, which count in every row's sum.
   std::vector<bool> drawn;
 };
 

@@ -44,7 +44,7 @@ struct SearchOptions {
 /// A translation with its score.
 struct Hypothesis {
   std::vector<int32_t> words;  ///< without </s>
-  /// Natural log, of the words and </s>; the first step's softmax is without </s>
+  /// Natural log, of the words and </s>; the first step's softmax is without </s>.
   double log_prob = 0;
   double score = 0;      ///< log_prob / length^length_penalty
   bool complete = true;  ///< ended by </s>; false: cut at max_length

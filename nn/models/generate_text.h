@@ -14,7 +14,7 @@ namespace nine {
 
 /// One continuation of a prompt.
 struct GeneratedText {
-  /// Indices of the prompt in the call and of its continuation, from 0
+  /// Indices of the prompt in the call and of its continuation, from 0.
   int64_t prompt = 0, sample = 0;
   std::vector<int32_t> ids = {};  ///< the prompt's words, then the added words, without </s>
   size_t prompt_words = 0;        ///< how many ids belong to the prompt

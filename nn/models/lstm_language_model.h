@@ -18,7 +18,7 @@ struct LstmLanguageModelConfig {
   int64_t vocab = 0;
   int64_t embed = 512, hidden = 512, layers = 2;
   double dropout = 0.1;  ///< on the embeddings
-  /// True: the head's word vectors are the embeddings (embed = hidden)
+  /// True: the head's word vectors are the embeddings (embed = hidden).
   bool tie_embeddings = false;
   HeadConfig head = {.bias = true};
 

@@ -36,7 +36,7 @@ std::vector<std::string> drop_unknown_words(std::vector<WordSet>& sets,
 /// One choice, with r(v) = p(v | context) / sum of p(u | context) over the words u of the set.
 struct RestrictedChoice {
   int64_t sentence = 0, token = 0;  ///< indices in the text, from 0
-  /// The set's index, and the index in the set of the text's word
+  /// The set's index, and the index in the set of the text's word.
   int32_t set = 0, word = 0;
   int32_t chosen = 0;  ///< argmax r; ties: the lower vocabulary id
   double nats = 0;     ///< -log r(word)

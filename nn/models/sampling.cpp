@@ -51,7 +51,7 @@ int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, dou
   for (const int32_t v : words) sums.push_back((sums.empty() ? 0 : sums.back()) + share(v));
   const auto found = std::upper_bound(sums.begin(), sums.end(), uniform * sums.back());
   return found == sums.end() ? best
-                             // The end is reached by rounding only
+                             // The end is reached by rounding only.
                              : words[static_cast<size_t>(found - sums.begin())];
 }
 

@@ -20,7 +20,7 @@ struct SegmentationOptions {
   int64_t vocabulary_threshold = 0;
   std::vector<std::string> glossaries = {};
   bool raw = false;  ///< true: tokenise as 13a first
-  /// True: join subwords of translations to words; with codes this is always done
+  /// True: join subwords of translations to words; with codes this is always done.
   bool join = false;
 };
 

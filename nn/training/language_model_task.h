@@ -78,7 +78,7 @@ class LanguageModelTask : public EpochTask {
 
  private:
   struct MicroBatch {
-    // Of this shape, in the memory of the largest micro-batch so far
+    // Of this shape, in the memory of the largest micro-batch so far.
     Tensor input, target;
     Tensor input_room, target_room;  // that memory
     int64_t tokens = 0;
@@ -112,7 +112,7 @@ class LanguageModelTask : public EpochTask {
   LmBatch batch_;                            // the stream's last batch
   std::vector<LstmState> state_;             // on the tape
   int count_ = 0;
-  // The words of the sentences whose attention is shown
+  // The words of the sentences whose attention is shown.
   const Vocabulary* words_ = nullptr;
   std::vector<int64_t> samples_;                // the indices of these sentences
   std::vector<std::vector<double>> attention_;  // of each sentence, at the last validation

@@ -52,7 +52,7 @@ void MixtureWeightStats::add(const Tensor& log_prior, const Tensor& targets, int
 void MixtureWeightStats::add_on_device(const Tensor& log_prior,
                                        const std::vector<double>& counted) {
   const int64_t rows = log_prior.shape().rows(), size = log_prior.shape().cols();
-  // Batches of sentences differ in their number of rows
+  // Batches of sentences differ in their number of rows.
   if (!terms_ || terms_.shape().rows() < rows) {
     terms_ = Tensor({rows, 2 * size + 1}, DType::float64, sums_.device());
     counted_ = Tensor({1, rows}, DType::float64, sums_.device());

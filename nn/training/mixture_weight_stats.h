@@ -56,7 +56,7 @@ class MixtureWeightStats {
   void add_on_device(const Tensor& log_prior, const std::vector<double>& counted);
 
   Tensor sums_;
-  // Buffers of add_on_device, (N, 2K + 1) and (1, N), kept from step to step
+  // Buffers of add_on_device, (N, 2K + 1) and (1, N), kept from step to step.
   Tensor terms_, counted_;
 };
 

@@ -7,7 +7,7 @@
 namespace nine {
 namespace {
 
-// Elements received at a time before they are added
+// Elements received at a time before they are added.
 constexpr int64_t kReceived = int64_t{1} << 20;
 
 View range_of(const View& slab, int64_t begin, int64_t end) {

@@ -22,7 +22,7 @@ inline constexpr EnumNames<ScheduleKind, 3> kEnumNames<ScheduleKind>{
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;
   double lr = 1e-3;
-  /// Any kind: number of updates over which the rate rises from lr / warmup to lr
+  /// Any kind: number of updates over which the rate rises from lr / warmup to lr.
   int64_t warmup = 0;
   double decay = 0.5;    ///< plateau: factor of the rate
   int64_t patience = 0;  ///< plateau: validations without improvement before the rate falls
@@ -42,7 +42,7 @@ class NonMonotoneTrigger {
 
   /// The state for a checkpoint.
   struct State {
-    /// Of all validations except the last ones
+    /// Of all validations except the last ones.
     double best = std::numeric_limits<double>::infinity();
     std::vector<double> last;  ///< at most `interval`, oldest first
     bool fired = false;

@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
 #pragma unroll
       for (int j = 0; j < kWarpWords; ++j) {
         T dz = 0;
-        // The target's slope is computed from the vectors
+        // The target's slope is computed from the vectors.
         if (static_cast<uint64_t>(j) == target_word) {
           bias_sum[j] += static_cast<T>(lanes.target_slope[r]);
           dz = lanes.target_dz[r];
