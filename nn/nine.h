@@ -4,9 +4,9 @@
 //
 //   find_package(Nine REQUIRED)                              # CMakeLists.txt
 //   target_link_libraries(program PRIVATE Nine::nine)
+//
 // docs/tour.md shows it by example. A program may include single headers instead. The installation
 // contains these headers and the headers that they include; cmake/public_headers.cmake lists them.
-// is these and what they include, listed in cmake/public_headers.cmake.
 #pragma once
 
 // Start here: the eight headers that a program needs first
