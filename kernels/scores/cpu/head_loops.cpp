@@ -154,7 +154,7 @@ NINE_OWN_LOOP void add_exponents(const T (*x)[kLanes], int n, LogSumExpLanes<T, 
   for (int i = 0; i < n; ++i) all.add_covered(x[i]);
 }
 
-// Computes out = scale * (the log of the sum + more).
+// Computes out = scale * (log(sum) + more).
 template <class T>
 NINE_OWN_LOOP void log_of_sum(const LogSumExpLanes<T, kLanes>& all, T scale, T more, T* out) {
   all.values(out);
