@@ -1,8 +1,8 @@
-// The names of the head's ops that a device implements, written once, as core/op_list.h has those
-// of all others. The members of HeadOpTable (kernels/op_table.h), the declarations of the CPU's and
-// of CUDA's implementations (kernels/cpu/ops.h, kernels/cuda/ops.cuh) and the two filled tables
-// (kernels/cpu/table.cpp, kernels/cuda/install_cuda.cu) are generated from it. The functions are
-// declared and documented in kernels/ops.h.
+// Lists the head's ops that a device implements, as core/op_list.h lists all other ops. The list
+// generates the members of HeadOpTable (kernels/op_table.h), the declarations of the CPU's and
+// CUDA's implementations (kernels/cpu/ops.h, kernels/cuda/ops.cuh) and the two filled tables
+// (kernels/cpu/table.cpp, kernels/cuda/install_cuda.cu). kernels/ops.h declares and documents the
+// functions.
 #pragma once
 
 #define NINE_FOR_EACH_HEAD_OP(OP) \

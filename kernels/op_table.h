@@ -1,7 +1,7 @@
-// One table of function pointers for each kind of device: what a backend has to provide for the
-// head, beside core/op_table.h. The ops come from kernels/op_list.h and have the signatures of
-// kernels/ops.h. The CPU's table is filled by kernels/cpu/table.cpp, CUDA's by nine::install_cuda()
-// (kernels/install_cuda.h).
+// A table of function pointers for each kind of device: the head's ops that a backend implements
+// besides core/op_table.h. The ops come from kernels/op_list.h and have the signatures of
+// kernels/ops.h. kernels/cpu/table.cpp fills the CPU's table, nine::install_cuda()
+// (kernels/install_cuda.h) CUDA's.
 #pragma once
 
 #include "core/device.h"
@@ -16,9 +16,9 @@ struct HeadOpTable {
 #undef NINE_OP_MEMBER
 };
 
-/// The head's table of a device; an Error when its backend was not installed.
+/// Returns the head's table of a device. Error: its backend is not installed.
 const HeadOpTable& head_op_table(Device device);
-/// For backends: installs `table` for this kind of device.
+/// Installs `table` for a kind of device; backends call it.
 void install_head_op_table(DeviceKind kind, const HeadOpTable& table);
 
 }  // namespace nine

@@ -59,7 +59,7 @@ void check_head(const char* op, const HeadBlock& b) {
   check_spread(b, op);
 }
 double head_flops(const HeadBlock& b) {
-  double whole = 0;  // C^2 products of d/C numbers are C of whole vectors
+  double whole = 0;  // C^2 products of d/C numbers cost as much as C of whole vectors
   for (const HeadComponent& c : b.components)
     whole += std::sqrt(static_cast<double>(head_product_planes(c.score, b.dims())));
   return 2.0 * whole * static_cast<double>(b.rows() * b.dims()) * static_cast<double>(b.words());
@@ -86,7 +86,8 @@ int64_t head_product_planes(const Score& score, int64_t d) {
   return planes;
 }
 
-// Kernels with statistics take exponents, logarithms or divisions; the others next to nothing.
+// Kernels with statistics need exponentials, logarithms or divisions; other kernels cost almost
+// nothing.
 int64_t head_score_planes(const Score& score) {
   int64_t planes = 0;
   scores::visit_component(score, 1, [&](const auto& k) {

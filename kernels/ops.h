@@ -1,6 +1,6 @@
-// The head's ops on plain views, declared once; conventions as in core/ops.h. A call checks shapes
-// and types here, counts its cost, and runs the implementation of the views' device
-// (kernels/op_table.h): the cpu/ or cuda/ of a room.
+// Declares the head's ops on plain views; conventions as in core/ops.h. A call checks shapes and
+// types, counts its cost, and runs the implementation of the views' device (kernels/op_table.h),
+// which is in the cpu/ or cuda/ directory of a folder.
 #pragma once
 
 #include <span>
@@ -19,36 +19,36 @@ namespace nine::ops {
 // R rows of contexts, V words, K components with scores S_k(v, r) = S_k(w_kv, h_kr) + b_v. Rows are
 // held in panels of kHeadPanel; P is R rounded up to whole panels. The panels of all components are
 // stacked, so that components that share their word vectors share each matrix product. The
-// vocabulary is cut into kHeadChunks chunks, whatever the number of threads.
+// vocabulary is cut into kHeadChunks chunks, for any number of threads.
 
-/// Rows of contexts of a panel: one for each SIMD lane, or thread of a warp.
+/// Rows of contexts in a panel: one for each SIMD lane, or for each thread of a warp.
 inline constexpr int64_t kHeadPanel = 32;
-/// Words of a tile, the unit of work of the CPU's loops: one panel of rows by so many words.
+/// Words of a tile, the unit of work of the CPU's loops: this many words by one panel of rows.
 inline constexpr int64_t kHeadTile = 64;
-/// Parts of the vocabulary, each with a partial sum of its own.
+/// Number of chunks of the vocabulary; each chunk has its own partial sum.
 inline constexpr int64_t kHeadChunks = 16;
 
 /// One component of a head.
 struct HeadComponent {
   Score score;
   View w;  ///< (V, d); components that share word vectors have the same view
-  /// (V, head_stats_size) float64 from head_stats, or from word_scales where the score is
-  /// scaled_lin: what the score function needs of each word besides the product; empty if it needs
-  /// none.
+  /// (V, head_stats_size) float64 from head_stats, or from word_scales for scaled_lin: the
+  /// statistics of each word that the score function needs besides the product. Empty if it needs
+  /// no statistics.
   View stats;
 };
 
 /// The options of the head (HeadConfig) that the loops over words and rows use.
 struct HeadBlockOptions {
-  /// Label smoothing (Szegedy et al., 2016); 0: none. The targets are a distribution t with
-  /// t_v = spread for every word but the target, and 1 - (V - 1) * spread for the target.
+  /// Label smoothing (Szegedy et al., 2016); 0: no smoothing. The targets are a distribution t: t_v
+  /// = spread for every word but the target, and 1 - (V - 1) * spread for the target.
   double spread = 0;
   Margin margin = {};  ///< on the targets' angles; inner products only
 };
 
-/// One block of rows; t is the distribution of the targets, see HeadBlockOptions. The
-/// mixture is p(v) = sum_k pi_k p_k(v), with p_k the softmax of component k's scores; component k's
-/// share in a word's probability is gamma_k(v) = pi_k p_k(v) / p(v).
+/// One block of rows. t is the distribution of the targets (HeadBlockOptions). The mixture is p(v)
+/// = sum_k pi_k p_k(v), where p_k is the softmax of component k's scores. Component k's share in a
+/// word's probability is gamma_k(v) = pi_k p_k(v) / p(v).
 struct HeadBlock {
   std::span<const HeadComponent> components;
 
@@ -56,44 +56,44 @@ struct HeadBlock {
 
   /// K = 1: (R, d). Otherwise (K * P, d), component after component, with padding rows of zeros.
   View h;
-  View bias;  ///< (V), of all components together; may be empty
-  /// (V): what the targets' own scores have in place of the bias; empty: the bias.
+  View bias;  ///< (V), shared by all components; may be empty
+  /// (V): replaces the bias in the targets' scores; empty: the bias.
   View target_bias;
-  View targets;    ///< (R) int32; -1: no target, and no gradient of that row
-  View log_prior;  ///< (R, K): log pi; empty: a single component
-  /// (K) float64: the norm G that the contexts of a component were given (set_norms); empty: they
-  /// have their own.
+  View targets;    ///< (R) int32; -1: no target, and the row has no gradient
+  View log_prior;  ///< (R, K): log pi; empty for a single component
+  /// (K) float64: the norm G of each component's contexts (set_norms); empty: contexts keep their
+  /// own norms.
   View context_norm;
   HeadBlockOptions options;
 
-  // Kept from head_scores for head_gradients; what is empty is computed again.
+  // Kept from head_scores for head_gradients; head_gradients recomputes empty views.
 
-  /// (V, head_product_planes of all components * P): products of words and rows. Row v holds those
-  /// of word v, row of contexts after row.
+  /// (V, head_product_planes of all components * P): products of words and rows. Row v holds the
+  /// products of word v, row of contexts after row of contexts.
   View products;
   /// (V, C * P): scores with bias, in the same order, of the C components whose head_score_planes
-  /// is 1. Filled and used on the CPU; CUDA computes scores again.
+  /// is 1. The CPU fills and uses it; CUDA recomputes scores.
   View scores;
 
   // Results, float64, (K, R).
 
   View lse;           ///< log sum_v exp S_k(v, r)
   View target_score;  ///< S_k(target, r), computed from the vectors; undefined without a target
-  View plain_score;   ///< the same without the margin; needed with one, else it may be empty
-  View score_sum;     ///< sum_v S_k(v, r); needed if K = 1 and spread > 0, else it may be empty
+  View plain_score;   ///< target_score without the margin; needed with a margin, else may be empty
+  View score_sum;     ///< sum_v S_k(v, r); needed if K = 1 and spread > 0, else may be empty
   View share;         ///< gamma_k(target); 0 without a target
   View weight;        ///< R_k = sum_v t_v gamma_k(v), times the row's weight; 0 without a target
   View target_slope;  ///< dL/dS_k(target, r); 0 without a target
 
-  int64_t first_row = 0;  ///< the block's first row among all contexts, for messages
+  int64_t first_row = 0;  ///< the block's first row in all contexts, for messages
 
   int64_t size() const { return static_cast<int64_t>(components.size()); }
   int64_t rows() const { return targets.elements(); }
   int64_t padded_rows() const { return (rows() + kHeadPanel - 1) / kHeadPanel * kHeadPanel; }
   int64_t words() const { return components.front().w.rows(); }
   int64_t dims() const { return h.cols(); }
-  /// Whether the targets are scored by their angle (kernels/options/angle.h): with a margin, or
-  /// where vectors are given norms.
+  /// True if the targets are scored by their angle (kernels/options/angle.h): with a margin, or if
+  /// vectors are given norms.
   bool by_angle() const {
     return options.margin || context_norm || components.front().score.kind == ScoreKind::scaled_lin;
   }
@@ -107,62 +107,64 @@ struct HeadBlock {
   }
 };
 
-/// How many statistics a vector of d numbers has.
+/// Returns the number of statistics of a vector of d numbers.
 int64_t head_stats_size(const Score& score, int64_t d);
-/// How many products a pair of vectors of d numbers has: 1, or C^2 of a kernel of C parts (mog).
+/// Returns the number of products of a pair of vectors of d numbers: 1, or C^2 for a kernel of C
+/// parts (mog).
 int64_t head_product_planes(const Score& score, int64_t d);
-/// Whether the scores of a block are worth keeping: 1, or 0 if they cost less to compute again.
+/// Returns 1 if the scores of a block are worth keeping, 0 if recomputing them costs less.
 int64_t head_score_planes(const Score& score);
-/// stats (V, head_stats_size) float64 of the rows of w.
+/// Computes stats (V, head_stats_size), float64, of the rows of w.
 void head_stats(const Score& score, const View& w, const View& stats);
-/// dw += dstats * d stats / d w, row by row.
+/// Adds dstats * d stats / d w to dw, row by row.
 void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats,
                          const View& dw);
-/// Fills products and score_sum (unless empty), lse and target_score, and on the CPU also scores
-/// (unless empty); CUDA computes them again when they are needed.
+/// Fills products and score_sum (unless empty), lse and target_score; on the CPU also scores
+/// (unless empty). CUDA recomputes scores when they are needed.
 void head_scores(const HeadBlock& block, Arena& arena);
-/// The mixture and the loss, from what head_scores has filled. nll[r] = -log p(target) without the
-/// margin, 0 without a target; loss = row_weight * sum over rows with a target of -sum_v t_v log
-/// p_v; both are float64. Fills share, weight and target_slope. dlogits (R, K), unless empty: the
-/// loss's gradient by the prior's logits, row_weight * (pi_k - R_k).
+/// Computes the mixture and the loss from the results of head_scores. nll[r] = -log p(target)
+/// without the margin, 0 without a target. loss = row_weight * sum over rows with a target of
+/// -sum_v t_v log p_v. Both are float64. Fills share, weight and target_slope. dlogits (R, K),
+/// unless empty, receives the loss's gradient with respect to the prior's logits, row_weight *
+/// (pi_k - R_k).
 void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss,
                const View& dlogits, Arena& arena);
-/// Where head_gradients writes the gradients of head_loss's loss. What has no memory is not
+/// The outputs of head_gradients: gradients of head_loss's loss. Outputs without memory are not
 /// computed.
 struct HeadGradients {
   View dh;  ///< shape of block.h, overwritten, except padding rows, which stay as they are
   std::span<const OutputView> dw;  ///< of each component; shared word vectors share an output
   std::span<const View> dstats;    ///< of each component: added to, dL/d(the words' statistics)
   OutputView dbias;
-  /// (K, R) float64, overwritten: dL/d(context_norm) of each row by its target's score alone. What
-  /// goes through the other scores is in dh.
+  /// (K, R) float64, overwritten: dL/d(context_norm) of each row through its target's score alone.
+  /// dh contains the part through the other scores.
   View dcontext_norm = {};
-  /// Float64, one for each learned number of each component's score, in the order of components and
-  /// numbers: added to, dL/d(number).
+  /// Float64, one element for each learned number of each component's score, in the order of
+  /// components and numbers; added to: dL/d(number).
   View dnumbers = {};
 };
-/// The gradients, from what head_scores and head_loss have filled. Overwrites block.products.
+/// Computes the gradients from the results of head_scores and head_loss. Overwrites block.products.
 void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,
                     Arena& arena);
-/// Log-probabilities and scores of every word, for decoding and inspection, from what head_scores
-/// has filled: log_probs (R, V) float64 of the mixture, and scores (K, R, V) float64 with bias.
-/// Either may be empty. The score of a row's target is the exact one, target_score.
+/// Computes, from the results of head_scores, log_probs (R, V) float64 of the mixture and scores
+/// (K, R, V) float64 with bias of every word, for decoding and inspection. Either view may be
+/// empty. The score of a row's target is the exact one, target_score.
 void head_inference(const HeadBlock& block, const View& log_probs, const View& scores,
                     Arena& arena);
 
 // --- norms of word vectors and contexts (kernels/options/head_norms.h, docs/margins.md)
 //
-// norms, ratios, sizes and the like are float64; `size` and other scalars have one element.
+// norms, ratios, sizes and similar views are float64; `size` and other scalars have one element.
 
-/// norms[r] = |x_r|, of the rows of a matrix.
+/// norms[r] = |x_r| for the rows of a matrix.
 void row_norms(const View& x, const View& norms);
-/// largest = the largest norm of a row that has a target, of all rows where none has one; row
-/// (int32) = the first that has it.
+/// largest = the largest norm of the rows that have a target, or of all rows if no row has a
+/// target; row (int32) = the first row with that norm.
 void largest_norm(const View& norms, const View& targets, const View& largest, const View& row);
-/// running = max(running, largest) if decay = 0, else decay * running + (1 - decay) * largest, but
-/// largest where running is 0.
+/// running = max(running, largest) if decay = 0, else decay * running + (1 - decay) * largest. If
+/// running is 0, running = largest.
 void update_running_norm(const View& largest, double decay, const View& running);
-/// size = running, or 1 where running is 0: nothing was seen in training.
+/// size = running, or 1 if running is 0, which means that training has seen no row.
 void running_norm(const View& running, const View& size);
 /// y_r = size x_r / |x_r|, 0 where |x_r| = 0.
 void set_norms(const View& x, const View& norms, const View& size, const View& y);
@@ -170,18 +172,19 @@ void set_norms(const View& x, const View& norms, const View& size, const View& y
 /// memory. dsize[r] = u . dy_r.
 void set_norms_backward(const View& x, const View& norms, const View& size, const View& dy,
                         const View& dx, const View& dsize);
-/// stats (V, 2), those of scaled_lin: F_v / |w_v|, 0 where |w_v| = 0, and F_v = ratios[v], or with
-/// a word `first` >= 0 ratios[v] |w_first|.
+/// Fills stats (V, 2) of scaled_lin: F_v / |w_v|, 0 where |w_v| = 0, and F_v. F_v = ratios[v], or
+/// with a word `first` >= 0 ratios[v] |w_first|.
 void word_scales(const View& norms, const View& ratios, int64_t first, const View& stats);
-/// dw += the gradient through F_v / |w_v|, F_v held fixed; with a word `first` >= 0 also that of
-/// all F_v through |w_first|.
+/// dw += the gradient through F_v / |w_v| for a fixed F_v; with a word `first` >= 0 also the
+/// gradient of all F_v through |w_first|.
 void word_scales_backward(const View& w, const View& norms, const View& ratios, int64_t first,
                           const View& stats, const View& dstats, const View& dw);
 
 // --- regularisers
 
-/// loss += row_weight * n * strength * penalty, where n rows have a target; loss is a float64
-/// scalar. dlogits (N, K), unless empty, += its gradient by the logits of log_prior (N, K).
+/// loss += row_weight * n * strength * penalty, where n is the number of rows with a target; loss
+/// is a float64 scalar. dlogits (N, K), unless empty, += its gradient with respect to the logits of
+/// log_prior (N, K).
 void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets,
                    double row_weight, const View& loss, const View& dlogits);
 /// out = sum_r (|x_r| - norm)^2 over the rows of x, a float64 scalar.

@@ -26,8 +26,8 @@ double log_sum_exp(std::span<const double> x) {
   return LogSumExp::of(std::ssize(x), [&](int64_t i) { return x[i]; }).value();
 }
 
-// Computes the score S(w, h) of a component. Adds up dS/dw to dw and up dS/dh to dh, and, for each
-// number that the component learns, up dS/d(stored number) to `numbers`. Only with dw.
+// Computes the score S(w, h) of a component. If dw is not null, adds up * dS/dw to dw, up * dS/dh
+// to dh and, for each number that the component learns, up * dS/d(stored number) to `numbers`.
 double score(const Score& component, const double* w, const double* h, int64_t d, double up = 0,
              double* dw = nullptr, double* dh = nullptr, double* numbers = nullptr) {
   double s = 0;
@@ -37,14 +37,14 @@ double score(const Score& component, const double* w, const double* h, int64_t d
     double* const none = nullptr;
     if constexpr (Kernel::kExactTarget) {  // the kernel's formula over whole vectors
       s = kernel.exact(w, h, d, scale * up, dw, dh);
-    } else {  // a function of the product z alone
+    } else {  // a function of the product z
       s = kernel.value(z, none, none);
       const double by_z = scale * up * kernel.slopes(z, none, none).z;
       if (dw != nullptr) add(by_z, h, dw, d), add(by_z, w, dh, d);
     }
     for (int i = 0; i < kMaxScoreNumbers && dw != nullptr; ++i) {
       if (!component.learns(i)) continue;
-      double slope = s;  // by the scale
+      double slope = s;  // with respect to the scale
       if (i != kScaleNumber) {
         if constexpr (requires { kernel.exact_parameter_slope(i, w, h, d); })
           slope = scale * kernel.exact_parameter_slope(i, w, h, d);
@@ -58,8 +58,8 @@ double score(const Score& component, const double* w, const double* h, int64_t d
   return scale * s;
 }
 
-// Computes the target's score with a margin: |w| |h| psi(cos theta). Adds its gradients as score()
-// does.
+// Computes the target's score with a margin: |w| |h| psi(cos theta). Adds its gradients in the same
+// way as score().
 double target_score(const Margin& margin, const double* w, const double* h, int64_t d,
                     double up = 0, double* dw = nullptr, double* dh = nullptr) {
   const scores::AnglePair<double> pair(w, h, d);
@@ -97,7 +97,7 @@ ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& we
       return all.data() + ((head.untied ? k * V : 0) + v) * d;
     };
 
-    // The prior: log pi = log softmax(M' h); of one kernel 0.
+    // The prior: log pi = log softmax(M' h); 0 for a single kernel.
     std::vector<double> log_pi(static_cast<size_t>(K));
     if (head.mixture) {
       for (int64_t k = 0; k < K; ++k) log_pi[k] = dot(weights.prior.data() + k * d, h, d);
@@ -134,16 +134,16 @@ ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& we
       if (!with_margin) out.nll[n] = -log_p[y];
     }
 
-    // The loss: the cross-entropy with the target distribution t, which may be smoothed.
+    // The loss: the cross-entropy with the target distribution t, with label smoothing.
     std::vector<double> t(static_cast<size_t>(V), smoothing.spread(V));
     t[y] = 1 - smoothing.epsilon;
     if (smoothing.kind == LabelSmoothing::Kind::uniform) t[y] += smoothing.spread(V);
     for (int64_t v = 0; v < V; ++v)
       if (t[v] != 0) out.loss -= row_weight * t[v] * log_p[v];
 
-    // Its gradients. gamma_kv = pi_k q_kv / p_v is the posterior of component k given word v, and
-    // R_k = sum_v t_v gamma_kv. Then dL/dS_kv = q_kv R_k - t_v gamma_kv, and by the prior's logits
-    // pi_k - R_k.
+    // The gradients. gamma_kv = pi_k q_kv / p_v is the posterior of component k given word v, and
+    // R_k = sum_v t_v gamma_kv. Then dL/dS_kv = q_kv R_k - t_v gamma_kv. With respect to the
+    // prior's logits the gradient is pi_k - R_k.
     double* numbers = out.gradients.numbers.data();
     for (int64_t k = 0; k < K; ++k) {
       std::vector<double> t_gamma(static_cast<size_t>(V)), dh_k(static_cast<size_t>(d));

@@ -1,6 +1,7 @@
 // The output layer of the paper in plain float64 loops: the loss and all its gradients, in one file
-// that is read from top to bottom. Start here to learn what the fused head computes. It stores
-// every score and is slow; tests/kernels/test_reference_head.cpp holds kernel_softmax against it.
+// to be read from top to bottom. Start here to learn what the fused head computes. The reference
+// stores every score and is slow; tests/kernels/test_reference_head.cpp compares kernel_softmax
+// with it.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +15,25 @@
 namespace nine {
 
 /// The numbers of an output layer of K components, V words and vectors of d numbers, row-major; or
-/// the gradient of the loss by each of them.
+/// the gradients of the loss with respect to them.
 struct ReferenceWeights {
   std::vector<double> w;        ///< (V, d); untied (K, V, d)
   std::vector<double> bias;     ///< (V), or empty: no bias
-  std::vector<double> prior;    ///< (K, d), the paper's M transposed; mixtures only
-  std::vector<double> latent;   ///< (K, d, d), the C_k transposed; heads with contexts only
-  std::vector<double> numbers;  ///< as learned_numbers(head) lists and stores them
+  std::vector<double> prior;    ///< (K, d), the paper's M transposed; for mixtures only
+  std::vector<double> latent;   ///< (K, d, d), the C_k transposed; for heads with contexts only
+  std::vector<double> numbers;  ///< in the order and form of learned_numbers(head)
 };
 
 /// The results for N contexts.
 struct ReferenceLoss {
   double loss = 0;             ///< row_weight * the sum of the rows' cross-entropies
-  std::vector<double> nll;     ///< (N): -log p(target), neither smoothed nor with a margin
-  std::vector<double> h;       ///< (N, d): the gradient by the contexts
-  ReferenceWeights gradients;  ///< by the weights
+  std::vector<double> nll;     ///< (N): -log p(target), without smoothing and margin
+  std::vector<double> h;       ///< (N, d): the gradient with respect to the contexts
+  ReferenceWeights gradients;  ///< the gradients with respect to the weights
 };
 
-/// The loss of contexts h (N, d) with targets (N; -1: the row does not count), as kernel_softmax
-/// defines it, and its gradients. `margin`: for heads of inner products only.
+/// Computes the loss of contexts h (N, d) with targets (N; -1: the row does not count), as
+/// kernel_softmax defines it, and its gradients. `margin` is for heads of inner products only.
 /// Sources: docs/heads.md, section 4; docs/margins.md.
 ReferenceLoss reference_loss(const HeadSpec& head, const ReferenceWeights& weights,
                              std::span<const double> h, std::span<const int32_t> targets, int64_t d,

@@ -9,39 +9,41 @@
 
 namespace nine {
 
-/// h and c, each (batch, hidden), for each LSTM layer; nothing for a network without such layers.
-/// They have memory of their own, because the tensors of a tape are freed after its step.
+/// Holds the states h and c, each (batch, hidden), of every LSTM layer. A network without LSTM
+/// layers has no tensors here. The state owns its memory, because the tensors of a tape are freed
+/// after the step.
 class CarriedState {
  public:
-  /// A state of zeros.
+  /// Makes a state of zeros.
   CarriedState(int64_t layers, int64_t batch, int64_t hidden, DType dtype, Device device = kCpu);
-  CarriedState(const CarriedState&) = delete;  // a copy would share the memory: copy_from()
+  CarriedState(const CarriedState&) = delete;  // a copy would share the memory; use copy_from()
   CarriedState& operator=(const CarriedState&) = delete;
   CarriedState(CarriedState&&) = default;
   CarriedState& operator=(CarriedState&&) = default;
 
   /// Sets everything to zero.
   void clear();
-  /// Puts the state on a tape, as constants, into `state`: no gradient flows into the past.
+  /// Puts the state on a tape, as constants, into `state`, so that no gradient flows into the past.
   void on(Tape& tape, std::vector<LstmState>& state) const { on(tape, state, 0, batch()); }
-  /// The same of columns [first, first + count).
+  /// Puts columns [first, first + count) of the state on a tape, in the same way.
   void on(Tape& tape, std::vector<LstmState>& state, int64_t first, int64_t count) const;
-  /// Copies the states after a step's last time step, one a layer, into columns `first` and
-  /// following. Error: another number of layers, here and below, or another shape.
+  /// Copies `state`, the states after a step's last time step (one per layer), into the columns
+  /// from `first` on. Error: another number of layers or another shape. The next functions throw
+  /// the same error.
   void store(const std::vector<LstmState>& state, int64_t first = 0);
   void copy_from(const CarriedState& other);
 
   int64_t batch() const { return batch_; }
-  /// For checkpoints: "PREFIXh_l0", "PREFIXc_l0", "PREFIXh_l1", ...
+  /// Returns the state's tensors for a checkpoint: "PREFIXh_l0", "PREFIXc_l0", "PREFIXh_l1", ...
   std::vector<NamedView> named(const std::string& prefix) const;
-  /// Copies tensors of those names. Error: one is missing or of another shape.
+  /// Copies the tensors with the names of named(). Error: a tensor is missing or has another shape.
   void load(const Safetensors& file, const std::string& prefix);
-  /// Copies columns `first` and following of tensors of those names, which have `columns` columns.
+  /// Copies the columns from `first` on of tensors with those names, which have `columns` columns.
   void load(const Safetensors& file, const std::string& prefix, int64_t first, int64_t columns);
 
  private:
   int64_t batch_;
-  std::vector<Tensor> h_, c_;  // of each layer
+  std::vector<Tensor> h_, c_;  // one per layer
 };
 
 }  // namespace nine

@@ -7,15 +7,16 @@
 
 namespace nine {
 
-/// Sets elements to 0 with probability `p` and divides the others by 1 - p; the identity under
-/// NoGrad.
+/// Sets elements to 0 with probability `p` and divides the others by 1 - p. Under NoGrad it is the
+/// identity.
 struct Dropout {
   double p = 0;
-  /// One mask for all time steps of a sequence: variational dropout (Gal & Ghahramani, 2016).
+  /// True: all time steps of a sequence share one mask (variational dropout; Gal & Ghahramani,
+  /// 2016).
   bool locked = false;
 
-  /// x (steps * batch, width), rows in time order. The random numbers are those of the step's key
-  /// and `stream`.
+  /// Takes x (steps * batch, width), rows in time order, and returns the same shape. The step's key
+  /// and `stream` determine the random numbers.
   Var operator()(const Var& x, int64_t batch, std::string_view stream) const {
     return dropout(x, p, stream, locked ? batch : 0);
   }

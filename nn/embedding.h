@@ -11,14 +11,14 @@ namespace nine {
 /// A table of word vectors, `NAME.weight` (count, size).
 class Embedding {
  public:
-  /// Declares the table in `set`. It starts as N(0, 0.02^2) unless `init` says otherwise;
-  /// torch.nn.Embedding starts as N(0, 1).
+  /// Declares the table in `set`. Its default initial values are N(0, 0.02^2); torch.nn.Embedding
+  /// uses N(0, 1).
   Embedding(ParameterSet& set, const std::string& name, int64_t count, int64_t size,
             const Init& init = Init::normal(0.02))
       : weight_(set.add(name + ".weight", {count, size}, init)) {}
 
-  /// The vectors of ids (int32, any shape, on the table's device): their shape with `size` behind
-  /// it.
+  /// Looks up ids (int32, any shape, on the table's device). Returns their vectors: the shape of
+  /// `ids` followed by `size`.
   Var operator()(Tape& tape, const Tensor& ids) const {
     return embedding(tape.parameter(weight_), ids);
   }

@@ -72,7 +72,7 @@ std::vector<NamedView> HeadStats::named() const { return {{"context.norm_sums", 
 
 void HeadStats::load(const Safetensors& file) {
   const auto found = file.tensors.find("context.norm_sums");
-  if (found == file.tensors.end()) return;  // of a checkpoint before there were any
+  if (found == file.tensors.end()) return;  // the checkpoint is older than these statistics
   require(found->second.shape() == sums_.shape(), "context.norm_sums has shape ",
           found->second.shape(), ", expected ", sums_.shape());
   ops::copy(found->second, sums_);

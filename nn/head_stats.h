@@ -1,5 +1,5 @@
-// What a head sees of its contexts: the mean norm in training, and angles to the targets in
-// evaluation. Both are in a run's log and report (docs/report.md).
+// Statistics of a head's contexts: their mean norm in training, and their angles to the targets in
+// evaluation. A run's log and report show both (docs/report.md).
 #pragma once
 
 #include <cstdint>
@@ -9,36 +9,37 @@
 
 namespace nine {
 
-/// Sums over the rows that have a target.
+/// Sums statistics over the rows that have a target.
 class HeadStats {
  public:
-  static constexpr int64_t kBins = 45;  ///< of angles, 4 degrees each
+  static constexpr int64_t kBins = 45;  ///< bins of angles, 4 degrees each
 
-  /// hidden (N, d) on any device, targets N int32 on the CPU, -1: none. Error: not one for each
-  /// row.
+  /// Adds the norms of hidden (N, d), on any device. targets: N int32 on the CPU, -1: no target.
+  /// Error: the number of targets is not N.
   void add_norms(const Tensor& hidden, const Tensor& targets);
-  /// The same with the word vectors (V, d), where angles are being counted; a vector of length 0
-  /// has an angle of 90 degrees. Errors: also, none are being counted; a target is no word.
+  /// Adds the angles between contexts and their targets' vectors in `words` (V, d). A vector of
+  /// length 0 has an angle of 90 degrees. Errors: the number of targets is not N; angles are not
+  /// being counted; a target is not a word.
   void add_angles(const Tensor& hidden, const Tensor& targets, const Tensor& words);
 
-  /// The mean of ||h|| since clear_norms(); 0 without rows.
+  /// Returns the mean of ||h|| since clear_norms(); 0 without rows.
   double mean_norm() const;
   void clear_norms();
-  /// (2) float64: rows, and the sum of their norms.
+  /// Returns (2) float64: the number of rows and the sum of their norms.
   const Tensor& norm_sums() const { return sums_; }
-  /// From now on evaluations count angles, from zero; or no more.
+  /// Starts to count angles, from zero, or stops.
   void count_angles(bool on);
   bool counts_angles() const { return !angles_.empty(); }
-  /// Rows whose angle is in each bin.
+  /// Returns the number of rows in each bin of angles.
   const std::vector<int64_t>& angles() const { return angles_; }
 
-  /// For checkpoints: the sums of the norms as `context.norm_sums`; and back.
+  /// Returns the sums of the norms for a checkpoint, as `context.norm_sums`; load() restores them.
   std::vector<NamedView> named() const;
   void load(const Safetensors& file);
 
  private:
-  Tensor sums_{{2}, DType::float64};  // rows, norms
-  std::vector<int64_t> angles_;       // empty while none are counted
+  Tensor sums_{{2}, DType::float64};  // rows, sum of norms
+  std::vector<int64_t> angles_;       // empty while angles are not counted
 };
 
 }  // namespace nine

@@ -19,7 +19,7 @@ void KeyValueCache::append(const View& keys_values) {
           " sequences of ", keys_values_.shape().cols(), " numbers");
   if (length_ == capacity_)
     fail("[KeyValueCache] there is no place for more than ", capacity_, " positions");
-  // Row b * capacity + length of every b: a matrix whose rows lie `capacity` rows apart.
+  // The rows b * capacity + length of all b: a matrix whose rows lie `capacity` rows apart.
   View place = keys_values_.view().row_range(length_, 1);
   place.shape = keys_values.shape;
   place.ld = capacity_ * keys_values_.view().ld;

@@ -1,4 +1,4 @@
-// A linear map, with a bias unless told otherwise.
+// A linear map, by default with a bias.
 #pragma once
 
 #include <string>
@@ -9,23 +9,24 @@
 
 namespace nine {
 
-/// y = x w' + b with `NAME.weight` (out, in) and `NAME.bias` (out).
+/// Computes y = x w' + b with `NAME.weight` (out, in) and `NAME.bias` (out).
 class Linear {
  public:
-  /// Starts as torch.nn.Linear unless told otherwise: both U(-1/sqrt(in), 1/sqrt(in)).
+  /// Declares the parameters. By default both start as U(-1/sqrt(in), 1/sqrt(in)), as in
+  /// torch.nn.Linear.
   Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, bool bias = true,
          const LinearInit& init = {});
 
-  /// x (..., in) to (..., out).
+  /// Maps x (..., in) to (..., out).
   Var operator()(const Var& x) const;
-  /// max(x w' + b, 0) in one op. Error: there is no bias.
+  /// Computes max(x w' + b, 0) in one op. Error: the map has no bias.
   Var relu(const Var& x) const;
-  /// residual + dropout(x w' + b) in one op, the end of a residual branch. The dropout's random
-  /// numbers are those of `stream`. Error: there is no bias.
+  /// Computes residual + dropout(x w' + b) in one op: the end of a residual branch. The dropout
+  /// draws its random numbers from `stream`. Error: the map has no bias.
   Var dropout_add(const Var& x, const Var& residual, double dropout, std::string_view stream) const;
 
   Parameter& weight() const { return weight_; }
-  Parameter* bias() const { return bias_; }  ///< null where there is none
+  Parameter* bias() const { return bias_; }  ///< null without a bias
 
  private:
   Parameter& needed_bias() const;

@@ -10,10 +10,11 @@
 
 namespace nine {
 
-/// torch.nn.LSTM: `NAME.weight_ih_l0` (4H, I), `NAME.weight_hh_l0` (4H, H), `NAME.bias_ih_l0` and
-/// `NAME.bias_hh_l0` (4H), then the same for l1, ... The gates are stacked in the order i, f, g, o.
-/// All parameters start as U(-1/sqrt(H), 1/sqrt(H)) unless told otherwise; an `init` that depends
-/// on sizes counts each weight as a map from H to 4H numbers.
+/// Stacked LSTM layers as in torch.nn.LSTM. Parameters: `NAME.weight_ih_l0` (4H, I),
+/// `NAME.weight_hh_l0` (4H, H), `NAME.bias_ih_l0` and `NAME.bias_hh_l0` (4H), then the same for l1,
+/// ... The gates are stacked in the order i, f, g, o. By default all parameters start as
+/// U(-1/sqrt(H), 1/sqrt(H)). An `init` that depends on sizes treats each weight as a map from H to
+/// 4H numbers.
 class Lstm {
  public:
   Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hidden,
@@ -22,19 +23,20 @@ class Lstm {
   int64_t layers() const { return static_cast<int64_t>(layers_.size()); }
   int64_t hidden() const { return hidden_; }
 
-  /// x (steps * batch, input), rows in time order, from one state a layer. Returns the last layer's
-  /// outputs (steps * batch, hidden); `state` becomes the states after the last step. `between` is
-  /// applied to the input of each layer but the first. Error: not one state a layer.
+  /// Takes x (steps * batch, input), rows in time order, and one initial state per layer. Returns
+  /// the last layer's outputs (steps * batch, hidden). Replaces `state` by the states after the
+  /// last step. Applies `between` to the input of each layer but the first. Error: the number of
+  /// states is not the number of layers.
   Var operator()(const Var& x, std::vector<LstmState>& state, const Dropout& between = {}) const;
-  /// The same from states of zeros, for whole sequences.
+  /// Runs the layers over whole sequences, from states of zeros.
   Var operator()(const Var& x, int64_t batch) const;
-  /// States of zeros of `batch` columns, one a layer, in the tape's pool.
+  /// Returns states of zeros for `batch` columns, one per layer, in the tape's pool.
   std::vector<LstmState> zero_state(Tape& tape, int64_t batch, DType dtype) const;
 
  private:
   struct Layer {
     Parameter &w_ih, &w_hh, &b_ih, &b_hh;
-    std::string dropout_stream;  // of the mask on its input
+    std::string dropout_stream;  // the stream of the mask on this layer's input
   };
   std::vector<Layer> layers_;
   int64_t hidden_;

@@ -8,7 +8,7 @@
 namespace nine {
 namespace {
 
-// Row blocks [first, first + count) of a packed (3 d, d) weight and of its (3 d) bias.
+// Returns row blocks [first, first + count) of a packed (3 d, d) weight and of its (3 d) bias.
 Var weight_part(const Var& w, int64_t first, int64_t count) {
   const int64_t d = w.shape().cols();
   return row_range(w, first * d, count * d);

@@ -11,20 +11,22 @@
 
 namespace nine {
 
-/// Which rows are sentences and which keys a query attends to.
+/// Says which rows form a sentence and which keys a query attends to.
 struct AttentionMask {
-  int64_t batch = 1;    ///< sentences; sentence b has rows b * steps ... (b + 1) * steps - 1
-  Tensor lengths = {};  ///< (batch) int32 on the layer's device: keys without padding; empty: all
-  bool causal = false;  ///< position t attends to positions up to t only
+  /// Number of sentences; sentence b has rows b * steps ... (b + 1) * steps - 1.
+  int64_t batch = 1;
+  /// (batch) int32 on the layer's device: keys without padding; empty: all keys.
+  Tensor lengths = {};
+  bool causal = false;  ///< true: position t attends to positions up to t only
 };
 
-/// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2): `NAME.in_proj_weight` (3
-/// size, size) and `NAME.in_proj_bias` (3 size) for queries, keys and values in this order,
-/// `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size). Starts as there unless told
-/// otherwise: in_proj_weight as one matrix with xavier_uniform, out_proj.weight as in
-/// torch.nn.Linear, biases at 0. An `init` holds for all of them, unless `out_init` says otherwise
-/// of out_proj. `weight_dropout` is the dropout of the attention weights in training, there called
-/// `dropout`; its random numbers are those of the stream "dropout.NAME.weights".
+/// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2). Parameters:
+/// `NAME.in_proj_weight` (3 size, size) and `NAME.in_proj_bias` (3 size) for queries, keys and
+/// values in this order; `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size). The
+/// default initial values are PyTorch's: in_proj_weight as one matrix with xavier_uniform,
+/// out_proj.weight as in torch.nn.Linear, biases at 0. `init` replaces them for all parameters,
+/// `out_init` for out_proj. `weight_dropout` is the dropout of the attention weights in training
+/// (PyTorch's `dropout`); its random numbers come from the stream "dropout.NAME.weights".
 class MultiHeadAttention {
  public:
   /// Error: `heads` does not divide `size`.
@@ -32,26 +34,27 @@ class MultiHeadAttention {
                      const std::optional<LinearInit>& init = {},
                      const std::optional<LinearInit>& out_init = {}, double weight_dropout = 0);
 
-  /// Self-attention over x (batch * steps, size), projected: the same shape.
+  /// Computes self-attention over x (batch * steps, size), with the output projection. Returns the
+  /// same shape.
   Var operator()(const Var& x, const AttentionMask& mask) const;
-  /// Attention of x (batch * queries, size) to memory (batch * keys, size), projected: the shape of
-  /// x.
+  /// Computes attention of x (batch * queries, size) to memory (batch * keys, size), with the
+  /// output projection. Returns the shape of x.
   Var operator()(const Var& x, const Var& memory, const AttentionMask& mask) const;
 
-  /// residual + dropout(self-attention of x), the sum fused with the output projection. The
-  /// dropout's random numbers are those of the stream "dropout.NAME".
+  /// Returns residual + dropout(self-attention of x); the sum is fused with the output projection.
+  /// The dropout draws its random numbers from the stream "dropout.NAME".
   Var add_to(const Var& residual, const Var& x, const AttentionMask& mask, double dropout) const;
-  /// The same for attention to `memory`.
+  /// Does the same for attention to `memory`.
   Var add_to(const Var& residual, const Var& x, const Var& memory, const AttentionMask& mask,
              double dropout) const;
 
-  /// residual + self-attention of the next position of each sequence, x (batch, size), to itself
-  /// and those in `cache`, to which its keys and values are added. Errors: the tape
-  /// records; the cache is for another number of sequences, or full.
+  /// Returns residual + self-attention of the next position of each sequence, x (batch, size), to
+  /// itself and to the positions in `cache`. Adds the keys and values of x to `cache`. Errors: the
+  /// tape records; the cache is for another number of sequences; the cache is full.
   Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const;
 
-  /// The weights of causal self-attention over one sequence, x (steps, size), mean over heads:
-  /// (steps, steps) in x's type, to be shown. The tape must not record.
+  /// Returns the weights of causal self-attention over one sequence, x (steps, size), as the mean
+  /// over heads: (steps, steps) in x's type, for display. The tape must not record.
   Var weights(const Var& x) const;
 
  private:

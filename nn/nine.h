@@ -5,11 +5,11 @@
 //   find_package(Nine REQUIRED)                              # CMakeLists.txt
 //   target_link_libraries(program PRIVATE Nine::nine)
 //
-// docs/tour.md shows it by example. A program may instead include single headers. What is installed
-// is these and what they include, listed in cmake/public_headers.cmake.
+// docs/tour.md shows it by example. A program may include single headers instead. The installation
+// contains these headers and the headers that they include; cmake/public_headers.cmake lists them.
 #pragma once
 
-// Start here: the eight that a program needs first
+// Start here: the eight headers that a program needs first
 #include "autograd/functions.h"           // operators and functions of Vars, with their gradients
 #include "core/tensor.h"                  // Tensor: memory with a shape; View: a look at it
 #include "kernels/loss/kernel_softmax.h"  // the output layer as a function

@@ -1,4 +1,4 @@
-// Where the layer norms of a Transformer stand, and a residual branch built accordingly.
+// The places of a Transformer's layer norms, and a residual branch that follows them.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace nine {
 
-/// post: behind each residual sum (Vaswani et al., 2017). pre: before each branch, with one more
+/// post: after each residual sum (Vaswani et al., 2017). pre: before each branch, with one more
 /// norm at the end of encoder and decoder (Xiong et al., 2020).
 enum class NormOrder : uint8_t { post, pre };
 template <>
 inline constexpr EnumNames<NormOrder, 2> kEnumNames<NormOrder>{
     "norm order", {{{NormOrder::post, "post"}, {NormOrder::pre, "pre"}}}};
 
-/// One residual branch with its norm. `branch` maps (input, residual) to residual + f(input).
-/// post: norm(x + f(x)); pre: x + f(norm(x)).
+/// Computes one residual branch with its norm. `branch` maps (input, residual) to residual +
+/// f(input). post: norm(x + f(x)); pre: x + f(norm(x)).
 template <class Branch>
 Var residual_branch(NormOrder order, const Var& x, const LayerNorm& norm, Branch&& branch) {
   return order == NormOrder::post ? norm(branch(x, x)) : branch(norm(x), x);

@@ -20,8 +20,8 @@ View part_of(const Tensor& slab, int64_t offset, const Shape& shape) {
   return v;
 }
 
-// Random numbers are drawn in double for either type, so that a float32 model starts from the
-// rounded float64 one.
+// Draws random numbers in double for both types, so that a float32 model starts from the rounded
+// float64 model.
 template <class T>
 void initialise(const View& v, const Init& init, const RandomKey& key) {
   T* p = v.as<T>();
@@ -134,7 +134,7 @@ Tensor ParameterSet::new_slab() const {
 }
 
 std::string ParameterSet::names() const {
-  constexpr size_t kShown = 5;  // of hundreds
+  constexpr size_t kShown = 5;  // there may be hundreds of names
   std::string some;
   for (size_t i = 0; i < std::min(parameters_.size(), kShown); ++i)
     some += (some.empty() ? "" : ", ") + parameters_[i].name;
@@ -229,7 +229,8 @@ View GradientPart::of(const Tensor& slab) const { return part_of(slab, first, sh
 
 std::vector<GradientPart> ParameterSet::gradient_parts() {
   std::vector<GradientPart> parts;
-  int64_t dense_from = 0;  // of the neighbours whose gradients count as a whole
+  // The first element of the neighbouring parameters whose gradients count as a whole.
+  int64_t dense_from = 0;
   const auto close = [&](int64_t end) {
     if (end > dense_from) parts.push_back({.first = dense_from, .shape = {end - dense_from}});
   };

@@ -19,25 +19,27 @@
 
 namespace nine {
 
-/// What the parameters of a model are made with.
+/// The settings of a model's parameters.
 struct ParameterOptions {
   DType dtype = DType::float32;  ///< float32 or float64
-  uint64_t seed = 1;  ///< initial values depend on seed, a parameter's name and the element only
-  bool gradients = true;  ///< false: the model can be evaluated, not trained
+  /// With a parameter's name and the element's index, determines an initial value.
+  uint64_t seed = 1;
+  bool gradients = true;  ///< false: the model can be evaluated but not trained
   Device device = kCpu;
 };
 
 /// A part of a slab.
 struct GradientPart {
-  int64_t first = 0;  ///< the slab's element with which it begins
-  Shape shape;        ///< a vector, or a table
-  Tensor rows = {};   ///< of the table: int32 ids on its device, ascending; empty: all
+  int64_t first = 0;  ///< the index of its first element in the slab
+  Shape shape;        ///< the shape of the part: a vector or a table
+  Tensor rows = {};   ///< rows of the table: int32 ids on its device, ascending; empty: all rows
 
-  View of(const Tensor& slab) const;  ///< this part, all rows
+  View of(const Tensor& slab) const;  ///< returns this part of `slab`, with all rows
 };
 
-/// All parameters of a model. Layers declare theirs when they are made; at the first use of any
-/// (a step, an optimiser, save, load) the slabs are made and filled with the initial values.
+/// Holds all parameters of a model. Layers declare their parameters when they are made. The first
+/// use of a parameter (a step, an optimiser, save, load) allocates the slabs and fills in the
+/// initial values.
 ///
 ///   ParameterSet parameters({.seed = 3});
 ///   Linear hidden(parameters, "hidden", 2, 8), output(parameters, "output", 8, 1);
@@ -48,78 +50,81 @@ class ParameterSet final : private ParameterMemory {
   ParameterSet(const ParameterSet&) = delete;  // layers hold references to its parameters
   ParameterSet& operator=(const ParameterSet&) = delete;
 
-  /// Declares a parameter, before the first use of any. The reference stays valid. Errors: the name
-  /// is taken; a value was used already; an `init` that takes its sizes from a shape without rows
-  /// and columns.
+  /// Declares a parameter. Call it before the first use of any parameter. The reference stays
+  /// valid. Errors: the name is taken; a value was used already; `init` takes its sizes from the
+  /// shape, and the shape has no rows and columns.
   Parameter& add(std::string name, const Shape& shape, const Init& init);
-  /// Declares a tensor that belongs to a model but is not trained, float64 and zero at first, on
-  /// the parameters' device: save() writes it beside the values and load() reads it where a file
-  /// has it. The tensor shares its memory with the set. Error: the name is taken.
+  /// Declares a tensor that belongs to a model but is not trained: float64, zero at first, on the
+  /// parameters' device. save() writes it next to the values; load() reads it if the file has it.
+  /// The returned tensor shares its memory with the set. Error: the name is taken.
   Tensor add_buffer(std::string name, const Shape& shape);
-  /// Names a tensor that files may hold beside the parameters because it follows from the model's
-  /// sizes, such as a table of positions: load() ignores it.
+  /// Names a tensor that files may hold next to the parameters, because it follows from the model's
+  /// sizes (for example a table of positions). load() ignores the tensor.
   void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
-  /// Names a parameter that files need not hold: load() then leaves it as it is.
+  /// Names a parameter that files may lack; load() then leaves the parameter as it is.
   void need_not_load(std::string name) { needless_on_load_.push_back(std::move(name)); }
 
-  /// Freezes the parameters whose name a pattern matches, in which * and ? stand for any characters
-  /// and any one (Parameter::frozen). An optimiser without weight decay then leaves them as they
-  /// are, if it has not updated them before: Adam's moments and SGD's velocity move them on. Error,
-  /// with the list of names: a pattern matches none; nothing is left to train.
+  /// Freezes the parameters whose name matches a pattern (Parameter::frozen). In a pattern, *
+  /// stands for any characters and ? for one character. An optimiser without weight decay leaves a
+  /// frozen parameter as it is, if the optimiser has not updated the parameter before: Adam's
+  /// moments and SGD's velocity would still move it. Error, with the list of names: a pattern
+  /// matches no parameter; all parameters are frozen.
   void freeze(std::span<const std::string> patterns);
 
-  /// The parameter of that name. Error, with the list of names: there is none.
+  /// Returns the parameter of that name. Error, with the list of names: no parameter has the name.
   Parameter& at(std::string_view name);
   const std::deque<Parameter>& all() const { return parameters_; }
-  /// Elements of all parameters together.
+  /// Returns the number of elements of all parameters together.
   int64_t count() const;
   DType dtype() const { return options_.dtype; }
   Device device() const { return options_.device; }
 
-  /// The slabs, gaps included (gaps are zero in both and stay so).
+  /// Returns the slabs, gaps included. Gaps are zero in both slabs and stay zero.
   const Tensor& values() const;
-  const Tensor& gradients() const;  ///< empty where there are none
-  /// A slab for an optimiser, laid out as the values, zero.
+  const Tensor& gradients() const;  ///< empty if `gradients` is false
+  /// Returns a new slab of zeros for an optimiser, laid out as the values.
   Tensor new_slab() const;
-  /// Each parameter's part of such a slab under `prefix` + name.
+  /// Returns each parameter's part of a slab, named `prefix` + the parameter's name.
   std::vector<NamedView> named(const Tensor& slab, const std::string& prefix = "") const;
 
-  /// The values and the buffers: what a file of the model holds.
+  /// Returns the values and the buffers: the content of a model's file.
   std::vector<NamedView> state() const;
-  /// How often load() has changed the buffers.
+  /// Returns how often load() has changed the buffers.
   int64_t loads() const { return loads_; }
 
   /// Sets the gradients that no backward pass has written to zero, so that the whole slab is the
   /// gradient.
   void zero_missing_grads();
-  /// Lets the next backward pass overwrite all gradients instead of adding to them. Of parameters
-  /// that keep track of their rows it sets those that were touched to 0.
+  /// Lets the next backward pass overwrite all gradients instead of adding to them. Sets the
+  /// touched rows of row-tracking parameters to 0.
   void zero_grad();
-  /// Backward passes write into `slab` (of new_slab()) from now on, and gradients() returns it.
-  /// What they overwrite does not count yet, as after zero_grad(); rows that keep track of
-  /// themselves must be 0 in it where they are not touched.
+  /// Makes backward passes write into `slab` (made by new_slab()) from now on; gradients() returns
+  /// it. As after zero_grad(), backward passes overwrite the slab's old content. Untouched rows of
+  /// row-tracking parameters must be 0 in `slab`.
   void use_gradients(const Tensor& slab);
-  /// Adds another slab's gradients, formed since the last zero_grad(), and sets its touched rows to
-  /// 0, so that use_gradients() can take it again. The whole slab is the gradient then.
+  /// Adds another slab's gradients, computed since the last zero_grad(). Sets the other slab's
+  /// touched rows to 0, so that use_gradients() can take it again. Afterwards the whole slab is the
+  /// gradient.
   void add_gradients(const Tensor& slab, Arena& arena);
-  /// What of the slabs may have a gradient other than 0: in their order, without the rows of
-  /// parameters that keep track of them (Parameter::touched) and were not touched.
+  /// Returns the parts of the gradient slab that may be non-zero, in slab order. Leaves out
+  /// untouched rows of row-tracking parameters (Parameter::touched).
   std::vector<GradientPart> gradient_parts();
-  /// out = the squared norm of the gradient, float64 scalar, from those parts.
+  /// Computes out = the squared norm of the gradient, a float64 scalar, over gradient_parts().
   void sum_squares(const View& out, Arena& arena);
 
-  /// Copies tensors of those names into a slab (float types are converted). Error: a name is
-  /// missing, a shape differs; with an empty `prefix`, which reads buffers too, also: the file
-  /// holds a name that is not declared here. An Error may leave some of the values replaced.
+  /// Copies the tensors named `prefix` + a parameter's name into a slab and converts float types.
+  /// An empty `prefix` reads buffers too. Errors: a name is missing; a shape differs; with an empty
+  /// `prefix`, the file holds a name that is not declared here. After an Error some of the values
+  /// may be replaced.
   void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
 
-  /// Copies them into the values. Where this is the first use, initial values that the file
-  /// replaces are not drawn: most of the time of opening a model.
+  /// Copies the tensors into the values. If this is the first use, it does not draw the initial
+  /// values that the file replaces, which would take most of the time of opening a model.
   void load(const Safetensors& file) const;
 
-  /// The values as one safetensors file, and back from it to the same bits; errors are those of
-  /// write_safetensors, read_safetensors and the load above. For checkpoints of a whole training
-  /// run see nn/training/checkpoint.h.
+  /// save() writes the values as one safetensors file; load() reads them back to the same bits.
+  /// Errors: those of write_safetensors, read_safetensors and the load() above.
+  /// nn/training/checkpoint.h saves a whole training run.
   void save(const std::filesystem::path& file,
             const std::map<std::string, std::string>& metadata = {}) const;
   void load(const std::filesystem::path& file);
@@ -127,12 +132,12 @@ class ParameterSet final : private ParameterMemory {
  private:
   void make() const override { make(nullptr); }
   void make(const Safetensors* values_to_come) const;
-  std::string names() const;  // for messages
+  std::string names() const;  // all names, for messages
 
   ParameterOptions options_;
   std::vector<Shape> shapes_;
   std::vector<Init> inits_;
-  std::vector<int64_t> offsets_;  // of each parameter in a slab, in elements
+  std::vector<int64_t> offsets_;  // where each parameter begins in a slab, in elements
   int64_t slab_elements_ = 0;
   std::vector<std::string> ignored_on_load_, needless_on_load_;
   struct Buffer {
@@ -141,7 +146,7 @@ class ParameterSet final : private ParameterMemory {
   };
   std::vector<Buffer> buffers_;
   mutable int64_t loads_ = 0;
-  // Made at the first use, which may be of a set that cannot be changed.
+  // Made at the first use, which may be of a const set.
   mutable bool made_ = false;
   mutable std::deque<Parameter> parameters_;
   mutable Tensor values_, gradients_;

@@ -12,8 +12,9 @@
 namespace nine {
 namespace {
 
-// The words that a bias of -infinity excludes. It is read when a word is asked for, and once: by
-// most models never. It is not kept for the next call, before which an update may change it.
+// The words that a bias of -infinity excludes. The first question about a word reads the bias,
+// once; most models never need it. The result is not kept for the next call, because an update may
+// change the bias before.
 class BiasExclusions {
  public:
   explicit BiasExclusions(const Parameter* bias) : bias_(bias) {}
@@ -50,7 +51,7 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   for (const LearnedNumber& n : learned_) {
     const std::string tensor = concat(name, ".", n.tensor_name());
     numbers_.push_back(&set.add(tensor, {1}, Init::constant(n.stored(n.start))));
-    set.need_not_load(tensor);  // a model trained with the number fixed goes on from `start`
+    set.need_not_load(tensor);  // a model trained with a fixed number continues from `start`
   }
   norms_ = {config.norms};
   if (config.loss.margin || norms_) stats_.emplace();
@@ -60,7 +61,7 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
     for (Parameter* p : words_) p->touched.emplace();
     if (bias_ != nullptr) bias_->touched.emplace();
   }
-  // A file may hold what this model does not use.
+  // A file may hold buffers that this model does not use.
   for (const char* buffer : {".counts", ".context_max", ".context_max_ema"})
     set.ignore_on_load(name + buffer);
   if (norms_.word.needs_counts() || config.sampled)
@@ -71,7 +72,7 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   norms_.running = running_;
 }
 
-// Makes ratios and sampler again when the counts may have changed.
+// Makes ratios and sampler again if the counts may have changed.
 HeadNorms SoftmaxHead::norms() const {
   if (!norms_.word && !config_.sampled) return norms_;
   const std::lock_guard lock(counts_mutex_);
@@ -163,7 +164,7 @@ SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double r
                         row_weight, config_.loss);
 }
 
-// The same softmax over gathered rows of the weights: of the words that are drawn and the targets,
+// Computes the softmax over gathered rows of the weights: over the drawn words and the targets,
 // with the offsets -log E_v.
 SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
                                       double row_weight) const {
@@ -181,7 +182,7 @@ SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
         ids.data<int32_t>()[k * count + i] =
             static_cast<int32_t>(k * vocabulary_ + sample.words[static_cast<size_t>(i)]);
     return embedding(table, tape.on_device(ids));
-  };  // without reshape(), whose gradient would be as large as the table
+  };  // avoids reshape(), whose gradient would be as large as the table
   HeadWeights some{
       .prior = all.prior, .latent = all.latent, .numbers = all.numbers, .norms = all.norms};
   for (const Var& w : all.w) some.w.push_back(gathered(w, w.shape().rows() / vocabulary_));
@@ -296,7 +297,7 @@ void SoftmaxHead::set_norms_by_frequency(std::span<const int64_t> counts, double
   for (const Parameter* p : words_) {
     const Tensor& value = p->value();
     const Tensor doubles(value.shape(), DType::float64), rounded(value.shape(), value.dtype());
-    ops::copy(value, rounded);  // the values may be on a GPU
+    ops::copy(value, rounded);  // copies, because the values may be on a GPU
     ops::copy(rounded, doubles);
     const int64_t size = doubles.shape().cols();
     for (int64_t v = 0; v < doubles.shape().rows(); ++v) {

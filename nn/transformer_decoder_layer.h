@@ -16,8 +16,8 @@ class TransformerDecoderLayer {
   TransformerDecoderLayer(ParameterSet& set, const std::string& name,
                           const TransformerLayerConfig& config);
 
-  /// x (batch * steps, size) to the same shape, over memory (batch * source steps, size).
-  /// `mask` is that of x (causal in a decoder), `memory_mask` that of the memory.
+  /// Maps x (batch * steps, size) to the same shape, with attention to memory (batch * source
+  /// steps, size). `mask` is the mask of x (causal in a decoder), `memory_mask` that of the memory.
   Var operator()(const Var& x, const Var& memory, const AttentionMask& mask,
                  const AttentionMask& memory_mask) const;
 

@@ -10,17 +10,17 @@
 
 namespace nine {
 
-/// What encoder and decoder layers are made with.
+/// The settings of encoder and decoder layers.
 struct TransformerLayerConfig {
-  int64_t size = 512;            ///< of every position's vector (PyTorch's d_model)
-  int64_t heads = 8;             ///< attention heads, which must divide `size`
+  int64_t size = 512;            ///< size of every position's vector (PyTorch's d_model)
+  int64_t heads = 8;             ///< attention heads; must divide `size`
   int64_t inner = 2048;          ///< width of the feed-forward network (PyTorch's dim_feedforward)
   double dropout = 0;            ///< at the end of each residual branch
-  double attention_dropout = 0;  ///< of attention's weights
+  double attention_dropout = 0;  ///< of the attention weights
   NormOrder norm = NormOrder::post;
   Activation activation = Activation::relu;
-  std::optional<LinearInit> init = {};  ///< of all linear maps; empty: as in the torch.nn modules
-  /// Of the last map of each residual branch; empty: `init`.
+  std::optional<LinearInit> init = {};  ///< of all linear maps; empty: as in torch.nn
+  /// Initial values of the last map of each residual branch; empty: `init`.
   std::optional<LinearInit> branch_init = {};
 };
 
@@ -32,12 +32,13 @@ class TransformerEncoderLayer {
   TransformerEncoderLayer(ParameterSet& set, const std::string& name,
                           const TransformerLayerConfig& config);
 
-  /// x (batch * steps, size) to the same shape.
+  /// Maps x (batch * steps, size) to the same shape.
   Var operator()(const Var& x, const AttentionMask& mask) const;
-  /// The next position of each sequence, x (batch, size) to the same shape, as a causal mask lets
-  /// it see those in `cache`; see MultiHeadAttention::add_next_to.
+  /// Computes the layer at the next position of each sequence: x (batch, size) to the same shape.
+  /// The position attends to itself and to the positions in `cache`; see
+  /// MultiHeadAttention::add_next_to.
   Var next(const Var& x, KeyValueCache& cache) const;
-  /// MultiHeadAttention::weights for the layer's input x (steps, size).
+  /// Returns MultiHeadAttention::weights for the layer's input x (steps, size).
   Var attention_weights(const Var& x) const {
     return self_attn_.weights(norm_order_ == NormOrder::pre ? norm1_(x) : x);
   }

@@ -1,4 +1,4 @@
-// The CPU's table of the head's ops, and the tables of all devices.
+// Defines the CPU's table of the head's ops, and the tables of all devices.
 #include "core/cpu/dispatch.h"
 #include "core/error.h"
 #include "kernels/op_table.h"

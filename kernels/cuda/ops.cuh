@@ -1,5 +1,6 @@
-// CUDA's implementations of the head's ops (kernels/op_list.h), with the names and signatures of
-// kernels/ops.h. Shapes and types have been checked there.
+// Declares CUDA's implementations of the head's ops (kernels/op_list.h), with the names and
+// signatures of kernels/ops.h. The functions of kernels/ops.h have already checked shapes and
+// types.
 #pragma once
 
 #include <type_traits>

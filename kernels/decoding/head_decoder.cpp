@@ -26,7 +26,7 @@ T largest(const T* x, int64_t n) {
   return cpu::row_loops<T>().largest(x, n);
 }
 
-// The k-th largest of n numbers; with fewer than k, the lowest number of T.
+// Returns the k-th largest of n numbers; the lowest number of T if n < k.
 template <class T>
 T threshold(const T* x, int64_t n, int64_t k) {
   if (n < k) return kLowest<T>;
@@ -45,16 +45,16 @@ struct HeadDecoder<T>::Component {
   std::vector<int64_t> packs;  // of its parts
   int64_t first_stat = 0;      // in a row's statistics
   const T* word_stats = nullptr;
-  std::vector<bool> extreme_words;  // see HeadLoops::any_extreme; empty: none
+  std::vector<bool> extreme_words;  // see HeadLoops::any_extreme; empty: no word is extreme
   Tensor scales;                    // scaled_lin: (words, 2) float64, see ops::word_scales
 };
 
-// Some rows of a query. Row r of them has K stacked rows, r * K + k, each with `ld` scores.
+// Some rows of a query. Row r has K stacked rows, r * K + k, each with `ld` scores.
 template <class T>
 struct HeadDecoder<T>::Block {
   const T* h;               // (rows, d)
   const T* stack;           // (rows * K, d)
-  T* scores;                // (rows * K, ld): scores; for mixtures replaced by e_k(v)
+  T* scores;                // (rows * K, ld): scores; in mixtures replaced by e_k(v)
   T* tile_top;              // (rows * K, tiles)
   T* chunk_top;             // (rows * K, kChunks)
   double* chunk_sum;        // (rows * K, kChunks)
@@ -62,7 +62,7 @@ struct HeadDecoder<T>::Block {
   T* row_stats;             // (rows * K, stats)
   int32_t* extreme_rows;    // (rows * K): 0 or 1, see HeadLoops::any_extreme
   double *log_prior, *lse;  // (rows * K)
-  double* target_score;     // (rows * K); without targets: the excluded word's
+  double* target_score;     // (rows * K); without targets: of the excluded word
   const int32_t* targets;   // (rows), or null
   int64_t rows, size, ld, tiles;
   int32_t excluded;
@@ -156,7 +156,7 @@ void HeadDecoder<T>::add_component(const Score& score, const View& w) {
   stats_ += kernel.stats;
 }
 
-// Contexts of the block's components, the statistics of each and the prior.
+// Computes the contexts of the block's components, the statistics of each context, and the prior.
 template <class T>
 void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
   const int64_t d = dims_, size = b.size;
@@ -195,7 +195,8 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
 }
 
 // Calls f(words, x, ld, rows) for the contexts of each product of a panel: all stacked rows at
-// once, or each component's, part by part. They are prepared the same for every part of the words.
+// once, or each component's rows, part by part. The contexts are prepared in the same way for every
+// part of the words.
 template <class T>
 template <class F>
 void HeadDecoder<T>::each_product(const Block& b, F&& f) const {
@@ -224,7 +225,7 @@ void HeadDecoder<T>::prepare_contexts(Block& b, Memory& m) const {
   b.contexts = m.contexts.data();
 }
 
-// Scores of one panel of words for all stacked rows.
+// Computes the scores of one panel of words for all stacked rows.
 template <class T>
 void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
   const int64_t size = b.size, d = dims_, word = panel * kPanel,
@@ -270,8 +271,8 @@ void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
   }
 }
 
-// Adds the bias, puts in the targets' exact scores, and takes out the excluded word; then finds
-// each row's largest score of the panel.
+// Adds the bias, stores the targets' exact scores, and removes the excluded word. Then finds each
+// row's largest score in the panel.
 template <class T>
 void HeadDecoder<T>::finish_panel(const Block& b, int64_t panel) const {
   const int64_t word = panel * kPanel, words = std::min(kPanel, words_ - word);
@@ -334,8 +335,8 @@ void HeadDecoder<T>::normalise(const Block& b) const {
     }
 }
 
-// Without the excluded word, component k has the weight pi_k (1 - p_k(excluded)), normalised over
-// k. It is computed in logarithms, since it may be as small as e^-1000 for all components.
+// Computes the components' weights without the excluded word: pi_k (1 - p_k(excluded)), normalised
+// over k. Works with logarithms, because the weights may be as small as e^-1000 for all components.
 template <class T>
 void HeadDecoder<T>::weigh_without_excluded(const Block& b, int64_t row) const {
   double* weight = b.log_prior + row * b.size;
@@ -349,7 +350,7 @@ void HeadDecoder<T>::weigh_without_excluded(const Block& b, int64_t row) const {
   for (int64_t k = 0; k < b.size; ++k) weight[k] -= all;
 }
 
-// p(v) of the mixture of row `row`.
+// Computes p(v) of the mixture for row `row`.
 template <class T>
 void HeadDecoder<T>::mix(const Block& b, int64_t row, T* p) const {
   for (int64_t c = 0; c < kChunks; ++c) {
@@ -414,8 +415,8 @@ double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
   return log_p;
 }
 
-// The targets' scores, computed from the vectors as in ops::head_scores, so that rounding makes no
-// probability exceed 1 and no distance loses its digits.
+// Computes the targets' scores from the vectors, as in ops::head_scores, so that rounding makes no
+// probability exceed 1 and distances keep their digits.
 template <class T>
 void HeadDecoder<T>::score_targets(const Block& b) const {
   for (int64_t i = 0; i < b.rows * b.size; ++i) {
@@ -437,7 +438,7 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
                                                      Memory& m) const {
   const int64_t size = head_.size(), all = rows * size,
                 ld = (words_ + kPanel - 1) / kPanel * kPanel, tiles = ld / kPanel;
-  // The rows of each component are padded: it may be multiplied by itself.
+  // Each component's rows are padded, because they may be multiplied alone.
   const int64_t padded = PackedLinear<T>::padded(rows) * size;
   const bool own = own_stack();
   return {.h = q.h + first * dims_,

@@ -1,14 +1,14 @@
-// A head prepared for decoding on the CPU: word vectors are packed and their statistics computed
-// once; then it computes, for a few contexts at a time, the most probable words or the
-// log-probabilities of given ones. The formulas are those of kernel_softmax, without a tape.
+// A head prepared for decoding on the CPU. It packs the word vectors and computes their statistics
+// once. For a few contexts at a time it then computes the most probable words, or the
+// log-probabilities of given words. The formulas are those of kernel_softmax, without a tape.
 //
-// The scores of one context are contiguous, word after word, so that the cost is proportional to
-// the number of contexts, however few. Contexts of components that share word vectors are stacked
-// and multiplied with each panel of them together. For a single component the scores and their log
-// sum of exponentials are all there is to compute; a mixture keeps exponentials
+// The scores of one context are contiguous, word after word, so the cost is proportional to the
+// number of contexts, also for few contexts. Contexts of components that share word vectors are
+// stacked, and each panel of word vectors is multiplied with all of them. A single component needs
+// only the scores and their log sum of exponentials. A mixture keeps exponentials
 //   e_k(v) = exp(S_k(v) - m_k),  m_k the largest of a chunk's scores,
-// from which p(v) = sum_k f_k e_k(v), f_k = pi_k exp(m_k) / Z_k, follows by one multiplication
-// each, without further exponentials.
+// and gets p(v) = sum_k f_k e_k(v), f_k = pi_k exp(m_k) / Z_k, by one multiplication each, without
+// more exponentials.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@
 
 namespace nine {
 
-/// A head's weights on the CPU, of one type, as in HeadWeights.
+/// A head's weights on the CPU, all of one type; fields as in HeadWeights.
 struct HeadValues {
   std::vector<View> w = {};
   View bias = {}, prior = {}, latent = {};
@@ -32,8 +32,8 @@ struct HeadValues {
 template <class T>
 class HeadDecoder {
  public:
-  /// The values must outlive it. Learned numbers have the values that `head` says (with_numbers).
-  /// Error: they do not fit each other or the head.
+  /// The values must outlive this object. `head` must have the values of learned numbers
+  /// (with_numbers). Error: the values do not fit each other or the head.
   HeadDecoder(const HeadSpec& head, const HeadValues& values);
   HeadDecoder(HeadDecoder&& other) noexcept;
   ~HeadDecoder();
@@ -42,21 +42,23 @@ class HeadDecoder {
   int64_t dims() const { return dims_; }
 
   struct Query {
-    /// Contexts (rows, dims()), contiguous, with memory for PackedLinear's padded(rows) rows.
+    /// Contexts (rows, dims()), contiguous, in memory for PackedLinear's padded(rows) rows.
     const T* h = nullptr;
     int64_t rows = 0;
-    int64_t k = 0;          ///< how many of the most probable words of each row to return
-    int32_t excluded = -1;  ///< a word whose probability is set to 0; -1: none
-    /// If not empty, the answer has the log-probability of each row's target instead.
+    int64_t k = 0;          ///< number of most probable words to return for each row
+    int32_t excluded = -1;  ///< a word whose probability is set to 0; -1: no word
+    /// If not empty, the answer has the log-probability of each row's target instead of the k
+    /// words.
     std::span<const int32_t> targets = {};
   };
-  /// In a mixture words whose probability is below e^-87 of the best's (in float64 e^-708) may be
-  /// in another order, with less exact log-probabilities; those of targets are exact.
+  /// In a mixture, words whose probability is below e^-87 of the best word's (in float64 e^-708)
+  /// may be out of order and have less exact log-probabilities. Log-probabilities of targets are
+  /// exact.
   struct Answer {
-    std::vector<int32_t> words;     ///< (rows, k), best first; equal ones in the order of their ids
-    std::vector<double> log_probs;  ///< (rows, k); of targets (rows)
+    std::vector<int32_t> words;     ///< (rows, k), best first; ties in the order of the ids
+    std::vector<double> log_probs;  ///< (rows, k); for targets (rows)
   };
-  /// Working memory, kept between calls; each thread that calls needs one of its own.
+  /// Working memory, kept between calls. Each calling thread needs its own.
   struct Memory {
     Buffer<T> stack, scores, tile_top, chunk_top, row_stats, prior, factors;
     Buffer<double> log_prior, chunk_sum, lse, target_score;
@@ -64,15 +66,15 @@ class HeadDecoder {
     Buffer<bfloat16> pieces;
     std::vector<typename PackedLinear<T>::Rows> contexts;
   };
-  /// Fills `answer`. A row's answer has the same bits whatever the other rows and the number of
-  /// threads. Errors: a row without finite normaliser; a target of probability 0 without a bias of
-  /// -infinity; k more than there are words; a target outside of the vocabulary.
+  /// Fills `answer`. A row's bits do not depend on the other rows or on the number of threads.
+  /// Errors: a row whose normaliser is not finite; a target of probability 0 without a bias of
+  /// -infinity; k larger than the number of words; a target outside the vocabulary.
   void operator()(const Query& q, Memory& memory, Answer& answer) const;
 
  private:
   struct Component;  // one component: its kernel, its packed words, its statistics
   struct Pack {
-    View of;                // the word vectors, or the part of them, that are packed
+    View of;                // the packed word vectors, or part of them
     PackedLinear<T> words;  // the packed copy
   };
   struct Block;  // some rows of a query, with pointers to their scores and results

@@ -1,4 +1,5 @@
-// Log-probabilities, scores and the prior of a head for every word (kernels/loss/kernel_softmax.h).
+// Computes log-probabilities, scores and the prior of a head for every word
+// (kernels/loss/kernel_softmax.h).
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -43,7 +43,7 @@ class Rules {
   }
 
  private:
-  // Whether no argument has a slope.
+  // True if no argument has a slope.
   bool constant(const Node& n) const {
     for (int k = 0; k < arguments_of(n.op); ++k)
       if (!g_.is(slopes_[n.args[static_cast<size_t>(k)]], 0)) return false;
@@ -59,7 +59,8 @@ class Rules {
   Id neg(Id a) { return g_.make(Op::negate, {a}); }
   Id call(Op op, Id a) { return g_.make(op, {a}); }
 
-  // x^y: by the base, y x^(y-1) x'; by the exponent, x^y log(x) y', which at x = 0 has the limit 0.
+  // The slope of x^y. With respect to the base: y x^(y-1) x'. With respect to the exponent: x^y
+  // log(x) y', which has the limit 0 at x = 0.
   Id power_slope(Id n, Id x, Id y, Id dx, Id dy) {
     Id slope = number(0);
     if (!g_.is(dx, 0)) slope = mul(mul(y, pow(x, sub(y, number(1)))), dx);
@@ -70,7 +71,8 @@ class Rules {
     return g_.is(dx, 0) ? mul(grown, dy) : add(slope, mul(grown, dy));
   }
 
-  // The slope of a function of one argument by that argument; n is the function's node.
+  // Returns the slope of a function of one argument with respect to the argument; n is the
+  // function's node.
   Id outer(Op op, Id n, Id x) {
     const Id one = number(1);
     switch (op) {

@@ -1,4 +1,4 @@
-// Derivatives of expressions, found by the rules of calculus.
+// Computes derivatives of expressions by the rules of calculus.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct Step {
   std::string rule;
 };
 
-/// The derivative of `id` by `by`, a variable or a parameter, which is built in the same graph.
-/// Where it has a kink it takes one side: the slope of abs is 0 at 0, that of min and max at a tie
-/// is the first argument's, where() has the slope of the side it takes, detach() none. `steps`, if
-/// not null, gets those of all subexpressions that depend on `by`, arguments first.
+/// Returns the derivative of `id` with respect to `by`, a variable or a parameter, built in the
+/// same graph. At a kink it takes one side: abs has slope 0 at 0; min and max at a tie have the
+/// first argument's slope; where() has the slope of the chosen side. detach() has no slope. Appends
+/// to `steps`, if not null, the steps of all subexpressions that depend on `by`, arguments first.
 Id derivative(Graph& graph, Id id, Id by, std::vector<Step>* steps = nullptr);
 
 }  // namespace nine::expression

@@ -1,5 +1,6 @@
-// The value of an expression for one pair of vectors, in double: what the vectorised programs
-// (kernels/expression/program.h) are held against, and what explains a score that is not finite.
+// Computes the value of an expression for one pair of vectors, in double. Tests compare the
+// vectorised programs (kernels/expression/program.h) with it, and it explains scores that are not
+// finite.
 #pragma once
 
 #include <array>
@@ -10,15 +11,15 @@
 
 namespace nine::expression {
 
-/// The values of the variables, by Variable.
+/// The values of the variables, indexed by Variable.
 using Variables = std::array<double, kVariables>;
 
-/// An operator or function of the numbers x.
+/// Returns the value of an operator or function of the numbers x.
 double apply(Op op, const double* x);
-/// The value of every node of the graph up to `last`.
+/// Returns the values of all nodes of the graph up to `last`.
 std::vector<double> evaluate_all(const Graph& graph, Id last, const Variables& variables,
                                  std::span<const double> parameters);
-/// The value of one.
+/// Returns the value of one node.
 double evaluate(const Graph& graph, Id id, const Variables& variables,
                 std::span<const double> parameters);
 

@@ -14,8 +14,8 @@ using expression::Variables;
 
 std::string shown(double x) { return std::isnan(x) ? "nan" : concat(x); }
 
-// Whether root k of a formula, its score or a slope, is used at a pair: where q = 0 and where |c| =
-// 1 the slopes by them are not.
+// True if root k of a formula, its score or a slope, is used at a pair. Slopes with respect to q
+// and c are not used at q = 0 and at |c| = 1.
 bool is_used(size_t k, const double* pair) {
   const auto is_by = [k](Variable v) { return k == 1 + static_cast<size_t>(v); };
   return !(is_by(Variable::q) && pair[1] <= 0) && !(is_by(Variable::c) && std::abs(pair[4]) >= 1);

@@ -1,6 +1,6 @@
-// expr: a score given as a formula (docs/expressions.md), on the CPU. Its derivatives are found
-// when the head is read (kernels/expression/formula.h); the loops over it are in
-// kernels/expression/cpu/expression_loops.cpp.
+// expr: a score given as a formula (docs/expressions.md), on the CPU. Reading the head computes its
+// derivatives (kernels/expression/formula.h). kernels/expression/cpu/expression_loops.cpp has the
+// loops.
 #pragma once
 
 #include "kernels/expression/expr_pair.h"
@@ -9,20 +9,20 @@
 
 namespace nine::scores {
 
-/// Not in the list of kernels (kernels/scores/all.h), whose parameters are known without a head:
-/// visit() finds it by its kind.
+/// The struct of the kernel expr. kernels/scores/all.h does not list it, because the parameters of
+/// listed kernels are known without a head; visit() selects it by its kind.
 struct Expr : ExprPair {
   Expr(const Score& s, int64_t d);
-  Expr(const Expr&) = delete;  // `constants` are its own
+  Expr(const Expr&) = delete;  // a copy would point to the original's constants
   Expr& operator=(const Expr&) = delete;
 
-  /// Whether the slopes that exact() uses are finite.
+  /// True if the slopes that exact() uses are finite.
   template <class T>
   bool finite_slopes(const T* w, const T* h, int64_t d) const;
 
   /// Throws an Error that names the subexpression that is not finite, with its arguments' values,
-  /// and calls the pair `pair`. `slope`: the score is finite, and a slope is not, by the vectors or
-  /// by a learned number. Does nothing where the vectors themselves are not finite.
+  /// and calls the pair `pair`. `slope`: the score is finite, but a slope with respect to the
+  /// vectors or a learned number is not. Does nothing if the vectors themselves are not finite.
   template <class T>
   void refuse(const T* w, const T* h, int64_t d, const std::string& pair, bool slope) const;
 

@@ -17,9 +17,9 @@ constexpr size_t kMaxNodes = 20000;  // of a formula with its derivatives
 constexpr Variable kByVariables[] = {Variable::z, Variable::q, Variable::ww, Variable::hh,
                                      Variable::c};
 
-// dS/dz, dS/dww, dS/dhh of the pair, from the slopes by z, q, ww, hh and c (roots 1 to 5):
-// with q = ww + hh - 2z and c = z / sqrt(ww hh),
-//   A = S_z - 2 S_q + S_c / (|w| |h|), B = S_ww + S_q - S_c c / (2 ww), C likewise.
+// Returns dS/dz, dS/dww, dS/dhh of the pair, from the slopes with respect to z, q, ww, hh and c
+// (roots 1 to 5). With q = ww + hh - 2z and c = z / sqrt(ww hh) they are
+//   A = S_z - 2 S_q + S_c / (|w| |h|), B = S_ww + S_q - S_c c / (2 ww), and C like B.
 std::array<Id, 3> chain(Graph& g, std::span<const Id> roots) {
   const Id zero = g.number(0), one = g.number(1), q = g.variable(Variable::q),
            c = g.variable(Variable::c), ww = g.variable(Variable::ww),

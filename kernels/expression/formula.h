@@ -1,5 +1,5 @@
-// The formula of a head `expr:{...}` with everything that is made of it once: its derivatives, and
-// the programs that compute them.
+// The formula of a head `expr:{...}` with its derivatives and the programs that compute them, each
+// made once.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,18 @@
 
 namespace nine::expression {
 
-/// S as a function of z, q, ww, hh and c, and its slopes by them, these five as if they did not
-/// depend on each other. Where q = 0 and where |c| = 1, these have their extreme values as
-/// functions of the vectors, and no slope: there the slopes by q and by c are not used, and 0 times
-/// infinity in the others, and in those by the parameters, is 0.
+/// S as a function of z, q, ww, hh and c, and its partial derivatives, which treat these five
+/// variables as independent. At q = 0 and |c| = 1, q and c as functions of the vectors are at an
+/// extreme value and not differentiable. The slopes with respect to q and c are then ignored, and 0
+/// times infinity counts as 0 in the other slopes, also in those with respect to parameters.
 ///
-/// A formula lives as long as the program: a Score, plain data that is copied freely, points to it.
+/// A formula lives as long as the program, because a Score, plain data that is copied freely,
+/// points to it.
 class Formula {
  public:
-  /// Made once for each text and values. `fixed` are the values of the parameters, NaN for those
-  /// that are known only when it is computed. UsageError: the text, or too long a program.
+  /// Returns the formula of this text and these values, made at the first call. `fixed` are the
+  /// parameters' values, NaN for parameters that are known only at evaluation. UsageError: an
+  /// invalid text, or a program that is too long.
   static const Formula& of(std::string_view text, std::span<const double> fixed);
 
   Formula(std::string_view text, std::span<const double> fixed);
@@ -33,23 +35,26 @@ class Formula {
 
   const std::string& text() const { return text_; }  ///< without spaces
   std::span<const std::string> names() const { return names_; }
-  /// The parameters as kernels describe theirs.
+  /// Returns the parameters in the form of kernels' parameters.
   std::span<const ParameterInfo> parameters() const { return infos_; }
   bool uses(Variable v) const { return uses_[static_cast<size_t>(v)]; }
 
-  // Programs. Outputs:
-  const Program& score() const { return score_; }    ///< S
-  const Program& slopes() const { return slopes_; }  ///< dS/dz, dS/dww, dS/dhh through q and c too
-  const Program& exact() const { return exact_; }    ///< S; its slopes by z, q, ww, hh, c
-  /// dS/d(parameter) of those that are not fixed, in their order.
+  // Programs. Their outputs:
+  const Program& score() const { return score_; }  ///< S
+  /// dS/dz, dS/dww, dS/dhh, including the parts through q and c.
+  const Program& slopes() const { return slopes_; }
+  /// S and its slopes with respect to z, q, ww, hh, c.
+  const Program& exact() const { return exact_; }
+  /// dS/d(parameter) for the parameters that are not fixed, in their order.
   const Program& parameter_slopes() const { return parameter_slopes_; }
   const Constants& constants() const { return constants_; }
 
-  /// The formula and its slopes in a graph, with fixed parameters' values in place of their names.
+  /// Returns the graph of the formula and its slopes, with fixed parameters' values in place of
+  /// their names.
   const Graph& graph() const { return graph_; }
   Id score_id() const { return roots_.front(); }
   std::span<const Id> roots() const { return roots_; }  ///< S and the five slopes
-  /// dS/d(parameter) of those that are not fixed, in their order.
+  /// dS/d(parameter) for the parameters that are not fixed, in their order.
   std::span<const Id> parameter_roots() const { return by_parameters_; }
 
  private:

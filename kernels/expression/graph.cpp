@@ -52,7 +52,8 @@ Id Graph::add(const Node& node) {
   };
   const auto found = known_.find(key_of(node));
   if (found != known_.end()) return found->second;
-  // As typed, a*b and b*a stay two: a formula is printed in the order in which it was written.
+  // In a graph of typed formulas a*b and b*a stay different, because a formula is printed as it was
+  // written.
   if (simplify_ != Simplify::no && (node.op == Op::add || node.op == Op::multiply)) {
     Node swapped = node;
     std::swap(swapped.args[0], swapped.args[1]);

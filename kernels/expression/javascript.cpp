@@ -39,7 +39,7 @@ const char* template_of(Op op) {
   }
 }
 
-// An instruction's arguments in its template.
+// Writes an instruction's arguments into its template.
 std::string text_of(Op op, const Operand* args) {
   constexpr std::string_view kPlaces = "#$%&";
   std::string out;
@@ -84,8 +84,8 @@ std::string to_javascript(const Program& program, const Constants& constants) {
 }
 
 std::string javascript_functions() {
-  // erf by a series of positive terms, which loses no digits, and beyond 3 by the continued
-  // fraction of erfc (Abramowitz and Stegun, 7.1.6 and 7.1.14).
+  // Computes erf by a series of positive terms, which loses no digits, and beyond 3 by the
+  // continued fraction of erfc (Abramowitz and Stegun, 7.1.6 and 7.1.14).
   return R"(const sigmoid = x => x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x));
 const softplus = x => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
 const erf = x => {

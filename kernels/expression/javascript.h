@@ -1,4 +1,4 @@
-// A program of expressions as JavaScript, for pages that compute what the engine computes.
+// Writes a program of expressions as JavaScript, for pages that compute as the engine does.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace nine::expression {
 
-/// A function `(z, q, ww, hh, c, d, P) => [...]` that returns the program's outputs; P holds the
-/// parameters in their order. Functions that JavaScript lacks are those of javascript_functions().
+/// Returns a function `(z, q, ww, hh, c, d, P) => [...]` that returns the program's outputs; P
+/// holds the parameters in their order. It uses javascript_functions() where JavaScript lacks a
+/// function.
 std::string to_javascript(const Program& program, const Constants& constants);
 
-/// Definitions of the functions that JavaScript lacks: sigmoid, softplus, erf.
+/// Returns definitions of the functions that JavaScript lacks: sigmoid, softplus, erf.
 std::string javascript_functions();
 
 }  // namespace nine::expression

@@ -11,7 +11,7 @@ namespace {
 
 const char* const kInputs[] = {"z", "q", "ww", "hh", "c", "lw", "lh"};
 
-// How a kernel of parts makes S of the scores xi of all pairs, as lines and in lines of text.
+// How a kernel of parts combines the scores xi of all pairs to S, as lines and as lines of text.
 struct Join {
   KernelLines::Line score, slope;
   const char *score_text, *slope_text;
@@ -30,7 +30,7 @@ Join join_of(const KernelExpression& e) {
           "dS/dxi = 1"};
 }
 
-// The rules of a slope, the outermost first.
+// Returns the rules of a slope, outermost first.
 std::string rules_of(const std::vector<Step>& steps, bool within) {
   constexpr std::string_view kChain = "chain rule";
   std::vector<std::string> all;
@@ -79,7 +79,8 @@ Id KernelLines::node_of(const std::string& name) {
   return graph_.parameter(index_of(name));
 }
 
-// The sum over the lines that name it: dS/d(line) times the line's own slope.
+// Returns the slope of S with respect to `name`: the sum, over the lines that name it, of
+// dS/d(line) times the line's own slope.
 KernelLines::Slope KernelLines::slope_by(const std::string& name) {
   Slope all{name, {}, graph_.number(0)};
   const Id by = node_of(name);
@@ -104,7 +105,7 @@ KernelLines::Line KernelLines::line_of(const Slope& slope, std::span<const doubl
   Graph with_values;
   values = values.first(std::min(values.size(), parameters_));
   const Id id = rebuild(graph_, slope.id, with_values, values);
-  // A line's own value is there already: exp is its own slope.
+  // Uses a line's own value, which is already known: exp is its own slope.
   std::map<Id, std::string> known;
   for (size_t k = 0; k < lines_.size(); ++k) {
     const Id line = rebuild(graph_, lines_[k], with_values, values);

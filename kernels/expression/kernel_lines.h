@@ -1,5 +1,5 @@
-// A kernel's expression (kernels/scores/score.h) with its slopes, as formulas that follow from one
-// another: what kernel_inspect prints, explains and compiles for its pages.
+// A kernel's expression (kernels/scores/score.h) and its slopes, as formulas that follow from one
+// another. kernel_inspect prints, explains and compiles them for its pages.
 #pragma once
 
 #include <span>
@@ -13,36 +13,36 @@ namespace nine::expression {
 
 class KernelLines {
  public:
-  /// `parameters` are the kernel's. UsageError: a line that is no formula.
+  /// `parameters` are the kernel's. UsageError: a line that is not a formula.
   KernelLines(KernelExpression expression, std::span<const ParameterInfo> parameters);
 
-  /// What `symbol` is, from the symbols of the lines above, and the rule that gives the formula.
+  /// Defines `symbol` by a formula of earlier symbols; `rule` is the rule that gives the formula.
   struct Line {
     std::string symbol, formula, rule;
   };
-  /// The lines of S as they were written; of a kernel of parts those of xi, the score of one pair
-  /// of parts, whose slope dS/dxi the slopes below begin with. Where values[k] is there and not NaN
-  /// it stands for parameter k.
+  /// Returns the lines of S as written. For a kernel of parts, returns the lines of xi, the score
+  /// of one pair of parts; backward() then begins with dS/dxi. values[k], if present and not NaN,
+  /// replaces parameter k.
   std::vector<Line> forward(std::span<const double> values = {}) const;
-  /// The slopes, from S back by the rules of calculus: dS/d(line), then dS/dz, dS/dq, dS/dww,
-  /// dS/dhh, dS/dc, dS/dlw and dS/dlh, those that there are, as if they did not depend on each
-  /// other.
+  /// Returns the slopes, from S backwards by the rules of calculus: dS/d(line), then those of
+  /// dS/dz, dS/dq, dS/dww, dS/dhh, dS/dc, dS/dlw and dS/dlh that exist. They treat the variables as
+  /// independent.
   std::vector<Line> backward(std::span<const double> values = {}) const;
-  /// Of a kernel of parts: S from xi, the scores of all pairs; and dS/dxi, which is the same number
-  /// of every pair where it does not name xi.
+  /// For a kernel of parts: joined() returns S as a function of xi, the scores of all pairs;
+  /// joined_slope() returns dS/dxi, which is the same for every pair if it does not name xi.
   Line joined() const;
   Line joined_slope() const;
-  /// dS/d(parameter k), by the lines above.
+  /// Returns dS/d(parameter k) in terms of the earlier lines.
   Line by_parameter(size_t k, std::span<const double> values) const;
 
-  /// Whether a line names a variable, or a parameter.
+  /// True if a line names this variable or parameter.
   bool uses(const std::string& name) const;
 
-  /// S as one formula of variables and parameters.
+  /// Returns S as one formula of variables and parameters.
   std::string one_formula() const;
-  /// S and the lines that it is made of, in a line of text.
+  /// Returns S and its lines as one line of text.
   std::string score_text() const;
-  /// The slopes of backward(), in a line of text.
+  /// Returns the slopes of backward() as one line of text.
   std::string derivative_text() const;
   const KernelExpression& expression() const { return expression_; }
 
@@ -58,8 +58,9 @@ class KernelLines {
 
   KernelExpression expression_;
   size_t parameters_;
-  std::vector<Parsed> typed_;       // of each line
-  std::vector<std::string> names_;  // of the graph's parameters: the kernel's, lines, slopes
+  std::vector<Parsed> typed_;  // one per line
+  // Of the graph's parameters: the kernel's parameters, lines, slopes.
+  std::vector<std::string> names_;
   Graph graph_;
   std::vector<Id> lines_;
   std::vector<Slope> slopes_, by_parameters_;

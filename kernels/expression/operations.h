@@ -1,6 +1,6 @@
-// The operations of expressions, each stated once: its name in formulas, and what it computes for
-// the loops of the CPU (run.h), for single pairs on the CPU and in CUDA kernels (pair_run.h), in
-// double (evaluate.h), and on a page (javascript.h). Derivatives: derivative.cpp.
+// The operations of expressions, each stated once: its name in formulas and its computation for the
+// loops of the CPU (run.h), for single pairs on the CPU and in CUDA kernels (pair_run.h), in double
+// (evaluate.h) and on a page (javascript.h). derivative.cpp has the derivatives.
 #pragma once
 
 #include <algorithm>
@@ -56,8 +56,9 @@
     "no slope")                                                                                 
 
 /// X(operation, its name in formulas or "", its value as an expression of T or double a and b, its
-/// value in JavaScript with # for a and $ for b). Powers are apart: the loops see their exponents.
-/// Math.min would take no side of a NaN.
+/// value in JavaScript with # for a and $ for b). Powers are separate, because the loops treat
+/// their exponents specially. Math.min is not used, because it returns NaN if either argument is
+/// NaN.
 #define NINE_BINARY_OPERATIONS(X)                \
   X(add, "", a + b, "# + $")                     \
   X(subtract, "", a - b, "# - $")                \
@@ -66,7 +67,7 @@
   X(min, "min", b < a ? b : a, "$ < # ? $ : #")  \
   X(max, "max", b > a ? b : a, "$ > # ? $ : #")
 
-/// X(operation, its condition on T or double a and b, the same in JavaScript).
+/// X(operation, its condition on T or double a and b, the condition in JavaScript).
 #define NINE_CHOICES(X)      \
   X(less, a < b, "# < $")    \
   X(less_equal, a <= b, "# <= $")
@@ -75,7 +76,7 @@
 
 namespace nine::expression {
 
-/// x^k for an exponent that is the same for all pairs: those up to 4 and -2 by multiplication.
+/// Returns x^k for an exponent that all pairs share; uses multiplication for k up to 4 and for -2.
 template <class T>
 NINE_HD inline T power_of(T x, double k) {
   if (k == 0) return T(1);

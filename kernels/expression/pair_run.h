@@ -1,5 +1,5 @@
-// Runs a program for one pair of vectors: for exact scores and inspection on the CPU, and in CUDA
-// kernels, where each thread has pairs of its own.
+// Runs a program for one pair of vectors: on the CPU for exact scores and inspection, in CUDA
+// kernels with one thread per pair.
 #pragma once
 
 #include <type_traits>
@@ -9,7 +9,7 @@
 
 namespace nine::expression {
 
-/// A program's parts in memory of the CPU or of a GPU.
+/// Points to a program's parts in memory of the CPU or of a GPU.
 struct ProgramView {
   const Instruction* code = nullptr;
   const Operand* outputs = nullptr;
@@ -23,12 +23,13 @@ struct ProgramView {
         output_count(static_cast<int32_t>(p.outputs.size())) {}
 };
 
-/// Registers: an array of its own, or a T* to Operand::kRegisters numbers that several runs use,
-/// one after another. nvcc gives arrays of two runs in one kernel two places on its stack.
+/// Registers: an array in the object, or a T* to Operand::kRegisters numbers that several runs
+/// share, one after another. nvcc would give the arrays of two runs in one kernel two places on the
+/// stack.
 template <class T, class Registers = T[Operand::kRegisters]>
 class PairRun {
  public:
-  /// `variables` z, q, ww, hh, c of the pair; `constants` what Constants::compute has filled. Both
+  /// `variables`: z, q, ww, hh, c of the pair. `constants`: the result of Constants::compute. Both
   /// must outlive the run.
   NINE_HD PairRun(const ProgramView& program, const double* constants, const T* variables)
       : outputs_(program.outputs), constants_(constants), variables_(variables) {

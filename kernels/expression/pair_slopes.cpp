@@ -22,7 +22,7 @@ Id PairSlopes::by(Variable v) {
 
 Id PairSlopes::by_parameter(int k) { return settled(g_.parameter(k), uses_q_, uses_c_); }
 
-// The slope by `by`, which may be a function of it through q or through c too.
+// Returns the slope with respect to `by`, of which q or c may be functions (through_q, through_c).
 Id PairSlopes::settled(Id by, bool through_q, bool through_c) {
   const Id slope = plain(by), zero = g_.number(0);
   if (!through_q && !through_c) return slope;
@@ -34,7 +34,7 @@ Id PairSlopes::settled(Id by, bool through_q, bool through_c) {
   return out;
 }
 
-// The derivative; of softplus(k log(x)) where x is 0 or nearly so, that of log(1 + x^k).
+// Returns the derivative. For softplus(k log(x)) at or near x = 0, uses that of log(1 + x^k).
 Id PairSlopes::plain(Id by) {
   const Id slope = derivative(g_, score_, by), other = derivative(g_, powers_, by);
   return slope == other ? slope : g_.make(Op::less, {size(slope), infinity(), slope, other});

@@ -1,21 +1,21 @@
-// The slopes of a formula of a pair of vectors, at every pair.
+// Computes the slopes of a formula so that they are defined at every pair of vectors.
 #pragma once
 
 #include "kernels/expression/expression.h"
 
 namespace nine::expression {
 
-/// A formula's slopes by z, q, ww, hh, c and by its parameters, these as if they did not depend on
-/// each other, with values where the rules of calculus give 0 times infinity.
+/// A formula's slopes with respect to z, q, ww, hh, c and its parameters. They treat the variables
+/// as independent, and have values where the rules of calculus give 0 times infinity.
 ///
-/// Where q = 0, and where |c| = 1, these have their extreme values as functions of the vectors, and
-/// no slope: there the slopes by q and by c are not to be used, and what is no number in the others
-/// is 0: sqrt(q / (1 + ww)) has 0 times infinity by ww, and q^p has q^p log(q) by p. A slope that
-/// is infinite stays so.
+/// At q = 0 and |c| = 1, q and c as functions of the vectors are at an extreme value and not
+/// differentiable. The slopes with respect to q and c must not be used there, and other slopes that
+/// are not a number are 0. Examples: the slope of sqrt(q / (1 + ww)) with respect to ww has 0 times
+/// infinity; the slope of q^p with respect to p is q^p log(q). Infinite slopes stay infinite.
 class PairSlopes {
  public:
-  /// Of `score`, built in `graph` from what was typed; fixed[k], where it is not NaN, stands for
-  /// parameter k.
+  /// Builds the slopes of `score` in `graph` from the parsed graph `typed`. fixed[k], if not NaN,
+  /// replaces parameter k.
   PairSlopes(Graph& graph, const Graph& typed, Id score, std::span<const double> fixed);
 
   Id score() const { return score_; }
@@ -29,7 +29,7 @@ class PairSlopes {
   Id infinity();
 
   Graph& g_;
-  Id score_, powers_;  // powers_: with logarithms of 1 + x^k as they are, see Graph::set_simplify
+  Id score_, powers_;  // powers_ keeps log(1 + x^k), see Graph::set_simplify
   bool uses_q_ = false, uses_c_ = false;
 };
 

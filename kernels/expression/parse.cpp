@@ -36,8 +36,8 @@ class Parser {
 
  private:
   [[noreturn]] void fail_at(size_t at, const std::string& what) const {
-    constexpr size_t kMost = 60;  // characters that are shown
-    // A mark under a character, not a byte: those that continue a character have no column.
+    constexpr size_t kMost = 60;  // number of characters to show
+    // The mark stands under a character, not a byte: continuation bytes have no column.
     std::vector<size_t> starts;
     for (size_t i = 0; i < text_.size(); ++i)
       if ((static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80) starts.push_back(i);
@@ -76,7 +76,7 @@ class Parser {
     return c == '<' || c == '>' || c == '=' || text_.substr(at_).starts_with(kLessEqual) ||
            text_.substr(at_).starts_with(kGreaterEqual);
   }
-  // What is wrong with the character where an operator might stand.
+  // Returns the error message for the character where an operator might stand.
   std::string unexpected() {
     const char c = next();
     if (at_comparison()) return "a comparison may only stand in where(a < b, x, y)";

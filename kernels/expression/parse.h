@@ -1,4 +1,4 @@
-// Reading a formula, the text between { and } of a head `expr:{...}` (docs/expressions.md).
+// Parses a formula: the text between { and } of a head `expr:{...}` (docs/expressions.md).
 #pragma once
 
 #include <string>
@@ -10,24 +10,25 @@
 namespace nine::expression {
 
 inline constexpr size_t kMaxLength = 2000;  ///< bytes of a formula
-inline constexpr int kMaxDepth = 64;        ///< parentheses within parentheses
+inline constexpr int kMaxDepth = 64;        ///< nesting depth of parentheses
 inline constexpr int kMaxParameters = 8;
 
-/// A formula as it was typed.
+/// A formula as typed.
 struct Parsed {
   Graph graph{Graph::Simplify::no};
   Id score = 0;
-  std::vector<std::string> parameters;  ///< names that are no variable, as they first occur
+  /// Names that are not variables, in the order of their first use.
+  std::vector<std::string> parameters;
 };
 
-/// UsageError: what is wrong, with the formula and a mark at the place.
+/// Parses a formula. UsageError: says what is wrong, with the formula and a mark at the place.
 Parsed parse(std::string_view formula);
 
-/// The formula without spaces, and with <= and >= for their one-character forms: how head strings
-/// store it.
+/// Returns the formula without spaces, and with <= and >= for their one-character forms, as head
+/// strings store it.
 std::string without_spaces(std::string_view formula);
 
-/// Whether a parameter may have that name; `scale` is every kernel's.
+/// True if a parameter may have that name. `scale` is reserved, because every kernel has it.
 bool is_parameter_name(std::string_view name);
 
 }  // namespace nine::expression

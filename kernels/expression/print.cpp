@@ -1,4 +1,4 @@
-// Expressions as text.
+// Writes expressions as text.
 #include <cmath>
 #include <numbers>
 
@@ -90,19 +90,19 @@ class Printer {
         return kAtom;
     }
   }
-  // What stands beside a *: a quotient in parentheses, behind its sign if it has one.
+  // Returns a factor of a product: quotients get parentheses, after the sign if there is one.
   std::string factor(Id id) {
     if (name_of_node(id) != nullptr) return text(id);
     if (g_.is(id, Op::divide)) return "(" + text(id) + ")";
     if (g_.is(id, Op::negate)) return "-" + factor(g_[id].args[0]);
     return within(id, kProduct);
   }
-  // In parentheses if it binds less tightly than its place needs.
+  // Adds parentheses if the node binds less tightly than its place needs.
   std::string within(Id id, int least) {
     return level(id) < least ? "(" + text(id) + ")" : text(id);
   }
 
-  // A shared node is printed wherever it stands, so the text may be much longer than the graph.
+  // A shared node is printed at every use, so the text may be much longer than the graph.
   static constexpr int kMostNodes = 5000;
 
   const Graph& g_;

@@ -8,7 +8,7 @@
 namespace nine::expression {
 namespace {
 
-// Free registers, the lowest first.
+// The free registers, lowest first.
 class Registers {
  public:
   int take() {
@@ -28,7 +28,7 @@ class Registers {
   std::vector<bool> taken_;
 };
 
-// Whether an instruction's k-th argument may be a constant; the others are put into a register.
+// True if an instruction's k-th argument may be a constant; other arguments go into a register.
 bool takes_constant(Op op, size_t k) {
   switch (op) {
     case Op::add:
@@ -96,7 +96,7 @@ Program Compiler::compile(std::span<const Id> roots) {
   Program program;
   Registers registers;
   const std::vector<Id> nodes = needed(graph_, roots);
-  std::vector<size_t> last(graph_.size());  // the step that uses a node last
+  std::vector<size_t> last(graph_.size());  // the last step that uses a node
   for (size_t step = 0; step < nodes.size(); ++step)
     for (int k = 0; k < arguments_of(graph_[nodes[step]].op); ++k)
       last[graph_[nodes[step]].args[static_cast<size_t>(k)]] = step;
@@ -113,7 +113,7 @@ Program Compiler::compile(std::span<const Id> roots) {
       continue;
     }
     const auto count = static_cast<size_t>(arguments_of(n.op));
-    if (n.op == Op::detach) {  // its argument's own place, as long as either is used
+    if (n.op == Op::detach) {  // shares its argument's place while either is used
       const Id of = n.args[0];
       place[id] = place[of];
       if (place[of].place < Operand::kRegisters) {

@@ -1,6 +1,6 @@
-// Expressions as a short list of instructions over whole arrays: each instruction runs over some
-// hundred pairs of vectors that lie in the L1 cache, so that what it is costs nothing for each of
-// them.
+// Expressions as a short list of instructions over whole arrays. Each instruction runs over some
+// hundred pairs of vectors in the L1 cache, so that decoding the instruction costs almost nothing
+// per pair.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace nine::expression {
 
-/// Where an instruction finds an argument: a register (an array, one number a pair), a variable of
-/// the pairs (likewise), or a constant (one number).
+/// The place of an instruction's argument: a register (an array with one number per pair), a
+/// variable of the pairs (likewise an array), or a constant (one number).
 struct Operand {
   static constexpr int kRegisters = 48, kFirstVariable = 48, kFirstConstant = 56;
   static constexpr int kConstants = 200;
@@ -25,35 +25,35 @@ struct Operand {
   NINE_HD Variable variable() const { return static_cast<Variable>(place - kFirstVariable); }
 };
 
-/// The variables of a pair, without d, which is the same for all.
+/// The number of a pair's variables; without d, which is the same for all pairs.
 inline constexpr int kPairVariables = 5;
 
 struct Instruction {
-  Op op = Op::number;  ///< number: the constant args[0] in every place of a register
-  uint8_t out = 0;     ///< a register; of the instructions for constants, a constant
+  Op op = Op::number;  ///< number: copies the constant args[0] to all elements of a register
+  uint8_t out = 0;     ///< a register; for the instructions of Constants, a constant
   Operand args[4] = {};
 };
 
-/// Constants of a program: numbers, parameters, d, and what is computed of them alone.
+/// Constants of a program: numbers, parameters, d, and values computed from these alone.
 struct Constants {
-  /// What constant k is: a number, a parameter's or d's value, or the result of `code`.
+  /// The source of constant k: a number, the value of a parameter or of d, or the result of `code`.
   std::vector<Node> given;
-  std::vector<Instruction> code;  ///< in order; arguments and results are constants
+  std::vector<Instruction> code;  ///< in order of execution; arguments and results are constants
 
-  /// Fills `values`, which holds Operand::kConstants numbers.
+  /// Fills `values`, an array of Operand::kConstants numbers.
   void compute(double d, std::span<const double> parameters, double* values) const;
 };
 
-/// Some expressions of one graph, with what they share computed once.
+/// The program of several expressions of one graph; shared subexpressions are computed once.
 struct Program {
   std::vector<Instruction> code;
   std::vector<Operand> outputs;
   int registers = 0;
-  bool uses[kPairVariables] = {};  ///< which variables of a pair are read
+  bool uses[kPairVariables] = {};  ///< which variables of a pair the program reads
 };
 
-/// Compiles `roots` of a graph; `constants` may be shared by several programs of that graph, and
-/// gets what this one needs. UsageError: the formula needs too many registers or constants.
+/// Compiles roots of a graph. Several programs of the graph share `constants`, to which each
+/// compile() adds its constants. UsageError: the formula needs too many registers or constants.
 class Compiler {
  public:
   explicit Compiler(const Graph& graph);
@@ -66,7 +66,7 @@ class Compiler {
 
   const Graph& graph_;
   std::vector<bool> constant_;
-  std::vector<int> place_;  // of a constant; -1: not yet
+  std::vector<int> place_;  // of each constant; -1: not assigned yet
   Constants constants_;
 };
 

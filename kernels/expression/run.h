@@ -1,5 +1,5 @@
-// Runs programs of expressions over arrays: the loops are compiled for each instruction set
-// (kernels/expression/cpu/expression_loops.cpp). Of single pairs: pair_run.h.
+// Runs programs of expressions over arrays. The loops are compiled for each instruction set
+// (kernels/expression/cpu/expression_loops.cpp). pair_run.h runs programs for single pairs.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace nine::expression {
 
-/// Pairs of vectors that a program runs over at once: an array of floats is 1 KiB.
+/// The number of pairs of vectors that a program runs over at once: an array of floats is 1 KiB.
 inline constexpr int64_t kStrip = 256;
 
-// A loop of its own with everything it calls inlined, so that it vectorises.
+// A separate loop with all callees inlined, so that it vectorises.
 #define NINE_STRIP_LOOP [[gnu::flatten, gnu::noinline]] inline
 
 template <class T, class F>
@@ -45,7 +45,7 @@ NINE_STRIP_LOOP void choose(const T* a, const T* b, const T* x, const T* y, int6
   for (int64_t k = 0; k < n; ++k) out[k] = first(a[k], b[k]) ? x[k] : y[k];
 }
 
-/// x^k for one exponent k.
+/// Computes x^k for one exponent k.
 template <class T>
 void power(const T* x, double k, int64_t n, T* out) {
   if (k == 0) return (void)std::fill_n(out, n, T(1));
@@ -67,8 +67,8 @@ void power(const T* x, double k, int64_t n, T* out) {
   });
 }
 
-/// One run of a program over n pairs, at most kStrip. `variables` are arrays of the variables that
-/// it uses, `constants` what Constants::compute has filled, `registers` memory for
+/// One run of a program over n pairs, at most kStrip. `variables`: arrays of the variables that the
+/// program uses. `constants`: the result of Constants::compute. `registers`: memory for
 /// program.registers arrays of kStrip numbers.
 template <class T>
 class Run {
@@ -83,7 +83,7 @@ class Run {
     for (const Instruction& i : program.code) step(i);
   }
 
-  /// Output k as an array, or null: it is one number.
+  /// Returns output k as an array, or null if the output is one number.
   const T* output(size_t k) const {
     const Operand o = program_.outputs[k];
     return o.is_constant() ? nullptr : array(o);

@@ -53,7 +53,7 @@ Id Simplifier::build(Op op, std::span<const Id> args) {
   return graph_.add(node);
 }
 
-// A function of numbers is a number, where that is finite.
+// Replaces a function of numbers by its value, if the value is finite.
 Simplifier::Found Simplifier::folded(Op op, std::span<const Id> args) {
   double values[4] = {};
   for (size_t k = 0; k < args.size(); ++k) {
@@ -92,7 +92,8 @@ bool Simplifier::never_negative(Id id) const {
   }
 }
 
-// Whether it is q, or a fixed multiple of it: it is 0 where q is, and there slopes by q count as 0.
+// True if the node is q or a fixed multiple of q. The node is then 0 where q is 0, and slopes with
+// respect to q count as 0 there.
 bool Simplifier::is_distance(Id id) const {
   const auto is_variable = [this](Id x, Variable v) {
     return is(x, Op::variable) && graph_[x].index == static_cast<int>(v);
@@ -135,7 +136,7 @@ Simplifier::Found Simplifier::one_plus(Id id) {
   return {};
 }
 
-// a + sign b where both are multiples of one thing.
+// Simplifies a + sign b if both are multiples of one node.
 Simplifier::Found Simplifier::like_terms(Id a, Id b, double sign) {
   if (is_number(a) || is_number(b)) return {};
   const Term x = term_of(a), y = term_of(b);
@@ -191,7 +192,7 @@ Simplifier::Found Simplifier::negate(Id a) {
   return {};
 }
 
-// factor * x where x has a number of its own to merge it with.
+// Simplifies factor * x if x has a number that the factor can be merged with.
 Simplifier::Found Simplifier::scaled(double factor, Id x) {
   if (is(x, Op::multiply) && is_number(arg(x, 0)))
     return make(Op::multiply, {number(factor * value(arg(x, 0))), arg(x, 1)});
@@ -203,7 +204,7 @@ Simplifier::Found Simplifier::scaled(double factor, Id x) {
   return make(Op::multiply, {number(factor / divisor), arg(x, 0)});
 }
 
-// a * b, or a / b, as a power of their common base; sign is add or subtract.
+// Simplifies a * b or a / b to a power of their common base; `sign` is add or subtract.
 Simplifier::Found Simplifier::joined_powers(Id a, Id b, Op sign) {
   if (is_number(a) || is_number(b)) return {};
   if (is(a, Op::exp) && is(b, Op::exp)) return make(Op::exp, {make(sign, {arg(a, 0), arg(b, 0)})});

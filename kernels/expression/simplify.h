@@ -1,4 +1,4 @@
-// What Graph::make returns in place of an operator or function and its arguments.
+// Simplifies an operator or function with its arguments, for Graph::make.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace nine::expression {
 
-/// Builds a node in a graph that simplifies. The rules keep the value to rounding wherever the
-/// formula as it stands has one; where it has none (0 * log(0), x / x at 0) they may give it one.
+/// Builds a node in a graph that simplifies. Where the typed formula has a value, the rules keep it
+/// to rounding. Where it has no value (0 * log(0), x / x at 0), the rules may give it one.
 class Simplifier {
  public:
   explicit Simplifier(Graph& graph) : graph_(graph) {}
@@ -36,10 +36,10 @@ class Simplifier {
 
   bool never_negative(Id id) const;
   bool is_distance(Id id) const;
-  Found without_minus(Id id);  // x where id is -x
+  Found without_minus(Id id);  // returns x if id is -x
   Term term_of(Id id);
   Power power_of(Id id);
-  Found one_plus(Id id);  // x where id is 1 + x
+  Found one_plus(Id id);  // returns x if id is 1 + x
   Found folded(Op op, std::span<const Id> args);
   Found like_terms(Id a, Id b, double sign);
   Found joined_powers(Id a, Id b, Op sign);

@@ -1,5 +1,5 @@
-// Functions of formulas beyond those of core/vmath.h: without branches, so that loops over them
-// become SIMD code, and accurate to a few units in the last place, vpow to as many as |y log x| has
+// Functions of formulas that core/vmath.h lacks. They have no branches, so that loops over them
+// become SIMD code, and are accurate to a few units in the last place; vpow to about |y log x|
 // units.
 #pragma once
 
@@ -15,7 +15,7 @@ NINE_HD inline T vatan(T x) {
   const T size = x < T(0) ? -x : x, sign = x < T(0) ? T(-1) : T(1);
   const bool inverted = size > T(1);
   const T t = inverted ? T(1) / size : size;
-  // atan t = 2 atan(t / (1 + sqrt(1 + t^2))), twice: then |u| < 0.2.
+  // Applies atan t = 2 atan(t / (1 + sqrt(1 + t^2))) twice; then |u| < 0.2.
   const T half = t / (T(1) + std::sqrt(T(1) + t * t)),
           u = half / (T(1) + std::sqrt(T(1) + half * half)), u2 = u * u;
   constexpr int kTerms = std::is_same_v<T, float> ? 6 : 12;
@@ -28,23 +28,23 @@ NINE_HD inline T vatan(T x) {
   return sign * (inverted ? half_pi - angle : angle);
 }
 
-/// NaN outside of [-1, 1].
+/// Returns acos, NaN outside of [-1, 1].
 template <class T>
 NINE_HD inline T vacos(T x) {
   return T(2) * vatan(std::sqrt((T(1) - x) / (T(1) + x)));
 }
 
-/// NaN below 1.
+/// Returns acosh, NaN below 1.
 template <class T>
 NINE_HD inline T vacosh(T x) {
   const T u = x - T(1);
-  // Beyond 1e9 it is log(2x) to rounding, and u (u + 2) might overflow.
-  // By factors, not branches: see vexp.
+  // Above 1e9 the result is log(2x) to rounding, and u (u + 2) might overflow.
+  // Uses factors instead of branches: see vexp.
   const T far = x > T(1e9) ? T(1) : T(0), near = x > T(1e9) ? T(0) : u;
   return vlog1p(near + std::sqrt(near * (near + T(2)))) + far * (vlog(x) + std::numbers::ln2_v<T>);
 }
 
-/// 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x.
+/// Returns 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x.
 template <class T>
 NINE_HD inline T verf(T x) {
   const T size = x < T(0) ? -x : x, sign = x < T(0) ? T(-1) : T(1);
@@ -63,8 +63,8 @@ NINE_HD inline T verf(T x) {
   return sign * (below * close + (T(1) - below) * (T(1) - tail)) + (x != x ? x : T(0));
 }
 
-/// x^y, as std::pow but for the sign of zero: e^(y log x), whose relative error is |y log x| times
-/// the logarithm's.
+/// Returns x^y = e^(y log x), as std::pow except for the sign of zero. The relative error is |y log
+/// x| times the logarithm's.
 template <class T>
 NINE_HD inline T vpow(T x, T y) {
   const T size = x < T(0) ? -x : x;

@@ -10,9 +10,9 @@ namespace nine {
 namespace {
 
 constexpr int64_t kStackRows = 224;  // stacked rows of a block: the fastest in measurements
-// The same where products are made of bfloat16 pieces: word vectors are packed for each block.
+// The same for products of bfloat16 pieces, where word vectors are packed for each block.
 constexpr int64_t kPiecesStackRows = 576;
-// Bytes of a block's products where each component has word vectors of its own.
+// Bytes of a block's products if the components' word vectors are untied.
 constexpr int64_t kUntiedBytes = int64_t{128} << 20;
 // Bytes of a block's products on a GPU: chosen by calculation, not by measurement.
 constexpr int64_t kGpuBytes = int64_t{512} << 20;
@@ -88,8 +88,8 @@ HeadBlocks::HeadBlocks(const char* op, const HeadSpec& head, const Var& h,
   if (head.contexts) dlatent_ = weights.latent.grad_input();
 }
 
-// Component k's word vectors are rows kV .. (k+1)V of the tensors, one below the other; if they
-// are tied, all rows.
+// Finds component k's word vectors: rows kV .. (k+1)V of the stacked tensors, or all rows if the
+// components share word vectors.
 void HeadBlocks::resolve_words(const char* op, bool gradients) {
   int64_t all = 0;
   for (const Var& w : weights_.w) all += w.shape().rows();
@@ -116,7 +116,7 @@ void HeadBlocks::resolve_words(const char* op, bool gradients) {
   }
 }
 
-// Puts the learned numbers' values into the components. Waits for a GPU.
+// Stores the learned numbers' values in the components. Waits for a GPU.
 void HeadBlocks::read_numbers(const char* op, bool gradients) {
   const std::vector<Var>& all = weights_.numbers;
   if (all.empty()) return;
@@ -171,7 +171,7 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
   dh_ = dh;
   check_kernels("kernel_softmax", options);
   const int64_t most = head_block_rows(head_, words_, d, type, arena_.device());
-  // On the CPU `most` is the fastest in measurements, and a short last block costs no more a row.
+  // On the CPU `most` is the fastest in measurements, and a short last block costs no more per row.
   block_rows_ = arena_.device() == kCpu ? std::min(most, whole_panels(rows()))
                                         : balanced_block_rows(rows(), most);
   group_rows_ =
@@ -196,7 +196,7 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
   products_ = planes_of(head_, d);
   if (gradients_ && memory == HeadMemory::blocks)
     block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
-  // A GPU computes scores again faster than it reads them.
+  // A GPU recomputes scores faster than it reads them.
   for (const ops::HeadComponent& c : components_)
     kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
   if (block_products_ && kept_scores_ > 0)
@@ -239,7 +239,7 @@ void HeadBlocks::start_words() {
   }
 }
 
-// The words' biases, with the offsets of a sampled softmax.
+// Computes the words' biases, with the offsets of a sampled softmax.
 void HeadBlocks::start_biases() {
   bias_ = weights_.bias ? weights_.bias.value().view() : View{};
   if (!weights_.offset) return;
@@ -255,7 +255,8 @@ void HeadBlocks::start_biases() {
   bias_ = with_offset(weights_.offset);
 }
 
-// The norms of all contexts before the first block: their largest is every block's.
+// Measures the norms of all contexts before the first block, because all blocks use the largest
+// norm.
 void HeadBlocks::measure_contexts() {
   for (int64_t group = 0; group < rows(); group += group_rows_) {
     const int64_t end = std::min(rows(), group + group_rows_);
@@ -366,7 +367,8 @@ void HeadBlocks::compute_context_gradients(int64_t first, int64_t count) {
   if (dh_) ops::matmul(d, false, weights_.latent.value(), false, {dh_.row_range(first, count)});
 }
 
-// The gradient through the norm that all rows of component k were given, to the row that has it.
+// Adds the gradient through the norm that all rows of component k share, to the row that has this
+// norm.
 void HeadBlocks::add_largest_gradient(int64_t k, const HeadScaling::Largest& largest) {
   if (largest.row < 0) return;
   const int64_t d = contexts_.cols();

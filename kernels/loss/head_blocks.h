@@ -1,4 +1,4 @@
-// One pass of a head over its contexts, block by block: what kernel_softmax and inference share.
+// One pass of a head over its contexts, block by block. kernel_softmax and inference share it.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,16 @@
 
 namespace nine {
 
-/// How many bytes of products a block has on a GPU; 0: the default, 512 MB. For tests.
+/// Sets the bytes of products that a block may have on a GPU; 0: the default, 512 MB. For tests.
 void set_gpu_block_bytes(int64_t bytes);
 
 /// Assigns word vectors to components, computes the statistics of the word vectors and the prior
-/// once, and cuts the contexts into blocks of rows. The contexts tanh(C_k' h) of each component are
-/// computed for a group of blocks at a time.
+/// once, and cuts the contexts into blocks of rows. Computes the contexts tanh(C_k' h) of each
+/// component for a group of blocks at a time.
 class HeadBlocks {
  public:
-  /// Checks all shapes of the contexts h (N, d) and the weights; `op` is named in errors. With
-  /// `gradients` it also allocates the weights' gradients, so that it must be constructed outside
-  /// of any Arena::Scope.
+  /// Checks all shapes of the contexts h (N, d) and the weights; errors name `op`. With `gradients`
+  /// also allocates the weights' gradients; then construct the object outside of any Arena::Scope.
   HeadBlocks(const char* op, const HeadSpec& head, const Var& h, const HeadWeights& weights,
              bool gradients);
   HeadBlocks(const HeadBlocks&) = delete;
@@ -34,26 +33,27 @@ class HeadBlocks {
   int64_t words() const { return words_; }
   bool mixture() const { return head_.mixture; }
 
-  /// Allocates temporary memory, inside a Scope of the tape's arena that must last until the last
-  /// call. `targets` (N) int32; `log_prior` (N, K): filled for mixtures; `dh` (N, d): where the
-  /// gradient by h is written, or empty.
+  /// Allocates temporary memory. Call it inside a Scope of the tape's arena that lasts until the
+  /// last call. `targets`: (N) int32. `log_prior`: (N, K), filled for mixtures. `dh`: (N, d),
+  /// receives the gradient of h, or empty.
   void start(const View& targets, const ops::HeadBlockOptions& options, HeadMemory memory,
              const View& log_prior, const View& dh);
-  /// Runs f(block, first row) over the blocks, in order. f calls ops::head_scores first: nothing of
-  /// the block has been computed before.
+  /// Runs f(block, first row) over the blocks, in order. f must first call ops::head_scores,
+  /// because nothing of the block has been computed before.
   template <class F>
   void for_blocks(F&& f);
-  /// The gradients of a block's loss.
+  /// Adds the gradients of a block's loss.
   void add_gradients(const ops::HeadBlock& block, double row_weight);
-  /// (N, K): the loss's gradient by the prior's logits, filled by f; empty if there is no prior or
-  /// no gradient.
+  /// Returns (N, K), the loss's gradient with respect to the prior's logits, which f fills; empty
+  /// without a prior or without gradients.
   const View& dlogits() const { return dlogits_; }
-  /// After the last block: gradients through statistics and prior.
+  /// Adds the gradients through statistics and prior. Call it after the last block.
   void finish_gradients();
 
  private:
   struct Scratchpad {
-    std::array<std::byte, 8192> bytes{};  // enough for a few dozen components; beyond that the heap
+    // Enough for a few dozen components; then the heap takes over.
+    std::array<std::byte, 8192> bytes{};
     std::pmr::monotonic_buffer_resource memory{bytes.data(), bytes.size()};
   };
 
@@ -77,21 +77,21 @@ class HeadBlocks {
   HeadScaling scaling_;
   Arena& arena_;
   View contexts_, targets_, log_prior_, dlogits_, dh_, bias_, target_bias_;
-  int64_t words_ = 0;        // the vocabulary
+  int64_t words_ = 0;        // size of the vocabulary
   int64_t block_rows_ = 0;   // contexts of a block
   int64_t group_rows_ = 0;   // contexts of a group of blocks
   int64_t group_first_ = 0;  // the first context of the current group
-  int64_t products_ = 0;     // products of a word and a context, of all components
-  int64_t kept_scores_ = 0;  // of those components, how many keep their scores for the gradients
+  int64_t products_ = 0;     // products of a word and a context, over all components
+  int64_t kept_scores_ = 0;  // how many of those components keep their scores for the gradients
   ops::HeadBlockOptions options_;
   bool gradients_, later_block_ = false, later_dh_ = false;
   std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
   std::pmr::vector<OutputView> dw_{&scratch_.memory};
   std::pmr::vector<View> dstats_{&scratch_.memory};
-  std::pmr::vector<OutputView> dnumber_{&scratch_.memory};   // of each learned number
-  std::pmr::vector<double> number_slope_{&scratch_.memory};  // d number / d (what is stored)
+  std::pmr::vector<OutputView> dnumber_{&scratch_.memory};   // one per learned number
+  std::pmr::vector<double> number_slope_{&scratch_.memory};  // d number / d (stored value)
   OutputView dbias_, dprior_, dlatent_;
-  View dnumbers_;  // float64, by the numbers themselves; empty: none needs it
+  View dnumbers_;  // float64, with respect to the numbers themselves; empty if not needed
   Tensor kept_, block_products_, block_scores_, stack_, dstack_, latent_, dlatent_rows_;
 };
 
@@ -107,7 +107,8 @@ void HeadBlocks::for_blocks(F&& f) {
   }
 }
 
-/// Elements [begin, begin + count) of a vector; of a view without memory, such a view.
+/// Returns elements [begin, begin + count) of a vector; for a view without memory, a view without
+/// memory.
 View vector_part(const View& v, int64_t begin, int64_t count);
 
 }  // namespace nine

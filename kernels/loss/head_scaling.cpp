@@ -6,7 +6,7 @@
 namespace nine {
 namespace {
 
-// Elements of row k of a (K, n) tensor.
+// Returns elements of row k of a (K, n) tensor.
 View row_of(const Tensor& t, int64_t k, int64_t count, int64_t first = 0) {
   return vector_part(t.view().reshaped({t.elements()}), k * t.shape().cols() + first, count);
 }

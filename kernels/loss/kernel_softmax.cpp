@@ -41,7 +41,7 @@ namespace nine {
 
 namespace {
 
-// The scalar loss on the tape. It needs a gradient if any weight or the contexts do.
+// Makes the scalar loss on the tape. It needs a gradient if the contexts or any weight do.
 Var loss_of(Tape& tape, const Var& h, const HeadWeights& weights) {
   const auto needs_grad = [](std::span<const Var> all) {
     return std::any_of(all.begin(), all.end(), [](const Var& w) { return w.needs_grad(); });

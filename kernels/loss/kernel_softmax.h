@@ -1,6 +1,6 @@
-// The output layer: scores of contexts against word vectors, mixture, softmax, and the loss, fused;
-// nothing of size contexts x vocabulary is ever stored (docs/heads.md, sections 4 and 8).
-// kernel_softmax.cpp opens with a drawing of how the loss is cut into blocks, panels and tiles.
+// The output layer: scores of contexts against word vectors, mixture, softmax and loss, fused. It
+// never stores a matrix of contexts x vocabulary (docs/heads.md, sections 4 and 8). A drawing at
+// the beginning of kernel_softmax.cpp shows how the loss is cut into blocks, panels and tiles.
 #pragma once
 
 #include <span>
@@ -14,78 +14,80 @@ namespace nine {
 
 /// The weights of a head.
 struct HeadWeights {
-  /// Word vectors: one (V, d); untied, tensors whose rows together are K * V, component after
-  /// component: K of (V, d), one (K, V, d), or (V, d) and (K-1, V, d).
+  /// Word vectors. Shared by all components: one (V, d). Untied: tensors whose rows together are K
+  /// * V, component after component: K of (V, d), one (K, V, d), or (V, d) and (K-1, V, d).
   std::vector<Var> w;
-  Var bias = {};   ///< (V), or empty; of all components
-  Var prior = {};  ///< (K, d), M': pi = softmax(prior h). Mixtures only
-  /// (K * d, d), rows kd .. (k+1)d are C_k': context k is tanh(C_k' h). Heads with contexts only
+  Var bias = {};   ///< (V), shared by all components; or empty
+  Var prior = {};  ///< (K, d), M': pi = softmax(prior h). For mixtures only
+  /// (K * d, d); rows kd .. (k+1)d are C_k': context k is tanh(C_k' h). For heads with contexts
+  /// only.
   Var latent = {};
-  /// What learned_numbers(head) lists, one element each, as LearnedNumber stores them; empty: they
-  /// are where they start.
+  /// The learned numbers in the order of learned_numbers(head), one element each, as LearnedNumber
+  /// stores them. Empty: the initial values.
   std::vector<Var> numbers = {};
-  /// Norms in place of the vectors' own; heads of inner products only.
+  /// Norms that replace the vectors' own norms. For heads of inner products only.
   HeadNorms norms = {};
-  /// Sampled softmax: what is added to the words' scores, (V) of the contexts' type, kLeftOut for a
-  /// word that only the rows count whose target it is; and to the targets' own. Both or neither.
+  /// For a sampled softmax: terms added to the words' scores, (V) of the contexts' type, and to the
+  /// targets' scores. A word with the offset kLeftOut counts only in the rows whose target it is.
+  /// Set both tensors or neither.
   Tensor offset = {}, target_offset = {};
 };
 inline constexpr double kLeftOut = -1e30;
 
-/// How many rows of contexts a block has: a multiple of ops::kHeadPanel that follows from shapes,
-/// configuration and what computes the products. Word vectors shared by all components: about 224
-/// stacked rows over all components (576 where products are made of bfloat16 pieces), where a
-/// kernel of C parts counts as C components. Untied: as many rows as 128 MB of
-/// products allow. On a GPU: as many as 512 MB of products allow.
+/// Returns the number of rows of contexts in a block: a multiple of ops::kHeadPanel that follows
+/// from shapes, configuration and the method of the products. Shared word vectors: about 224
+/// stacked rows over all components (576 with products of bfloat16 pieces); a kernel of C parts
+/// counts as C components. Untied: as many rows as 128 MB of products allow. On a GPU: as many as
+/// 512 MB of products allow.
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
                         Device device = kCpu);
-/// Rows of a block where `rows` > 0 contexts are cut into as few blocks as at most `most` > 0 rows
-/// each allow: about the same number in each, in whole panels. So no last block has a few rows
-/// only, for which all word vectors are read once more.
+/// Returns the rows of a block when `rows` > 0 contexts are cut into the fewest blocks of at most
+/// `most` > 0 rows each. The blocks get about equal numbers of rows, in whole panels. A short last
+/// block would read all word vectors once more for a few rows.
 int64_t balanced_block_rows(int64_t rows, int64_t most);
 
 /// The results of kernel_softmax for N contexts and K components.
 struct SoftmaxLoss {
-  /// A float64 scalar: row_weight * sum of -log p(target), smoothed and regularised as HeadLoss
-  /// says.
+  /// A float64 scalar: row_weight * sum of -log p(target), with the smoothing and the regulariser
+  /// of HeadLoss.
   Var loss = {};
-  /// (N) float64: -log p(target) of each row in nats, 0 where the target is -1; never smoothed, and
-  /// without the margin.
+  /// (N) float64: -log p(target) of each row in nats, without smoothing and margin; 0 where the
+  /// target is -1.
   Var nll = {};
-  /// Mixtures: (N, K), the contexts' type: log pi. Empty otherwise.
+  /// Mixtures: log pi, (N, K), in the contexts' type. Otherwise empty.
   Var prior = {};
-  /// Mixtures: (K, N) float64: gamma_k(target), the posterior probability of component k given
-  /// the target, with the margin; 0 where the target is -1. Empty otherwise.
+  /// Mixtures: (K, N) float64, gamma_k(target), the posterior probability of component k given the
+  /// target, with the margin; 0 where the target is -1. Otherwise empty.
   Var share = {};
 };
 
-/// Softmax cross-entropy of contexts h (N, d). targets: N int32, -1 = the row does not count.
-/// row_weight: each row's weight in the loss, 1 / (tokens of the whole update, over micro-batches
-/// and processes). With smoothing the loss is the cross-entropy with the smoothed targets.
+/// Computes the softmax cross-entropy of contexts h (N, d). targets: N int32, -1 = the row does not
+/// count. row_weight: each row's weight in the loss, 1 / (tokens of the whole update, over
+/// micro-batches and processes). With smoothing the loss is the cross-entropy with the smoothed
+/// targets.
 ///
-/// The head is the last op of a step: it computes its gradients already in the forward pass, so
-/// backward must start from this loss or from a plain sum of it and others; a gradient of this loss
-/// other than 1 is an Error. A loss that backward does not start from is none, and yet its weights
-/// keep their gradients: compute one that is only looked at under NoGrad, where no gradient is
-/// formed.
+/// The head is the last op of a step, and this call computes the gradients in the forward pass.
+/// Start backward from this loss, or from a plain sum of it and other losses; a gradient of this
+/// loss other than 1 is an Error. This call already adds gradients to the weights. If you only want
+/// the loss value, call it under NoGrad, which computes no gradients.
 SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights& weights,
                            const Tensor& targets, double row_weight, const HeadLoss& options = {});
 
-/// Decoding: log p(v | h) of every word v for a few contexts, (N, V) float64 on the CPU, computed
-/// as kernel_softmax does, for any head. Nothing is recorded on the tape. A row's bits do not
-/// depend on the other rows, but where one of these is so long that its products overflow, or has a
-/// log-variance of 40 or more: rows beside it may differ in the last digits. The result has N x V
-/// numbers, so pass many contexts a few at a time; up to ops::kHeadPanel of them cost as much as
-/// one.
+/// Decoding: returns log p(v | h) of every word v for a few contexts, (N, V) float64 on the CPU,
+/// computed as in kernel_softmax, for any head. Records nothing on the tape. A row's bits do not
+/// depend on the other rows, with one exception: a row whose products overflow, or with a
+/// log-variance of 40 or more, may change the last digits of the rows in the same block. The result
+/// has N x V numbers, so pass many contexts a few at a time. Up to ops::kHeadPanel contexts cost as
+/// much as one context.
 Tensor log_probabilities(const HeadSpec& head, const Var& h, const HeadWeights& weights);
-/// Scores S_k(w_v, h_k) + b_v of every component, (K, N, V) float64 on the CPU. With targets (N
-/// int32, -1: none) a row's target has the score that the loss is computed from.
+/// Returns the scores S_k(w_v, h_k) + b_v of every component, (K, N, V) float64 on the CPU. With
+/// targets (N int32, -1: no target) a row's target has the score from which the loss is computed.
 Tensor component_scores(const HeadSpec& head, const Var& h, const HeadWeights& weights,
                         const Tensor& targets = {});
-/// pi, (N, K) float64 on the CPU; ones for a single kernel.
+/// Returns pi, (N, K) float64 on the CPU; ones for a single kernel.
 Tensor prior_probabilities(const HeadSpec& head, const Var& h, const HeadWeights& weights);
 
-/// The k most probable words of each row, best first, ties in the order of their ids.
+/// The k most probable words of each row, best first; ties in the order of the ids.
 struct WordScores {
   std::vector<int32_t> words;     ///< (N, k)
   std::vector<double> log_probs;  ///< (N, k)

@@ -19,7 +19,7 @@ constexpr const char* kWordForm =
 constexpr const char* kContextForm = "none, const:X, max or max:ema";
 constexpr std::string_view kThrough = ":through";
 
-// The names without numbers.
+// The names of the norms without numbers.
 constexpr std::array<std::pair<WordNorm::Kind, std::string_view>, 6> kWordNames{
     {{WordNorm::Kind::none, "none"},
      {WordNorm::Kind::uniform, "uniform"},
@@ -28,7 +28,7 @@ constexpr std::array<std::pair<WordNorm::Kind, std::string_view>, 6> kWordNames{
      {WordNorm::Kind::log_unigram, "log-unigram"},
      {WordNorm::Kind::log_unigram_scaled, "log-unigram:scaled"}}};
 
-// The number that `part` of `text` consists of.
+// Returns the number that `part` of `text` consists of.
 double number(const char* what, std::string_view text, std::string_view part) {
   double x = 0;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), x);
@@ -43,7 +43,7 @@ double positive(const char* what, std::string_view text, std::string_view part) 
   return x;
 }
 
-// Takes `:through` off the end.
+// Removes `:through` from the end; returns true if it was there.
 bool take_through(std::string_view& text) {
   if (!text.ends_with(kThrough)) return false;
   text.remove_suffix(kThrough.size());

@@ -9,7 +9,7 @@
 namespace nine {
 namespace {
 
-// The logarithm of the sum of e^x.
+// Returns the logarithm of the sum of e^x.
 double log_sum(std::span<const double> xs) {
   return LogSumExp::of(std::ssize(xs), [&](int64_t i) { return xs[static_cast<size_t>(i)]; })
       .value();
@@ -23,8 +23,8 @@ void undo_cos_margin(std::span<double> log_p, std::span<const double> sizes) {
   const auto best =
       static_cast<size_t>(std::max_element(log_p.begin(), log_p.end()) - log_p.begin());
   if (log_p.empty()) return;
-  // 1 - kappa p is e^-M p + (1 - p). Of the likeliest word, whose p may be 1 to the last digit, 1 -
-  // p is the sum of the others' p.
+  // Computes 1 - kappa p as e^-M p + (1 - p). For the likeliest word p may round to 1, so 1 - p is
+  // the sum of the other words' p.
   const double p = log_p[best];
   log_p[best] = -INFINITY;
   const double others = log_sum(log_p);
@@ -39,8 +39,8 @@ void undo_cos_margin(std::span<double> log_p, std::span<const double> sizes) {
 std::vector<double> cos_margin_optimum(std::span<const double> q, std::span<const double> sizes) {
   require(q.size() == sizes.size(), "[cos_margin_optimum] ", sizes.size(), " margins for ",
           q.size(), " words");
-  // p (1 - kappa p) = x has two roots, of which at most one word, that with the largest kappa q,
-  // can have the larger: it is above 1/2.
+  // p (1 - kappa p) = x has two roots. At most one word, the one with the largest kappa q, can have
+  // the larger root, because this root is above 1/2.
   size_t largest = 0;
   const auto kappa = [&](size_t v) { return -std::expm1(-sizes[v]); };
   for (size_t v = 0; v < q.size(); ++v)
@@ -57,8 +57,8 @@ std::vector<double> cos_margin_optimum(std::span<const double> q, std::span<cons
   };
   const double most = kappa(largest) * q[largest] > 0 ? 1 / (4 * kappa(largest) * q[largest]) : 2,
                end = std::min(most, 2.0);
-  // Small roots grow with lambda; a large one falls, and it is needed where the small ones do not
-  // reach the sum 1.
+  // Small roots grow with lambda; a large root falls. The large root is needed if the small roots
+  // do not reach the sum 1.
   const bool larger = end == most && fill(most, false) < 1;
   double low = 0, high = end;
   for (int i = 0; i < 200; ++i) {

@@ -11,7 +11,7 @@
 namespace nine {
 namespace {
 
-// The number >= 0 that `part`, a part of `text`, consists of; `form` describes the whole text.
+// Returns the number >= 0 that `part` of `text` consists of; `form` describes the whole text.
 template <NamedEnum Kind>
 double number(std::string_view text, std::string_view part, const char* form) {
   double x = 0;
@@ -22,7 +22,7 @@ double number(std::string_view text, std::string_view part, const char* form) {
   return x;
 }
 
-// The penalty that `text` names, which is written as `form` says.
+// Returns the penalty that `text` names in the form `form`.
 template <NamedEnum Kind>
 Kind penalty_named(std::string_view name, std::string_view text, const char* form) {
   for (const auto& [kind, known] : kEnumNames<Kind>.values)

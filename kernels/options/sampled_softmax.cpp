@@ -17,7 +17,7 @@ constexpr std::pair<SampledSoftmax::Proposal, const char*> kProposals[] = {
     {SampledSoftmax::Proposal::unigram, "unigram"},
     {SampledSoftmax::Proposal::unigram_power, "unigram^0.75"}};
 constexpr double kPower = 0.75;
-// Draws that are tried: for a word sought, and at least.
+// The most draws: per word, and at least this total.
 constexpr uint64_t kDrawsPerWord = 1000, kDrawsAtLeast = uint64_t{1} << 22;
 
 }  // namespace
@@ -80,7 +80,7 @@ int32_t WordSampler::draw(const RandomKey& key, uint64_t index) const {
   const double u = (static_cast<double>(random_bits(key, index)) + 0.5) * 0x1p-32;
   size_t rank = 0;  // from 0
   if (cumulative_.empty()) {
-    // The ranks up to r have log(r + 1) / log(V + 1) of the probability.
+    // The ranks up to r have the probability log(r + 1) / log(V + 1) together.
     const double x = std::exp(u * std::log(static_cast<double>(by_rank_.size()) + 1));
     rank = static_cast<size_t>(std::max(0.0, std::floor(x) - 1));
   } else {

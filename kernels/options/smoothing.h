@@ -7,18 +7,18 @@
 
 namespace nine {
 
-/// Label smoothing of strength epsilon, in either of the two usual conventions; V is the size of
-/// the vocabulary.
+/// Label smoothing of strength epsilon, in one of the two usual conventions. V is the size of the
+/// vocabulary.
 struct LabelSmoothing {
   enum class Kind : uint8_t {
-    uniform,  ///< epsilon / V to every word, and to the target 1 - epsilon besides
+    uniform,  ///< epsilon / V to every word, and 1 - epsilon more to the target
     others    ///< epsilon / (V - 1) to every other word, 1 - epsilon to the target
   };
-  double epsilon = 0;  ///< in [0, 1]; 0: none
+  double epsilon = 0;  ///< in [0, 1]; 0: no smoothing
   Kind kind = Kind::uniform;
 
-  /// The target probability of each word but the target. Error: epsilon outside of [0, 1]; `others`
-  /// with one word.
+  /// Returns the target probability of every word except the target. Errors: epsilon outside of [0,
+  /// 1]; `others` with one word.
   double spread(int64_t words) const;
 };
 template <>

@@ -1,4 +1,4 @@
-// The list of kernels. A new kernel is a file of its own and a line here.
+// The list of kernels. A new kernel needs a file and a line here.
 #pragma once
 
 #include "core/error.h"
@@ -39,7 +39,7 @@ void for_each_kernel(F&& f) {
 }
 
 /// Calls f with the struct of the score's kind for vectors of d numbers, so that loops are compiled
-/// for each kernel and inlined.
+/// and inlined for each kernel.
 template <class F>
 void visit(const Score& score, int64_t d, F&& f) {
   if (score.kind == ScoreKind::expr) return f(Expr(score, d));
@@ -53,7 +53,7 @@ void visit(const Score& score, int64_t d, F&& f) {
   require(found, "[head] unknown score kind ", static_cast<int>(score.kind));
 }
 
-/// The same for a component of a block, which may be ScaledLin.
+/// Does the same for a component of a block, which may be ScaledLin.
 template <class F>
 void visit_component(const Score& score, int64_t d, F&& f) {
   if (score.kind == ScoreKind::scaled_lin) return f(ScaledLin(score, d));

@@ -14,15 +14,15 @@
 namespace nine::scores {
 
 /// `ball` says how a free vector x of length r becomes a point theta of the ball, in the direction
-/// x/r and at hyperbolic radius rho:
+/// x/r at hyperbolic radius rho:
 ///   lorentz:  theta = x / (1 + sqrt(1 + r^2)), rho = asinh r
 ///   tanh:     theta = x tanh(r) / r, rho = 2r
 ///   clip:     theta = x, at radius 1 - 1e-5 at most, rho = 2 artanh |theta|
 ///   sigmoid:  the last number t gives the radius and the others the direction:
 ///             |theta| = sigmoid(t + shift), rho = log(1 + 2 e^(t + shift))
-/// All four score -arcosh A, A = cosh rho_w cosh rho_h - (sinh rho_w / r_w)(sinh rho_h / r_h) z. A
-/// vector's statistics are c = e^-rho cosh rho, g = e^-rho sinh rho / r and rho: the factor e^rho
-/// is left out of them, so that nothing overflows at any radius.
+/// All four score -arcosh A, where A = cosh rho_w cosh rho_h - (sinh rho_w / r_w)(sinh rho_h / r_h)
+/// z. A vector's statistics are c = e^-rho cosh rho, g = e^-rho sinh rho / r, and rho. They leave
+/// the factor e^rho out, so that nothing overflows at any radius.
 struct Hpb {
   static constexpr ScoreKind kKind = ScoreKind::hpb;
   static constexpr const char* kName = "hpb";
@@ -39,7 +39,7 @@ struct Hpb {
        .meaning = "ball=sigmoid: added to the radius' number",
        .learnable = Learnable::real}};
 
-  // By e^rho = e, whose half sum with its inverse is cosh rho, and half difference sinh rho.
+  // Uses e^rho = e: cosh rho is half the sum of e and 1/e, sinh rho half their difference.
   static KernelExpression expression(const Score& s) {
     const ExpressionLine held{"A", "max(a,1)", "1 + u is never below 1, but for rounding"},
         score{"S", "-acosh(A)", "minus the distance"};
@@ -103,7 +103,7 @@ struct Hpb {
     if (dims < n) Visit<T>::once([&] { dx[dims] += static_cast<T>(by_rho * p.rho_by_last); });
   }
 
-  /// By g, which is 1/(2r) for large r; with ball=sigmoid also large for small r.
+  /// Slope with respect to g, which is 1/(2r) for large r; with ball=sigmoid also for small r.
   template <class T>
   NINE_HD static bool is_extreme(const double* stats) {
     const double square = stats[1] * stats[1];
@@ -115,8 +115,8 @@ struct Hpb {
     const T radii = w[2] + h[2];
     const Scaled<T> a = scaled(z, w, h);
     const bool near = radii < T(80);  // v is a normal number
-    // For larger radii the excess of a close pair is rounding noise; the bound `least` avoids the
-    // logarithm of 0.
+    // For larger radii the excess of a close pair is rounding noise. The bound `least` avoids log
+    // 0.
     const T far = a.v + a.excess + a.root - T(1), least = T(-1) + std::numeric_limits<T>::epsilon();
     const T over = near ? a.excess + a.root : (far < least ? least : far);
     return -((near ? T(0) : radii) + vlog1p(over / (near ? a.v : T(1))));
@@ -128,7 +128,8 @@ struct Hpb {
     return {f * w[1] * h[1], {-f * h[0], f * h[1] * z, by_rho}, {-f * w[0], f * w[1] * z, by_rho}};
   }
 
-  /// By the shift, which changes both vectors' radii as their last numbers do (stats_backward).
+  /// Slope with respect to the shift, which changes both vectors' radii as their last numbers do
+  /// (stats_backward).
   template <class T>
   NINE_HD T parameter_slope(int, T z, const T* w, const T* h) const {
     const Slopes<T, kStats> s = slopes(z, w, h);
@@ -142,17 +143,16 @@ struct Hpb {
     return slope;
   }
 
-  /// True where A - 1 cancels: vectors along one ray are near each other in the ball, however long
-  /// they are.
+  /// True if A - 1 cancels: vectors of any length along one ray are near each other in the ball.
   template <class T>
   NINE_HD static bool needs_exact(T z, const T* w, const T* h) {
     const T straight = w[0] * h[0], turned = w[1] * h[1] * z;
     return (straight - turned) - vexp(-(w[2] + h[2])) < T(1e-4) * (straight + std::abs(turned));
   }
 
-  /// From u = A - 1 = 2 sinh^2((rho_h - rho_w)/2) + sinh rho_h sinh rho_w |h/r_h - w/r_w|^2 / 2,
-  /// where both differences are formed from h - w, so that nothing cancels for close pairs at any
-  /// radius; in logarithms, so that nothing overflows.
+  /// Computes u = A - 1 = 2 sinh^2((rho_h - rho_w)/2) + sinh rho_h sinh rho_w |h/r_h - w/r_w|^2 /
+  /// 2. Both differences come from h - w, so that close pairs do not cancel at any radius.
+  /// Logarithms avoid overflow.
   template <class T>
   NINE_HD double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh,
                        double* by_shift = nullptr) const {
@@ -167,12 +167,12 @@ struct Hpb {
                  angular_share = std::log(sw * sh * half), radial = apart + radial_share,
                  angular = radii + angular_share;
     const double top = std::max(radial, angular);
-    if (top == -std::numeric_limits<double>::infinity()) return 0;  // one point
+    if (top == -std::numeric_limits<double>::infinity()) return 0;  // both are the same point
     const double log_u = top + std::log1p(std::exp(std::min(radial, angular) - top)),
                  small = std::exp(-std::abs(log_u));
     if (dw != nullptr || dh != nullptr || by_shift != nullptr) {
-      // How far the logarithm of sqrt(u (u + 2)) lies below `apart` and below `radii`. For large u
-      // both come from differences alone: where radii are 1e16 their sums have no digits left.
+      // The distance of log sqrt(u (u + 2)) below `apart` and below `radii`. For large u both come
+      // from differences alone, because sums of radii of 1e16 have no digits left.
       double below_apart = 0, below_radii = 0;
       if (log_u > 0) {
         const double shared = 2 * std::min(pw.rho, ph.rho),  // radii - apart
@@ -185,11 +185,12 @@ struct Hpb {
         below_radii = radii - log_root;
         below_apart = apart - log_root;
       }
-      // Derivatives of A divided by that root: by rho_h - rho_w, and by the angle, without a factor
-      // of e^-radii times hyperbolic functions of the radii, which is multiplied in below.
+      // Derivatives of A divided by that root, with respect to rho_h - rho_w and to the angle. They
+      // leave out a factor of e^-radii times hyperbolic functions of the radii, which is multiplied
+      // in below.
       const double by_across =
           std::copysign(std::exp(below_apart) * -std::expm1(-2 * apart) / 2, across);
-      // half > 0 also where one radius is 0: a point without an angle, but with a gradient.
+      // half > 0 also if one radius is 0: the point then has no angle, but a gradient.
       const double by_angle = half > 0 ? std::exp(below_radii) : 0;
       const double by_rho_w = by_angle * sh * pw.c * half - by_across,
                    by_rho_h = by_angle * sw * ph.c * half + by_across;
@@ -217,8 +218,8 @@ struct Hpb {
   double shift;
 
  private:
-  // dS/d(last number) of a vector with statistics x, from the slopes by them: through rho, on which
-  // c and g depend as in stats_backward.
+  // Returns dS/d(last number) of a vector with statistics x, from the slopes with respect to the
+  // statistics: through rho, on which c and g depend as in stats_backward.
   template <class T>
   NINE_HD static T by_last(const T* slopes, const T* x) {
     const T squeezed = vexp(T(-2) * x[2]), grown = T(0.5) * (T(1) - squeezed),
@@ -229,7 +230,7 @@ struct Hpb {
   static constexpr double kRim = 1 - 1e-5;  // the largest radius with ball=clip
   NINE_HD static double within(double r) { return r > kRim ? kRim : r; }
 
-  // cosh(asinh r) = sqrt(1 + r^2), also where r^2 overflows.
+  // Returns cosh(asinh r) = sqrt(1 + r^2), also if r^2 overflows.
   NINE_HD static double cosh_of_asinh(double r) { return r > 0x1p500 ? r : std::sqrt(1 + r * r); }
 
   struct Point {
@@ -240,7 +241,7 @@ struct Hpb {
     Point p;
     p.r = norm(x, product_dims(n));
     if (ball == Ball::sigmoid) {
-      if (p.r == 0) return p;  // no direction: the ball's middle
+      if (p.r == 0) return p;  // no direction: the centre of the ball
       const double t = static_cast<double>(x[n - 1]) + shift + std::log(2.0);
       p.rho = std::max(t, 0.0) + std::log1p(std::exp(-std::abs(t)));
       p.rho_by_last = -std::expm1(-p.rho);
@@ -260,7 +261,7 @@ struct Hpb {
     return p;
   }
 
-  // rho_h - rho_w, given r_h - r_w.
+  // Returns rho_h - rho_w, given r_h - r_w.
   template <class T>
   NINE_HD double rho_difference(const T* w, const T* h, int64_t d, const Point& pw, const Point& ph,
                                 double r_difference) const {
@@ -282,8 +283,8 @@ struct Hpb {
                  : -std::log1p(ph.rho_by_last * std::expm1(-t));
   }
 
-  // Both vectors' directions and their difference h/r_h - w/r_w, formed from h - w; a zero vector
-  // has direction 0.
+  // The directions of both vectors and their difference h/r_h - w/r_w, computed from h - w. A zero
+  // vector has direction 0.
   template <class T>
   struct Directions {
     NINE_HD Directions(const T* w_, const T* h_, int64_t n, double rw, double rh)
@@ -313,7 +314,7 @@ struct Hpb {
     double r_w, r_h, r_difference = 0;
   };
 
-  // e^-(rho_w + rho_h) times 1, A - 1 and sqrt(A^2 - 1).
+  // The values 1, A - 1 and sqrt(A^2 - 1), each times e^-(rho_w + rho_h).
   template <class T>
   struct Scaled {
     T v, excess, root;
@@ -321,7 +322,7 @@ struct Hpb {
   template <class T>
   NINE_HD static Scaled<T> scaled(T z, const T* w, const T* h) {
     const T v = vexp(-(w[2] + h[2])), more = (w[0] * h[0] - w[1] * h[1] * z) - v,
-            excess = more < T(0) ? T(0) : more;  // NaN stays: z has overflowed
+            excess = more < T(0) ? T(0) : more;  // keeps NaN: z has overflowed
     return {v, excess, std::sqrt(excess * (excess + T(2) * v))};
   }
 };

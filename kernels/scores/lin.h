@@ -35,10 +35,10 @@ struct Lin {
   }
 };
 
-/// lin with word vectors that are given another norm (docs/margins.md): S = (F / |w|) z. A word's
-/// statistics are filled by ops::word_scales, and are F / |w|, 0 where |w| = 0, and F, which only
-/// the target's score uses; a context's are not used. No head string names this kernel: HeadBlocks
-/// puts it in the place of lin.
+/// lin with word vectors that are given another norm (docs/margins.md): S = (F / |w|) z.
+/// ops::word_scales fills a word's statistics: F / |w|, 0 where |w| = 0, and F, which only the
+/// target's score uses. A context's statistics are not used. No head string names this kernel;
+/// HeadBlocks uses it instead of lin.
 struct ScaledLin {
   static constexpr ScoreKind kKind = ScoreKind::scaled_lin;
   static constexpr const char* kName = "lin";

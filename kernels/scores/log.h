@@ -10,7 +10,8 @@
 
 namespace nine::scores {
 
-/// -log(1 + q^(p/2)) = -softplus(t) with t = (p/2) log q; its derivative is -(p/2) sigmoid(t) / q.
+/// S = -log(1 + q^(p/2)) = -softplus(t) with t = (p/2) log q; its derivative is -(p/2) sigmoid(t) /
+/// q.
 struct Log : Radial<Log> {
   static constexpr ScoreKind kKind = ScoreKind::log;
   static constexpr const char* kName = "log";

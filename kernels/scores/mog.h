@@ -1,4 +1,4 @@
-// mog: two mixtures of Gaussians with equal weights, over the parts that a vector is cut into.
+// mog: two mixtures of Gaussians with equal weights, over the parts of a vector.
 #pragma once
 
 #include <cmath>
@@ -87,7 +87,7 @@ struct Mog {
     };
     T* const none = nullptr;
     double sum = 0;
-    LogSumExp all;  // term by term: there may be too many pairs to store them
+    LogSumExp all;  // adds term by term, because there may be too many pairs to store
     for (int64_t p = 0; p < pairs; ++p) {
       const double xi = pair(p, 0, none, none);
       sum += xi;
@@ -99,7 +99,7 @@ struct Mog {
     return mixture ? log_total - std::log(static_cast<double>(pairs)) : sum;
   }
 
-  // By the variance; of a pair of parts: part.parameter_slope.
+  // Slope with respect to the variance. For a pair of parts: part.parameter_slope.
   template <class T>
   NINE_HD double exact_parameter_slope(int i, const T* w, const T* h, int64_t d) const {
     const int64_t n = d / count, pairs = count * count;

@@ -52,7 +52,7 @@ struct Pol {
   NINE_HD Slopes<T, kStats> slopes(T z, const T*, const T*) const {
     return {static_cast<T>(p * alpha) * power(base(z), p - 1), {}, {}};
   }
-  // By alpha, then by c.
+  // Slope with respect to alpha, then to c.
   template <class T>
   NINE_HD T parameter_slope(int i, T z, const T*, const T*) const {
     return static_cast<T>(p) * power(base(z), p - 1) * (i == 0 ? z : T(1));
@@ -66,7 +66,8 @@ struct Pol {
   NINE_HD T base(T z) const {
     return static_cast<T>(alpha) * z + static_cast<T>(c);
   }
-  // By squaring, every bit of n alike: SIMD code whatever n is.
+  // Computes by squaring with the same work for every bit of n, so that the code is SIMD for every
+  // n.
   template <class T>
   NINE_HD static T power(T x, int n) {
     T y = 1;

@@ -29,7 +29,7 @@ struct Pow : Radial<Pow> {
 
   template <class T>
   NINE_HD T phi(T q) const {
-    // By factors, not branches: see vexp.
+    // Uses factors instead of branches: see vexp.
     const T rest = vexp(static_cast<T>(exponent) * vlog(q > T(0) ? q : T(1)));
     return -rest * (static_cast<T>(square) * q + (q > T(0) ? static_cast<T>(1 - square) : T(0)));
   }
@@ -45,7 +45,7 @@ struct Pow : Radial<Pow> {
   }
 
   double half;  // p/2
-  // q^(p/2) = (square == 1 ? q : 1) * q^exponent, so that p = 2 is q itself and not exp(log q).
+  // q^(p/2) = (square == 1 ? q : 1) * q^exponent, so that p = 2 gives q itself and not exp(log q).
   double square, exponent;
 };
 

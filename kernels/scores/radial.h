@@ -1,5 +1,5 @@
-// What the kernels of a distance share: q = |w|^2 + |h|^2 - 2z, clamped at 0, with the squared norm
-// as the one statistic.
+// The common base of the kernels of a distance: q = |w|^2 + |h|^2 - 2z, clamped at 0, with the
+// squared norm as the only statistic.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace nine::scores {
 
 /// Kernel K provides phi(q) and its derivative phi_slope(q), over float or double. A pair with q =
-/// 0, also after clamping, has no gradient, whatever phi'(0) is.
+/// 0, also after clamping, has no gradient, for any phi'(0).
 template <class K>
 struct Radial : SquaredNorm {
   static constexpr bool kExactTarget = true;
@@ -28,11 +28,12 @@ struct Radial : SquaredNorm {
     return {T(-2) * slope, {slope}, {slope}};
   }
 
-  /// phi'(q) sqrt(q). A kernel whose phi'(q) can overflow (log, pow) has its own.
+  /// Returns phi'(q) sqrt(q). A kernel whose phi'(q) can overflow (log, pow) defines its own
+  /// version.
   NINE_HD double phi_slope_root(double q) const { return self().phi_slope(q) * std::sqrt(q); }
 
-  /// Of a K with phi_parameter_slope(i, q) = d phi / d(parameter i) for q > 0, which has the limit
-  /// 0 for q to 0.
+  /// For a K with phi_parameter_slope(i, q) = d phi / d(parameter i), q > 0, whose limit at q = 0
+  /// is 0.
   template <class T>
   requires requires(const K& k, T q) { k.phi_parameter_slope(0, q); }
   NINE_HD T parameter_slope(int i, T z, const T* w, const T* h) const {
@@ -64,7 +65,7 @@ struct Radial : SquaredNorm {
   template <class T>
   NINE_HD static T distance(T z, const T* w, const T* h) {
     const T q = w[0] + h[0] - T(2) * z;
-    return q < T(0) ? T(0) : q;  // NaN stays: a product that has overflowed is no distance
+    return q < T(0) ? T(0) : q;  // keeps NaN: a product that has overflowed is not a distance
   }
   NINE_HD const K& self() const { return static_cast<const K&>(*this); }
 };

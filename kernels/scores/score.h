@@ -1,16 +1,16 @@
-// Which score function a component of a head uses, as plain data that can be copied to any device;
-// and the contract of a kernel: what its struct must provide.
+// A component's score function as plain data, which can be copied to any device, and the contract
+// of a kernel: the members that its struct must have.
 //
-// A kernel is one struct in a file of its own beside this one, listed in all.h. Everything else,
-// the loops of the CPU and of CUDA, mixtures, the grammar of head strings and the inspector, is
-// written once over that struct. docs/kernels.md shows the shortest way to write one.
+// A kernel is one struct in a file next to this one, listed in all.h. Everything else is written
+// once over that struct: the loops of the CPU and of CUDA, mixtures, the grammar of head strings
+// and the inspector. docs/kernels.md shows the shortest way to write a kernel.
 //
-// 1. What it is. A struct K has
+// 1. Names, parameters and shape. A struct K has
 //
 //   static constexpr ScoreKind kKind;
 //   static constexpr const char* kName;        // as in head strings
 //   static constexpr const char* kNote;        // what it reduces to, its bounds
-//   // S as lines of formulas: kernel_inspect derives its texts, pages and worked examples from it.
+//   // S as lines of formulas, from which kernel_inspect makes texts, pages and worked examples.
 //   static KernelExpression expression(const Score&);
 //   // In the order of Score::parameters.
 //   static std::span<const ParameterInfo> parameters();
@@ -21,10 +21,10 @@
 //   int64_t parts() const;                     // 1, or how many parts a vector is cut into (mog)
 //   int64_t product_dims(int64_t n) const;     // leading numbers of a part of n that enter z
 //
-// 2. The score S is a function of the product z and of a few numbers of each vector, its statistics
-// (for instance its squared norm). These functions, and parts(), are NINE_HD templates over T,
-// float or double. value and slopes are the body of a loop over rows: a branch would keep the loop
-// from vectorising.
+// 2. The score S is a function of the product z and of the statistics of each vector: a few
+// numbers, for instance its squared norm. These functions, and parts(), are NINE_HD templates over
+// T, float or double. value and slopes are the body of a loop over rows; a branch in them would
+// prevent vectorisation.
 //
 //   static constexpr int kStats;               // statistics of one part of a vector; 0 for lin
 //   void stats(const T* x, int64_t n, double* s) const;                  // of a part of n numbers
@@ -33,7 +33,8 @@
 //   T value(T z, const T* w, const T* h) const;                          // S
 //   Slopes<T, kStats> slopes(T z, const T* w, const T* h) const;         // dS/dz, dS/d(statistics)
 //
-// 3. The target's score is computed from the vectors: q = |w|^2 + |h|^2 - 2z would lose digits.
+// 3. The target's score is computed from the vectors, because q = |w|^2 + |h|^2 - 2z would lose
+// digits.
 //
 //   // False: z, summed in double, is exact enough (lin, pol, sig).
 //   static constexpr bool kExactTarget;
@@ -41,38 +42,38 @@
 //   // either may be null.
 //   double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
 //
-// On a GPU a warp's threads call stats, stats_backward, exact and exact_parameter_slope together,
-// and T is a number of a vector that they share: all sums over a vector's numbers are sum_of<T>'s,
-// all loops that write a vector Visit<T>::each's, and single numbers are written in Visit<T>::once
-// (vectors.h).
+// On a GPU the threads of a warp call stats, stats_backward, exact and exact_parameter_slope
+// together, and T is the type of a number of a vector that they share (vectors.h). Use sum_of<T>
+// for all sums over a vector's numbers, Visit<T>::each for all loops that write a vector, and
+// Visit<T>::once for writing single numbers.
 //
-// 4. Optional, to be faster or more exact:
+// 4. Optional members, for speed or accuracy:
 //
-//   // Statistics from this one on have no slopes: the others determine them.
+//   // Statistics from this index on have no slopes, because the others determine them.
 //   static constexpr int kGradients;
-//   // True if value<true> and slopes<true>, which are cheaper, cannot overflow for a vector (or
-//   // part) with these statistics.
+//   // True if the cheaper value<true> and slopes<true> cannot overflow for a vector (or part)
+//   // with these statistics.
 //   static bool fast_path_valid(const T* stats);
-//   // True if z has too few digits for this pair's score; float64 then computes it by exact().
+//   // True if z has too few digits for this pair's score; in float64 exact() then computes it.
 //   static bool needs_exact(T z, const T* w, const T* h);
-//   // True of a vector (or part) so long, or so short, that products with it may leave the range
-//   // of T; the CPU then computes all of its pairs by exact(). Only with kExactTarget.
+//   // True if a vector (or part) is so long, or so short, that products with it may leave the
+//   // range of T; on the CPU exact() then computes all of its pairs. Only with kExactTarget.
 //   template <class T> static bool is_extreme(const double* stats);
 //   // True if dS/dz is the same for every z. Only without kExactTarget.
 //   static constexpr bool kConstantSlope;
 //
-// 5. Optional: learned parameters, those whose ParameterInfo says that they may be.
+// 5. Optional members for learned parameters, those whose ParameterInfo allows learning:
 //
-//   // dS/d(parameter i); an NINE_HD template as in 2.
+//   // dS/d(parameter i); an NINE_HD template as in section 2.
 //   T parameter_slope(int i, T z, const T* w, const T* h) const;
-//   // The same of whole vectors of d numbers; only with kExactTarget.
+//   // The same for whole vectors of d numbers; only with kExactTarget.
 //   double exact_parameter_slope(int i, const T* w, const T* h, int64_t d) const;
 //
-// A kernel of parts (mog, parts() = C > 1) has no value and slopes of its own but two members:
-// `part`, a kernel that scores a pair of parts, xi_ij = part.value(z_ij, statistics of part i of w
-// and of part j of h), and `bool mixture`: S = sum_ij xi_ij (false) or log sum_ij e^xi_ij - log C^2
-// (true). The loops combine the C^2 pairs, whatever C. Its kStats, stats, stats_backward and
-// product_dims are of one part of d / C numbers; exact is of whole vectors.
+// A kernel of parts (mog, parts() = C > 1) has two members instead of value and slopes. `part` is a
+// kernel that scores a pair of parts: xi_ij = part.value(z_ij, statistics of part i of w and of
+// part j of h). `bool mixture` says how the loops combine the C^2 pairs: S = sum_ij xi_ij (false)
+// or log sum_ij e^xi_ij - log C^2 (true). kStats, stats, stats_backward and product_dims of the
+// kernel refer to one part of d / C numbers; exact refers to whole vectors.
 #pragma once
 
 #include <algorithm>
@@ -91,8 +92,8 @@ class Formula;
 }
 
 /// The kernels, in the order of the table in docs/heads.md, section 1. kernels/scores/all.h lists
-/// their structs; expr and scaled_lin, which has no name (kernels/scores/lin.h), are not among
-/// them, so their numbers leave room.
+/// their structs. It does not list expr and scaled_lin, which has no name (kernels/scores/lin.h);
+/// their numbers leave room for more kernels.
 enum class ScoreKind : uint8_t {
   lin,
   log,
@@ -108,21 +109,20 @@ enum class ScoreKind : uint8_t {
   scaled_lin = 255
 };
 
-/// Most parameters that a kernel may have.
+/// The most parameters that a kernel may have.
 inline constexpr int kMaxScoreParameters = 8;
-/// The numbers of a score: its parameters, and after them the scale.
+/// Indices of a score's numbers: its parameters, then the scale.
 inline constexpr int kScaleNumber = kMaxScoreParameters, kMaxScoreNumbers = kScaleNumber + 1;
-/// A score function with its parameters, whose meaning and order are those of the kernel's
-/// parameters().
+/// A score function with its parameters. The kernel's parameters() gives their meaning and order.
 struct Score {
   ScoreKind kind = ScoreKind::lin;
   std::array<double, kMaxScoreParameters> parameters{};
-  const expression::Formula* formula = nullptr;  ///< of expr; it lives as long as the program
-  double scale = 1;                              ///< > 0; the kernel's S is multiplied by it
-  /// Bit i: number i is learned; its value here is where it starts, or what it is at the moment
-  /// (kernels/settings/learned_numbers.h).
+  const expression::Formula* formula = nullptr;  ///< of expr; lives as long as the program
+  double scale = 1;                              ///< > 0; factor of the kernel's S
+  /// Bit i is set if number i is learned. The number's value here is its initial or its present
+  /// value (kernels/settings/learned_numbers.h).
   uint16_t learned = 0;
-  /// Bit i, of learned numbers: it stays positive, and its logarithm is what is learned.
+  /// Bit i is set if the learned number i stays positive; its logarithm is then learned.
   uint16_t positive = 0;
 
   bool learns(int number) const { return (learned >> number & 1) != 0; }
@@ -132,70 +132,70 @@ struct Score {
     return i == kScaleNumber ? scale : parameters[static_cast<size_t>(i)];
   }
 
-  /// The inner product itself.
+  /// True if the score is the plain inner product.
   bool is_lin() const { return kind == ScoreKind::lin && scale == 1 && learned == 0; }
 
   friend bool operator==(const Score&, const Score&) = default;
 };
 
-/// Whether a parameter can be learned.
+/// Says whether and how a parameter can be learned.
 enum class Learnable : uint8_t {
   no,
-  real,     ///< as any number
-  positive  ///< its logarithm is learned, because it must be > 0
+  real,     ///< without a bound
+  positive  ///< must be > 0, so its logarithm is learned
 };
 
 /// One parameter of a kernel, for the command line and the inspector.
 struct ParameterInfo {
   const char* name = nullptr;
-  double default_value = 0;       ///< its value if the head string does not name it
-  const char* meaning = nullptr;  ///< with its valid range
-  /// The words that stand for the values 0, 1, ... ("sum", "mixture"), ending with nullptr; null:
-  /// the parameter is a number.
+  double default_value = 0;       ///< the value if the head string does not name the parameter
+  const char* meaning = nullptr;  ///< includes the valid range
+  /// The words for the values 0, 1, ... ("sum", "mixture"), ending with nullptr. null: the
+  /// parameter is a number.
   const char* const* words = nullptr;
-  bool numbers_too = false;  ///< besides these words any number > 0 is valid
+  bool numbers_too = false;  ///< true: any number > 0 is valid besides the words
   Learnable learnable = Learnable::no;
-  /// Head strings that the program writes leave it out at its default value, as those of files
-  /// that are older than it do.
+  /// True: head strings that the program writes leave the parameter out at its default value, as
+  /// older files do.
   bool silent = false;
-  /// Its name in the kernel's expression where its own is that of a variable (pol's c).
+  /// Its name in the kernel's expression, if its own name is a variable there (pol's c).
   const char* symbol = nullptr;
 
   const char* name_in_formulas() const { return symbol != nullptr ? symbol : name; }
 };
 
-/// A line of a kernel's expression: `name` is what `formula` gives (docs/expressions.md), from z,
-/// q, ww, hh, c and d, the kernel's parameters by their names, and the lines above by theirs.
+/// A line of a kernel's expression: `name` = `formula` (docs/expressions.md). The formula may use
+/// z, q, ww, hh, c and d, the kernel's parameters, and the names of earlier lines.
 struct ExpressionLine {
   std::string name, formula, meaning;
 };
 
-/// How the scores of all pairs of a part of w and a part of h become one: their sum, or the
-/// logarithm of their exponentials' mean.
+/// How the scores of all pairs of a part of w and a part of h are combined: as their sum, or as the
+/// logarithm of the mean of their exponentials.
 enum class Combine : uint8_t { sum, mixture };
 
-/// A kernel's score of one pair of parts, machine-readable; the last line's name is S. Lines whose
-/// name ends in _h depend on the context alone, and those in _w on the word alone.
+/// A kernel's score of one pair of parts, machine-readable. The last line's name is S. Lines whose
+/// name ends in _h depend on the context alone, lines whose name ends in _w on the word alone.
 struct KernelExpression {
   std::vector<ExpressionLine> lines;
-  /// What the last number of each part is, where it is no coordinate: "log-variance". Formulas call
-  /// it lw for w and lh for h; z, q, ww, hh, c and d are of the other numbers.
+  /// The meaning of the last number of each part, if it is not a coordinate: "log-variance".
+  /// Formulas call it lw for w and lh for h; z, q, ww, hh, c and d then refer to the other numbers.
   std::string extra = {};
-  int parts = 1;  ///< that a vector is cut into
+  int parts = 1;  ///< number of parts of a vector
   Combine combine = Combine::sum;
-  double ball = 0;  ///< the radius of the ball that points lie in; 0: there is none
+  double ball = 0;  ///< radius of the ball that contains the points; 0: no ball
 };
 
 namespace scores {
 
-/// A kernel of parts, see above.
+/// A kernel of parts (see above).
 template <class K>
 concept OfParts = requires(const K& k) {
   k.part;
   k.mixture;
 };
 
-/// Derivatives of a score by the product and by the statistics of both vectors.
+/// Derivatives of a score with respect to the product and to the statistics of both vectors.
 template <class T, int kStats>
 struct Slopes {
   T z;
@@ -203,19 +203,20 @@ struct Slopes {
   T h[std::max(kStats, 1)];
 };
 
-/// A kernel with is_extreme, see above.
+/// A kernel with is_extreme (see above).
 template <class K>
 concept KnowsExtremes = requires(const double* stats) {
   K::template is_extreme<float>(stats);
 };
 
-/// A kernel with a cheaper form for vectors whose statistics are not extreme, see above.
+/// A kernel with a cheaper form for vectors whose statistics are not extreme (see above).
 template <class K>
 concept HasFastPath = requires(const K& k, const float* stats) {
   k.fast_path_valid(stats);
 };
 
-/// Such a kernel in its cheaper form: for loops over vectors that all satisfy fast_path_valid.
+/// A HasFastPath kernel in its cheaper form, for loops over vectors that all satisfy
+/// fast_path_valid.
 template <class K>
 struct FastPath : K {
   NINE_HD explicit FastPath(const K& k) : K(k) {}
@@ -234,33 +235,33 @@ struct FastPath<K> : K {
   FastPath<decltype(K::part)> part;
 };
 
-/// How many statistics have slopes, of each kernel: kGradients where it is given, else all.
+/// The number of a kernel's statistics that have slopes: kGradients if the kernel has it, else all.
 template <class K>
 inline constexpr int kGradientsOf = K::kStats;
 template <class K>
 requires requires { K::kGradients; }
 inline constexpr int kGradientsOf<K> = K::kGradients;
 
-/// How a kernel divides vectors of d numbers: `parts` parts of part_size numbers each, of which the
-/// first product_dims enter products.
+/// How a kernel divides vectors of d numbers: into `parts` parts of part_size numbers each. The
+/// first product_dims numbers of a part enter products.
 struct Layout {
   int64_t parts = 1, part_size = 0, product_dims = 0;
-  int64_t stats = 0;   ///< statistics of a vector, of all its parts
-  bool exact = false;  ///< kExactTarget: the target's gradient does not go through the product
+  int64_t stats = 0;   ///< statistics of a vector: of all its parts
+  bool exact = false;  ///< kExactTarget: the target's gradient bypasses the product
 
-  /// Products of a pair of vectors.
+  /// Returns the number of products of a pair of vectors.
   int64_t planes() const { return parts * parts; }
-  /// Whether the product is that of whole vectors of d numbers.
+  /// True if the product is that of whole vectors of d numbers.
   bool whole(int64_t d) const { return parts == 1 && product_dims == d; }
 };
-/// The layout of a kernel.
+/// Returns the layout of a kernel.
 template <class K>
 Layout layout_of(const K& k, int64_t d) {
   const int64_t parts = k.parts(), size = d / parts;
   return {parts, size, k.product_dims(size), parts * K::kStats, K::kExactTarget};
 }
 
-/// A kernel's value and slopes for one pair of vectors, by the cheaper form where it is valid.
+/// Return a kernel's value and slopes for one pair of vectors, in the cheaper form if it is valid.
 template <class K, class T>
 NINE_HD T value_at(const K& k, T z, const T* w, const T* h) {
   if constexpr (HasFastPath<K>)

@@ -1,4 +1,4 @@
-// sig: sigsoftmax (Kanai et al., 2018), whose scores are no linear function of the contexts.
+// sig: sigsoftmax (Kanai et al., 2018), whose scores are not a linear function of the contexts.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// ssg: two spherical Gaussians, the logarithm of their product's integral.
+// ssg: two spherical Gaussians; the score is the logarithm of the integral of their product.
 #pragma once
 
 #include <cmath>
@@ -12,11 +12,11 @@
 
 namespace nine::scores {
 
-/// -(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h. With variance=split the last number of
-/// a vector gives its log-variance, l = pace * number, s = exp(l) + 1e-6, and the D = d - 1 others
-/// are its mean; with a constant variance s all D = d numbers are the mean. A pace below 1 slows
-/// the variances down: Adam moves every number by the same rate, and S changes by up to D/2 with l.
-/// Statistics: |mean|^2, log s and s (no more than e^40). Sums of variances are computed from
+/// S = -(D/2) log(2 pi sigma) - q/(2 sigma), sigma = s_w + s_h. With variance=split the last number
+/// of a vector gives its log-variance, l = pace * number, s = exp(l) + 1e-6, and the other D = d -
+/// 1 numbers are its mean. With a constant variance s all D = d numbers are the mean. A pace below
+/// 1 slows the variances down: Adam moves every number at the same rate, and S changes by up to D/2
+/// with l. Statistics: |mean|^2, log s and s (at most e^40). Sums of variances are computed from
 /// logarithms, so that nothing overflows, or directly where fast_path_valid holds for both vectors.
 struct Ssg {
   static constexpr ScoreKind kKind = ScoreKind::ssg;
@@ -87,7 +87,7 @@ struct Ssg {
   NINE_HD static bool is_extreme(const double* stats) {
     return overflows<T>(stats[0]);
   }
-  /// True if s is far from the smallest and the largest float, so that sums of variances are too.
+  /// True if s is far from the smallest and the largest float; then sums of variances are too.
   template <class T>
   NINE_HD static bool fast_path_valid(const T* stats) {
     return std::abs(stats[1]) < T(kMaxFastLogVariance);
@@ -107,7 +107,7 @@ struct Ssg {
         T(-2) * by_q, {by_q, by_log_sum * s.share_w, T(0)}, {by_q, by_log_sum * s.share_h, T(0)}};
   }
 
-  // By the variance s of all vectors, where sigma = 2 s.
+  // Slope with respect to the variance s of all vectors, where sigma = 2 s.
   template <class T>
   NINE_HD T parameter_slope(int, T z, const T* w, const T* h) const {
     return by_variance(distance(z, w, h));
@@ -141,8 +141,8 @@ struct Ssg {
     return -half_dims * (s.log + kLog2Pi) - q * (0.5 * s.inverse);
   }
 
-  double variance;   // 0: split
-  double pace;       // of log-variances
+  double variance;   // 0: variance=split
+  double pace;       // factor of log-variances
   double half_dims;  // D/2
 
  private:
@@ -158,7 +158,7 @@ struct Ssg {
   template <class T>
   NINE_HD static T distance(T z, const T* w, const T* h) {
     const T q = w[0] + h[0] - T(2) * z;
-    return q < T(0) ? T(0) : q;  // NaN stays: a product that has overflowed is no distance
+    return q < T(0) ? T(0) : q;  // keeps NaN: a product that has overflowed is not a distance
   }
   template <class T>
   NINE_HD double log_variance(const T* x, int64_t n) const {
@@ -173,7 +173,7 @@ struct Ssg {
     return pace / (1 + kMinVariance * std::exp(-pace * static_cast<double>(x[n - 1])));
   }
 
-  // Of sigma = s_w + s_h: its logarithm, its inverse, and the shares of both.
+  // Values of sigma = s_w + s_h: its logarithm, its inverse, and the shares of both variances.
   template <class T>
   struct Sum {
     T log, inverse, share_w, share_h;

@@ -1,4 +1,4 @@
-// Sums over two vectors in double: in eight lanes, which vectorise, and always in the same order.
+// Sums over two vectors in double, in eight lanes, which vectorise, and always in the same order.
 #pragma once
 
 #include <cmath>
@@ -9,12 +9,12 @@
 
 namespace nine::scores {
 
-/// How the numbers of vectors are visited. A vector of floats or doubles: by one thread.
-/// kernels/scores/cuda/warp_vectors.cuh has vectors whose numbers a warp's threads share; all of
-/// those threads call these functions, and have the same sums.
+/// How loops visit the numbers of vectors. One thread visits a vector of floats or doubles. For the
+/// vectors of kernels/scores/cuda/warp_vectors.cuh the threads of a warp share the numbers; all
+/// threads of the warp call these functions and get the same sums.
 template <class T>
 struct Visit {
-  /// Sum over k < n of term(k), a double.
+  /// Returns the sum over k < n of term(k), a double.
   template <class Term>
   NINE_HD static double sum(int64_t n, Term&& term) {
     constexpr int kLanes = 8;
@@ -22,24 +22,24 @@ struct Visit {
     int64_t k = 0;
     for (; k + kLanes <= n; k += kLanes)
       for (int j = 0; j < kLanes; ++j) lanes[j] += term(k + j);
-    for (int j = 0; j < kLanes; ++j)  // no index but j: on a GPU another one needs memory
+    for (int j = 0; j < kLanes; ++j)  // no index but j, because on a GPU another index needs memory
       if (k + j < n) lanes[j] += term(k + j);
     return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
            ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
   }
-  /// f(k) for all k < n.
+  /// Calls f(k) for all k < n.
   template <class F>
   NINE_HD static void each(int64_t n, F&& f) {
     for (int64_t k = 0; k < n; ++k) f(k);
   }
-  /// f(), for what concerns a single number.
+  /// Calls f() once, for work on a single number.
   template <class F>
   NINE_HD static void once(F&& f) {
     f();
   }
 };
 
-/// Sum over k < n of term(k), a double, for vectors of T.
+/// Returns the sum over k < n of term(k), a double, for vectors of T.
 template <class T = double, class Term>
 NINE_HD double sum_of(int64_t n, Term&& term) {
   return Visit<T>::sum(n, term);
@@ -56,11 +56,11 @@ NINE_HD double square_norm(const T* x, int64_t n) {
   return dot(x, x, n);
 }
 
-/// 1, or a power of two by which a vector of that largest norm has to be multiplied so that sums of
-/// its squares do not overflow.
+/// Returns 1, or a power of two that scales vectors with this largest norm so that sums of squares
+/// do not overflow.
 NINE_HD inline double safe_scale(double norm) { return norm > 0x1p500 ? 0x1p-600 : 1; }
 
-/// |x|, also where |x|^2 is no double, or one without all digits.
+/// Returns |x|, also if |x|^2 overflows double or underflows and loses digits.
 template <class T>
 NINE_HD double norm(const T* x, int64_t n) {
   const double square = square_norm(x, n);
@@ -75,7 +75,8 @@ NINE_HD double norm(const T* x, int64_t n) {
          scale;
 }
 
-/// factor x, also where the factor, of a short vector that is given a norm, is no T.
+/// Returns factor * x. Computes in double when `factor` overflows T, which happens if a very short
+/// vector is given a norm.
 template <class T>
 NINE_HD T scaled(double factor, T x) {
   return factor <= static_cast<double>(std::numeric_limits<T>::max())
@@ -83,14 +84,14 @@ NINE_HD T scaled(double factor, T x) {
              : static_cast<T>(factor * static_cast<double>(x));
 }
 
-/// Whether a sum of two such squared norms, or twice the product of two vectors with them, might
-/// overflow T.
+/// True if the sum of two such squared norms, or twice the product of two vectors with these norms,
+/// might overflow T.
 template <class T>
 NINE_HD bool overflows(double square_norm) {
   return !(square_norm < static_cast<double>(std::numeric_limits<T>::max()) / 8);
 }
 
-/// |a - b|^2 as a sum of squares of differences: nothing cancels.
+/// Returns |a - b|^2 as a sum of squared differences, which does not cancel.
 template <class T>
 NINE_HD double square_distance(const T* a, const T* b, int64_t n) {
   return sum_of<T>(n, [a, b](int64_t k) {
@@ -99,7 +100,7 @@ NINE_HD double square_distance(const T* a, const T* b, int64_t n) {
   });
 }
 
-/// A base of kernel structs (kernels/scores/score.h) that need nothing of a vector but its squared
+/// A base of kernel structs (kernels/scores/score.h) whose only statistic is a vector's squared
 /// norm.
 struct SquaredNorm {
   static constexpr int kStats = 1;

@@ -46,7 +46,7 @@ struct Wav : Radial<Wav> {
     return -vexp(-q * static_cast<T>(over_b)) *
            (wave.sin * static_cast<T>(over_a) + wave.cos * static_cast<T>(over_b));
   }
-  // By a, then by b.
+  // Slope with respect to a, then to b.
   template <class T>
   NINE_HD T phi_parameter_slope(int i, T q) const {
     const SinCos<T> wave = vsincos(q * static_cast<T>(over_a));

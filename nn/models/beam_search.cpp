@@ -15,8 +15,8 @@ namespace {
 
 using Ids = BeamSearch::Ids;
 
-// A partial translation. Its last word is here, earlier words are in the workspace's tables, in the
-// row of its slot.
+// A partial translation. This struct holds its last word; the workspace's tables hold the earlier
+// words, in the row of the prefix's slot.
 struct Prefix {
   int32_t word;
   double log_prob;
@@ -38,7 +38,7 @@ struct Search {
   bool done = false;
 };
 
-// Keeps the best `count` extensions, best first. Those with probability 0 are dropped.
+// Keeps the best `count` extensions, best first. Drops extensions with probability 0.
 void keep_best(std::vector<Candidate>& candidates, int64_t count) {
   std::erase_if(candidates, [](const Candidate& c) { return !std::isfinite(c.log_prob); });
   const auto better = [](const Candidate& a, const Candidate& b) {
@@ -56,7 +56,7 @@ class BeamSearch::Engine {
  public:
   virtual ~Engine() = default;
   virtual const TransformerConfig& config() const = 0;
-  /// Translates a batch of sources (with </s>); results in their order.
+  /// Translates a batch of sources (with </s>). Results have the order of the sources.
   virtual std::vector<Translation> translate(std::span<const Ids> sources,
                                              const SearchOptions& options) const = 0;
   virtual std::vector<std::vector<double>> score(std::span<const Ids> sources,
@@ -78,16 +78,16 @@ class EngineOf final : public BeamSearch::Engine {
                                          std::span<const Ids> targets) const override;
 
  private:
-  // A batch's memory, reused by later ones. Tables have a row for each slot, sentence * slots +
-  // prefix.
+  // A batch's memory, which later batches reuse. Tables have a row for each slot, sentence * slots
+  // + prefix.
   struct Workspace {
     explicit Workspace(const IncrementalTransformer<T>& model) : batch(model) {}
     typename IncrementalTransformer<T>::Batch batch;
     typename HeadDecoder<T>::Memory memory;
     typename HeadDecoder<T>::Answer answer;
     std::vector<typename IncrementalTransformer<T>::Row> rows;
-    int64_t slots = 0;   // of each sentence
-    int64_t stride = 0;  // steps that a table's row has room for
+    int64_t slots = 0;   // per sentence
+    int64_t stride = 0;  // steps that fit in a row of a table
     // (all slots, stride): each prefix's words before the last one, and the slots in which they
     // were decoded.
     std::vector<int32_t> words, ancestors;
@@ -166,7 +166,7 @@ void EngineOf<T>::Workspace::keep_attention(int64_t step) {
   }
 }
 
-// The hypothesis of a finished candidate.
+// Returns the hypothesis of a finished candidate.
 template <class T>
 Hypothesis EngineOf<T>::hypothesis(const Search& search, const Candidate& c, int64_t step,
                                    const SearchOptions& options, const Workspace& w) const {
@@ -320,9 +320,9 @@ std::vector<std::vector<double>> EngineOf<T>::score(std::span<const Ids> sources
   return out;
 }
 
-// Runs f on batches of the sentences in `order`, longest first, several batches in parallel. With
-// fewer batches than threads the batches are made smaller. `progress` is given the sentences done,
-// counted from `done`.
+// Runs f on batches of the sentences in `order`, longest first, several batches in parallel. Makes
+// smaller batches if there are fewer batches than threads. Calls `progress` with the number of
+// finished sentences, counted from `done`.
 template <class F>
 void for_batches(std::span<const size_t> order, int64_t batch, const BeamSearch::Progress& progress,
                  int64_t done, F&& f) {
@@ -336,7 +336,7 @@ void for_batches(std::span<const size_t> order, int64_t batch, const BeamSearch:
     progress(done += end - begin);
   };
   if (all <= size) {
-    if (all > 0) run(0, all);  // one batch: its products are shared among the threads
+    if (all > 0) run(0, all);  // one batch: the threads share its products
     return;
   }
   parallel_ranges(all, size, run);

@@ -1,21 +1,22 @@
-// Translating with a Transformer: beam search, and scoring of given translations, with keys and
-// values kept from step to step.
+// Beam search with a translation Transformer, and scores of given translations. Keys and values are
+// kept from step to step.
 //
 //   const BeamSearch search(model);
 //   std::vector<Translation> found = search.translate(sources, {.beam = 5});
 //   found[0][0].words;  // the best translation of the first sentence
 //
-// The rules are CTranslate2's (docs/decoding.md): a step extends each of `beam` prefixes by every
-// word and takes the 2 * beam likeliest; those among the first `beam` that end in </s> are
-// finished, and others take their place. A search ends when `beam` hypotheses are finished, or at
-// max_length words, where prefixes count as finished too. Finished hypotheses are ranked by
+// The rules are CTranslate2's (docs/decoding.md). A step extends each of `beam` prefixes by every
+// word and takes the 2 * beam likeliest extensions. Extensions among the first `beam` that end in
+// </s> are finished, and later extensions fill their places. A search ends when `beam` hypotheses
+// are finished, or at max_length words, where prefixes count as finished too. Finished hypotheses
+// are ranked by
 //
 //   score = log p / length^length_penalty,  length without </s> unless count_end is set.
 //
-// A translation has at least one word: </s> is left out of the first step's softmax. Extensions by
-// the excluded word, where there is one, are left out; log p of the others stays as it is. With
-// length_penalty 0 a search ends as soon as its likeliest prefix is finished and n_best hypotheses
-// are. Equal scores: the better prefix first, then the smaller word.
+// A translation has at least one word: the first step's softmax leaves </s> out. The search drops
+// extensions by the excluded word, and log p of the other words stays as it is. With length_penalty
+// 0 a search ends as soon as its likeliest prefix and n_best hypotheses are finished. Among equal
+// scores the better prefix wins, then the smaller word id.
 #pragma once
 
 #include <cstdint>
@@ -30,33 +31,35 @@ class Transformer;
 
 /// Options of a beam search.
 struct SearchOptions {
-  int64_t beam = 5;           ///< prefixes kept for each sentence; 1: greedy
+  int64_t beam = 5;           ///< prefixes kept for each sentence; 1: greedy search
   double length_penalty = 1;  ///< exponent of the length that log p is divided by
-  bool count_end = false;     ///< </s> is part of that length, as in CTranslate2
+  bool count_end = false;     ///< true: that length includes </s>, as in CTranslate2
   int64_t max_length = 200;   ///< most words of a translation; the model's positions limit it too
   int64_t n_best = 1;         ///< hypotheses returned for each sentence, at most `beam`
-  int32_t excluded = -1;      ///< a word that no translation has, such as <unk>; -1: none
-  int64_t batch = 64;         ///< sentences at once; results do not depend on it
-  bool attention = false;     ///< fill Hypothesis::attention
+  int32_t excluded = -1;      ///< a word that no translation contains, such as <unk>; -1: no word
+  int64_t batch = 64;         ///< sentences computed together; does not change results
+  bool attention = false;     ///< true: fill Hypothesis::attention
 };
 
 /// A translation with its score.
 struct Hypothesis {
   std::vector<int32_t> words;  ///< without </s>
-  double log_prob = 0;         ///< natural, of the words and </s>, the first step's without </s>
-  double score = 0;            ///< log_prob / length^length_penalty
-  bool complete = true;        ///< ended by </s>; false: cut at max_length
-  /// With SearchOptions::attention, (words, source words + 1): the last decoder layer's attention
-  /// weights, mean over heads.
+  /// Natural log, of the words and </s>; the first step's softmax is without </s>.
+  double log_prob = 0;
+  double score = 0;      ///< log_prob / length^length_penalty
+  bool complete = true;  ///< ended by </s>; false: cut at max_length
+  /// With SearchOptions::attention: (words, source words + 1), the last decoder layer's attention
+  /// weights as the mean over heads.
   std::vector<float> attention;
 };
 
-/// A sentence's hypotheses, best first: n_best, or as many as there are.
+/// A sentence's hypotheses, best first: n_best, or fewer if the search finds fewer.
 using Translation = std::vector<Hypothesis>;
 
-/// A model prepared for translating on the CPU; the model itself may be on a GPU. Its weights are
-/// packed once, in their own type. Later changes of the model do not change the search. Results
-/// do not depend on batch size, neighbouring sentences and number of threads, to the bit.
+/// A model prepared for translation on the CPU; the model itself may be on a GPU. The constructor
+/// packs the weights in their own type, so later changes of the model do not change the search.
+/// Results are bit-identical for every batch size, for every choice of neighbouring sentences and
+/// for every number of threads.
 class BeamSearch {
  public:
   /// `end` is the id of </s> in both dictionaries: it ends every source and starts every
@@ -67,23 +70,24 @@ class BeamSearch {
   BeamSearch& operator=(BeamSearch&&) noexcept;
 
   using Ids = std::vector<int32_t>;
-  /// Called between batches with how many of a call's sentences are done, from one thread at a
-  /// time.
+  /// Called between batches with the number of the call's sentences that are done, from one thread
+  /// at a time.
   using Progress = std::function<void(int64_t done)>;
 
-  /// Translations of sources (ids without </s>), in their order. Sentences of similar length form a
-  /// batch, and batches are translated in parallel. A source without words has one translation,
-  /// without words, with log p and score 0. Error: an id outside of the dictionary; a source with
-  /// more words than max_words(); options out of range.
+  /// Returns translations of sources (ids without </s>), in the order of the sources. Sentences of
+  /// similar length form a batch; batches are translated in parallel. A source without words has
+  /// one translation, which has no words, log p 0 and score 0. Errors: an id outside the
+  /// dictionary; a source with more than max_words() words; options out of range.
   std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options,
                                      const Progress& progress = {}) const;
 
-  /// log p (natural) of each word of given translations (ids without </s>) and of </s> behind them:
-  /// one vector of targets[i].size() + 1 numbers for each pair. Errors: as above, for either side.
+  /// Returns log p (natural) of each word of given translations (ids without </s>), then of </s>:
+  /// one vector of targets[i].size() + 1 numbers for each pair. Errors: as in translate(), for
+  /// either side.
   std::vector<std::vector<double>> score(std::span<const Ids> sources, std::span<const Ids> targets,
                                          int64_t batch = 64, const Progress& progress = {}) const;
 
-  /// The longest sentence that the model's positions allow, in words without </s>.
+  /// Returns the longest sentence that the model's positions allow, in words without </s>.
   int64_t max_words() const;
 
   class Engine;  ///< the implementation for one float type

@@ -12,7 +12,7 @@
 namespace nine {
 namespace {
 
-// One model's scores of a text, all tokens one after another.
+// One model's scores of a text, for all tokens in order.
 struct Scored {
   Vocabulary vocabulary;
   Corpus text;
@@ -38,7 +38,7 @@ struct ScoredByBoth {
 ScoredByBoth score_with_both(const std::string& a, const std::string& b, Device device,
                              std::span<const std::string> lines, const ScoringOptions& options,
                              Communicator& communicator) {
-  model_directory(b, kDictionaryFile);  // a wrong name is an error now, not after the work of A
+  model_directory(b, kDictionaryFile);  // throws for a wrong name now, not after the work of A
   Scored first = score_with(a, device, lines, options, communicator);
   return {std::move(first), score_with(b, device, lines, options, communicator)};
 }

@@ -15,10 +15,10 @@ namespace {
 
 static_assert(kMaxGenerateBatch == ops::kHeadPanel);
 
-// The random number behind one word: a function of these four alone.
+// Returns the random number of one word, a function of these four arguments alone.
 double uniform_of(uint64_t seed, int64_t prompt, int64_t sample, size_t position) {
-  constexpr uint64_t kPositions = uint64_t{1} << 24;  // reserved for a sample
-  constexpr uint64_t kNumbers = 2;                    // 32-bit numbers behind each uniform one
+  constexpr uint64_t kPositions = uint64_t{1} << 24;  // numbers reserved for a sample
+  constexpr uint64_t kNumbers = 2;                    // 32-bit numbers for each uniform number
   return RandomStream(
              {.seed = seed, .step = static_cast<uint32_t>(prompt), .op = stream_id("generate")},
              kNumbers * (static_cast<uint64_t>(sample) * kPositions + position))
@@ -36,9 +36,8 @@ class Generator {
         decoder_(model_.decoder(kMaxGenerateBatch)),
         input_({1, kMaxGenerateBatch}, DType::int32) {}
 
-  // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i %
-  // kMaxGenerateBatch, for any batch size: a matrix product may compute different columns with
-  // different rounding.
+  // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i % kMaxGenerateBatch
+  // for every batch size, because a matrix product may round different columns differently.
   void run(std::span<GeneratedText> texts, int64_t first) {
     decoder_->restart();
     std::fill_n(input_.data<int32_t>(), kMaxGenerateBatch, Specials::kLanguageModel.end);
@@ -103,7 +102,7 @@ void check(const GenerateOptions& o) {
           ": the first two cannot be below 0, the share must be from 0 to 1");
 }
 
-// What processes tell each other of a text.
+// The numbers of a text that processes exchange.
 template <class Text>
 auto fields_of_text(Text& text) {
   return std::tie(text.prompt, text.sample, text.ids, text.prompt_words, text.ended, text.nats);

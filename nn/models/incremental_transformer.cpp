@@ -11,7 +11,8 @@
 namespace nine {
 namespace {
 
-// One row's attention to n keys: key(i) is where key i's numbers begin, followed by its value's.
+// Computes one row's attention to n keys. key(i) points to key i's numbers, which key i's value
+// follows.
 template <class T, class Key>
 void attend(cpu::RowAttention<T> a, Key&& key) {
   const T** keys = scratch<const T*>(Scratch::lanes, a.n);
@@ -171,7 +172,7 @@ void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_
   reserve(std::max(rows, slots_));
   T *x = x_.data(), *qkv = wide_.data();
   std::vector<int64_t> first(static_cast<size_t>(rows)),
-      count(static_cast<size_t>(rows));  // of each row's sentence
+      count(static_cast<size_t>(rows));  // number of words of each row's sentence
   for (size_t s = 0; s < sentences.size(); ++s)
     for (size_t i = 0; i < sentences[s].size(); ++i) {
       const int64_t r = offsets_[s] + static_cast<int64_t>(i);

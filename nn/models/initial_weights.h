@@ -1,4 +1,4 @@
-// Starting a training from the weights of a trained model.
+// Initialises a training with the weights of a trained model.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace nine {
 
-/// Copies the weights of the language model at `path` (see model_directory) into `parameters`,
-/// those of `network`, to train on from them. Returns a sentence that says what was taken, and what
-/// of the head is another one there. Errors: its words are not those of `vocabulary`; its sizes, or
-/// what of the network the shapes of tensors do not show, are others; make_language_network's.
+/// Copies the weights of the language model at `path` (see model_directory) into `parameters`, the
+/// parameters of `network`. Returns a sentence that says what was copied and how the head there
+/// differs. Errors: its words are not those of `vocabulary`; its sizes, or settings of the network
+/// that do not follow from the tensors' shapes, differ; the errors of make_language_network.
 std::string load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
                                  const ParameterSet& parameters, const LanguageNetwork& network);
 
-/// The same of a translation model, which has two dictionaries, into the parameters of `network`.
-/// Error, too: it was trained with other positions or another factor of its embeddings.
+/// Does the same for a translation model, which has two dictionaries, into the parameters of
+/// `network`. Error, too: the positions or the factor of the embeddings differ.
 std::string load_initial_weights(const std::string& path, const Vocabulary& source,
                                  const Vocabulary& target, const Transformer& network);
 

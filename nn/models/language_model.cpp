@@ -9,7 +9,7 @@
 
 namespace nine {
 
-// The network holds references to the parameters: none of them moves.
+// The network holds references to the parameters, so the parts must not move.
 struct LanguageModel::Parts {
   Parts(Vocabulary words, const ParameterOptions& options)
       : vocabulary(std::move(words)), parameters(options) {}

@@ -1,5 +1,5 @@
-// The paper's language model: embedding, dropout, LSTM layers, kernel softmax (Gao et al., 2019,
-// section 4.1), with the training recipes of docs/recipes.md as options.
+// The paper's language model: embedding, dropout, LSTM layers and kernel softmax (Gao et al., 2019,
+// section 4.1). The options of the training recipes are in docs/recipes.md.
 #pragma once
 
 #include <map>
@@ -17,21 +17,22 @@ namespace nine {
 struct LstmLanguageModelConfig {
   int64_t vocab = 0;
   int64_t embed = 512, hidden = 512, layers = 2;
-  double dropout = 0.1;         ///< on the embeddings
-  bool tie_embeddings = false;  ///< the head's word vectors are the embeddings (embed = hidden)
+  double dropout = 0.1;  ///< on the embeddings
+  /// True: the head's word vectors are the embeddings (embed = hidden).
+  bool tie_embeddings = false;
   HeadConfig head = {.bias = true};
 
-  // In training only (docs/recipes.md):
-  double dropout_words = 0;   ///< whole words of the vocabulary, on the embeddings
+  // For training only (docs/recipes.md):
+  double dropout_words = 0;   ///< drops whole words of the vocabulary, on the embeddings
   double dropout_hidden = 0;  ///< between LSTM layers
   double dropout_output = 0;  ///< on the last layer's output, before the head
-  bool variational = false;   ///< dropout's masks are the same for all time steps of a segment
-  double activation_reg = 0;  ///< AR: times the mean square of the output, after dropout
-  /// TAR: times the mean square of h_{t+1} - h_t, before dropout.
+  bool variational = false;   ///< true: all time steps of a segment share dropout masks
+  double activation_reg = 0;  ///< AR: factor of the mean square of the output, after dropout
+  /// TAR: factor of the mean square of h_{t+1} - h_t, before dropout.
   double temporal_activation_reg = 0;
 
-  /// The sizes that follow from the shapes of a model's tensors: layers, widths, vocabulary,
-  /// whether tied, whether there is a bias. Dropout is 0. Error: the tensors do not fit that head.
+  /// Returns the sizes that follow from the shapes of a model's tensors: layers, widths,
+  /// vocabulary, ties and bias. Dropout is 0. Error: the tensors do not fit the head.
   static LstmLanguageModelConfig of_weights(const Safetensors& weights, const HeadSpec& head);
 };
 
@@ -39,14 +40,14 @@ struct LstmLanguageModelConfig {
 class LstmLanguageModel final : public LanguageNetwork {
  public:
   /// Declares `embedding.weight` (V, embed), `lstm.*` and the head's parameters (SoftmaxHead) in
-  /// `set`. Embedding and head start as N(0, 0.02^2), the LSTM as PyTorch's. Error: tied with embed
-  /// != hidden.
+  /// `set`. Embedding and head start as N(0, 0.02^2), the LSTM as in PyTorch. Error: tied
+  /// embeddings with embed != hidden.
   LstmLanguageModel(ParameterSet& set, const LstmLanguageModelConfig& config);
 
   const LstmLanguageModelConfig& config() const { return config_; }
   const SoftmaxHead& head() const override { return head_; }
 
-  /// `state` as in Lstm.
+  /// `state` is as in Lstm.
   Hidden run(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const override;
   CarriedState new_state(int64_t batch) const override {
     return {config_.layers, batch, config_.hidden, dtype(), device()};

@@ -23,8 +23,8 @@ struct SetIds {
   struct Place {
     int32_t set, word;
   };
-  std::vector<std::vector<int32_t>> ids;       // of each set's words
-  std::map<int32_t, std::vector<Place>> sets;  // by id: where it is, by set
+  std::vector<std::vector<int32_t>> ids;       // of the words of each set
+  std::map<int32_t, std::vector<Place>> sets;  // by id: the word's place in each set
 
   SetIds(std::span<const WordSet> word_sets, const Vocabulary& vocabulary) {
     for (size_t s = 0; s < word_sets.size(); ++s) {
@@ -40,8 +40,8 @@ struct SetIds {
   }
 };
 
-// The choice that log p, of every word of the vocabulary, makes among `ids`, whose word
-// `place.word` the text has.
+// Returns the choice among `ids` for log p of every word of the vocabulary; the text has the set's
+// word `place.word`.
 RestrictedChoice choice_of(std::span<const double> log_p, std::span<const int32_t> ids,
                            SetIds::Place place) {
   RestrictedChoice c{.set = place.set, .word = place.word};
@@ -64,8 +64,8 @@ RestrictedChoice choice_of(std::span<const double> log_p, std::span<const int32_
   return c;
 }
 
-// The choices of a batch of encoded sentences. Only its positions with a word of a set go through
-// the output layer, a few at a time.
+// Appends the choices of a batch of encoded sentences. Only its positions with a word of a set go
+// through the output layer, a few at a time.
 void append_choices(const LanguageNetwork& network, const EncodedSentences& batch,
                     const SetIds& sets, std::vector<RestrictedChoice>& choices) {
   const int32_t* const target = batch.targets.data<int32_t>();
@@ -89,7 +89,7 @@ void append_choices(const LanguageNetwork& network, const EncodedSentences& batc
   }
 }
 
-// The sums of a quantity over each sentence's choices, and their numbers.
+// The sums of a quantity over each sentence's choices, and the numbers of choices.
 struct SentenceSums {
   std::vector<double> sums, counts;
 
@@ -123,7 +123,7 @@ bool right(const RestrictedChoice& c) { return c.chosen == c.word; }
 
 std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const std::string& name) {
   std::vector<WordSet> sets;
-  std::map<std::vector<std::string>, size_t> line_of;  // by the set's words, sorted
+  std::map<std::vector<std::string>, size_t> line_of;  // key: the set's words, sorted
   std::vector<std::string_view> words;
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string place = concat(name, ", line ", i + 1);

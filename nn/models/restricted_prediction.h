@@ -1,5 +1,5 @@
-// Which word of a set? A language model's choice among a few words, at the positions of a text that
-// have one of them.
+// Computes a language model's choices among a few words, at the positions of a text that have one
+// of these words.
 #pragma once
 
 #include <cstdint>
@@ -14,38 +14,39 @@
 
 namespace nine {
 
-/// Words of which one is to be chosen, such as a cluster of words that stand in the same places.
+/// Words to choose from, such as a cluster of words that occur in the same contexts.
 struct WordSet {
   std::vector<std::string> words;
-  std::vector<int64_t> counts;  ///< of the words in the training text; empty: not known
+  std::vector<int64_t> counts;  ///< of the words in the training text; empty: unknown
 };
 
-/// Reads sets, one a line: words separated by spaces, and after a tab, where the line has one, as
-/// many counts. Empty lines and lines that begin with # are left out; before a set whose first word
-/// begins with # stands a space. `name` is the file in
-/// errors, which also name the line: a word twice, counts that are none or too few, fewer than two
-/// words, a set twice, no set at all.
+/// Reads sets, one per line: words separated by spaces, then optionally a tab and one count per
+/// word. Ignores empty lines and lines that begin with #; a set whose first word begins with #
+/// needs a space before it. Errors, with `name` as the file and the line's number: a word occurs
+/// twice; a count is not a number, or counts are missing; a set has fewer than two words; a set
+/// occurs twice; there is no set.
 std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const std::string& name);
 
-/// Takes the words out of `sets` that some vocabulary lacks, and returns them, each once. Errors: a
-/// set is left with fewer than two words; a word is <unk> or </s>.
+/// Removes the words from `sets` that are missing in at least one vocabulary. Returns them, each
+/// once. Errors: a set is left with fewer than two words; a word is <unk> or </s>.
 std::vector<std::string> drop_unknown_words(std::vector<WordSet>& sets,
                                             std::span<const Vocabulary* const> vocabularies,
                                             const std::string& name);
 
-/// One choice. With r(v) = p(v | context) / sum of p(u | context) over the words u of the set:
+/// One choice, with r(v) = p(v | context) / sum of p(u | context) over the words u of the set.
 struct RestrictedChoice {
-  int64_t sentence = 0, token = 0;  ///< of the text, from 0
-  int32_t set = 0, word = 0;        ///< the set, and which of its words the text has there
-  int32_t chosen = 0;               ///< argmax r; of equal ones the lower vocabulary id
-  double nats = 0;                  ///< -log r(word)
-  double margin = 0;                ///< log p(word) - the largest log p of the set's other words
+  int64_t sentence = 0, token = 0;  ///< indices in the text, from 0
+  /// The set's index, and the index in the set of the text's word.
+  int32_t set = 0, word = 0;
+  int32_t chosen = 0;  ///< argmax r; ties: the lower vocabulary id
+  double nats = 0;     ///< -log r(word)
+  double margin = 0;   ///< log p(word) - the largest log p of the set's other words
 };
-/// The choices at all words of `lines` that are in a set, by sentence, token and set; each sentence
-/// starts from a state of zeros. A word of several sets has a choice for each. `progress`, where
-/// given, is called with the number of sentences read so far. Several processes share batches
-/// out; each gets all choices. Errors: a word is not in the model's
-/// vocabulary; batch_tokens < 1.
+/// Returns the choices at all words of `lines` that are in a set, ordered by sentence, token and
+/// set. Each sentence starts from a state of zeros. A word in several sets has a choice for each
+/// set. Calls `progress`, if set, with the number of sentences read so far. Several processes share
+/// batches out; each gets all choices. Errors: a word is not in the model's vocabulary;
+/// batch_tokens < 1.
 std::vector<RestrictedChoice> restricted_choices(const LanguageModel& model,
                                                  std::span<const std::string> lines,
                                                  std::span<const WordSet> sets,
@@ -58,24 +59,24 @@ struct Estimate {
   double value = 0;
   Interval interval;
 };
-/// Measures of some choices. Without positions all are 0.
+/// Measures over choices. Without positions all measures are 0.
 struct RestrictedMeasures {
-  int64_t positions = 0, sentences = 0;  ///< sentences that have a position
-  Estimate accuracy;                     ///< share of right choices
-  Estimate cross_entropy;                ///< mean nats
-  Estimate margin;                       ///< mean
+  int64_t positions = 0, sentences = 0;  ///< number of choices, and of sentences that have a choice
+  Estimate accuracy;                     ///< fraction of right choices
+  Estimate cross_entropy;                ///< mean of the choices' nats
+  Estimate margin;                       ///< mean of the choices' margins
 };
 RestrictedMeasures measure_choices(std::span<const RestrictedChoice> choices,
                                    const BootstrapOptions& options);
 
-/// Two models' choices at the same positions.
+/// Compares two models' choices at the same positions.
 struct RestrictedComparison {
   RestrictedMeasures a, b;
-  int64_t only_a = 0, only_b = 0;  ///< positions where that model alone is right
+  int64_t only_a = 0, only_b = 0;  ///< positions where only that model is right
   double p = 1;                    ///< mcnemar_exact(only_a, only_b)
   Estimate cross_entropy;          ///< of b minus that of a, resampled in pairs
 };
-/// Error: the choices are not of the same positions.
+/// Error: the choices have different positions.
 RestrictedComparison compare_choices(std::span<const RestrictedChoice> a,
                                      std::span<const RestrictedChoice> b,
                                      const BootstrapOptions& options);

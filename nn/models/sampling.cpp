@@ -24,14 +24,15 @@ int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, dou
   require(at(best) > -INFINITY, "[choose_word] the model excludes every word that may follow");
   if (s.temperature == 0) return best;
 
-  // Shares before they are divided by their sum.
+  // Returns a word's share before division by the sum of shares.
   const auto share = [&](int32_t v) { return std::exp((at(v) - at(best)) / s.temperature); };
   if (s.top_k > 0 && s.top_k < static_cast<int64_t>(words.size())) {
     const auto end = words.begin() + s.top_k;
     std::nth_element(words.begin(), end, words.end(),
                      [&](int32_t v, int32_t w) { return less_likely(w, v); });
     words.erase(end, words.end());
-    std::sort(words.begin(), words.end());  // nth_element leaves them in an order of its own
+    // Sorts, because nth_element leaves an unspecified order.
+    std::sort(words.begin(), words.end());
   }
   if (s.top_p < 1) {
     const double enough =
@@ -49,9 +50,9 @@ int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, dou
   std::vector<double> sums;
   for (const int32_t v : words) sums.push_back((sums.empty() ? 0 : sums.back()) + share(v));
   const auto found = std::upper_bound(sums.begin(), sums.end(), uniform * sums.back());
-  return found == sums.end()
-             ? best
-             : words[static_cast<size_t>(found - sums.begin())];  // the end: rounding only
+  return found == sums.end() ? best
+                             // The end is reached by rounding only.
+                             : words[static_cast<size_t>(found - sums.begin())];
 }
 
 }  // namespace nine

@@ -1,4 +1,4 @@
-// Choosing the next word of a generated text.
+// Chooses the next word of a generated text.
 #pragma once
 
 #include <cstdint>
@@ -6,20 +6,19 @@
 
 namespace nine {
 
-/// How the next word is chosen from log-probabilities. The four are applied in this order.
+/// The settings of the choice of the next word. They are applied in this order.
 struct SamplingOptions {
-  bool allow_unknown = false;  ///< false: id 1, <unk> of language models, is never chosen
-  /// Log-probabilities are divided by it; 0: the likeliest word, of equal ones that with the
-  /// smaller id.
+  bool allow_unknown = false;  ///< false: never choose id 1, <unk> of language models
+  /// Divides log-probabilities; 0: choose the likeliest word, among equal words the smaller id.
   double temperature = 1;
-  int64_t top_k = 0;  ///< only the k likeliest words; 0: all
-  /// Of those, the fewest likeliest whose probabilities sum to at least this (nucleus sampling;
-  /// Holtzman et al., 2020); at least one.
+  int64_t top_k = 0;  ///< keep only the k likeliest words; 0: all
+  /// Keep the smallest set of likeliest words whose probabilities sum to at least top_p (nucleus
+  /// sampling; Holtzman et al., 2020); at least one word.
   double top_p = 1;
 };
 
-/// The id that a uniform random number in [0, 1) chooses, given log p of every word. Error: there
-/// is no word to choose.
+/// Returns the id that a uniform random number in [0, 1) chooses, given log p of every word. Error:
+/// there is no word to choose.
 int32_t choose_word(std::span<const double> log_p, const SamplingOptions& options, double uniform);
 
 }  // namespace nine

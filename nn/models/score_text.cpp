@@ -15,14 +15,14 @@ namespace nine {
 
 namespace {
 
-// The columns that each rank evaluates; only as many ranks as there are columns have any.
+// Returns the columns that each rank evaluates. Ranks beyond the number of columns have no column.
 ColumnRange columns_of(int rank, int size, int64_t columns) {
   const int64_t ranks = std::min<int64_t>(size, columns), r = std::min<int64_t>(rank, ranks);
   const int64_t first = r * columns / ranks, end = std::min(ranks, r + 1) * columns / ranks;
   return {first, end - first};
 }
 
-// -log p of each target with a margin undone, a few rows of the vocabulary at a time.
+// Computes -log p of each target with a margin undone, for a few rows of the vocabulary at a time.
 std::vector<double> nats_undoing(const LanguageNetwork& model, const Var& hidden,
                                  const Tensor& targets, double margin) {
   const int64_t rows = targets.elements(), words = model.vocab();
@@ -38,7 +38,7 @@ std::vector<double> nats_undoing(const LanguageNetwork& model, const Var& hidden
   return nats;
 }
 
-// What a rank finds of its columns: the nats of each position, row by row, 0 of padding, and the
+// A rank's results for its columns: the nats of each position, row by row, 0 for padding; and the
 // sums of a mixture's weights of each column.
 struct ColumnResults {
   std::vector<double> nats;
@@ -71,7 +71,7 @@ ColumnResults evaluate_columns(const LanguageNetwork& model, Tape& tape, const C
   return out;
 }
 
-// Everybody's columns in every process.
+// Gathers the columns of all ranks in every process.
 ColumnResults gathered(Communicator& communicator, const ColumnResults& own, int64_t columns,
                        int64_t rows, const MixtureWeightStats& empty) {
   const int size = communicator.size();
@@ -140,7 +140,7 @@ Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corp
 
 namespace {
 
-// Sentences first ... first + cols - 1 side by side, `rows` long with padding.
+// Sentences first ... first + cols - 1 as columns, padded to `rows` rows.
 struct PaddedSentences {
   std::vector<int32_t> input, target;
   PaddedSentences(const Corpus& text, int64_t first, int64_t cols, int64_t rows)
@@ -167,7 +167,8 @@ std::vector<SentenceRange> sentence_batches(const LanguageNetwork& model, const 
   const int64_t last = range.end < 0 ? text.sentences() : range.end;
   std::vector<SentenceRange> batches;
   for (int64_t first = range.first, end = first; first < last; first = end) {
-    // Neighbours in the text, as many as fit: results come in order and need not be kept.
+    // Takes neighbours in the text, as many as fit, so that results come in order and need not be
+    // kept.
     for (int64_t rows = 0; end < last; ++end) {
       rows = std::max(rows, text.length(end));
       const bool too_long = model.window() > 0 && rows > model.window();
@@ -189,7 +190,8 @@ void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& te
     const int64_t cols = end - first;
     const PaddedSentences batch(text, first, cols, rows);
     SegmentReader reader(model, cols);
-    // One segment, unless a single sentence is longer than a batch or than the model's window.
+    // There is one segment, unless a single sentence is longer than a batch or than the model's
+    // window.
     for (int64_t begin = 0, part = 0; begin < rows; begin += part) {
       part = std::min(reader.next_rows(batch_tokens), rows - begin);
       const auto own = [&](const std::vector<int32_t>& all) {
@@ -217,7 +219,7 @@ void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& tex
                              : model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
     } catch (const OutOfMemory&) {
       throw;
-    } catch (const Error& e) {  // of a row of the batch
+    } catch (const Error& e) {  // the message names a row of the batch
       fail("sentence ", batch.first + 1,
            batch.count > 1 ? concat(" to ", batch.first + batch.count) : std::string(), ": ",
            e.what());

@@ -1,4 +1,4 @@
-// The log-probabilities of a text under a language model.
+// Computes the log-probabilities of a text under a language model.
 #pragma once
 
 #include <functional>
@@ -15,54 +15,54 @@
 namespace nine {
 
 /// Calls `callback` with the nats (-log p) of each sentence's tokens, </s> last, in the text's
-/// order; of a word that the model excludes they are infinite. Several processes share batches or
+/// order. A word that the model excludes has infinite nats. Several processes share batches or
 /// columns out; each gets all nats. Error: a log p that is not a number.
 void score_text(const LanguageModel& model, const Corpus& text, const ScoringOptions& options,
                 const std::function<void(std::span<const double>)>& callback,
                 Communicator& communicator = one_process());
 
-/// Evaluates a whole text with carried state, as validation does (EvalSegments): in file order,
-/// `columns` columns, segments of `segment` rows. token_nats, when given, becomes the nats of each
-/// token of the text, NaN for those that Remainder::left_out leaves out. A network with a window
-/// reads segments of its own length, as SegmentReader says. Several processes share the columns
-/// out; the result is the same in each. `undo_margin` as in ScoringOptions.
+/// Evaluates a whole text with carried state, as validation does (EvalSegments): in file order, in
+/// `columns` columns and segments of `segment` rows. Writes the nats of each token of the text into
+/// token_nats, if set; NaN for tokens that Remainder::left_out leaves out. A network with a window
+/// reads segments of another length (SegmentReader). Several processes share the columns out; each
+/// gets the same result. `undo_margin` as in ScoringOptions.
 Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                             int64_t columns = 10, int64_t segment = 100,
                             std::vector<double>* token_nats = nullptr,
                             Communicator& communicator = one_process(), double undo_margin = 0,
                             Remainder remainder = Remainder::read);
 
-/// Sentences [first, end) of a text; end -1: to the last one.
+/// Sentences [first, end) of a text; end -1: up to the last sentence.
 struct SentenceRange {
   int64_t first = 0, end = -1;
 };
-/// The batches that encode_sentences makes of these sentences, one after another. Error:
+/// Returns the batches that encode_sentences makes of these sentences, in order. Error:
 /// batch_tokens < 1.
 std::vector<SentenceRange> sentence_batches(const LanguageNetwork& model, const Corpus& text,
                                             int64_t batch_tokens, SentenceRange range = {});
 
-/// Neighbouring sentences of a text, one a column, each encoded from a state of zeros; or a segment
-/// of one sentence that is longer than a batch may be.
+/// Neighbouring sentences of a text, one per column, each encoded from a state of zeros; or one
+/// segment of a sentence that is longer than a batch may be.
 struct EncodedSentences {
   int64_t first = 0, count = 0;  ///< sentences first ... first + count - 1 of the text
-  /// Tokens begin ... begin + rows - 1 of each; begin > 0 only for later segments of a long
-  /// sentence.
+  /// Tokens begin ... begin + rows - 1 of each sentence. begin > 0 only for later segments of a
+  /// long sentence.
   int64_t begin = 0, rows = 0;
-  /// (rows * count, hidden size): row t * count + c predicts token begin + t of column c.
+  /// (rows * count, hidden size); row t * count + c predicts token begin + t of column c.
   Var hidden;
-  Tensor targets;  ///< (rows, count) int32: the tokens, -1 past a sentence's end
+  Tensor targets;  ///< (rows, count) int32: the tokens; -1 after a sentence's end
 };
-/// Calls `callback` for the range's sentences in order, under NoGrad, one tape recording a call.
-/// At most `batch_tokens` positions are computed at once; a longer sentence comes alone and in
-/// segments, the state carried from one to the next, or, of a network with a window, as
-/// SegmentReader says. Error: batch_tokens < 1.
+/// Calls `callback` for the range's sentences in order, under NoGrad, with one recording of the
+/// tape per call. Computes at most `batch_tokens` positions at once. A longer sentence is a batch
+/// by itself, in segments; the state is carried from segment to segment, or, for a network with a
+/// window, SegmentReader reads the segments. Error: batch_tokens < 1.
 void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                       int64_t batch_tokens,
                       const std::function<void(const EncodedSentences&)>& callback,
                       SentenceRange range = {});
 
-/// Calls callback(sentence, nats of each token, </s> last) for the range's sentences, each from a
-/// state of zeros, in order. `batch_tokens` as in encode_sentences.
+/// Calls callback(sentence, nats of each token, </s> last) for the range's sentences in order, each
+/// from a state of zeros. `batch_tokens` as in encode_sentences.
 void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                      int64_t batch_tokens,
                      const std::function<void(int64_t, std::span<const double>)>& callback,

@@ -1,5 +1,5 @@
-// Reading columns of text segment by segment, for evaluation: what came before a segment is a
-// carried state, or, for a network with a window, words that are read again.
+// Reads columns of text segment by segment, for evaluation. A network that carries a state keeps it
+// between segments; a network with a window reads the last words again.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,19 @@
 
 namespace nine {
 
-/// `columns` texts side by side, each from its beginning. With a window of W steps, a segment is
-/// read together with the W/2 words before it (rounded down; fewer at the beginning), so that no
-/// word but a text's first ones is predicted from fewer.
+/// Reads `columns` parallel texts, each from its beginning. With a window of W steps, a segment is
+/// read together with the floor(W/2) words before it, or all words if there are fewer. So every
+/// prediction, except at a text's beginning, uses at least these words.
 class SegmentReader {
  public:
   SegmentReader(const LanguageNetwork& network, int64_t columns);
 
-  /// The most rows that the next segment may have: `most`, where there is no window.
+  /// Returns the most rows that the next segment may have; `most` without a window.
   int64_t next_rows(int64_t most) const;
-  /// The most rows of every segment but the first: `most`, where there is no window.
+  /// Returns the most rows of every segment after the first; `most` without a window.
   static int64_t later_rows(const LanguageNetwork& network, int64_t most);
-  /// Reads `rows` rows of ids, row t * columns + c: the head's inputs after them, (rows * columns,
-  /// width). The tape must not record.
+  /// Reads `rows` rows of ids, row t * columns + c. Returns the head's inputs after them, (rows *
+  /// columns, width). The tape must not record.
   Var read(Tape& tape, std::span<const int32_t> ids, int64_t rows);
 
  private:
@@ -28,7 +28,7 @@ class SegmentReader {
   int64_t columns_;
   CarriedState carried_;
   std::vector<LstmState> state_;
-  std::vector<int32_t> kept_;  // rows before the next segment, with a window
+  std::vector<int32_t> kept_;  // with a window: the rows before the next segment
 };
 
 }  // namespace nine

@@ -39,14 +39,14 @@ int64_t words_of(const std::string& line) {
   return words;
 }
 
-// The different sentences, by length, and which one each sentence is.
+// The different sentences, sorted by length, and the index of each sentence among them.
 struct Distinct {
   std::vector<std::string> sentences;
   std::vector<size_t> of;
 
   explicit Distinct(std::span<const std::string> all) {
     std::unordered_map<std::string_view, size_t> places;
-    std::vector<std::pair<int64_t, size_t>> order;  // length, first place
+    std::vector<std::pair<int64_t, size_t>> order;  // length, first index
     for (size_t i = 0; i < all.size(); ++i)
       if (places.emplace(all[i], 0).second) order.emplace_back(words_of(all[i]), i);
     std::sort(order.begin(), order.end());
@@ -58,7 +58,7 @@ struct Distinct {
   }
 };
 
-// log(exp(a) + exp(b)), also where both exponentials are 0 in double.
+// Returns log(exp(a) + exp(b)), also if both exponentials are 0 in double.
 double log_add(double a, double b) {
   if (a == -INFINITY) return b;
   if (b == -INFINITY) return a;
@@ -70,12 +70,12 @@ class Interpolated {
  public:
   Interpolated(Interpolation how, std::vector<double> weights)
       : how_(how), weights_(std::move(weights)) {}
-  // A token's score before the first model.
+  // Returns a token's score before the first model is added.
   double none() const { return how_ == Interpolation::linear ? -INFINITY : 0; }
   double add(size_t model, double score, double log_p) const {
     const double weight = weights_[model];
     if (how_ == Interpolation::linear) return log_add(score, std::log(weight) + log_p);
-    // A model without a weight has no say, also where it excludes the token.
+    // A model with weight 0 has no effect, even if it excludes the token.
     return weight == 0 ? score : score + weight * log_p;
   }
 
@@ -95,7 +95,7 @@ SentenceScores score_sentences_once(const std::vector<std::string>& checkpoints,
   SentenceScores scores{.distinct = std::ssize(distinct.sentences)};
   std::vector<double> tokens, own;
   std::vector<size_t> ends;
-  // A wrong name is an error now, not after the work of the models before it.
+  // Throws for a wrong name now, not after the work of the models before it.
   for (size_t m = 1; m < checkpoints.size(); ++m) model_directory(checkpoints[m], kDictionaryFile);
   for (size_t m = 0; m < checkpoints.size(); ++m) {
     const LanguageModel model = LanguageModel::load(checkpoints[m], options.device);

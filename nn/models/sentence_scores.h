@@ -1,4 +1,5 @@
-// The log-probabilities of many sentences under one or several language models, for rescoring.
+// Computes the log-probabilities of many sentences under one or several language models, for
+// rescoring.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace nine {
 
-/// How several models make one score.
+/// How the scores of several models are combined.
 enum class Interpolation : uint8_t {
   linear,     ///< log of the weighted sum of the probabilities, word by word
   log_linear  ///< weighted sum of the log-probabilities, not normalised
@@ -22,27 +23,27 @@ inline constexpr EnumNames<Interpolation, 2> kEnumNames<Interpolation>{
     "interpolation",
     {{{Interpolation::linear, "linear"}, {Interpolation::log_linear, "log-linear"}}}};
 
-/// How sentences are scored.
+/// The settings of sentence scoring.
 struct SentenceScoring {
   Interpolation interpolation = Interpolation::linear;
-  std::vector<double> weights;  ///< of the models; empty: equal ones that add up to 1
+  std::vector<double> weights;  ///< of the models; empty: equal weights that sum to 1
   int64_t batch_tokens = 4096;
   Device device;
 };
 
-/// Scores of the sentences, and what was done for them.
+/// Scores of the sentences, with counts.
 struct SentenceScores {
   std::vector<double> log_p;     ///< of each sentence with </s>, natural
-  int64_t distinct = 0;          ///< different sentences, each of which was scored once
-  int64_t tokens = 0;            ///< of the different sentences, </s> counted
-  std::vector<int64_t> unknown;  ///< of these, for each model, those outside of its vocabulary
+  int64_t distinct = 0;          ///< number of different sentences; each is scored once
+  int64_t tokens = 0;            ///< in the different sentences, including </s>
+  std::vector<int64_t> unknown;  ///< for each model: how many of these tokens its vocabulary lacks
 };
 
-/// Scores sentences with the models at `checkpoints`, which are in memory one at a time. Each
-/// different sentence is scored once, in batches of similar length, from a state of zeros.
-/// `progress(model, done, all)`, where given, is called with numbers of tokens. Errors: no model;
-/// a path without one, before anything is scored; not one weight a model, a negative weight, all 0,
-/// or linear weights that do not add up to 1.
+/// Scores sentences with the models at `checkpoints`; one model is in memory at a time. Scores each
+/// different sentence once, in batches of similar length, from a state of zeros. Calls
+/// `progress(model, done, all)`, if set, with numbers of tokens. Errors: no model; a path without a
+/// model, before anything is scored; the numbers of weights and models differ; a negative weight;
+/// all weights are 0; linear weights that do not sum to 1.
 SentenceScores score_sentences_once(
     const std::vector<std::string>& checkpoints, std::span<const std::string> sentences,
     const SentenceScoring& options,

@@ -8,8 +8,7 @@
 namespace nine {
 namespace {
 
-// Of P processes, process r has elements r, r + P, r + 2P ...: `own` of all, and everybody's
-// `results` in the order of all.
+// Returns this process's elements of `all`: process r of P has elements r, r + P, r + 2P, ...
 template <class T>
 std::vector<T> own_of(std::span<const T> all, const Communicator& communicator) {
   std::vector<T> own;
@@ -19,6 +18,7 @@ std::vector<T> own_of(std::span<const T> all, const Communicator& communicator) 
   return own;
 }
 
+// Gathers the results of all processes, in the order of all `count` elements.
 template <class T, class Put, class Get>
 std::vector<T> results_of_all(const std::vector<T>& own, size_t count, Communicator& communicator,
                               Put&& put, Get&& get) {
@@ -47,7 +47,7 @@ Translation get_translation(ByteReader& in) {
   return translation;
 }
 
-// Progress as if all had done as much as this process.
+// Reports progress as if all processes had done as much as this process.
 BeamSearch::Progress of_all(const BeamSearch::Progress& progress, size_t count, int processes) {
   if (!progress) return progress;
   return [progress, count = static_cast<int64_t>(count), processes](int64_t done) {

@@ -1,5 +1,5 @@
-// A BeamSearch's work shared out among processes. What comes out is the same for any number of
-// them, to the bit, as results do not depend on neighbouring sentences.
+// Shares a BeamSearch's work out among processes. Results are bit-identical for any number of
+// processes, because they do not depend on neighbouring sentences.
 #pragma once
 
 #include "core/communicator.h"
@@ -7,14 +7,15 @@
 
 namespace nine {
 
-/// search.translate(sources, options, progress): each process translates some, all get all.
+/// Returns search.translate(sources, options, progress). Each process translates a part; all
+/// processes get all translations.
 std::vector<Translation> shared_translate(const BeamSearch& search,
                                           std::span<const BeamSearch::Ids> sources,
                                           const SearchOptions& options,
                                           const BeamSearch::Progress& progress,
                                           Communicator& communicator);
 
-/// search.score(sources, targets, batch, progress), likewise.
+/// Returns search.score(sources, targets, batch, progress), in the same way.
 std::vector<std::vector<double>> shared_score(const BeamSearch& search,
                                               std::span<const BeamSearch::Ids> sources,
                                               std::span<const BeamSearch::Ids> targets,

@@ -16,26 +16,27 @@
 
 namespace nine {
 
-/// The table of positions in model.safetensors, for other engines. It is no parameter.
+/// The name of the positions' table in model.safetensors. The table is not a parameter; other
+/// engines read it.
 inline constexpr const char* kPositionsName = "positions";
 
-/// Sizes, dropout and ties of a Transformer.
+/// The settings of a Transformer.
 struct TransformerConfig {
   int64_t src_vocab = 0, tgt_vocab = 0;  ///< words of each dictionary
   int64_t encoder_layers = 6, decoder_layers = 6;
   int64_t dim = 512;   ///< size of every position's vector (PyTorch's d_model)
   int64_t ffn = 1024;  ///< width of the feed-forward networks
-  int64_t heads = 4;   ///< attention heads, which must divide `dim`
-  /// On embeddings and at the end of residual branches; none on feed-forward activations.
+  int64_t heads = 4;   ///< attention heads; must divide `dim`
+  /// On embeddings and at the end of residual branches, but not on feed-forward activations.
   double dropout = 0.3;
-  double attention_dropout = 0;  ///< of attention's weights
+  double attention_dropout = 0;  ///< of the attention weights
   NormOrder norm = NormOrder::post;
-  bool shared_vocab = false;   ///< one embedding for both sides; one dictionary
-  bool tie_embeddings = true;  ///< the head's word vectors are the decoder's embeddings
+  bool shared_vocab = false;   ///< true: both sides share one dictionary and one embedding
+  bool tie_embeddings = true;  ///< true: the head's word vectors are the decoder's embeddings
   HeadConfig head = {};
-  int64_t max_length = 1024;  ///< positions of the longest sentence, </s> counted
+  int64_t max_length = 1024;  ///< positions of the longest sentence, </s> included
 
-  // Of models that other programs trained:
+  // For models that other programs trained:
   std::optional<bool> final_norms =
       {};  ///< norms behind the last layers; empty: where `norm` is pre
   std::optional<double> embed_scale = {};  ///< of the embeddings; empty: sqrt(dim)
@@ -43,15 +44,15 @@ struct TransformerConfig {
   bool has_final_norms() const { return final_norms.value_or(norm == NormOrder::pre); }
 };
 
-/// A micro-batch of B sentence pairs. Sentences begin at column 0 and are followed by padding, any
-/// id of the dictionary.
+/// A micro-batch of B sentence pairs. Sentences begin at column 0; any id of the dictionary may
+/// serve as padding after them.
 struct TranslationBatch {
   Tensor src, tgt_in;  ///< ids (B, S) and (B, T), int32
-  Tensor tgt_out;      ///< what each position of tgt_in predicts, (B, T) int32; -1: no target
+  Tensor tgt_out;      ///< the target of each position of tgt_in, (B, T) int32; -1: no target
   Tensor src_lengths, tgt_lengths;  ///< (B) int32
-  int64_t tokens = 0;               ///< positions that predict something
+  int64_t tokens = 0;               ///< number of positions that have a target
 
-  /// From ids in which sentences are padded with `pad`; positions where tgt_out is `pad` get no
+  /// Makes a batch from ids that are padded with `pad`. Positions whose tgt_out is `pad` get no
   /// target.
   static TranslationBatch of_padded(const Tensor& src, const Tensor& tgt_in, const Tensor& tgt_out,
                                     int32_t pad);
@@ -62,46 +63,46 @@ class Transformer {
  public:
   /// Declares `src_embedding.weight` (not with shared_vocab), `tgt_embedding.weight`,
   /// `transformer.encoder.*`, `transformer.decoder.*` and the head's parameters (SoftmaxHead) in
-  /// `set`. Matrices start as U(-a, a), a = sqrt(6 / (in + out)) (Glorot & Bengio, 2010; the three
-  /// of in_proj_weight as one, as in PyTorch, which is fairseq's gain of 1/sqrt 2), word vectors as
-  /// N(0, 1 / dim), biases at 0, as in fairseq. Error: an odd width, one that the heads do not
-  /// divide, a shared vocabulary of two sizes.
+  /// `set`. Initial values are fairseq's. Matrices: U(-a, a), a = sqrt(6 / (in + out)) (Glorot &
+  /// Bengio, 2010); in_proj_weight counts as one matrix, as in PyTorch, which equals fairseq's gain
+  /// of 1/sqrt 2. Word vectors: N(0, 1 / dim). Biases: 0. Errors: an odd width; heads that do not
+  /// divide the width; a shared vocabulary of two sizes.
   Transformer(ParameterSet& set, const TransformerConfig& config);
 
   const TransformerConfig& config() const { return config_; }
   DType dtype() const { return parameters_.dtype(); }
   const ParameterSet& parameters() const { return parameters_; }
 
-  /// The encoder's output for src ids (B, S): (B * S, dim), rows b * S + s.
+  /// Returns the encoder's output for src ids (B, S): (B * S, dim), row b * S + s.
   Var encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const;
-  /// The decoder's output for tgt ids (B, T) over that memory: (B * T, dim), rows b * T + t.
+  /// Returns the decoder's output for tgt ids (B, T) over that memory: (B * T, dim), row b * T + t.
   Var decode(const Var& memory, const Tensor& src_lengths, const Tensor& tgt_in,
              const Tensor& tgt_lengths) const;
-  /// Loss of predicting targets (B, T) from the decoder's output; see kernel_softmax. Smoothed as
-  /// configured, but not under NoGrad.
+  /// Computes the loss of predicting targets (B, T) from the decoder's output; see kernel_softmax.
+  /// Applies label smoothing as configured, but not under NoGrad.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const {
     return head_->loss(hidden, targets, row_weight);
   }
-  /// Encoder, decoder and loss of a batch.
+  /// Runs encoder and decoder on a batch and computes the loss.
   SoftmaxLoss loss(Tape& tape, const TranslationBatch& batch, double row_weight) const;
 
-  /// share times the penalty on the norms of the head's word vectors; an empty Var where none is
-  /// configured, or under NoGrad.
+  /// Computes share times the penalty on the norms of the head's word vectors. Returns an empty Var
+  /// if no penalty is configured, or under NoGrad.
   Var regulariser(Tape& tape, double share) const { return head_->norm_regulariser(tape, share); }
-  /// The head's parameters, for how they start (SoftmaxHead).
+  /// Returns the output layer.
   const SoftmaxHead& head() const { return *head_; }
 
-  /// What is added to scaled embeddings, (max_length, dim): sinusoidal_positions, unless
-  /// use_positions() was called.
+  /// Returns the table that is added to scaled embeddings, (max_length, dim): sinusoidal_positions,
+  /// or the table of use_positions().
   const Tensor& positions() const;
-  /// Has `table` (max_length, dim), of any floating type, on the CPU, added in place of
-  /// sinusoidal_positions: that which the weights were trained with. Before the first use of
-  /// positions(). Error: its shape is another.
+  /// Adds `table` (max_length, dim), of any floating type, on the CPU, to embeddings instead of
+  /// sinusoidal_positions. `table` must be the one that the weights were trained with. Call it
+  /// before the first use of positions(). Error: another shape.
   void use_positions(const Tensor& table);
-  /// Embeddings are multiplied by this.
+  /// Returns the factor of the embeddings.
   double embed_scale() const;
 
-  /// model.safetensors' `__metadata__`: the format, and the ties where there are any.
+  /// Returns model.safetensors' `__metadata__`: the format, and the ties if there are any.
   std::map<std::string, std::string> metadata() const;
 
  private:
@@ -113,9 +114,10 @@ class Transformer {
   std::vector<TransformerEncoderLayer> encoder_;
   std::vector<TransformerDecoderLayer> decoder_;
   std::optional<LayerNorm> encoder_norm_, decoder_norm_;
-  // After the layers, because parameters are in the order of their declaration.
+  // Declared after the layers, because parameters have the order of their declaration.
   std::optional<SoftmaxHead> head_;
-  // Computed at the first use, when the weights' type is known; several threads may come to it.
+  // Computed at the first use, when the weights' type is known. Several threads may reach it at
+  // once.
   mutable std::once_flag positions_made_;
   mutable Tensor positions_;
 };

@@ -30,8 +30,8 @@ Var TransformerLanguageDecoder::step(Tape& tape, const Tensor& ids) {
   return model_.normed(x);
 }
 
-// The window is full: its later half becomes the first one. Positions are counted from a window's
-// beginning, so that no key of it stays as it is.
+// Handles a full window: its later half becomes the first half of a new window. Positions are
+// counted from a window's beginning, so all its keys change.
 void TransformerLanguageDecoder::read_again(Tape& tape) {
   const int64_t keep = model_.config().window / 2;
   const std::vector<int32_t> kept(words_.end() - keep * batch_, words_.end());

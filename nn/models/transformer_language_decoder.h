@@ -1,4 +1,5 @@
-// A Transformer language model that reads word by word: keys and values of earlier words are kept.
+// Reads words into a Transformer language model one by one, and keeps the keys and values of
+// earlier words.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace nine {
 
-/// TransformerLanguageModel::decoder().
+/// The decoder that TransformerLanguageModel::decoder() makes.
 class TransformerLanguageDecoder final : public LanguageDecoder {
  public:
   TransformerLanguageDecoder(const TransformerLanguageModel& model, int64_t batch);
@@ -22,8 +23,8 @@ class TransformerLanguageDecoder final : public LanguageDecoder {
 
   const TransformerLanguageModel& model_;
   int64_t batch_;
-  std::vector<KeyValueCache> caches_;  // of each layer
-  std::vector<int32_t> words_;         // read into the caches, row t * batch + b
+  std::vector<KeyValueCache> caches_;  // one per layer
+  std::vector<int32_t> words_;         // the words in the caches, row t * batch + b
 };
 
 }  // namespace nine

@@ -63,7 +63,7 @@ TransformerLanguageModel::TransformerLanguageModel(ParameterSet& set,
   if (c.head.sampled) embedding_.weight().touched.emplace();
 }
 
-// (steps * batch, hidden) in time order, without positions.
+// Returns (steps * batch, hidden) in time order, without positions.
 Var TransformerLanguageModel::embed(Tape& tape, const Tensor& ids) const {
   const Tensor on_device = tape.on_device(ids);
   const Var words = embedding_(tape, on_device);
@@ -73,7 +73,7 @@ Var TransformerLanguageModel::embed(Tape& tape, const Tensor& ids) const {
   return factor == 1 ? kept : scale(kept, factor);
 }
 
-// x (batch * steps, hidden), sequence by sequence, plus the positions first, first + 1, ...
+// Adds the positions first, first + 1, ... to x (batch * steps, hidden), sequence by sequence.
 Var TransformerLanguageModel::with_positions(const Var& x, int64_t first, int64_t steps,
                                              int64_t batch) const {
   Tape& tape = x.tape();
@@ -89,7 +89,7 @@ Var TransformerLanguageModel::with_positions(const Var& x, int64_t first, int64_
   return reshape(add(reshape(x, {batch, width}), places), x.shape());
 }
 
-// The final norm's output for one window, in time order.
+// Returns the final norm's output for one window, in time order.
 Var TransformerLanguageModel::window_of(Tape& tape, const Tensor& ids) const {
   const int64_t steps = ids.shape()[0], batch = ids.shape()[1];
   const Var sequences = transpose_rows(embed(tape, ids), steps);

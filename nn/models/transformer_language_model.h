@@ -1,5 +1,5 @@
-// A Transformer language model of GPT-2's shape (Radford et al., 2019): a decoder without encoder,
-// pre-norm or post-norm (Vaswani et al., 2017; Xiong et al., 2020), and a kernel softmax.
+// A Transformer language model like GPT-2 (Radford et al., 2019): a decoder without an encoder,
+// pre-norm or post-norm (Vaswani et al., 2017; Xiong et al., 2020), with a kernel softmax.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace nine {
 
-/// What tells a Transformer where a word stands.
+/// How a Transformer represents a word's position.
 enum class Positions : uint8_t {
   learned,    ///< a table of vectors, `positions.weight`
   sinusoidal  ///< sinusoidal_positions
@@ -25,65 +25,65 @@ template <>
 inline constexpr EnumNames<Positions, 2> kEnumNames<Positions>{
     "positions", {{{Positions::learned, "learned"}, {Positions::sinusoidal, "sinusoidal"}}}};
 
-/// Sizes and regularisation of a TransformerLanguageModel.
+/// The settings of a TransformerLanguageModel.
 struct TransformerLanguageModelConfig {
   int64_t vocab = 0;
   int64_t layers = 2, hidden = 512;
   int64_t ffn = 2048;  ///< width of the feed-forward networks
-  int64_t heads = 8;   ///< attention heads, which must divide `hidden`
-  /// Positions: the most time steps that are read together. A longer text is read in windows, whose
-  /// dropout masks are the same.
+  int64_t heads = 8;   ///< attention heads; must divide `hidden`
+  /// The most time steps that are read together. A longer text is read in windows, which share
+  /// dropout masks.
   int64_t window = 128;
   Activation activation = Activation::gelu;
   Positions positions = Positions::learned;
   NormOrder norm = NormOrder::pre;
   double dropout = 0.1;  ///< on embeddings with positions and at the end of residual branches
-  double attention_dropout = 0;  ///< of attention's weights
-  bool tie_embeddings = false;   ///< the head's word vectors are the embeddings
+  double attention_dropout = 0;  ///< of the attention weights
+  bool tie_embeddings = false;   ///< true: the head's word vectors are the embeddings
   HeadConfig head = {.bias = true};
 
-  // In training only (docs/recipes.md):
-  double dropout_words = 0;            ///< whole words of the vocabulary, on the embeddings
+  // For training only (docs/recipes.md):
+  double dropout_words = 0;            ///< drops whole words of the vocabulary, on the embeddings
   double dropout_output = 0;           ///< on the final norm's output, before the head
   double activation_reg = 0;           ///< AR, as in LstmLanguageModelConfig
   double temporal_activation_reg = 0;  ///< TAR
 
-  // Of models that other programs trained:
+  // For models that other programs trained:
   std::optional<bool> final_norm =
       {};  ///< a norm behind the last layer; empty: where `norm` is pre
-  /// Embeddings are multiplied by this; empty: by sqrt(hidden) with sinusoidal positions, else 1.
+  /// Multiplies the embeddings; empty: sqrt(hidden) with sinusoidal positions, else 1.
   std::optional<double> embed_scale = {};
 
   bool has_final_norm() const { return final_norm.value_or(norm == NormOrder::pre); }
   double embedding_factor() const;
-  /// What shapes of tensors do not say, by its key in metadata and config.json: `arch`, `heads`,
-  /// `bptt`, `activation`, `positions`, and where they are not the usual ones `norm` and
-  /// `embed_scale`.
+  /// Returns the settings that do not follow from the tensors' shapes, by their keys in metadata
+  /// and config.json: `arch`, `heads`, `bptt`, `activation`, `positions`, and, if they differ from
+  /// the defaults, `norm` and `embed_scale`.
   std::map<std::string, std::string> settings() const;
 };
 
 /// Embedding, positions, layers, final norm and output layer, with the loss for training.
 class TransformerLanguageModel final : public LanguageNetwork {
  public:
-  /// Declares `embedding.weight` (V, hidden), `positions.weight` (window, hidden) where they are
-  /// learned, `transformer.layers.N.*` and, pre-norm, `transformer.norm.*` as
-  /// torch.nn.TransformerEncoder does, and the head's parameters (SoftmaxHead) in `set`. Starts as
-  /// GPT-2: N(0, 0.02^2), positions N(0, 0.01^2), the last map of each residual branch N(0, 0.02^2
-  /// / (2 layers)), biases 0; with sinusoidal positions the embeddings, which are scaled there, as
-  /// N(0, 1 / hidden). Error: heads that do not divide the width; an odd width with sinusoidal
-  /// positions.
+  /// Declares in `set`: `embedding.weight` (V, hidden), `positions.weight` (window, hidden) for
+  /// learned positions, `transformer.layers.N.*` and, with pre-norm, `transformer.norm.*` as
+  /// torch.nn.TransformerEncoder does, and the head's parameters (SoftmaxHead). Initial values are
+  /// GPT-2's: N(0, 0.02^2), positions N(0, 0.01^2), the last map of each residual branch N(0,
+  /// 0.02^2 / (2 layers)), biases 0. With sinusoidal positions, which scale the embeddings, the
+  /// embeddings start as N(0, 1 / hidden). Errors: heads that do not divide the width; an odd width
+  /// with sinusoidal positions.
   TransformerLanguageModel(ParameterSet& set, const TransformerLanguageModelConfig& config);
 
   const TransformerLanguageModelConfig& config() const { return config_; }
   const SoftmaxHead& head() const override { return *head_; }
 
-  /// `state` has nothing in it.
+  /// `state` must be empty.
   Hidden run(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const override;
   CarriedState new_state(int64_t batch) const override { return {0, batch, 0, dtype(), device()}; }
   std::vector<LstmState> start_state(Tape&, int64_t) const override { return {}; }
   int64_t window() const override { return config_.window; }
-  /// Keys and values of earlier words are kept. After as many words as the window has, the later
-  /// half of it is read again, as SegmentReader does.
+  /// Makes a decoder that keeps the keys and values of earlier words. When a window is full, the
+  /// decoder reads the later half of the window again, as SegmentReader does.
   std::unique_ptr<LanguageDecoder> decoder(int64_t batch) const override;
   std::vector<double> attention(Tape& tape, const std::vector<int32_t>& ids) const override;
   std::map<std::string, std::string> metadata() const override;
@@ -99,10 +99,11 @@ class TransformerLanguageModel final : public LanguageNetwork {
   Embedding embedding_;
   Parameter* learned_positions_ = nullptr;
   std::vector<TransformerEncoderLayer> layers_;
-  // After the layers, because parameters are in the order of their declaration.
-  std::optional<LayerNorm> norm_;  // where there is one
+  // Declared after the layers, because parameters have the order of their declaration.
+  std::optional<LayerNorm> norm_;  // null without a final norm
   std::optional<SoftmaxHead> head_;
-  // Computed at the first use, when the weights' type is known; several threads may come to it.
+  // Computed at the first use, when the weights' type is known. Several threads may reach it at
+  // once.
   mutable std::once_flag positions_made_;
   mutable Tensor sinusoidal_positions_;
 };

@@ -22,7 +22,8 @@ TokenReader& TokenReader::operator=(TokenReader&&) noexcept = default;
 
 std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const {
   std::string words = raw_ ? tokenize_13a(line) : line;
-  std::replace(words.begin(), words.end(), '\t', ' ');  // for the segmenter only spaces separate
+  // The segmenter separates words at spaces only.
+  std::replace(words.begin(), words.end(), '\t', ' ');
   if (!segmenter_) return words;
   std::string cut;
   segmenter_->segment(words, cut, cache);

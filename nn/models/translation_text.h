@@ -1,4 +1,4 @@
-// Text of a translation model: from lines to ids of a dictionary, and back.
+// Converts text of a translation model from lines to ids of a dictionary, and back.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,30 @@ class BpeCache;
 class BpeSegmenter;
 class Vocabulary;
 
-/// How a text becomes tokens, as in `bpe apply`, and tokens a text.
+/// How a text becomes tokens, as in `bpe apply`, and how tokens become a text.
 struct SegmentationOptions {
-  std::string codes = {};       ///< BPE codes; empty: the text is cut already
+  std::string codes = {};       ///< BPE codes; empty: the text is already cut
   std::string vocabulary = {};  ///< use only its subwords; empty: all
   int64_t vocabulary_threshold = 0;
   std::vector<std::string> glossaries = {};
-  bool raw = false;   ///< tokenised as 13a first
-  bool join = false;  ///< join subwords of translations to words; codes always do
+  bool raw = false;  ///< true: tokenise as 13a first
+  /// True: join subwords of translations to words; with codes this is always done.
+  bool join = false;
 };
 
 /// Turns lines of text into the ids that a model reads.
 class TokenReader {
  public:
-  /// Errors: codes, vocabulary or glossaries that cannot be read; without codes the other two are
-  /// not looked at.
+  /// Errors: codes, vocabulary or glossaries that cannot be read. Without codes the other two are
+  /// not read.
   explicit TokenReader(const SegmentationOptions& options);
   ~TokenReader();
   TokenReader(TokenReader&&) noexcept;
   TokenReader& operator=(TokenReader&&) noexcept;
 
-  /// Ids of each line, without </s>. Error: a line with more than `most` tokens, named by `name`
-  /// and its number; `first` lines came before these. With `too_long` that is no error: the line
-  /// has no ids, and its message is added there.
+  /// Returns the ids of each line, without </s>. Error: a line with more than `most` tokens; the
+  /// message has `name` and the line's number, counted after `first` earlier lines. With `too_long`
+  /// a long line is no error: the line gets no ids, and its message is appended to `too_long`.
   std::vector<std::vector<int32_t>> ids(const std::vector<std::string>& lines,
                                         const Vocabulary& dictionary, int64_t most,
                                         const std::string& name, int64_t first = 0,
@@ -44,14 +45,14 @@ class TokenReader {
  private:
   std::string tokens(const std::string& line, BpeCache& cache) const;
 
-  std::unique_ptr<const BpeSegmenter> segmenter_;  // null: the text is cut already
+  std::unique_ptr<const BpeSegmenter> segmenter_;  // null: the text is already cut
   bool raw_;
 };
 
-/// A line with its subwords joined to words ("@@ " undone).
+/// Returns a line with its subwords joined to words ("@@ " removed).
 std::string join_subwords(const std::string& line);
 
-/// The words of those ids with spaces between them; with `join`, subwords are joined to words.
+/// Returns the words of the ids, separated by spaces; with `join`, joins subwords to words.
 std::string text_of(const Vocabulary& dictionary, std::span<const int32_t> ids, bool join);
 
 }  // namespace nine

@@ -22,7 +22,7 @@ Vocabulary read_dictionary(const fs::path& file) {
 
 }  // namespace
 
-// The network holds references to the parameters: none of them moves.
+// The network holds references to the parameters, so the parts must not move.
 struct Translator::Parts {
   Parts(fs::path where, Vocabulary from, Vocabulary to, const ParameterOptions& options,
         const TransformerConfig& config)
@@ -37,8 +37,8 @@ struct Translator::Parts {
   ParameterSet parameters;
   Transformer network;
   std::optional<TokenReader> reader;
-  bool join = false;  // subwords of translations to words
-  // Made at first use: it packs the weights, which the network alone does not need.
+  bool join = false;  // true: join subwords of translations to words
+  // Made at first use, because it packs the weights, which the network alone does not need.
   std::mutex mutex;
   std::optional<BeamSearch> search;
 };

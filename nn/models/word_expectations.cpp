@@ -10,8 +10,8 @@
 namespace nine {
 namespace {
 
-// The expectation of one row of log-probabilities, whose actual word is `target`; ties go to the
-// word with the lower id.
+// Returns the expectation of one row of log-probabilities with the actual word `target`. Ties go to
+// the lower word id.
 WordExpectation expectation_of(std::span<const double> log_p, int32_t target, size_t count) {
   const auto at = [&](int32_t v) { return log_p[static_cast<size_t>(v)]; };
   const auto likelier = [&](int32_t a, int32_t b) {
@@ -29,7 +29,8 @@ WordExpectation expectation_of(std::span<const double> log_p, int32_t target, si
   return p;
 }
 
-// Every position of a batch, row by row; a few rows of log-probabilities at a time.
+// Returns the expectations at every position of a batch, row by row. Computes a few rows of
+// log-probabilities at a time.
 std::vector<WordExpectation> expectations_of(const LanguageNetwork& model,
                                              const EncodedSentences& batch, size_t count) {
   const int32_t* target = batch.targets.data<int32_t>();

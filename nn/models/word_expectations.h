@@ -1,5 +1,5 @@
-// What a language model expected at each position of a text: the likeliest words, and the rank of
-// the actual word.
+// Computes a language model's expectation at each position of a text: the likeliest words, and the
+// rank of the actual word.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace nine {
 
-/// Calls callback(sentence, token, expectation) for every token of the range's sentences in order,
-/// </s> last in each sentence, with the `count` likeliest words (at most the vocabulary's size).
-/// Words of equal probability are ranked by id. Every sentence starts from a state of zeros;
-/// `batch_tokens` as in encode_sentences. Error: count < 0.
+/// Calls callback(sentence, token, expectation) for every token of the range's sentences, in order,
+/// with </s> last in each sentence. An expectation has the `count` likeliest words (at most the
+/// vocabulary's size); words of equal probability are ranked by id. Every sentence starts from a
+/// state of zeros; `batch_tokens` as in encode_sentences. Error: count < 0.
 void word_expectations(
     const LanguageModel& model, const Corpus& text, int64_t count, int64_t batch_tokens,
     const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback,

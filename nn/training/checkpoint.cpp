@@ -27,7 +27,7 @@ constexpr const char* kStateFile = "state.json";
 constexpr const char* kLatest = "latest";
 constexpr const char* kBest = "best";
 constexpr std::string_view kUseAnother = "; use another checkpoint of the run";
-// Prefixes of what is not (or no longer) a checkpoint.
+// Prefixes of directories that are not (or no longer) checkpoints.
 constexpr std::string_view kTemporary = ".tmp-";
 constexpr std::string_view kReplaced = ".old-";
 
@@ -38,7 +38,8 @@ std::string name_of_step(int64_t step) {
   return std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits;
 }
 
-// The step of a checkpoint's directory name; empty for a name that name_of_step does not make.
+// Returns the step of a checkpoint's directory name; empty for a name that name_of_step does not
+// make.
 std::optional<int64_t> step_of_name(const std::string& name) {
   int64_t step = -1;
   const char* end = name.data() + name.size();
@@ -52,7 +53,7 @@ std::string with_pid(std::string_view prefix, int64_t step) {
   return concat(prefix, name_of_step(step), "-", ::getpid());
 }
 
-// The names in a directory; empty where there is none.
+// Returns the names in a directory; an empty list if the directory is missing.
 std::vector<std::string> names_in(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -63,7 +64,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
-// The steps of the directory's checkpoints, intact or not, most steps first.
+// Returns the steps of the directory's checkpoints, intact or not, most steps first.
 std::vector<int64_t> steps_in(const fs::path& directory) {
   std::vector<int64_t> steps;
   std::error_code error;
@@ -76,8 +77,8 @@ std::vector<int64_t> steps_in(const fs::path& directory) {
   return steps;
 }
 
-// The step that a checkpoint in its place has by its name. A directory elsewhere may be called
-// 20261129.
+// Returns the step in the name of a checkpoint that is in RUN/checkpoints. A directory elsewhere
+// may be called 20261129.
 std::optional<int64_t> step_in_place(const fs::path& directory) {
   const std::string name = directory.filename().string();
   return name.starts_with('0') || directory.parent_path().filename() == "checkpoints"
@@ -85,14 +86,14 @@ std::optional<int64_t> step_in_place(const fs::path& directory) {
              : std::nullopt;
 }
 
-// Where `latest` or `best` points, whether or not it is there.
+// Returns the step to which `latest` or `best` points; that checkpoint may be missing.
 std::optional<int64_t> step_of_link(const fs::path& link) {
   std::error_code error;
   const fs::path target = fs::read_symlink(link, error);
   return error ? std::nullopt : step_of_name(target.filename().string());
 }
 
-// The path with its links resolved; unchanged where it leads nowhere.
+// Returns the path with its links resolved; unchanged if a link leads nowhere.
 fs::path real_path(const fs::path& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
@@ -144,7 +145,7 @@ bool is_plain_name(const std::string& name) {
          name != kStateFile;
 }
 
-// The whole of state.json, its own checksum verified and taken out. Throws Json::exception too.
+// Reads state.json, verifies its checksum and removes the checksum. Also throws Json::exception.
 Json read_state(const fs::path& directory) {
   Json state;
   try {
@@ -196,14 +197,15 @@ void remove_or_fail(const fs::path& path) {
   require(!error, "cannot remove ", path.string(), ": ", error.message());
 }
 
-// Does not make parents: if they are missing, the run was removed.
+// Makes a directory but not its parents: missing parents mean that the run was removed.
 void make_directory(const fs::path& path) {
   std::error_code error;
   fs::create_directory(path, error);
   require(!error, "cannot make the directory ", path.string(), ": ", error.message());
 }
 
-// What is in the place of a link is an error when a run starts, not when it saves.
+// Throws if something other than a link has the name of a link. A run calls it at the start, so
+// that the error does not come at the first save.
 void require_links_or_nothing(const fs::path& directory) {
   std::string wrong;
   for (const char* link : {kLatest, kBest}) {
@@ -221,14 +223,14 @@ bool exchange(const fs::path& a, const fs::path& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
 
-// The directory, made if need be, open and locked. The system releases the lock when the process
-// ends, however it ends.
+// Makes the directory if it is missing, opens and locks it. The system releases the lock when the
+// process ends, also when it is killed.
 int make_and_lock(const fs::path& directory) {
   make_directories(directory);
   fsync_dir(directory.parent_path());
   const int lock = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   require(lock >= 0, "cannot open the directory ", directory.string(), ": ", std::strerror(errno));
-  // Other errors: the file system has no locks; go on without one.
+  // Other errors mean that the file system has no locks; the run continues without a lock.
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(lock);
     fail("another process is writing checkpoints to ", directory.string(),
@@ -238,8 +240,8 @@ int make_and_lock(const fs::path& directory) {
 }
 
 // Renames the finished directory to its final name. An older directory of that name gets the
-// temporary's name, or `replaced` on file systems that cannot exchange two names in one step; if
-// the process is killed between the two renames there, the next start restores the older one.
+// temporary's name, or `replaced` on file systems that cannot exchange two names in one step. If
+// the process is killed between those two renames, the next start restores the older directory.
 void publish(const fs::path& temporary, const fs::path& checkpoint, const fs::path& replaced) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(checkpoint, error)))
@@ -258,7 +260,7 @@ bool holds_state(const fs::path& directory) {
   try {
     const Json state = parse_json(read_text(directory / kStateFile));
     return state.is_object() && (state.contains("files") || state.contains("crc32c"));
-  } catch (const Error&) {  // a checkpoint's that is damaged or may not be read
+  } catch (const Error&) {  // the file is damaged or may not be read
     return true;
   }
 }
@@ -336,12 +338,13 @@ std::string Checkpoint::text(const std::string& name) const { return read_text(f
 
 namespace {
 
-// The best checkpoint of a run that was copied without its links: its newest one knows which.
+// Returns the best checkpoint of a run that was copied without its links; the newest checkpoint's
+// state names it.
 fs::path best_beside(const fs::path& newest) {
   int64_t step = 0;
   try {
     step = read_state(newest).at("best").at("step").get<int64_t>();
-  } catch (const std::exception&) {  // damaged, or without one; whoever opens it says so
+  } catch (const std::exception&) {  // damaged or without the entry; opening it reports the error
     return real_path(newest);
   }
   const fs::path best = newest.parent_path() / name_of_step(std::max<int64_t>(0, step));
@@ -368,7 +371,7 @@ fs::path resolve_checkpoint(const fs::path& path) {
           ", which is not there: the best model is lost; name another checkpoint of the run, such "
           "as ",
           (checkpoints / kLatest).string());
-  // What a link leads to is not passed over where it is damaged: the next one is another model.
+  // A damaged checkpoint behind a link is not skipped, because the next one is another model.
   if (fs::exists(checkpoints / kBest, error)) return real_path(checkpoints / kBest);
   if (fs::exists(checkpoints / kLatest, error)) return best_beside(checkpoints / kLatest);
   if (const std::vector<int64_t> steps = steps_in(checkpoints); !steps.empty())
@@ -410,7 +413,7 @@ IntactCheckpoint find_latest_intact(const fs::path& checkpoints) {
 
 // ---- CheckpointStore
 
-// After the delegated constructor the destructor closes the lock even if this one throws.
+// After the delegated constructor, the destructor closes the lock even if this constructor throws.
 CheckpointStore::CheckpointStore(const fs::path& checkpoints, int keep)
     : CheckpointStore(checkpoints, keep, make_and_lock(checkpoints)) {
   require(keep >= 1, "at least one checkpoint has to be kept, not ", keep);
@@ -438,7 +441,7 @@ void CheckpointStore::clear_leftovers() {
   }
 }
 
-// Error: the directory was removed or moved during the run, perhaps replaced by another run's.
+// Error: the directory was removed or moved during the run, or replaced by another run's directory.
 // Writing on would mix two runs, or leave checkpoints that no run finds.
 void CheckpointStore::require_own_directory() const {
   struct stat own {
@@ -464,14 +467,14 @@ void CheckpointStore::save(int64_t step, const Json& state,
     write_files(files);
     write_text(temporary / kStateFile, state_text(step, state, files));
     fsync_dir(temporary);
-    // `best` is set before the state that records it is published: a run killed in between resumes
-    // from the old state and finds the same best validation again.
+    // Sets `best` before publishing the state that records it: a run killed in between resumes from
+    // the old state and finds the same best validation again.
     if (is_best && holds_state(directory_ / name)) replace_symlink(directory_ / kBest, name);
     publish(temporary, directory_ / name, replaced);
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);  // frees space on a full disk
-    require_own_directory();             // a clearer error than that of the missing file
+    require_own_directory();             // gives a clearer error than the missing file
     throw;
   }
   fsync_dir(directory_);
@@ -524,7 +527,7 @@ void CheckpointStore::prune(int64_t step) {
   }
 }
 
-// Renames before removing: removal takes a while, and a checkpoint must be complete or absent.
+// Renames before removing, because removing takes time and a checkpoint must be complete or absent.
 void CheckpointStore::discard(int64_t step) {
   const fs::path temporary = directory_ / with_pid(kTemporary, step);
   remove_or_fail(temporary);

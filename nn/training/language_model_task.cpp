@@ -14,7 +14,7 @@ namespace {
 std::unique_ptr<BatchStream<LmBatch>> make_stream(const Corpus& text, const LmBatching& b) {
   if (!b.sentences) {
     const MicroBatchSlots slots = MicroBatchSlots::of(b.accumulate, b.communicator);
-    // ColumnBatches says the same of one batch; it does not know of what the columns are made.
+    // ColumnBatches has this error for one batch, but it does not know how the columns are made up.
     const bool whole = b.remainder == Remainder::left_out;
     require(slots.all == 1 || text.tokens() >= b.batch * slots.all * (whole ? b.bptt : 1),
             "the training text has ", text.tokens(),
@@ -30,8 +30,8 @@ std::unique_ptr<BatchStream<LmBatch>> make_stream(const Corpus& text, const LmBa
   return std::make_unique<SentenceBatches>(text, size, b.seed);
 }
 
-// Copies columns `first` and following of a batch with `shape`'s rows into a tensor of that shape,
-// which takes new memory only where it is larger than all before it.
+// Copies the columns from `first` on of a batch with `shape`'s rows into a tensor of that shape.
+// Allocates new memory only if the tensor is larger than all before it.
 void copy_columns(Tensor& to, Tensor& room, const std::vector<int32_t>& ids, const Shape& shape,
                   size_t first) {
   const int64_t size = shape.elements();
@@ -43,7 +43,7 @@ void copy_columns(Tensor& to, Tensor& room, const std::vector<int32_t>& ids, con
     std::copy_n(ids.data() + r * all + first, columns, to.data<int32_t>() + r * columns);
 }
 
-// Each rank's tensors, some rows of all, into those of rank 0.
+// Gathers each rank's tensors, which are rows of a whole, in rank 0's tensors.
 void gather_columns(Communicator& communicator, const std::vector<NamedView>& own,
                     const std::vector<NamedView>& all) {
   for (size_t i = 0; i < own.size(); ++i) {
@@ -59,7 +59,8 @@ void gather_columns(Communicator& communicator, const std::vector<NamedView>& ow
   }
 }
 
-// Ids of those of the first n rows that count, of which there are `count`; none where all do.
+// Returns the ids of the rows that count among the first n, of which there are `count`; empty if
+// all rows count.
 template <class Counts>
 Tensor rows_that(Counts counts, int64_t n, int64_t count) {
   if (count == 0 || count == n) return {};
@@ -70,9 +71,9 @@ Tensor rows_that(Counts counts, int64_t n, int64_t count) {
   return ids;
 }
 
-// Of a micro-batch's targets, of which `tokens` are no padding, and which end each column. Every
-// position but a column's last has a next one. Returns the number of such pairs; `unpadded`, where
-// given, gets it as its share.
+// Finds the padding at the end of each column of a micro-batch's targets; `tokens` targets are not
+// padding. Every position except a column's last has a successor. Returns the number of such pairs,
+// and stores it as the share in `unpadded`, if given.
 int64_t find_padding(const int32_t* target, const Shape& shape, int64_t tokens,
                      LanguageNetwork::Unpadded* unpadded) {
   const int64_t columns = shape[1], rows = shape.elements();
@@ -109,7 +110,7 @@ LanguageModelTask::LanguageModelTask(const LanguageNetwork& model, const Corpus*
       carried_(model.new_state(batching.batch * slots_.own())),
       next_carried_(model.new_state(batching.batch * slots_.own())) {
   if (valid != nullptr)
-    EvalSegments check(*valid);  // a text that is too small is an error now, not after an epoch
+    EvalSegments check(*valid);  // throws for a text that is too small now, not after an epoch
 }
 
 void LanguageModelTask::start_epoch(int64_t epoch) {
@@ -140,8 +141,8 @@ int64_t LanguageModelTask::fetch_columns() {
   if (!stream_->next(batch_)) return 0;
   const int64_t rows = batch_.rows, columns = batch_size_ * slots_.all;
   padded_ = batch_.all_tokens < rows * columns;
-  // Padding is in the last row alone, behind the columns that have a token there. Where that is the
-  // only row, the last micro-batches may have nothing.
+  // Only the last row has padding, after the columns that have a token there. If it is the only
+  // row, the last micro-batches may be empty.
   const int64_t filled = rows > 1 ? columns : batch_.all_tokens;
   count_ = static_cast<int>((filled + batch_size_ - 1) / batch_size_);
   const Shape shape{rows, batch_size_};
@@ -160,7 +161,8 @@ int64_t LanguageModelTask::fetch_columns() {
   return batch_.all_tokens;
 }
 
-// Every process reads all of the stream: how many tokens and pairs there are decides the weights.
+// Every process reads the whole stream, because the total numbers of tokens and pairs determine the
+// weights.
 int64_t LanguageModelTask::fetch_sentences(int most) {
   require(most == slots_.all, "[LanguageModelTask] ", most, " micro-batches where ", slots_.all,
           " were announced");
@@ -182,7 +184,7 @@ int64_t LanguageModelTask::fetch_sentences(int most) {
   return tokens;
 }
 
-// `weight`: of this update beside one of a whole segment.
+// `weight`: of this update relative to an update of a whole segment.
 void LanguageModelTask::set_pair_shares(int64_t all_pairs, double weight) {
   for (int i = slots_.first; i < std::min(count_, slots_.end); ++i) {
     double& share = own(i).unpadded.pair_share;
@@ -215,7 +217,7 @@ void LanguageModelTask::statistics(std::vector<StepStatistic>& out) {
   add_head_statistics(model_.head(), mixture_weights_, out);
 }
 
-// Rank 0 gets the columns of all.
+// Gathers the columns of all processes in rank 0.
 std::vector<NamedView> LanguageModelTask::state() {
   std::vector<NamedView> all;
   if (communicator_.size() == 1) {
@@ -247,10 +249,10 @@ Evaluation LanguageModelTask::validate(Tape& tape) {
 
 namespace {
 
-// Sentences whose attention is shown have at most so many words.
+// The most words of a sentence whose attention is shown.
 constexpr int64_t kLongestShown = 30;
 
-// What the model reads of a sentence, whose end is its last target.
+// Returns the words of a sentence that the model reads; the sentence's end is its last target.
 std::vector<int32_t> read_words(std::span<const int32_t> sentence) {
   std::vector<int32_t> words{Specials::kLanguageModel.end};
   words.insert(words.end(), sentence.begin(), sentence.end() - 1);
@@ -265,7 +267,7 @@ Json json_words(const Vocabulary& vocabulary, std::span<const int32_t> ids) {
 
 }  // namespace
 
-// The same ones at every validation, spread over the text.
+// Chooses the same sentences at every validation, spread over the text.
 void LanguageModelTask::show_attention(const Vocabulary& words, int64_t sentences) {
   if (valid_ == nullptr || model_.window() == 0) return;
   words_ = &words;

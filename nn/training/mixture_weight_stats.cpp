@@ -47,12 +47,13 @@ void MixtureWeightStats::add(const Tensor& log_prior, const Tensor& targets, int
   }
 }
 
-// The sums of 1, pi and pi^2 over the rows that count are a product of matrices: counted (1, N) by
-// those terms (N, 2K + 1).
+// Computes the sums of 1, pi and pi^2 over the counted rows as a matrix product: counted (1, N) by
+// these terms (N, 2K + 1).
 void MixtureWeightStats::add_on_device(const Tensor& log_prior,
                                        const std::vector<double>& counted) {
   const int64_t rows = log_prior.shape().rows(), size = log_prior.shape().cols();
-  if (!terms_ || terms_.shape().rows() < rows) {  // batches of sentences have more rows or fewer
+  // Batches of sentences differ in their number of rows.
+  if (!terms_ || terms_.shape().rows() < rows) {
     terms_ = Tensor({rows, 2 * size + 1}, DType::float64, sums_.device());
     counted_ = Tensor({1, rows}, DType::float64, sums_.device());
     ops::fill(terms_.col_range(0, 1), 1);

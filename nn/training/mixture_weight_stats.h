@@ -1,4 +1,4 @@
-// What is added up in training and evaluation: loss, norms, and mean and variance of a mixture's
+// Sums over rows in training and evaluation: loss, norms, and the mean and variance of a mixture's
 // component weights (pi_mean and pi_var in a run's log).
 #pragma once
 
@@ -15,38 +15,40 @@ namespace nine {
 class SoftmaxHead;
 struct StepStatistic;
 
-/// Sums of a mixture's component weights and of their squares over the rows added.
+/// Accumulates a mixture's component weights and their squares over rows.
 class MixtureWeightStats {
  public:
   MixtureWeightStats() = default;
-  /// The sums are on `device`, so that those of rows there are formed without waiting for it.
+  /// Puts the sums on `device`, so that adding rows there does not wait for the device.
   explicit MixtureWeightStats(int64_t components, Device device = kCpu)
       : sums_({2 * components + 1}, DType::float64, device) {}
-  /// For the components of a mixture; without components for any other head.
+  /// Makes statistics for a mixture's components; statistics without components for any other head.
   static MixtureWeightStats of(const HeadSpec& head, Device device = kCpu) {
     return head.mixture ? MixtureWeightStats(head.size(), device) : MixtureWeightStats();
   }
 
-  /// Whether any rows were added.
+  /// True if rows were added.
   explicit operator bool() const { return sums_ && sums_.to_vector()[0] > 0; }
-  /// Adds the rows that have a target: log_prior (N, K), float32 or float64, on any device if the
-  /// sums are on the CPU, else on theirs; targets N int32 on the CPU, -1: none.
+  /// Adds the rows that have a target. log_prior: (N, K), float32 or float64, on any device if the
+  /// sums are on the CPU, else on the sums' device. targets: N int32 on the CPU, -1: no target.
   void add(const Tensor& log_prior, const Tensor& targets) { add(log_prior, targets, 0, 1); }
-  /// Rows first, first + step, first + 2 step, ... of them.
+  /// Adds only the rows first, first + step, first + 2 step, ...
   void add(const Tensor& log_prior, const Tensor& targets, int64_t first, int64_t step);
-  /// Adds another one's sums, of as many components; both are on the CPU.
+  /// Adds the sums of another object with the same number of components. Both must be on the CPU.
   void add(const MixtureWeightStats& other);
-  /// For as many components, without rows.
+  /// Returns statistics for the same number of components, without rows.
   MixtureWeightStats zeros() const {
     return sums_ ? MixtureWeightStats(sums_.elements() / 2, sums_.device()) : MixtureWeightStats();
   }
   void clear();
-  /// Of each component's weight over the rows; the variance divides by their number.
+  /// Mean and variance of each component's weight over the rows. The variance divides by the number
+  /// of rows.
   std::vector<double> mean() const;
   std::vector<double> variance() const;
-  /// (2K + 1) float64: rows, sums of pi, sums of pi^2. Empty when there are no components.
+  /// Returns (2K + 1) float64: number of rows, sums of pi, sums of pi^2. Empty without components.
   const Tensor& sums() const { return sums_; }
-  /// For checkpoints: the sums as `prior.sums`, nothing where there are no components; and back.
+  /// Returns the sums for a checkpoint, as `prior.sums`; an empty list without components. load()
+  /// restores them.
   std::vector<NamedView> named() const;
   void load(const Safetensors& file);
 
@@ -54,13 +56,14 @@ class MixtureWeightStats {
   void add_on_device(const Tensor& log_prior, const std::vector<double>& counted);
 
   Tensor sums_;
-  Tensor terms_, counted_;  // of add_on_device: (N, 2K + 1) and (1, N), kept from step to step
+  // Buffers of add_on_device, (N, 2K + 1) and (1, N), kept from step to step.
+  Tensor terms_, counted_;
 };
 
-/// Loss and, for translations, BLEU of a model on a text.
+/// The loss of a model on a text, and for translations BLEU.
 struct Evaluation {
   double nats = 0;                          ///< -log p of all predicted tokens together
-  int64_t tokens = 0;                       ///< predicted
+  int64_t tokens = 0;                       ///< number of predicted tokens
   MixtureWeightStats mixture_weights = {};  ///< of a mixture's components
   std::optional<double> bleu;               ///< of translations, in [0, 100]
 
@@ -68,8 +71,8 @@ struct Evaluation {
   double ppl() const { return std::exp(nll()); }
 };
 
-/// Sums of a mixture's weights (where there are any) and of contexts' norms, and the largest
-/// context of training.
+/// Appends to `out` the sums of a mixture's weights (if any) and of contexts' norms, and the
+/// largest context of training.
 void add_head_statistics(const SoftmaxHead& head, const MixtureWeightStats& weights,
                          std::vector<StepStatistic>& out);
 

@@ -107,8 +107,8 @@ class Sgd : public Optimizer {
 };
 
 /// Sgd that also keeps the mean of the weights after each update since averaging began (Polyak &
-/// Juditsky, 1992; as the ASGD of Merity et al., 2018). Until then the mean is the last weights.
-/// Checkpoints hold it as "asgd.average.NAME".
+/// Juditsky, 1992; as the ASGD of Merity et al., 2018). Before averaging begins the mean equals the
+/// latest weights. Checkpoints hold the mean as "asgd.average.NAME".
 class AveragedSgd : public Sgd {
  public:
   AveragedSgd(ParameterSet& set, const OptimizerConfig& config)
@@ -149,9 +149,10 @@ class AveragedSgd : public Sgd {
   Tensor average_;
 };
 
-/// Adam (Kingma & Ba, 2015), as torch.optim.Adam: weight decay is added to the gradient; and AdamW
-/// (Loshchilov & Hutter, 2019), as torch.optim.AdamW: it goes past the moments. Checkpoints hold
-/// the averages of gradient and squared gradient as "adam.m.NAME" and "adam.v.NAME".
+/// Adam (Kingma & Ba, 2015) as torch.optim.Adam adds weight decay to the gradient. AdamW
+/// (Loshchilov & Hutter, 2019) as torch.optim.AdamW applies weight decay outside the moments.
+/// Checkpoints hold the averages of gradient and squared gradient as "adam.m.NAME" and
+/// "adam.v.NAME".
 class Adam : public Optimizer {
  public:
   Adam(ParameterSet& set, const OptimizerConfig& config)
@@ -182,10 +183,10 @@ class Adam : public Optimizer {
   Tensor first_moment_, second_moment_;
 };
 
-/// Adam, but of parameters that keep track of their rows (Parameter::touched) it updates those that
-/// had a gradient in this update only, as torch.optim.SparseAdam: another row keeps its value and
-/// both of its moments, which do not decay. The bias correction follows the number of all updates.
-/// Checkpoints are Adam's.
+/// Adam that updates, in row-tracking parameters (Parameter::touched), only the rows that had a
+/// gradient in this update, as torch.optim.SparseAdam. Other rows keep their values and both
+/// moments, which do not decay. The bias correction uses the number of all updates. Checkpoints are
+/// those of Adam.
 class LazyAdam : public Adam {
  public:
   LazyAdam(ParameterSet& set, const OptimizerConfig& config) : Adam(set, config) {}
@@ -206,7 +207,7 @@ class LazyAdam : public Adam {
   }
 
  private:
-  // The same where this process has a share of the slabs, which may begin and end within a row.
+  // Does the same for this process's share of the slabs, which may begin and end within a row.
   void update_share(const std::vector<GradientPart>& parts, double lr, const ops::Clip& clip) {
     const auto update_range = [&](int64_t begin, int64_t end) {
       const int64_t from = std::max<int64_t>(0, begin - share_begin()),

@@ -1,4 +1,5 @@
-// What all optimisers share, and the choice of one by name. Their classes are in optimizer.cpp.
+// The common part of all optimisers, and the choice of an optimiser by name. Their classes are in
+// optimizer.cpp.
 #pragma once
 
 #include <cstdint>
@@ -25,80 +26,83 @@ inline constexpr EnumNames<OptimizerKind, 4> kEnumNames<OptimizerKind>{
       {OptimizerKind::adamw, "adamw"},
       {OptimizerKind::asgd, "asgd"}}}};
 
-/// The kind of an optimiser and its numbers; the learning rate comes from a Schedule.
+/// The kind of an optimiser and its settings. The learning rate comes from a Schedule.
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;
   double momentum = 0;                ///< sgd, asgd
-  double beta1 = 0.9, beta2 = 0.999;  ///< adam, adamw: decay of the two moments' averages
+  double beta1 = 0.9, beta2 = 0.999;  ///< adam, adamw: decay of the averages of the two moments
   double eps = 1e-8;                  ///< adam, adamw: added to the root of the second moment
-  /// adam: parameters that keep track of their rows (Parameter::touched) are updated in the rows
-  /// that have had a gradient only. Without weight decay.
+  /// adam: updates only the rows of row-tracking parameters (Parameter::touched) that have had a
+  /// gradient. Requires weight_decay 0.
   bool lazy = false;
-  double weight_decay = 0;  ///< times the weights, added to the gradient; adamw: decoupled
-  /// asgd: updates before averaging begins; kNotYet: until start_averaging().
+  double weight_decay = 0;  ///< factor of the weights, added to the gradient; adamw: decoupled
+  /// asgd: number of updates before averaging begins; kNotYet: until start_averaging().
   int64_t average_from = 0;
   static constexpr int64_t kNotYet = std::numeric_limits<int64_t>::max();
-  /// Of several processes each keeps the state of its share of the parameters (SlabShares), updates
-  /// that and hands its values to the others; null: one process.
+  /// With several processes, each keeps the state of its share of the parameters (SlabShares),
+  /// updates the share and sends its values to the others. null: one process.
   Communicator* communicator = nullptr;
 };
 
-/// Changes a model's parameters by their gradients. Values, gradients and the optimiser's own
-/// state are slabs of one layout, so that an update is one pass. Of several processes each has a
-/// share of that layout, and all of them call the functions below in the same order.
+/// Changes a model's parameters by their gradients. Values, gradients and the optimiser's state are
+/// slabs of one layout, so an update is one pass. With several processes, each has a share of that
+/// layout, and all processes call the functions below in the same order.
 class Optimizer {
  public:
   virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// One update from the gradient slab at learning rate `lr`. norm_squared: the gradient's squared
-  /// norm (float64 scalar), used when clip > 0 to scale the gradient to a norm of at most `clip`.
+  /// Makes one update from the gradient slab at learning rate `lr`. If clip > 0, scales the
+  /// gradient to a norm of at most `clip`. norm_squared: the gradient's squared norm (float64
+  /// scalar), read only if clip > 0.
   void step(double lr, const View& norm_squared, double clip);
-  /// Updates made so far.
+  /// Returns the number of updates so far.
   int64_t updates() const { return updates_; }
 
-  /// asgd: updates before averaging begins. Others: 0.
+  /// asgd: returns the number of updates before averaging begins. Others: returns 0.
   virtual int64_t average_from() const { return 0; }
-  /// asgd: averaging begins with the next update. Others: nothing.
+  /// asgd: begins averaging with the next update. Others: does nothing.
   virtual void start_averaging() {}
   /// asgd, whose averaged weights are evaluated: exchanges the parameters' values and the average;
-  /// a second call exchanges them back. Others: nothing.
+  /// a second call exchanges them back. Others: does nothing.
   virtual void swap_average() {}
 
-  /// State for a checkpoint, by parameter name: "adam.m.lstm.weight_ih_l0", ... Of one process.
+  /// Returns the state for a checkpoint, by parameter name: "adam.m.lstm.weight_ih_l0", ... For one
+  /// process.
   std::vector<NamedView> named() const;
-  /// The same, gathered in rank 0's memory until release_gathered(); empty in the others.
+  /// Returns the state of all processes, gathered in rank 0's memory until release_gathered().
+  /// Returns an empty list in the other processes.
   std::vector<NamedView> gather();
   void release_gathered() { gathered_.clear(); }
-  /// Restores such a state and the two counters saved with it. Of several processes rank 0's file
-  /// counts. Error: a tensor is missing or has another shape.
+  /// Restores the state and the two counters saved with it. With several processes, uses rank 0's
+  /// file. Error: a tensor is missing or has another shape.
   void load(const Safetensors& file, int64_t updates, int64_t average_from);
-  /// Whether a checkpoint's tensor of that name is this optimiser's.
+  /// True if a checkpoint's tensor of that name belongs to this optimiser.
   bool owns(const std::string& name) const;
-  /// How many slabs of the parameters' size the state has.
+  /// Returns the number of slabs of the parameters' size that the state has.
   int64_t slab_count() const { return static_cast<int64_t>(slabs_.size()); }
 
  protected:
   Optimizer(ParameterSet& set, Communicator* communicator);
 
-  /// Changes this process's share of the values. updates() includes this update.
+  /// Changes this process's share of the values. updates() already includes this update.
   virtual void update(double lr, const ops::Clip& clip) = 0;
   virtual void set_average_from(int64_t /*updates*/) {}
 
   ParameterSet& set() const { return set_; }
-  /// This process's share of the parameters' values and gradients: vectors, all of the slabs where
-  /// there is one process.
+  /// Return this process's share of the parameters' values and gradients as vectors; with one
+  /// process, the whole slabs.
   View values() const { return share(set_.values()); }
   View gradients() const { return share(set_.gradients()); }
-  /// Where the share begins in a slab, in elements.
+  /// Returns where the share begins in a slab, in elements.
   int64_t share_begin() const;
-  /// A vector of the share's size, of zeros.
+  /// Returns a vector of zeros with the share's size.
   Tensor new_state() const;
-  /// All values, in all processes, after each changed those of its share.
+  /// Sends the values to all processes, after each process changed its share.
   void hand_out_values() const;
-  /// Makes `slab`, of the share's size, part of the state: checkpoints hold each parameter's part
-  /// as `prefix` + its name. Returns the slab.
+  /// Makes `slab`, of the share's size, part of the state and returns it. Checkpoints hold each
+  /// parameter's part as `prefix` + its name.
   Tensor add_slab(const std::string& prefix, const Tensor& slab);
 
  private:
@@ -111,14 +115,14 @@ class Optimizer {
 
   ParameterSet& set_;
   Communicator& communicator_;
-  std::unique_ptr<SlabShares> shares_;  // of several processes
+  std::unique_ptr<SlabShares> shares_;  // null with one process
   std::vector<Slab> slabs_;             // in the order of the checkpoint's file
   std::vector<Tensor> gathered_;
   int64_t updates_ = 0;
 };
 
-/// The optimiser that `config` names. `set` must be allocated with gradients and outlive it. Error:
-/// lazy, and another kind than adam or weight decay.
+/// Makes the optimiser that `config` names. `set` must be allocated with gradients and outlive the
+/// optimiser. Error: `lazy` with a kind other than adam, or with weight decay.
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config);
 
 }  // namespace nine

@@ -7,7 +7,8 @@
 namespace nine {
 namespace {
 
-constexpr int64_t kReceived = int64_t{1} << 20;  // elements that are received before they are added
+// Elements received at a time before they are added.
+constexpr int64_t kReceived = int64_t{1} << 20;
 
 View range_of(const View& slab, int64_t begin, int64_t end) {
   View v = slab;
@@ -41,7 +42,7 @@ SlabShares::Range SlabShares::elements_of(Range blocks) const {
 
 View SlabShares::part(const View& slab) const { return range_of(slab, own().begin, own().end); }
 
-// Whether the subtree of 2^level ranks that `rank` belongs to has data.
+// True if the subtree of 2^level ranks that contains `rank` has data.
 bool SlabShares::any_data(int rank, int level, const std::function<bool(int)>& has_data) const {
   const int first = rank & ~((1 << level) - 1);
   for (int r = first; r < first + (1 << level); ++r)
@@ -58,7 +59,7 @@ void SlabShares::reduce_scatter(const View& slab, const std::function<bool(int)>
   }
 }
 
-// Sums are commutative to the bit, so that the two sides' order does not matter.
+// Addition of two numbers is commutative to the bit, so the order of the two sides does not matter.
 void SlabShares::exchange_and_add(const View& slab, int other, Range give, Range keep, bool mine,
                                   bool theirs) {
   const auto size = static_cast<int64_t>(size_of(slab.dtype));
@@ -69,7 +70,7 @@ void SlabShares::exchange_and_add(const View& slab, int other, Range give, Range
                in = range_of(slab, std::min(keep.end, keep.begin + at),
                              std::min(keep.end, keep.begin + at + kReceived));
     View added = in;
-    if (mine) added.data = buffer;  // otherwise there is nothing to add to
+    if (mine) added.data = buffer;  // otherwise there is no own data to add to
     communicator_.exchange(other, out.data, mine ? out.elements() * size : 0, other, added.data,
                            theirs ? in.elements() * size : 0);
     if (mine && theirs && in.elements() > 0) ops::scale(1, added, {in, true});

@@ -3,7 +3,7 @@
 namespace nine {
 namespace {
 
-// One loss as an update's only micro-batch. It counts as one token, so that what is minimised is
+// One loss as an update's only micro-batch. It counts as one token, so that the update minimises
 // the loss itself.
 class OneLoss : public TrainingSource {
  public:

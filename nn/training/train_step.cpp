@@ -7,7 +7,8 @@
 namespace nine {
 namespace {
 
-// Clears the tape and restores the configured anomaly detection when a step ends, by an error too.
+// Clears the tape and restores the configured anomaly detection when a step ends, also after an
+// error.
 struct CleanTape {
   explicit CleanTape(Tape& t) : tape(t), detect_anomaly(t.anomaly_detection()) { tape.reset(); }
   ~CleanTape() {

@@ -16,7 +16,7 @@
 namespace nine {
 namespace {
 
-// JSON has no infinity: absent numbers are null.
+// Writes a number as JSON, which has no infinity: numbers that are not finite become null.
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 double number_from(const Json& x) { return x.is_null() ? INFINITY : x.get<double>(); }
 
@@ -26,7 +26,7 @@ std::string short_number(double x) {
   return text;
 }
 
-// The perplexity of nats per token.
+// Returns the perplexity of nats per token.
 std::string short_perplexity(double nll) {
   const double ppl = std::exp(nll);
   return std::isfinite(ppl) ? short_number(ppl) : power_of_e(nll, 0);
@@ -38,7 +38,7 @@ void add_mixture_weights(Json& line, const MixtureWeightStats& weights) {
   line["pi_var"] = weights.variance();
 }
 
-// Gives every process rank 0's tensors; its metadata stays behind.
+// Gives every process rank 0's tensors, without metadata.
 void broadcast_tensors(Communicator& communicator, Safetensors& file) {
   if (communicator.size() == 1) return;
   Json all{{"tensors", Json::array()}};
@@ -59,7 +59,7 @@ void broadcast_tensors(Communicator& communicator, Safetensors& file) {
   }
 }
 
-// Overwrites the views' elements, on the CPU and without gaps, with rank 0's.
+// Overwrites the views' elements, on the CPU and without gaps, with rank 0's elements.
 void broadcast_views(Communicator& communicator, const std::vector<NamedView>& views) {
   for (const NamedView& v : views) communicator.broadcast(v.view.data, v.view.bytes());
 }
@@ -143,7 +143,7 @@ Trainer::Outcome Trainer::run() {
     one_update();
     const bool last = done(), validation_due = due(config_.valid_every, progress_.validations),
                save_due = due(config_.save_every, progress_.saves);
-    // A run shorter than `log_every` is logged at its end; its sums are kept, because training may
+    // A run shorter than `log_every` is logged at its end. Its sums are kept, because training may
     // be continued.
     if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));
     const bool improved = (validation_due || last) && validate(validation_due);
@@ -234,8 +234,8 @@ void Trainer::clear_window() {
 }
 
 // A validation at the end of training that was not due counts for the best model only. Early
-// stopping, the schedule and averaging ignore it: continuing the run later gives the same bits as
-// training it in one go.
+// stopping, the schedule and averaging ignore it, so that continuing the run later gives the same
+// bits as one uninterrupted run.
 bool Trainer::validate(bool is_due) {
   if (!task_.has_validation() || progress_.validated_step == progress_.step) return false;
   const double before = profile::clock_seconds();
@@ -287,14 +287,14 @@ bool Trainer::validate(bool is_due) {
 }
 
 void Trainer::save(bool is_best) {
-  // An update can overflow although the loss was finite. Saved, it would displace the last good
-  // checkpoint.
+  // An update can overflow although the loss was finite. If it were saved, it would displace the
+  // last good checkpoint.
   for (const NamedView& p : parameters_.named(parameters_.values()))
     require(
         ops::all_finite(p.view), "step ", progress_.step, " left NaN or infinity in ", p.name,
         ", so it was not saved; lower the learning rate, set gradient clipping or lower the weight "
         "decay (the last checkpoint is kept)");
-  optimizer_->swap_average();  // model.safetensors holds what is evaluated
+  optimizer_->swap_average();  // model.safetensors holds the evaluated weights
   const std::vector<NamedView> moments = optimizer_->gather(), carried = task_.state();
   if (store_ != nullptr)
     store_->save(
@@ -409,7 +409,7 @@ void Trainer::replace_lost_best() {
                             short_perplexity(best_.nll)));
 }
 
-// Lower is better.
+// Returns the metric of a validation; lower is better.
 double Trainer::metric_of(const Evaluation& result) const {
   require(config_.best_metric == BestMetric::nll || result.bleu,
           "the best model is chosen by BLEU, but validation does not translate");

@@ -1,4 +1,4 @@
-// How long to train: 10e, 300Ku, 20Mt.
+// The length of a training: 10e, 300Ku, 20Mt.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace nine {
 
-/// What is counted: passes through the data, optimiser steps, tokens predicted.
+/// The units: passes through the data, optimiser updates, predicted tokens.
 enum class TrainingUnit : uint8_t { epochs, updates, tokens };
 template <>
 inline constexpr EnumNames<TrainingUnit, 3> kEnumNames<TrainingUnit>{
@@ -21,7 +21,7 @@ struct TrainingLength {
   int64_t value = 0;
   TrainingUnit unit = TrainingUnit::updates;
 
-  /// The one of the three counters that `unit` names.
+  /// Returns the counter that `unit` names.
   int64_t counter(int64_t epochs, int64_t updates, int64_t tokens) const;
   bool reached(int64_t epochs, int64_t updates, int64_t tokens) const {
     return counter(epochs, updates, tokens) >= value;
@@ -30,11 +30,11 @@ struct TrainingLength {
   friend bool operator==(const TrainingLength&, const TrainingLength&) = default;
 };
 
-/// Reads a number, an optional K, M or G, and the unit e, u or t: "10e", "300Ku", "1.5Mt". A number
-/// without unit is refused rather than guessed. Throws UsageError, whose text lists the units.
+/// Reads a number, an optional K, M or G, and the unit e, u or t: "10e", "300Ku", "1.5Mt". Error: a
+/// UsageError that lists the units, also for a number without a unit.
 TrainingLength training_length_from_text(std::string_view text);
 
-/// The shortest such text: 20000000 tokens is "20Mt". concat() uses it.
+/// Returns the shortest text of a length: 20000000 tokens is "20Mt". concat() uses it.
 std::string to_text(const TrainingLength& length);
 
 }  // namespace nine

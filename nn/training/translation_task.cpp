@@ -57,8 +57,8 @@ TranslationBatch to_translation_batch(const PairBatch& b) {
 
 namespace {
 
-// Batch j is rank j mod P's. Each leaves a record of numbers: nats, tokens, sums of a mixture's
-// weights; they are added in the order of the batches.
+// Rank j mod P computes batch j. Each batch gives a record of numbers: nats, tokens and sums of a
+// mixture's weights. The records are added in the order of the batches.
 class BatchRecords {
  public:
   BatchRecords(int64_t batches, const MixtureWeightStats& weights, Communicator& communicator)
@@ -152,7 +152,7 @@ BleuScore tokenised_bleu(const std::vector<std::string>& translations, const Hel
 
 namespace {
 
-// Most tokens of a sample's source: a larger map of attention cannot be read.
+// The most tokens of a sample's source; a larger attention map would be unreadable.
 constexpr int64_t kLongestSample = 30;
 
 Json json_tokens(const Vocabulary& dictionary, std::span<const int32_t> ids) {
@@ -161,7 +161,7 @@ Json json_tokens(const Vocabulary& dictionary, std::span<const int32_t> ids) {
   return out;
 }
 
-// A row for each word of the translation: the attention in thousandths.
+// Returns the attention in thousandths, one row for each word of the translation.
 Json thousandths(const std::vector<float>& attention, size_t rows) {
   Json out = Json::array();
   const size_t columns = rows > 0 ? attention.size() / rows : 0;
@@ -231,7 +231,8 @@ Evaluation TranslationTask::validate(Tape& tape) {
   return result;
 }
 
-// The same samples at every validation, spread over the text, so that their improvement shows.
+// Chooses the same samples at every validation, spread over the text, so that the log shows their
+// improvement.
 void TranslationTask::choose_samples() {
   const ParallelCorpus& pairs = validation_.text->pairs;
   std::vector<int64_t> fit;

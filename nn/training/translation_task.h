@@ -1,4 +1,4 @@
-// Translation as a training task: batches of sentence pairs through a Transformer, validation by
+// Translation as a training task: batches of sentence pairs go through a Transformer; validation by
 // loss and BLEU.
 #pragma once
 
@@ -23,13 +23,13 @@ namespace nine {
 /// Feeds batches of sentence pairs to a Transformer.
 class TranslationSource : public TrainingSource {
  public:
-  /// Puts the next micro-batch into its argument; false: there is none.
+  /// Puts the next micro-batch into its argument. Returns false if there is no further micro-batch.
   using NextBatch = std::function<bool(TranslationBatch&)>;
 
-  /// The model, its parameters allocated, must outlive this.
+  /// The model must outlive this object; its parameters must be allocated.
   TranslationSource(const Transformer& model, NextBatch next)
       : TranslationSource(model, std::move(next), std::nullopt) {}
-  /// Of several processes: keeps the micro-batches of `own` slots alone.
+  /// With several processes: keeps only the micro-batches of the slots `own`.
   TranslationSource(const Transformer& model, NextBatch next, std::optional<MicroBatchSlots> own);
 
   /// Error: there is no further batch.
@@ -39,12 +39,12 @@ class TranslationSource : public TrainingSource {
   void commit() override {}
   void statistics(std::vector<StepStatistic>& out) override;
 
-  /// Of a mixture's components over all forward passes since it was last cleared; empty where there
-  /// is no mixture.
+  /// Returns the sums of a mixture's component weights over all forward passes since they were last
+  /// cleared. Empty without a mixture.
   MixtureWeightStats& mixture_weight_stats() { return mixture_weights_; }
   const MixtureWeightStats& mixture_weight_stats() const { return mixture_weights_; }
 
-  /// Micro-batch i, one of this process, of the last fetch.
+  /// Returns micro-batch i of the last fetch, which must belong to this process.
   const TranslationBatch& batch(int i) const {
     return batches_[static_cast<size_t>(own_ ? i - own_->first : i)];
   }
@@ -52,61 +52,61 @@ class TranslationSource : public TrainingSource {
  private:
   const Transformer& model_;
   NextBatch next_;
-  std::optional<MicroBatchSlots> own_;  // otherwise all
+  std::optional<MicroBatchSlots> own_;  // empty: all micro-batches
   std::vector<TranslationBatch> batches_;
   int count_ = 0;
   MixtureWeightStats mixture_weights_;
 };
 
-/// A text to evaluate on.
+/// A text for evaluation.
 struct HeldOutPairs {
   ParallelCorpus pairs;
   std::vector<std::string> references;  ///< the target lines of these pairs, as in the text
 };
 
-/// A batch of a corpus as the model takes it.
+/// Converts a batch of a corpus to the model's form.
 TranslationBatch to_translation_batch(const PairBatch& batch);
 
-/// Nats of the targets given their sources, in batches of at most that size (a longer pair goes
-/// alone); nothing is recorded. Several processes share the batches out; the result is the same in
-/// each.
+/// Computes -log p of the targets given their sources, in nats, in batches of at most `size` (a
+/// longer pair is a batch by itself). Records nothing. Several processes share the batches out;
+/// each gets the same result.
 Evaluation evaluate_pairs(const Transformer& model, Tape& tape, const ParallelCorpus& pairs,
                           PairBatchSize size, Communicator& communicator = one_process());
 
-/// SearchOptions' defaults with that beam, but translations are at most about twice as long as the
-/// text's longest sentence: an untrained model may never choose </s>, and such a translation has a
+/// Returns SearchOptions' defaults with this beam and a limit on the length: about twice the text's
+/// longest sentence. An untrained model may never choose </s>, and a translation without </s> has a
 /// BLEU near 0 at any length.
 SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
 
-/// The ids of pair i's source without </s>, as a BeamSearch takes them.
+/// Returns the ids of pair i's source without </s>, as a BeamSearch takes them.
 BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i);
 
-/// The best translation of each pair's source, as text with subwords joined. Several processes
-/// share the pairs out; each gets all translations.
+/// Returns the best translation of each pair's source, as text with joined subwords. Several
+/// processes share the pairs out; each gets all translations.
 std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
                                          const Vocabulary& target, const SearchOptions& search,
                                          Communicator& communicator = one_process());
 
-/// BLEU of such translations; subwords in the references are joined too, and white space separates
-/// the words of both.
+/// Computes BLEU of translations from translate_pairs(). Joins subwords in the references too.
+/// White space separates words in both.
 BleuScore tokenised_bleu(const std::vector<std::string>& translations, const HeldOutPairs& text);
 
-/// What a translation model is validated on, and how.
+/// The settings of a translation model's validation.
 struct TranslationValidationConfig {
-  const HeldOutPairs* text = nullptr;  ///< null: not at all
+  const HeldOutPairs* text = nullptr;  ///< null: no validation
   const Vocabulary *source = nullptr, *target = nullptr;
-  int64_t beam = 1;     ///< of the search whose BLEU is reported; 0: nothing is translated
+  int64_t beam = 1;     ///< of the search that gives BLEU; 0: no translation
   int64_t samples = 0;  ///< sample translations written to the log
-  /// Of several processes, which share the work out; null: one.
+  /// With several processes, which share the work out; null: one process.
   Communicator* communicator = nullptr;
 };
 
 /// Trains a Transformer.
 class TranslationTask : public EpochTask {
  public:
-  /// All that is referred to, and the model, its parameters allocated, must outlive the task. Of
-  /// several processes each computes its `own` micro-batches.
-  /// Errors: PairBatches's.
+  /// All referenced objects and the model must outlive the task; the model's parameters must be
+  /// allocated. With several processes, each computes the micro-batches of its slots `own`. Errors:
+  /// those of PairBatches.
   TranslationTask(const Transformer& model, const ParallelCorpus& train,
                   const TranslationValidationConfig& validation, PairBatchSize size, uint64_t seed,
                   std::optional<MicroBatchSlots> own = std::nullopt);
@@ -130,12 +130,12 @@ class TranslationTask : public EpochTask {
   }
   bool has_validation() const override { return validation_.text != nullptr; }
   Evaluation validate(Tape& tape) override;
-  /// `translation` events of the last validation: `line` in its text, `src`, `ref`, `hyp`;
-  /// `src_tokens` and `hyp_tokens`, the model's subwords; `attention`, a row for each of the latter
-  /// with a weight for each source token and </s>, in thousandths.
+  /// Returns the `translation` events of the last validation: `line`, its line in the text; `src`,
+  /// `ref`, `hyp`; `src_tokens` and `hyp_tokens`, the model's subwords; `attention`, a row for each
+  /// of hyp_tokens with a weight in thousandths for each source token and </s>.
   std::vector<Json> validation_samples() const override;
 
-  /// The micro-batches of an update and the model that they go through.
+  /// Returns the source of an update's micro-batches.
   TranslationSource& source() { return source_; }
   /// The training data's batches.
   const PairBatches& stream() const { return *stream_; }
@@ -151,9 +151,9 @@ class TranslationTask : public EpochTask {
   TranslationValidationConfig validation_;
   PairBatchSize size_;
   std::unique_ptr<PairBatches> stream_;
-  PairBatch batch_;  // the stream's last one
+  PairBatch batch_;  // the stream's last batch
   TranslationSource source_;
-  std::vector<int64_t> samples_;                 // pairs of the validation text
+  std::vector<int64_t> samples_;                 // indices of pairs in the validation text
   std::vector<Hypothesis> sample_translations_;  // in the last validation
 };
 

@@ -54,7 +54,8 @@ const double* UpdateGradient::slot(int i) const {
          (i - owner * slots_.own()) * slot_size_;
 }
 
-// Statistics matter where there are several micro-batches: one adds to the totals itself.
+// Statistics need records only with several micro-batches; a single micro-batch adds to the totals
+// itself.
 void UpdateGradient::begin_records(TrainingSource& data) {
   statistics_.clear();
   if (slots_.all > 1) data.statistics(statistics_);
@@ -112,7 +113,7 @@ void UpdateGradient::micro_batch(TrainingSource& data, int i, double row_weight)
   }
 }
 
-// Sums the gradients of all processes and leaves the squared norm of that sum.
+// Sums the gradients of all processes and computes the squared norm of the sum.
 void UpdateGradient::form_norm(int count) {
   shares_->reduce_scatter(set_.gradients(), [&](int rank) { return rank * slots_.own() < count; });
   const bool some_rows = std::any_of(set_.all().begin(), set_.all().end(),
@@ -126,7 +127,7 @@ void UpdateGradient::form_norm(int count) {
         squares += record(r)[1 + b - own.begin];
   *static_cast<double*>(norm_squared().data) = squares;
   if (!some_rows) return;
-  // The norm is formed from the rows that any process has touched, in the order of one process.
+  // Computes the norm from the rows that any process has touched, in the order of a single process.
   merge_touched();
   shares_->all_gather(set_.gradients());
   set_.sum_squares(norm_squared(), tape_.arena());
@@ -151,7 +152,7 @@ void UpdateGradient::merge_touched() {
     Parameter& p = set_.at(const_parameter.name);
     const Shape& shape = p.value().shape();
     const int64_t rows = shape.rank() > 1 ? shape.rows() : shape.elements();
-    // A bit a row, and one for all of them.
+    // One bit per row, and one bit for all rows.
     std::vector<uint8_t> bits(static_cast<size_t>(rows / 8 + 1)), received(bits.size());
     const auto mark = [&](int64_t i) {
       bits[static_cast<size_t>(i / 8)] |= static_cast<uint8_t>(1U << (i % 8));

@@ -1,5 +1,5 @@
-// The gradient, the loss and the statistics of one update, the same to the bit for any number of
-// processes that share its micro-batches.
+// Computes the gradient, loss and statistics of one update. The results are bit-identical for any
+// number of processes that share its micro-batches.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,15 @@
 
 namespace nine {
 
-/// Adds the gradients of micro-batches in a tree: a range of slots is halved, the left part
-/// floor(n / 2) of them, down to single ones. A half without data is left out: its sibling is taken
-/// as it is. Each level but the first needs a slab of its own, which is kept.
+/// Adds the gradients of micro-batches in a tree. Each range of slots is halved, with floor(n / 2)
+/// slots in the left half, down to single slots. A half without data is left out, and the sum is
+/// that of the other half. Each level but the first needs a slab, which is kept for later updates.
 class GradientTree {
  public:
   explicit GradientTree(ParameterSet& set) : set_(set), levels_{set.gradients()} {}
 
-  /// Leaves in the set's gradients the sum over slots [first, end), of which those before `count`
-  /// have data. gradient(i) leaves micro-batch i's gradient in the set's gradients.
+  /// Stores in the set's gradients the sum over slots [first, end), of which those before `count`
+  /// have data. gradient(i) must store micro-batch i's gradient in the set's gradients.
   template <class Gradient>
   void sum(int first, int end, int count, Arena& arena, Gradient&& gradient) {
     if (first >= count) return;
@@ -32,7 +32,7 @@ class GradientTree {
   }
 
  private:
-  // Gives the set its own slab back, after an error too.
+  // Gives the set its own slab back, also after an error.
   struct OwnSlab {
     explicit OwnSlab(GradientTree& t) : tree(t) {}
     ~OwnSlab() {
@@ -43,7 +43,7 @@ class GradientTree {
     GradientTree& tree;
   };
 
-  // After an error: their rows must be 0 where a gradient does not touch them.
+  // Clears the slabs after an error, because rows that a gradient does not touch must be 0.
   void clear_own_slabs() {
     for (size_t level = 1; level < levels_.size(); ++level) ops::fill(levels_[level], 0);
   }
@@ -73,20 +73,20 @@ class GradientTree {
   ParameterSet& set_;
   std::vector<Tensor> levels_;
   size_t level_ = 0;
-  bool begun_ = false;  // a sum that did not end
+  bool begun_ = false;  // true while a sum has not ended
 };
 
 /// Computes this process's micro-batches of updates, and exchanges sums with the other processes.
 class UpdateGradient {
  public:
-  /// All must outlive this. Errors: several processes on another device than the CPU;
-  /// MicroBatchSlots::of's.
+  /// All arguments must outlive this object. Errors: several processes on a device other than the
+  /// CPU; the errors of MicroBatchSlots::of.
   UpdateGradient(ParameterSet& set, Tape& tape, const TrainStep::Config& config);
 
-  /// Leaves the gradient in the set's gradients (of several processes: in this one's share of them)
-  /// and its squared norm in norm_squared(). tokens: what data.fetch() returned.
+  /// Stores the gradient in the set's gradients (with several processes: in this process's share)
+  /// and its squared norm in norm_squared(). tokens: the result of data.fetch().
   StepResult compute(TrainingSource& data, int64_t step, int64_t tokens);
-  /// float64 scalar on the device.
+  /// Returns a float64 scalar on the device.
   View norm_squared() const;
 
  private:
@@ -97,7 +97,7 @@ class UpdateGradient {
   void merge_touched();
   void merge_statistics(int count);
   StepResult totals(int64_t tokens, int count) const;
-  // Parts of `records_`: of a rank, and of slot i in its owner's.
+  // Return parts of `records_`: the record of a rank, and slot i in its owner's record.
   double* record(int rank) { return records_.data() + rank * record_size_; }
   const double* slot(int i) const;
   double* slot(int i) { return const_cast<double*>(std::as_const(*this).slot(i)); }
@@ -108,12 +108,12 @@ class UpdateGradient {
   TrainStep::Config config_;
   MicroBatchSlots slots_;
   GradientTree tree_;
-  std::unique_ptr<SlabShares> shares_;  // of several processes
-  // float64 on the device, read once an update: loss and nats of each own slot, the squared norm.
+  std::unique_ptr<SlabShares> shares_;  // null with one process
+  // float64 on the device, read once per update: loss and nats of each own slot, the squared norm.
   Tensor device_totals_;
   std::vector<double> host_totals_;
-  // Of each rank: seconds, sums of squares of its blocks; of each of its slots: loss, nats,
-  // statistics.
+  // For each rank: seconds and the sums of squares of its blocks; for each of its slots: loss, nats
+  // and statistics.
   std::vector<double> records_;
   std::vector<StepStatistic> statistics_;
   int64_t record_size_ = 0, most_blocks_ = 0, slot_size_ = 0;

@@ -1,4 +1,4 @@
-// The log-probability and the scores of every word for the rows of a block, on the CPU.
+// Computes the log-probability and the scores of every word for the rows of a block, on the CPU.
 #include "core/scratch.h"
 #include "kernels/cpu/ops.h"
 #include "kernels/loss/cpu/stacked_components.h"

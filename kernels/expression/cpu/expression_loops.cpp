@@ -1,6 +1,6 @@
-// The CPU's loops over formulas (expr). A tile is worked through strip by strip: some words with a
-// panel's rows, whose numbers stay in the L1 cache from one instruction of the formula's program to
-// the next.
+// The CPU's loops over formulas (expr). They process a tile strip by strip. A strip is some words
+// with a panel's rows; its numbers stay in the L1 cache from one instruction of the formula's
+// program to the next.
 #include <algorithm>
 #include <cmath>
 
@@ -27,7 +27,7 @@ constexpr int64_t kStripWords = kStrip / kLanes;
 
 #define NINE_OWN_LOOP [[gnu::flatten, gnu::noinline]]
 
-// 1 / |x| of a squared norm, 0 where it is 0.
+// Returns 1 / |x| for a squared norm; 0 where the norm is 0.
 template <class T>
 T over_norm(T square) {
   return square > T(0) ? T(1) / std::sqrt(square) : T(0);
@@ -55,7 +55,7 @@ NINE_OWN_LOOP void distances(const T* z, T ww, const T* hh, T* q) {
 #pragma GCC ivdep
   for (int64_t r = 0; r < kLanes; ++r) {
     const T x = ww + hh[r] - T(2) * z[r];
-    q[r] = x < T(0) ? T(0) : x;  // NaN stays, as in kernels/scores/radial.h
+    q[r] = x < T(0) ? T(0) : x;  // keeps NaN, as kernels/scores/radial.h does
   }
 }
 template <class T>
@@ -88,7 +88,7 @@ T bias_of(const HeadTile<T>& t, int64_t v) {
   return t.bias != nullptr ? t.bias[v] : T(0);
 }
 
-// scale S + bias of a strip's words, one after the other.
+// Computes scale S + bias of a strip's words, one after the other.
 template <class T>
 void strip_scores(const Expr& k, T scale, const HeadTile<T>& t, int64_t first, int64_t words,
                   Strip<T>& s, T* out) {
@@ -103,7 +103,7 @@ void strip_scores(const Expr& k, T scale, const HeadTile<T>& t, int64_t first, i
   }
 }
 
-// sums [kLanes] += g * slope, 0 where g is 0 whatever the slope; one word.
+// Adds g * slope to sums [kLanes] for one word; 0 where g is 0, for any slope.
 template <class T>
 NINE_OWN_LOOP void add_products(const T* g, const T* slope, T* sums) {
 #pragma GCC ivdep
@@ -115,7 +115,7 @@ NINE_OWN_LOOP void put_products(const T* g, const T* slope, T* z) {
   for (int64_t r = 0; r < kLanes; ++r) z[r] = g[r] == T(0) ? T(0) : g[r] * slope[r];
 }
 
-// z becomes NaN where g is not 0 and the slope is not finite; one word.
+// Sets z to NaN where g is not 0 and the slope is not finite, for one word.
 template <class T>
 NINE_OWN_LOOP void mark_not_finite(const T* g, const T* slope, T* z) {
 #pragma GCC ivdep
@@ -125,8 +125,8 @@ NINE_OWN_LOOP void mark_not_finite(const T* g, const T* slope, T* z) {
   }
 }
 
-// z becomes scale * up * dS/dz, and what goes through the squared norms is added to the sums. Where
-// one of those slopes is not finite z is NaN, so that who reads it finds the pair.
+// Replaces z by scale * up * dS/dz, and adds the parts through the squared norms to the sums. Sets
+// z to NaN where one of those slopes is not finite, so that the reader finds the pair.
 template <class T>
 void strip_slopes(const Expr& k, T scale, const HeadTile<T>& t, int64_t first, int64_t words,
                   const T* up, Strip<T>& s, const HeadSums<T>& sums) {
@@ -213,7 +213,8 @@ void slopes(const KernelArgs& args, const HeadTile<T>& t, const T* up, const Hea
   });
 }
 
-// Of the learned parameters, the formula's own program; of the scale, the score.
+// The slope of a learned parameter comes from the formula's program, that of the scale is the
+// score.
 template <class T>
 void number_gradients(const KernelArgs& args, const HeadTile<T>& t, const T* up, T* sums) {
   const Expr k(args.score, args.dims);

@@ -19,7 +19,7 @@ using expression::Operand;
 using expression::Program;
 using expression::ProgramView;
 
-// Bytes on the device; they are never given back, as formulas are not.
+// Bytes on the device. They are never freed, because formulas are not freed either.
 template <class T>
 const T* copy_to(CudaDevice& device, const std::vector<T>& values) {
   if (values.empty()) return nullptr;
@@ -33,7 +33,7 @@ const T* copy_to(CudaDevice& device, const std::vector<T>& values) {
 struct OnDevice {
   scores::ExprPair pair;
   double* constants = nullptr;
-  std::vector<double> copied;  // what is there
+  std::vector<double> copied;  // the numbers that the device has
 
   OnDevice(CudaDevice& device, const Formula& formula) {
     const auto view = [&](const Program& program) {
@@ -56,8 +56,8 @@ struct OnDevice {
 }  // namespace
 
 scores::ExprPair formula_on(CudaDevice& device, const Score& score, int64_t d) {
-  // Of this thread: its launches and copies follow each other on the stream, those of another
-  // thread, whose numbers may be others, do not.
+  // One map per thread: a thread's launches and copies follow each other on the stream. Launches of
+  // another thread, which may use other numbers, do not.
   thread_local auto& all = *new std::map<std::pair<const Formula*, int>, std::unique_ptr<OnDevice>>;
   require(score.formula != nullptr, "[head] a score of kind expr without a formula");
   std::unique_ptr<OnDevice>& own = all[{score.formula, device.index()}];

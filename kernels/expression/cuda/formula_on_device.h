@@ -1,4 +1,4 @@
-// The programs of a head's formula in a GPU's memory.
+// Copies the programs of a head's formula to a GPU's memory.
 #pragma once
 
 #include "cuda/device.cuh"
@@ -6,9 +6,10 @@
 
 namespace nine::cuda {
 
-/// The score of kind expr for vectors of d numbers, for kernels that are launched on the device's
-/// stream by this thread before it asks for this formula with other numbers. Programs are copied to
-/// the device once for each formula, thread and device; constants when they have changed.
+/// Returns the score of kind expr for vectors of d numbers. Kernels may use it that this thread
+/// launches on the device's stream before the thread asks for this formula with other numbers.
+/// Copies programs to the device once for each formula, thread and device, and constants when they
+/// change.
 scores::ExprPair formula_on(CudaDevice& device, const Score& score, int64_t d);
 
 }  // namespace nine::cuda

@@ -1,5 +1,5 @@
 // The backward pass of a block with CUDA: one pass turns the products z into dL/dz, and two matrix
-// products with those give dW and dH.
+// products with dL/dz give dW and dH.
 #include "core/vmath.h"
 #include "cuda/layers.cuh"
 #include "cuda/ops.cuh"
@@ -29,7 +29,7 @@ struct PlainUp {
   }
 };
 
-// The same of a smoothed mixture, in place of log pi_k + log p_k(v): R_k p_k(v) - t gamma_k(v),
+// The same for a smoothed mixture, in place of log pi_k + log p_k(v): R_k p_k(v) - t gamma_k(v),
 // with t = `spread` for every word but the target.
 template <class T>
 struct JointUp {
@@ -49,9 +49,9 @@ struct JointUp {
 
 constexpr int kCombineWarps = 16;
 
-// dL/d(statistics of the rows): the sum over all tiles of words and, for kernels of parts, over all
-// parts of the words. Block (32, kCombineWarps): a lane a row, a warp every 16th of the terms, then
-// the warps' sums in their order. Grid (panels of rows, statistics).
+// dL/d(statistics of the rows): sums over all tiles of words and, for kernels of parts, over all
+// parts of the words. Block (32, kCombineWarps): one row per lane; a warp sums every 16th term,
+// then the warps' sums are added in their order. Grid (panels of rows, statistics).
 template <class T>
 __global__ void combine_row_stats_kernel(
     const T* __restrict__ partial,  // [tile][part of w][part of h][stat of a part][padded]
@@ -70,8 +70,8 @@ __global__ void combine_row_stats_kernel(
   put(add, out[blockIdx.y * padded + r], sum);
 }
 
-// The gradients of targets that are scored by their angle: dw [row] (rows, d), and added to dh; of
-// each row, d loss / dF and d loss / dG. A warp for each row.
+// The gradients of targets that are scored by their angle: dw [row] (rows, d) and the sum in dh;
+// for each row d loss / dF and d loss / dG. One warp per row.
 template <class T>
 struct AngleSlopes {
   AngleTargets<T> all;
@@ -155,7 +155,7 @@ class Backward {
   }
 
   void run() {
-    // The gradient of a target that is scored by its angle does not go through the product.
+    // The gradient of a target that is scored by its angle bypasses the product.
     if (block_.by_angle())
       each(device_, kOp, {1, stack_.size() * stack_.rows()}, NoSlope<T>{target_dz_});
     for (int64_t k = 0; k < stack_.size() && !block_.by_angle(); k += stack_.alike(k).count)
@@ -207,7 +207,7 @@ class Backward {
                       of_rows(lanes_.log_prior, k), shift_});
   }
 
-  // dL/dz in place of component k's products, and the sums over words and rows.
+  // Replaces component k's products by dL/dz and sums over words and rows.
   void slopes(int64_t k, const WordRun& run) const {
     const StackedComponent<T>& c = stack_[k];
     const ComponentRun<T> products = stack_.component_run(k, run);
@@ -299,8 +299,8 @@ class Backward {
     }
   }
 
-  // What does not go through the products: the targets of kernels with an exact score, and the
-  // rows' statistics.
+  // Computes the parts that bypass the products: the targets of kernels with an exact score, and
+  // the rows' statistics.
   void finish(int64_t k) const {
     const StackedComponent<T>& c = stack_[k];
     if (block_.by_angle()) finish_angles(k);
@@ -346,7 +346,7 @@ class Backward {
   Matrix<T> target_rows() const { return Matrix<T>(View(target_dw_, {stack_.rows(), d_})); }
 
   const HeadBlock& block_;
-  bool joint_;  // smoothed labels of a mixture: gradients depend on all components' scores
+  bool joint_;  // smoothed labels of a mixture: gradients then depend on all components' scores
   StackedComponents<T> stack_;
   StackLanes<T> lanes_;
   const HeadGradients& g_;
@@ -355,7 +355,7 @@ class Backward {
   T shift_;
   T *target_dz_ = nullptr, *partial_ = nullptr, *chunks_ = nullptr, *target_dw_ = nullptr;
   double* of_word_norm_ = nullptr;
-  std::vector<double*> row_stats_;  // of a component: [stat][padded], or null
+  std::vector<double*> row_stats_;  // per component: [stat][padded], or null
 };
 
 }  // namespace

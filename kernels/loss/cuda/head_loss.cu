@@ -61,9 +61,9 @@ struct RowLoss {
   int64_t rows, size;
   double spread, words, row_weight;
   const int32_t* targets;
-  Matrix<T> prior, dlogits;  // without memory: none
+  Matrix<T> prior, dlogits;  // without memory: no prior
   const double *lse, *target_score, *score_sum;
-  const double* plain_score;  // null: there is no margin
+  const double* plain_score;  // null: no margin
   double *share, *weight, *slope, *nll, *total;
   VocabularySums sums;  // without memory: no smoothing of a mixture
 
@@ -156,7 +156,8 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
 
 // --- penalties on the prior
 
-// Var_k / mean^2 of n numbers s_k, or Var_k alone, and its gradient by each s_k.
+// Computes Var_k / mean^2 of n numbers s_k, or Var_k alone, and its gradient with respect to each
+// s_k.
 struct Penalty {
   bool relative;
   double n, mean, variance;
@@ -182,18 +183,18 @@ struct PriorRows {
   ops::PriorPenalty kind;
   Matrix<T> log_prior;
   const int32_t* targets;
-  const double* sums;  // cv2: [component] sum over rows of pi; then the number of rows that count
+  const double* sums;  // cv2: [component] sum over rows of pi; then the number of counted rows
   double weight;
   Matrix<T> dlogits;
 
   NINE_D double pi(int64_t r, int64_t k) const {
     return exp(static_cast<double>(log_prior.at(r, k)));
   }
-  // For column sums: those of pi, followed by the number of rows that count.
+  // For column sums: the sums of pi, followed by the number of counted rows.
   NINE_D double operator()(int64_t r, int64_t k) const {
     return targets[r] < 0 ? 0.0 : k == log_prior.cols ? 1.0 : pi(r, k);
   }
-  // A row's part of the loss, for `variance`.
+  // Returns a row's part of the loss, for `variance`.
   NINE_D double operator()(int64_t r) const {
     if (targets[r] < 0) return 0;
     return Penalty(kind, log_prior.cols, [&](int64_t k) { return pi(r, k); }).value();

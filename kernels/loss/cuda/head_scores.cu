@@ -1,13 +1,14 @@
 // The forward pass of a block with CUDA: the targets' scores and each component's log sum of
-// exponentials; and inference, the log-probability and scores of every word.
+// exponentials; and inference: the log-probability and scores of every word.
 #include "kernels/cuda/ops.cuh"
 #include "kernels/loss/cuda/stacked_components.cuh"
 
 namespace nine::cuda {
 namespace {
 
-// The running sums of all splits of a row. Block (32, kCombineWarps): a lane a row, a warp every
-// 8th of the splits, then the warps in their order. Grid (panels of rows, components).
+// Combines the running sums of all splits of a row. Block (32, kCombineWarps): one row per lane; a
+// warp sums every 8th split, then the warps' sums are added in their order. Grid (panels of rows,
+// components).
 constexpr int kCombineWarps = 8;
 template <class T>
 __global__ void combine_kernel(
@@ -48,7 +49,7 @@ __global__ void combine_kernel(
   if (score_sum != nullptr) score_sum[blockIdx.y * rows + r] = scores;
 }
 
-// The targets' scores by their angle, with and without the margin.
+// Computes the targets' scores by their angle, with and without the margin.
 template <class T>
 struct AngleScores {
   AngleTargets<T> all;
@@ -105,7 +106,7 @@ void run_scores(const HeadBlock& block, Arena& arena) {
          padded, stack.rows(), stack.kept(block.lse, 0), stack.kept(block.score_sum, 0));
 }
 
-// out (rows, V) from words by rows.
+// Transposes words by rows to out (rows, V).
 template <class T>
 struct WriteTransposed {
   const T* plane;

@@ -60,7 +60,7 @@ int64_t StackedComponents<T>::joint_count(int64_t k) const {
 
 template <class T>
 Alike StackedComponents<T>::alike(int64_t k) const {
-  const auto words = [&](int64_t i) {  // views need not be parts of one allocation
+  const auto words = [&](int64_t i) {  // views may lie in different allocations
     return static_cast<int64_t>(reinterpret_cast<intptr_t>((*this)[i].w.data)) /
            static_cast<int64_t>(sizeof(T));
   };
@@ -128,7 +128,7 @@ struct FillLanes {
   int64_t rows;
   const double *exact_lse, *exact_weight;  // [component][row]
   const int32_t* targets;
-  Matrix<T> prior;                         // without memory: none
+  Matrix<T> prior;                         // without memory: no prior
   T *lse, *lse_rest, *weight, *log_prior;  // weight may be null
   NINE_D void operator()(int64_t k, int64_t r) const {
     const int64_t at = k * rows + r;
@@ -140,7 +140,7 @@ struct FillLanes {
   }
 };
 
-// All components of one word and row.
+// Mixes all components of one word and row.
 template <class T>
 struct Mix {
   T* planes;  // [component, then log p][word][padded]

@@ -1,4 +1,4 @@
-// Norms that word vectors and contexts are given (docs/margins.md), and their gradients, on the
+// Sets norms of word vectors and contexts (docs/margins.md) and computes their gradients, on the
 // CPU.
 #include <algorithm>
 

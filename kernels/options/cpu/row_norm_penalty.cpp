@@ -21,7 +21,7 @@ double row_norm(const T* x, int64_t d) {
   return std::sqrt(square);
 }
 
-constexpr int64_t kRows = 64;  // rows of a task, which has one partial sum
+constexpr int64_t kRows = 64;  // rows of a task; each task has one partial sum
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Norms that word vectors and contexts are given (docs/margins.md), and their gradients, with CUDA:
-// sums over a row are a warp's.
+// Sets norms of word vectors and contexts (docs/margins.md) and computes their gradients, with
+// CUDA. A warp sums over a row.
 #include "cuda/reduce.cuh"
 #include "kernels/cuda/ops.cuh"
 #include "kernels/scores/cuda/warp_vectors.cuh"
@@ -19,7 +19,7 @@ struct RowNorms {
   }
 };
 
-// One thread: the rows of a micro-batch are few.
+// Uses one thread, because the rows of a micro-batch are few.
 struct LargestNorm {
   const double* norms;
   const int32_t* targets;
@@ -115,7 +115,7 @@ struct ByFirstNorm {
     return (dstats[2 * v + 1] + (norms[v] > 0 ? dstats[2 * v] / norms[v] : 0.0)) * ratios[v];
   }
 };
-// What sum_of calls with the sum.
+// Receives the sum from sum_of.
 template <class T>
 struct AddToFirst {
   const T* w;

@@ -1,5 +1,5 @@
-// The penalty sum_r (|x_r| - norm)^2 over rows and its gradient with CUDA: forward a warp for
-// each row, backward one block of threads for each row.
+// The penalty sum_r (|x_r| - norm)^2 over rows and its gradient with CUDA. Forward: one warp per
+// row. Backward: one block of threads per row.
 #include "cuda/reduce.cuh"
 #include "kernels/cuda/ops.cuh"
 #include "kernels/scores/cuda/warp_vectors.cuh"

@@ -16,9 +16,9 @@ using scores::HasFastPath;
 using scores::kGradientsOf;
 using scores::OfParts;
 
-// A loop that is compiled as a function of its own with everything it calls inlined. In a file with
-// this many kernels GCC otherwise stops inlining before exp and log are inside all loops; those are
-// then not vectorised and twenty times as slow.
+// Compiles a loop as a separate function with all callees inlined. In a file with this many kernels
+// GCC otherwise stops inlining before exp and log are inside all loops. The loops are then not
+// vectorised and twenty times as slow.
 #define NINE_OWN_LOOP [[gnu::flatten, gnu::noinline]]
 
 // The statistics of word v and of a lane, in the form that the kernel's functions expect.
@@ -32,7 +32,7 @@ struct Stats {
     for (int i = 0; i < K::kStats; ++i) x.s[i] = static_cast<T>(stats[i]);
     return x;
   }
-  // Its first number at `stats`, the others `stride` apart.
+  // The first number is at `stats`, the next numbers `stride` apart.
   static Stats strided(const T* stats, int64_t stride) {
     Stats x{};
     for (int i = 0; i < K::kStats; ++i) x.s[i] = stats[i * stride];
@@ -46,7 +46,7 @@ T bias_of(const HeadTile<T>& t, int64_t v) {
   return t.bias != nullptr ? t.bias[v] : T(0);
 }
 
-// Whether fast_path_valid holds for `count` vectors, or parts of vectors: statistic i of vector v
+// True if fast_path_valid holds for `count` vectors, or parts of vectors: statistic i of vector v
 // is stats[i * apart + v * next].
 template <class K, class S>
 bool all_fast(const K& k, const S* stats, int64_t apart, int64_t next, int64_t count) {
@@ -75,8 +75,8 @@ void dispatch_fast_path(const K& k, const HeadTile<T>& t, F&& f) {
   dispatch_fast_path(k, t.word_stats, t.words, t.row_stats, kLanes, kLanes, f);
 }
 
-// Scores of one word with a panel's rows, from the products z and the statistics of one part.
-// out = start + scale S, or with kAdd out += scale S.
+// Computes scores of one word with a panel's rows, from the products z and the statistics of one
+// part: out = start + scale S, or with kAdd out += scale S.
 template <bool kAdd, class K, class T>
 NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats, const T* row_stats,
                                T scale, T start, T* out) {
@@ -88,11 +88,11 @@ NINE_OWN_LOOP void word_scores(const K& k, const T* z, const double* word_stats,
   }
 }
 
-// z becomes scale * up * dS/dz, and likewise dS/d(statistics) is added to the sums. Where up is 0
-// so are the gradients, whatever the slope (which may be infinite). With kShare S is one of several
-// terms of a log-sum-exp, whose share e^(S - sum) multiplies up. A share is at most 1, which is
-// enforced: where `sum` is the target's exact score and z has lost its digits, S - sum may have any
-// value.
+// Replaces z by scale * up * dS/dz, and adds scale * up * dS/d(statistics) to the sums. Where up is
+// 0 the gradients are 0, for any slope (which may be infinite). With kShare S is one of several
+// terms of a log sum of exponentials, and up is multiplied by the share e^(S - sum). The share is
+// limited to 1: where `sum` is the target's exact score and z has lost its digits, S - sum may have
+// any value.
 template <bool kShare, class K, class T>
 NINE_OWN_LOOP void word_slopes(const K& k, T* z, const double* word_stats, const T* row_stats,
                                T scale, const T* up, const T* sum, T* word_sums, T* row_sums) {
@@ -130,8 +130,8 @@ void slopes_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, const T*, c
 
 // --- kernels of parts
 
-// Calls f(z, statistics of part i of w, of part j of h, where they lie among all parts') for each
-// pair of parts.
+// Calls f(z, statistics of part i of w, of part j of h, their place in all parts' statistics) for
+// each pair of parts.
 template <class K, class T, class F>
 void for_pairs(const K& k, const HeadTile<T>& t, int64_t v, F&& f) {
   constexpr int kStats = K::kStats;
@@ -147,14 +147,14 @@ T log_pairs(const K& k) {
   return vlog(static_cast<T>(k.parts() * k.parts()));
 }
 
-// Adds n terms to all: one exponential for each and one more.
+// Adds n terms to each lane of `all`, with n + 1 exponentials per lane.
 template <class T>
 NINE_OWN_LOOP void add_exponents(const T (*x)[kLanes], int n, LogSumExpLanes<T, kLanes>& all) {
   all.raise(x[0], n);
   for (int i = 0; i < n; ++i) all.add_covered(x[i]);
 }
 
-// out = scale (the log of the sum + more).
+// Computes out = scale * (log(sum) + more).
 template <class T>
 NINE_OWN_LOOP void log_of_sum(const LogSumExpLanes<T, kLanes>& all, T scale, T more, T* out) {
   all.values(out);
@@ -183,7 +183,7 @@ void scores_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, T bias, T* 
   log_of_sum(all, scale, bias / scale - log_pairs<T>(k), out);
 }
 
-// The pairs' log-sum-exp, from a word's scores with bias; of form=mixture.
+// Computes the pairs' log sum of exponentials for form=mixture, from a word's scores with bias.
 template <OfParts K, class T>
 void log_sums_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, const T* scores, T* all) {
   const T rest = bias_of(t, v) / scale - log_pairs<T>(k);
@@ -216,7 +216,7 @@ void values(const KernelArgs& args, const HeadTile<T>& t, T* out) {
   });
 }
 
-// Scores of word v: the kept ones, or computed into `own`.
+// Returns the scores of word v: the kept scores, or scores computed into `own`.
 template <class K, class T>
 const T* known_scores(const K& k, T scale, const HeadTile<T>& t, int64_t v, T* own) {
   if (t.scores != nullptr) return t.scores + v * t.scores_ld;
@@ -231,15 +231,15 @@ void add_bias_gradient(const HeadSums<T>& sums, int64_t v, const T* up) {
   for (int64_t r = 0; r < kLanes; ++r) sums.bias[v * kLanes + r] += up[r];
 }
 
-// Kept products come from memory, 128 bytes for each word and pair of parts, too far apart for the
-// hardware prefetcher. Two words ahead was fastest. GCC removes calls of a function that does
-// nothing but prefetch, hence always_inline.
+// Prefetches kept products from memory. They are 128 bytes for each word and pair of parts, too far
+// apart for the hardware prefetcher. Two words ahead was the fastest distance. GCC removes calls of
+// a function that only prefetches, hence always_inline.
 template <class T>
 [[gnu::always_inline]] inline void prefetch_products(const HeadTile<T>& t, int64_t planes,
                                                      int64_t v) {
   constexpr int64_t kAhead = 2, kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t next = v + kAhead;
-  // After the last word come the products of the next panel.
+  // The products of the next panel follow the last word.
   const T* z = next < t.words ? t.z + next * t.ld : t.z + kLanes + (next - t.words) * t.ld;
   for (int64_t pair = 0; pair < planes; ++pair)
     for (int64_t r = 0; r < kLanes; r += kLine) __builtin_prefetch(z + pair * t.plane + r, 1);
@@ -285,7 +285,7 @@ concept LearnsParameters = requires(const K& k, const T* s) {
   k.parameter_slope(0, T(), s, s);
 };
 
-// Calls f(place among the learned numbers, number) in their order.
+// Calls f(index among the learned numbers, number) for each learned number, in order.
 template <class F>
 void for_learned(const Score& score, F&& f) {
   int place = 0;
@@ -293,7 +293,7 @@ void for_learned(const Score& score, F&& f) {
     if (score.learns(i)) f(place++, i);
 }
 
-// sums += scale * up * dS/d(parameter i) of one word; kShare as in word_slopes.
+// Adds scale * up * dS/d(parameter i) of one word to the sums; kShare as in word_slopes.
 template <bool kShare, class K, class T>
 NINE_OWN_LOOP void word_parameter_slopes(const K& k, int i, const T* z, const double* word_stats,
                                          const T* row_stats, T scale, const T* up, const T* sum,
@@ -422,7 +422,7 @@ void stats_backward(const KernelArgs& args, const T* x, const double* s, const d
 
 constexpr const char* kNoExactScore = "[head] a scaled inner product has no exact score";
 
-// S of whole vectors, without the scale.
+// Returns S of whole vectors, without the scale.
 template <class K, class T>
 double plain_exact(const K& k, const KernelArgs& args, const T* w, const T* h) {
   if constexpr (K::kExactTarget) {
@@ -454,7 +454,8 @@ double exact_slope(const KernelArgs& args, const T* w, const T* h, double up, T*
   }
 }
 
-// The derivative by the kernel's parameter i, 0 where it has none to learn.
+// Returns the derivative with respect to the kernel's parameter i; 0 if the kernel has no learned
+// parameter.
 template <class K, class T>
 double exact_parameter_slope(const K& k, int i, const KernelArgs& args, const T* w, const T* h) {
   if constexpr (requires { k.exact_parameter_slope(i, w, h, args.dims); })

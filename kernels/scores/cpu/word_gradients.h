@@ -1,5 +1,5 @@
-// The softmax's gradient by the scores of one word and a panel's rows, which the loops of every
-// kernel share.
+// Computes the softmax's gradient with respect to the scores of one word and a panel's rows. The
+// loops of all kernels share it.
 #pragma once
 
 #include "core/vmath.h"
@@ -8,7 +8,7 @@
 namespace nine::cpu {
 inline namespace NINE_ISA {
 
-/// up = dL/dS of one word, but for the rows whose target it is: those have 0.
+/// Computes up = dL/dS of one word; 0 in the rows whose target is the word.
 template <class T>
 [[gnu::flatten, gnu::noinline]] inline void word_gradients(const T* s, const HeadLanes<T>& lanes,
                                                            typename HeadLanes<T>::Index word,

@@ -1,5 +1,5 @@
-// The CUDA kernels that kernels/scores/cuda/head_kernels.cuh declares, over every score struct. One
-// .cu file for each float type includes this, so that the two compile in parallel.
+// Defines the CUDA kernels of kernels/scores/cuda/head_kernels.cuh over every score struct. One .cu
+// file for each float type includes this file, so that the two compile in parallel.
 #pragma once
 
 #include "kernels/scores/cuda/head_numbers.cuh"
@@ -18,7 +18,7 @@ struct Values {
   }
 };
 
-// Block (32, kWarps): a panel of rows against kSplitWords words.
+// Block (32, kWarps): one panel of rows with kSplitWords words.
 template <class K, class T>
 __global__ void running_kernel(K k, ComponentRun<T> p, RunningSum<T>* out) {
   RunningSum<T>* shared = shared_memory<RunningSum<T>>();  // [kWarps][32]

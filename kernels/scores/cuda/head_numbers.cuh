@@ -1,4 +1,5 @@
-// Gradients by a score's learned numbers, for kernels/scores/cuda/head_kernels_impl.cuh.
+// Gradients with respect to a score's learned numbers, for
+// kernels/scores/cuda/head_kernels_impl.cuh.
 #pragma once
 
 #include "cuda/reduce.cuh"
@@ -12,7 +13,7 @@ concept LearnsParameters = requires(const K& k, const double* s) {
   k.parameter_slope(0, 1.0, s, s);
 };
 
-// up dS/d(number) of element i, word after word.
+// Returns up dS/d(number) of element i, in the order word after word.
 template <class K, class T>
 struct NumberGradient {
   K k;
@@ -23,7 +24,7 @@ struct NumberGradient {
   NINE_D double operator()(int64_t i) const {
     const int64_t v = i / p.rows, r = i % p.rows;
     const T g = up[v * p.padded + r];
-    if (g == T(0)) return 0;  // targets, and whatever the slope
+    if (g == T(0)) return 0;  // 0 for targets, for any slope
     const Stats<K, T> h = own_row_stats<K, T>(p, r);
     if (number == kScaleNumber) return static_cast<double>(g * plain_score_of(k, p, v, r, h));
     return static_cast<double>(p.scale * g * parameter_slope(v, r, h));
@@ -54,7 +55,7 @@ struct NumberGradient {
     }
   }
 };
-// The same of row r's target, by a warp.
+// Returns the same for row r's target; a warp computes it.
 template <class K, class T>
 struct ExactNumberGradient {
   K k;

@@ -1,5 +1,5 @@
-// The score of one pair of a word and a context in the kernels of
-// kernels/scores/cuda/head_kernels.cuh, from its product and both vectors' statistics.
+// The score of one pair of a word and a context, from its product and both vectors' statistics, for
+// the kernels of kernels/scores/cuda/head_kernels.cuh.
 #pragma once
 
 #include "kernels/expression/cuda/formula_on_device.h"
@@ -11,7 +11,7 @@ namespace {
 
 using scores::OfParts;
 
-constexpr int kWarps = 8;  // of a block (32, 8): a lane a row
+constexpr int kWarps = 8;  // warps of a block (32, 8): one row per lane
 
 template <class K>
 K kernel_of(const HeadScore& of) {
@@ -44,8 +44,8 @@ NINE_D T bias_of(const ComponentRun<T>& p, int64_t v) {
   return p.bias != nullptr ? p.bias[v] : T(0);
 }
 
-// S of word v and row r, without bias and scale. `h` are the row's statistics (of a kernel without
-// parts).
+// Returns S of word v and row r, without bias and scale, for a kernel without parts. `h` are the
+// row's statistics.
 template <class K, class T>
 NINE_D T plain_score_of(const K& k, const ComponentRun<T>& p, int64_t v, int64_t r,
                         const Stats<K, T>& h) {

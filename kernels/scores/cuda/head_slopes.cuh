@@ -1,5 +1,5 @@
-// The backward pass over a component's products, for kernels/scores/cuda/head_kernels_impl.cuh: z
-// becomes dL/dz, and the sums over words and rows.
+// The backward pass over a component's products, for kernels/scores/cuda/head_kernels_impl.cuh:
+// replaces z by dL/dz and sums over words and rows.
 #pragma once
 
 #include "kernels/scores/cuda/head_pair_scores.cuh"
@@ -7,7 +7,7 @@
 namespace nine::cuda {
 namespace {
 
-constexpr int kWarpWords = kTileWords / kWarps;  // words of one warp
+constexpr int kWarpWords = kTileWords / kWarps;  // words per warp
 
 template <class K>
 inline constexpr int kStatsOf = K::kStats > 0 ? K::kStats : 1;
@@ -15,14 +15,14 @@ inline constexpr int kStatsOf = K::kStats > 0 ? K::kStats : 1;
 template <class K>
 inline constexpr bool kIsProgram = std::is_same_v<K, scores::ExprPair>;
 
-// Blocks of slopes_kernel that a multiprocessor holds at least: three leave 80 registers to a
-// thread, which is too few where words have several sums, and for programs.
+// The least number of slopes_kernel's blocks on a multiprocessor. Three blocks leave 80 registers
+// to a thread, too few for programs and for words with several sums.
 template <class K, class T>
 inline constexpr int kSlopeBlocks = sizeof(T) > 4                                  ? 1
                                     : scores::kGradientsOf<K> > 1 || kIsProgram<K> ? 2
                                                                                    : 3;
 
-// Where a kernel's programs keep their numbers: one place for all of a thread's pairs.
+// The memory of a kernel's programs: one place that all pairs of a thread share.
 struct NoSpace {};
 template <class K, class T>
 struct SpaceOf {
@@ -49,7 +49,7 @@ NINE_D auto slopes_in(Space& space, const K& k, T z, const T* w, const T* h) {
   }
 }
 
-// Sums over the rows of a chunk (slope_chunks): [chunk][dL/dS, then dL/d(statistic)][word], before
+// Sums over the rows of a chunk (slope_chunks): [chunk][dL/dS, then dL/d(statistic)][word].
 // finish_words adds them to HeadSums.
 template <class T>
 struct ChunkSums {
@@ -62,10 +62,10 @@ struct ChunkSums {
 };
 
 // Block (32, kWarps) for kTileWords words and a chunk of the rows; a warp keeps its words' sums in
-// registers. K is a kernel without parts, or the part of one that has them; then word_stats,
-// row_stats and sums are those of parts i and j, their words `stats_ld` apart. A thread loads the
-// products of all of its words before it stores the first slope: loads behind a store would wait
-// for it, because for all the compiler knows it might have changed what they read.
+// registers. K is a kernel without parts, or the part of a kernel of parts; then word_stats,
+// row_stats and sums belong to parts i and j, and their words lie `stats_ld` apart. A thread loads
+// the products of all of its words before it stores the first slope. Loads after a store would wait
+// for the store, because the compiler cannot rule out that the store changed their data.
 template <class K, class T>
 __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
     slopes_kernel(K k, ComponentRun<T> p, HeadLanes<T> lanes, HeadSums<T> sums, ChunkSums<T> chunks,
@@ -99,7 +99,8 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
     if (r < p.rows) {
       const Stats<K, T> h = row_stats_of<K, T>(p.row_stats, r, p.padded);
       const int64_t target = p.targets[r];
-      // Of this warp's words, the one that is the row's target; if none is, not below kWarpWords.
+      // The index, among this warp's words, of the row's target; at least kWarpWords if the target
+      // is not among them.
       const auto target_word = static_cast<uint64_t>(target - p.word - first);
       T z[kWarpWords], up[kWarpWords] = {};
 #pragma unroll
@@ -110,9 +111,9 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
         for (int j = 0; j < kWarpWords; ++j) up[j] = j < count ? up_of[j * p.padded] : T(0);
 #pragma unroll
         for (int j = 0; j < kWarpWords; ++j) bias_sum[j] += up[j];  // 0 of a target
-        if (!kIsProgram<K> && lanes.scores != nullptr) {  // a program is no part of another
-          // The pair's share in a mixture of parts, whose S has scale and bias. At most 1, as on
-          // the CPU: where a word is left out (kLeftOut) its S has lost its digits.
+        if (!kIsProgram<K> && lanes.scores != nullptr) {            // a program is never a part
+          // The pair's share in a mixture of parts, whose S has scale and bias. It is at most 1, as
+          // on the CPU: for a word that is left out (kLeftOut), S has lost its digits.
           const T* __restrict__ all = lanes.scores + first * p.padded + r;
           for (int j = 0; j < kWarpWords; ++j)
             if (j < count) {
@@ -136,10 +137,11 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
 #pragma unroll
       for (int j = 0; j < kWarpWords; ++j) {
         T dz = 0;
-        if (static_cast<uint64_t>(j) == target_word) {  // it is computed from the vectors
+        // The target's slope is computed from the vectors.
+        if (static_cast<uint64_t>(j) == target_word) {
           bias_sum[j] += static_cast<T>(lanes.target_slope[r]);
           dz = lanes.target_dz[r];
-        } else if (up[j] != T(0)) {  // else 0, even if the slope is infinite
+        } else if (up[j] != T(0)) {  // else 0, even for an infinite slope
           const auto slope = slopes_in(space, k, z[j], w + j * kCount, h.s);
           const T g = up[j] * p.scale;
           dz = g * slope.z;
@@ -183,11 +185,11 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
   }
 }
 
-// The words' sums over all chunks, in their order.
+// Adds the words' sums over all chunks, in the order of the chunks.
 template <class T>
 struct FinishWords {
   ChunkSums<T> chunks;
-  int64_t count;  // of chunks
+  int64_t count;  // number of chunks
   HeadSums<T> sums;
   int64_t stats_ld;
   NINE_D void operator()(int64_t number, int64_t v) const {
@@ -238,9 +240,9 @@ void slopes(const HeadScore& of, const ComponentRun<T>& p, const HeadLanes<T>& l
         HeadLanes<T> own = lanes;
         if (!k.mixture) own.scores = nullptr;
         HeadSums<T> to = sums;
-        if (i + j > 0) to.bias = nullptr;  // a word's bias is counted with one pair only
+        if (i + j > 0) to.bias = nullptr;  // only one pair counts a word's bias
         if (to.word_stats != nullptr) to.word_stats += i * K::kStats;
-        // A plane for each pair; the sums over parts i are formed later.
+        // Each pair has a plane; the sums over parts i are computed later.
         if (to.row_stats != nullptr) to.row_stats += (i * parts + j) * K::kStats * p.padded;
         launch_slopes(of.device, k.part, pair, own, to, stats, parts * stats * p.padded, log_pairs);
       }

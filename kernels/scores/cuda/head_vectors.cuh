@@ -1,6 +1,6 @@
-// What the head computes from whole vectors, for kernels/scores/cuda/head_kernels_impl.cuh:
-// statistics, and the targets' scores and slopes; a warp for each vector or pair, all components of
-// one score in one launch.
+// The head's computations on whole vectors, for kernels/scores/cuda/head_kernels_impl.cuh:
+// statistics, and the targets' scores and slopes. One warp handles a vector or pair, and one launch
+// all components of one score.
 #pragma once
 
 #include "kernels/scores/cuda/head_pair_scores.cuh"
@@ -68,7 +68,7 @@ struct StatsBackward {
   }
 };
 
-// S of whole vectors, without the scale; of a warp's vectors or of a thread's.
+// Returns S of whole vectors, without the scale, for vectors of a warp or of a thread.
 template <class K, class T>
 NINE_D double plain_exact(const K& k, const T* w, const T* h, int64_t d) {
   if constexpr (K::kExactTarget) {
@@ -116,7 +116,7 @@ struct Exact {
   }
 };
 
-// Whether dL/dz of a target's product follows without the product.
+// True if dL/dz of a target's product can be computed without the product.
 template <class K>
 constexpr bool product_free() {
   if constexpr (requires { K::kConstantSlope; }) {
@@ -133,7 +133,7 @@ struct TargetSlopes {
   TargetPairs<T> pairs;
   const double* up;
   T* target_dz;
-  // A thread for each row, where no product is needed.
+  // Handles row i with one thread, if no product is needed.
   NINE_D void operator()(int64_t, int64_t i) const { target_dz[i] = of(i, 0.0); }
   NINE_D void operator()(int64_t i) const {
     const double z = pairs.counts(i)

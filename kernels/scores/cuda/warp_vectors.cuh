@@ -1,6 +1,6 @@
 // Vectors whose numbers the 32 threads of a warp share: lane i has numbers i, i + 32, ... The
-// formulas of kernels/scores/ and kernels/options/angle.h run over them as they are
-// (scores::Visit): every lane computes the same statistics and scores, from sums that are the same
+// formulas of kernels/scores/ and kernels/options/angle.h run over them without change
+// (scores::Visit). Every lane computes the same statistics and scores, from sums that are the same
 // in all lanes, and writes its own numbers. Neighbouring lanes read neighbouring numbers.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace nine::cuda {
 
-/// A number of such a vector.
+/// A number of a warp's vector.
 template <class T>
 struct InWarp {
   T value;
@@ -28,7 +28,7 @@ struct InWarp {
 };
 static_assert(sizeof(InWarp<float>) == sizeof(float) && sizeof(InWarp<double>) == sizeof(double));
 
-/// The numbers at p as those of such a vector.
+/// Returns the numbers at p as those of a warp's vector.
 template <class T>
 NINE_D const InWarp<T>* in_warp(const T* p) {
   return reinterpret_cast<const InWarp<T>*>(p);
@@ -40,11 +40,11 @@ NINE_D InWarp<T>* in_warp(T* p) {
 
 NINE_D inline int lane_of_warp() { return static_cast<int>(threadIdx.x) % kWarp; }
 
-/// One warp for each vector: f(v) for v < count. Blocks of kBlock threads.
+/// Calls f(v) for v < count with one warp for each vector, in blocks of kBlock threads.
 template <class F>
 __global__ void each_vector_kernel(int64_t count, F f) {
   const int64_t v = static_cast<int64_t>(blockIdx.x) * (kBlock / kWarp) + threadIdx.x / kWarp;
-  if (v < count) f(v);  // the same in a whole warp
+  if (v < count) f(v);  // the same value in all lanes of a warp
 }
 template <class F>
 void each_vector(CudaDevice& device, const char* op, int64_t count, const F& f) {
@@ -52,7 +52,7 @@ void each_vector(CudaDevice& device, const char* op, int64_t count, const F& f) 
          count, f);
 }
 
-/// f(v), which all lanes of a warp compute together, stored by one of them.
+/// Computes f(v) with all lanes of a warp; one lane stores it.
 template <class F>
 struct NumberOfVector {
   F f;
@@ -62,7 +62,7 @@ struct NumberOfVector {
     if (lane_of_warp() == 0) out[v] = x;
   }
 };
-/// What NumberOfVector stored.
+/// Reads the numbers that NumberOfVector stored.
 struct StoredNumber {
   const double* x;
   NINE_D double operator()(int64_t i) const { return x[i]; }
@@ -79,15 +79,15 @@ void sum_of_vectors(CudaDevice& device, const char* op, int64_t count, const F& 
 
 }  // namespace nine::cuda
 
-// The device's code only; nvcc also compiles what calls it for the host, where nothing runs it.
+// For the device only; nvcc also compiles the callers for the host, where they never run.
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
 #define NINE_IN_WARP(...) __VA_ARGS__
 #else
 #define NINE_IN_WARP(...)
 #endif
 
-/// See scores::Visit. A sum is that of each lane, then that of the lanes in a fixed order; four
-/// terms of a lane are loaded before they are added.
+/// See scores::Visit. First sums over each lane, then over the lanes in a fixed order; loads four
+/// terms of a lane before it adds them.
 template <class T>
 struct nine::scores::Visit<nine::cuda::InWarp<T>> {
   template <class Term>
