@@ -95,27 +95,6 @@ struct RunningLogSumExp {
 /// A running sum in double, to the C library's last digit, for sums over few terms.
 using LogSumExp = RunningLogSumExp<double, double, LibraryMath>;
 
-/// True if a row's scores are so large that rounding removes the differences between words, for
-/// example if a bias of 1e17 is added to all words. Numbers of T near such scores lie 1/16 or more
-/// apart, and the largest score of each chunk is near the largest of all. The probabilities would
-/// be made of rounding. Large scores that are far apart do not count. `all`: the log sum of
-/// exponentials of all words; part(c), 0 <= c < chunks: that of the chunk's words.
-template <class T, class F>
-bool differences_are_lost(const LogSumExp& all, int64_t chunks, F&& part) {
-  const double spacing = std::abs(all.top) * static_cast<double>(std::numeric_limits<T>::epsilon());
-  if (!(spacing > 1.0 / 16 && all.sum > 1)) return false;
-  for (int64_t c = 0; c < chunks; ++c) {
-    const auto of_chunk = part(c);
-    if (of_chunk.sum != 0 && all.top - static_cast<double>(of_chunk.top) >= 64 * (1 + spacing))
-      return false;
-  }
-  return true;
-}
-/// The end of the error message about a row whose differences are lost.
-inline constexpr const char* kDifferencesLost =
-    ", where numbers lie so far apart that the words' differences are lost; subtract what all "
-    "words share from the bias";
-
 /// kLanes running sums side by side, in loops that vectorise. x holds a term of each lane.
 template <class T, int64_t kLanes, class Sum = T>
 struct LogSumExpLanes {

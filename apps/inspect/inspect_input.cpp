@@ -132,7 +132,11 @@ void read_arrays(const Json& in, InspectInput& out) {
   a[InspectInput::kB].name = "b";
   if (in.contains("b")) {
     InspectArray b = read_array(in, "b", {out.words}, "V");
-    if (out.head.bias) a[InspectInput::kB] = std::move(b);
+    if (out.head.bias) {
+      const std::string wrong = bias_misfit(b.values, out.dtype);
+      if (!wrong.empty()) fail_usage("b: " + wrong);
+      a[InspectInput::kB] = std::move(b);
+    }
   }
   a[InspectInput::kM].name = "M";
   if (head.mixture) a[InspectInput::kM] = read_array(in, "M", {out.size, size}, "d x K");

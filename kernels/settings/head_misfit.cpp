@@ -1,5 +1,9 @@
 #include "kernels/settings/head_misfit.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "core/misfit.h"
 #include "kernels/expression/formula.h"
 
@@ -32,6 +36,25 @@ std::string misfit(const HeadConfig& head, DType type) {
   check("word norm", head.norms.word.b);
   check("context norm", head.norms.context.value);
   return found;
+}
+
+std::string bias_misfit(std::span<const double> bias, DType type) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double b : bias)
+    if (std::isfinite(b)) {
+      low = std::min(low, b);
+      high = std::max(high, b);
+    }
+  if (!(low <= high) || (low < 0) != (high < 0)) return {};
+  const double shared = low < 0 ? high : low;
+  const double spacing =
+      std::abs(shared) * (type == DType::float64 ? std::numeric_limits<double>::epsilon()
+                                                 : std::numeric_limits<float>::epsilon());
+  if (spacing < 1.0 / 16) return {};
+  return concat("every bias is ", shared, low < 0 ? " or less" : " or more", ", where numbers of ",
+                type, " lie ", spacing,
+                " apart, so that the words' differences are lost; subtract from all biases what ",
+                "they share");
 }
 
 }  // namespace nine

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/quote.h"
+#include "kernels/settings/head_misfit.h"
 #include "nn/models/model_description.h"
 #include "nn/training/checkpoint.h"
 
@@ -199,6 +200,13 @@ void require_finite(const std::string& name, const Tensor& tensor, const fs::pat
           ": tensor '", name, "' excludes every word: each has a bias of -inf");
 }
 
+// Error: an output bias that hides the differences between words.
+void require_usable_bias(const std::string& name, const Tensor& tensor, const fs::path& file) {
+  if (!name.ends_with(kOutputBias) || tensor.dtype() == DType::int32) return;
+  const std::string wrong = bias_misfit(tensor.to_vector(), tensor.dtype());
+  require(wrong.empty(), file.string(), ": tensor '", name, "': ", wrong);
+}
+
 // Errors: counts of words that have no sum; a running norm of contexts that no batch can have
 // given.
 void require_usable_buffer(const std::string& name, const Tensor& tensor, const fs::path& file) {
@@ -234,6 +242,7 @@ Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
     }
     require_finite(name, tensor, file, words);
     require_usable_buffer(name, tensor, file);
+    require_usable_bias(name, tensor, file);
   }
   return weights;
 }

@@ -108,7 +108,8 @@ TEST_CASE("nine_report --angles: one model, two models, the page and the numbers
     more.insert(more.begin(), {"--angles", "--iterations", "50", "--permutations", "99"});
     return run_program("nine_report", more);
   };
-  const Outcome json = report({"--words", model_a(), model_b(), model_a(), "--json"});
+  std::filesystem::copy(model_a(), dir / "again", std::filesystem::copy_options::recursive);
+  const Outcome json = report({"--words", model_a(), model_b(), dir / "again", "--json"});
   REQUIRE_MESSAGE(json.code == 0, json.err);
   const Json j = Json::parse(json.out);
   REQUIRE(j["models"].size() == 3);
