@@ -47,14 +47,13 @@ std::string bias_misfit(std::span<const double> bias, DType type) {
     }
   if (!(low <= high) || (low < 0) != (high < 0)) return {};
   const double shared = low < 0 ? high : low;
-  const double spacing =
-      std::abs(shared) * (type == DType::float64 ? std::numeric_limits<double>::epsilon()
-                                                 : std::numeric_limits<float>::epsilon());
-  if (spacing < 1.0 / 16) return {};
+  const double spacing = type == DType::float64 ? std::numeric_limits<double>::epsilon()
+                                                : std::numeric_limits<float>::epsilon();
+  if (std::abs(shared) * spacing < 1.0 / 16) return {};
   return concat("every bias is ", shared, low < 0 ? " or less" : " or more", ", where numbers of ",
-                type, " lie ", spacing,
-                " apart, so that the words' differences are lost; subtract from all biases what ",
-                "they share");
+                type,
+                " lie more than 1/16 apart, so that the words' differences are lost; subtract ",
+                "from all biases what they share");
 }
 
 }  // namespace nine

@@ -368,10 +368,9 @@ TEST_CASE("lm_score: a perplexity beyond a double is a power of e; sums beyond i
   for (const Strings& more : std::vector<Strings>{{}, {"--carry-state"}, {"--top", "1"}}) {
     const Outcome lost = run_program("lm_score", joined({"--checkpoint", offset}, more), text);
     CHECK(lost.code == 1);
-    CHECK_MESSAGE(has(lost.err,
-                      "tensor 'head.bias': every bias is 1e+17 or more, where numbers of "
-                      "float64 lie 22.2"),
-                  lost.err);
+    CHECK_MESSAGE(
+        has(lost.err, "tensor 'head.bias': every bias is 1e+17 or more, where numbers of float64"),
+        lost.err);
   }
   // Without the word that is too far: each log p is a number, their sum is none.
   const std::string other(words.word(4));

@@ -128,7 +128,7 @@ TEST_CASE("nine_report --angles: one model, two models, the page and the numbers
   CHECK(j["pairs"][1]["spearman"].get<double>() == Approx(1));  // a with itself
   CHECK(j["pairs"][1]["p"].get<double>() == Approx(0.01));
   CHECK(j["pairs"][0]["spearman"].get<double>() < 1);
-  CHECK(report({"--words", model_a(), model_b(), model_a(), "--json", "--threads", "1"}).out ==
+  CHECK(report({"--words", model_a(), model_b(), dir / "again", "--json", "--threads", "1"}).out ==
         json.out);
   const std::string file = dir / "angles.html";
   const Outcome page = report({"--words", model_a(), model_c(), "--output", file, "--group",

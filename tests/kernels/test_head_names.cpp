@@ -250,8 +250,8 @@ TEST_CASE("head config: a number that is 0 or infinite in the type that computes
 TEST_CASE("bias_misfit: biases that all words share") {
   const auto of = [](std::vector<double> bias, DType type) { return bias_misfit(bias, type); };
   CHECK(of({1e17, 1e17 + 64, -INFINITY}, DType::float64) ==
-        "every bias is 1e+17 or more, where numbers of float64 lie 22.2045 apart, so that the "
-        "words' differences are lost; subtract from all biases what they share");
+        "every bias is 1e+17 or more, where numbers of float64 lie more than 1/16 apart, so that "
+        "the words' differences are lost; subtract from all biases what they share");
   CHECK(has(of({-2e6, -3e6}, DType::float32), "every bias is -2e+06 or less, where numbers of "));
   for (const double all : {1e12, -1e12}) CHECK(of({all, all}, DType::float64).empty());
   CHECK(of({3e4, 3e4}, DType::float32).empty());
