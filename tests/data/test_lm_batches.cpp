@@ -132,14 +132,14 @@ TEST_CASE(
 
 TEST_CASE("column batches: every token is predicted once an epoch, after the one before it") {
   const Corpus corpus = numbered_corpus(200);
-  for (const auto& [rows, length] : std::vector<std::pair<int64_t, int64_t>>{{1, 1},
+  for (const auto& [wide, length] : std::vector<std::pair<int64_t, int64_t>>{{1, 1},
                                                                              {1, corpus.tokens()},
                                                                              {7, 5},
                                                                              {32, 9},
                                                                              {40, 21},
                                                                              {corpus.tokens(), 1},
                                                                              {300, 2}}) {
-    const int64_t batch = rows, bptt = length;
+    const int64_t batch = wide, bptt = length;
     CAPTURE(batch);
     CAPTURE(bptt);
     ColumnBatches batches(corpus, batch, bptt, 11);
