@@ -242,9 +242,9 @@ class Backward {
     return {.dw = dw ? row_ptr<T>(dw, word) : nullptr,
             .dh = g_.dh ? dh_row(chunk, stack_.stacked(k, row)) : nullptr,
             .dstats = dstats ? row_ptr<double>(dstats, word) : nullptr,
-            .dcontext_norm = g_.dcontext_norm ? static_cast<double*>(g_.dcontext_norm.data) +
-                                                    k * block_.rows() + row
-                                              : nullptr};
+            .dg = g_.dcontext_norm
+                      ? static_cast<double*>(g_.dcontext_norm.data) + k * block_.rows() + row
+                      : nullptr};
   }
 
   // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), with

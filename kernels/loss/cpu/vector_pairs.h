@@ -28,9 +28,9 @@ struct TargetScore {
 /// Where a pair's slopes go; null: nowhere.
 template <class T>
 struct PairSlopes {
-  T *dw, *dh;             ///< added to
-  double* dstats;         ///< of the word; by angle d/dF is added to the second
-  double* dcontext_norm;  ///< by angle, overwritten
+  T *dw, *dh;      ///< added to
+  double* dstats;  ///< of the word; by angle d/dF is added to the second
+  double* dg;      ///< by G, the context's norm; of pairs by angle, overwritten
 };
 
 template <class T>
@@ -90,7 +90,7 @@ class VectorPairs {
           scores::margin_at(block_.options.margin, pair.cosine, pair.sine);
       pair.add_gradients(psi, up, to.dw, to.dh);
       if (to.dstats != nullptr) to.dstats[1] += up * pair.by_word_scale(psi);
-      if (to.dcontext_norm != nullptr) *to.dcontext_norm = up * pair.by_context_scale(psi);
+      if (to.dg != nullptr) *to.dg = up * pair.by_context_scale(psi);
       return;
     }
     const HeadKernel<T>& kernel = stack_[k].kernel;
