@@ -61,7 +61,7 @@ Var sum(const Var& x);   ///< of all elements: a scalar of x's type; dx = dy eve
 Var mean(const Var& x);  ///< of all n elements: a scalar of x's type; dx = dy / n everywhere
 /// (..., n) to (n): sums all dimensions but the last; dx = dy in every row.
 Var column_sums(const Var& x);
-Var sum_squares(const Var& x);  ///< a float64 scalar of x, float32 or float64; dx = 2 x dy
+Var sum_squares(const Var& x);  ///< of x in float32 or float64, as a float64 scalar; dx = 2 x dy
 /// Converts x to another float type (float32, float64, bfloat16); dx is dy in x's type.
 Var cast(const Var& x, DType dtype);
 
