@@ -57,10 +57,11 @@ Var operator/(const Var& a, double b);
 Var operator/(double a, const Var& b);
 Var operator-(const Var& x);  ///< neg(x)
 
-Var sum(const Var& x);          ///< of all elements: a scalar of x's type; dx = dy everywhere
-Var mean(const Var& x);         ///< of all n elements: a scalar of x's type; dx = dy / n everywhere
-Var column_sums(const Var& x);  ///< (..., n) to (n), the sum over rows; dx = dy in every row
-Var sum_squares(const Var& x);  ///< of all elements, float32 or float64: float64; dx = 2 x dy
+Var sum(const Var& x);   ///< of all elements: a scalar of x's type; dx = dy everywhere
+Var mean(const Var& x);  ///< of all n elements: a scalar of x's type; dx = dy / n everywhere
+/// (..., n) to (n): sums all dimensions but the last; dx = dy in every row.
+Var column_sums(const Var& x);
+Var sum_squares(const Var& x);  ///< of x in float32 or float64, as a float64 scalar; dx = 2 x dy
 /// Converts x to another float type (float32, float64, bfloat16); dx is dy in x's type.
 Var cast(const Var& x, DType dtype);
 
@@ -89,9 +90,9 @@ Var transpose_rows(const Var& x, int64_t first);
 /// Copies matrices (n_i, d) of equal width, one below the other: (sum of n_i, d).
 Var concat_rows(std::span<const Var> parts);
 
-/// Looks up y[i, :] = table[ids[i], :]: table (V, d), ids int32 (...), y (..., d). A table of rank
-/// 1 has single numbers, d = 1. A table of rank above 2 counts as the matrix of its rows. Error: an
-/// id outside of [0, V).
+/// Looks up y[i, :] = table[ids[i], :]: table (V, d), ids int32 (...), y (..., d). A table (V)
+/// counts as (V, 1), so y is (..., 1). A table of rank 3 or 4 counts as the matrix of its rows.
+/// Error: an id outside of [0, V).
 Var embedding(const Var& table, const Tensor& ids);
 /// Computes factor * table[ids] + positions, the input of a Transformer: table (V, d), ids int32
 /// (batch, steps), y (batch * steps, d), row b * steps + t. The first `steps` rows of positions (T,
@@ -100,8 +101,9 @@ Var embedding_with_positions(const Var& table, const Tensor& ids, double factor,
                              const Tensor& positions);
 /// Applies inverted dropout: an element becomes 0 with probability p, and x / (1 - p) otherwise.
 /// The random numbers depend on the step's random key and on `stream`, a name for this use of
-/// dropout. Returns x if p = 0 or under NoGrad. With mask_rows = batch, all time steps of x (steps
-/// * batch, width) share one mask: variational dropout.
+/// dropout. Returns x if p = 0 or under NoGrad. mask_rows = 0: each row has a mask of its own.
+/// Otherwise row r has mask r mod mask_rows: with mask_rows = batch, all time steps of x (steps *
+/// batch, width) share one mask (variational dropout).
 Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows = 0);
 /// Applies dropout to whole words: x (n, d) has a row for each of the n `ids` (int32), and all rows
 /// of one id are kept or dropped together. p and stream as in dropout().
@@ -131,7 +133,7 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start);
 /// The sizes and the mask of multi-head attention; see ops::Attention.
 struct AttentionShape {
   int64_t batch = 1, heads = 1;
-  Tensor lengths = {};           ///< (batch) int32: keys before the padding; empty: no padding
+  Tensor lengths = {};           ///< (batch) int32: numbers of keys before the padding; empty: none
   bool causal = false;           ///< query t attends to keys 0 ... t only
   double dropout = 0;            ///< rate on the softmax's probabilities; 0 under NoGrad
   std::string_view stream = {};  ///< name of this dropout, as in dropout()

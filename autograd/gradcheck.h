@@ -19,8 +19,8 @@ struct GradcheckOptions {
 
 /// The result of gradcheck().
 struct GradcheckReport {
-  /// The largest relative error of an input: its largest |analytic - numeric| over its largest
-  /// |numeric|.
+  /// The largest error of an input. An input's error is its largest |analytic - numeric| divided by
+  /// its largest |numeric|.
   double worst = 0;
   /// The element with this error: "input 1 of shape (3, 4), element 7: analytic 0.25, numeric
   /// 0.31".

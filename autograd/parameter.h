@@ -15,7 +15,8 @@ namespace nine {
 class ParameterMemory {
  public:
   virtual ~ParameterMemory() = default;
-  /// Makes the memory of all its parameters by Parameter::set_memory(). A second call does nothing.
+  /// Allocates the memory of all parameters and passes it to each by Parameter::set_memory(). A
+  /// second call does nothing.
   virtual void make() const = 0;
 };
 
@@ -27,7 +28,7 @@ class Parameter {
   /// Makes a parameter that owns its memory. A parameter without `grad` is not trained.
   Parameter(std::string parameter_name, Tensor value, Tensor grad = {})
       : name(std::move(parameter_name)), value_(std::move(value)), grad_(std::move(grad)) {}
-  /// Makes a parameter whose memory `memory` makes at the first use. `memory` must outlive the
+  /// Makes a parameter without memory. Its first use calls memory.make(). `memory` must outlive the
   /// parameter.
   Parameter(std::string parameter_name, const ParameterMemory& memory)
       : name(std::move(parameter_name)), memory_(&memory) {}
@@ -53,14 +54,13 @@ class Parameter {
   /// True if `grad` holds gradients since the last update. The next gradient is then added, and
   /// otherwise overwrites the old contents.
   bool has_grad = false;
-  /// True if the parameter is a constant on tapes, with gradient 0. A frozen parameter keeps its
-  /// value, unless an optimiser has weight decay, or moments or a velocity from before it was
-  /// frozen.
+  /// True if tapes treat the parameter as a constant, with gradient 0. Its value still changes by
+  /// weight decay, and by an optimiser's moments or velocity from updates before it was frozen.
   bool frozen = false;
   /// If set: the rows of this table that have had a gradient since the last update. The table is
   /// (V, d), or (V) for single numbers. `grad` is 0 in all other rows, so that a step that reaches
-  /// few rows needs no pass over the table. Code that clears the rows must set these rows of `grad`
-  /// to 0 (ParameterSet::zero_grad). If not set, `grad` is written as a whole.
+  /// few rows needs no pass over the table. Before you call touched->clear(), set the recorded rows
+  /// of `grad` to 0, as ParameterSet::zero_grad() does. If not set, `grad` is written as a whole.
   std::optional<TouchedRows> touched;
 
  private:

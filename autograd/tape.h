@@ -70,15 +70,17 @@ class Var {
   View grad_output() const;
   /// Returns the view for dL/dx of this input x, in x's shape; an empty view if x needs no
   /// gradient. The first call of a backward pass returns memory to overwrite (`add` is false),
-  /// later calls return memory to add to. So the caller must write the gradient. Several inputs may
-  /// be one Var, so the caller must write them in the order of the calls.
+  /// later calls return memory to add to. So the caller must write the gradient. A caller that
+  /// calls grad_input() for several inputs must write their gradients in the order of these calls,
+  /// because two inputs may be one Var.
   OutputView grad_input() const;
   /// Returns the view for dL/dx like grad_input(), for functions that add to some elements only.
   /// The first call of a backward pass sets the memory to zero.
   View zeroed_grad_input() const;
   /// Returns the view for dL/dx like zeroed_grad_input(), for functions that add to the rows `ids`
   /// (int32) of a table only; a vector counts as a table of single numbers. A parameter that tracks
-  /// its rows (Parameter::touched) then needs no pass over all rows.
+  /// its rows (Parameter::touched) records `ids`; it is not zeroed, because rows without a gradient
+  /// are 0 already.
   View zeroed_grad_input(const View& ids) const;
 
  private:
@@ -114,9 +116,9 @@ class Tape {
   /// the gradient is added to p.grad(), and otherwise overwrites it. p must outlive the step.
   Var parameter(Parameter& p);
 
-  /// Computes the gradients of a scalar loss. It runs once for a recording and releases values as
-  /// it goes. Until reset(), only the gradients of leaves and parameters can be read, and nothing
-  /// can be recorded.
+  /// Computes the gradients of a scalar loss. Call it once between two resets; a second call is an
+  /// Error. It releases values as it goes. Until reset(), only the gradients of leaves and
+  /// parameters can be read, and nothing can be recorded.
   void backward(const Var& loss);
   /// Ends the step: drops all nodes and values and resets the pool. Vars of the step become
   /// invalid.
@@ -140,17 +142,17 @@ class Tape {
 
   // For differentiable functions:
 
-  /// Returns a new value with undefined contents, in the pool's memory for saved activations. It
-  /// needs a gradient if the tape records and any input needs a gradient. `op` names the function
-  /// in messages and must be a string literal.
+  /// Returns a new value with undefined contents. Its memory comes from the pool and stays in use
+  /// until backward or reset() releases it. It needs a gradient if the tape records and any input
+  /// needs a gradient. `op` names the function in messages and must be a string literal.
   Var result(const char* op, const Shape& shape, DType dtype, std::initializer_list<Var> inputs);
   Var result(const char* op, const Shape& shape, DType dtype, std::span<const Var> inputs);
   /// Returns a copy of a list of inputs that is valid until reset(), so that backward functions may
   /// capture the span.
   std::span<const Var> keep(std::span<const Var> list);
   /// Returns a value that shares the memory `part` of another value, without a copy. Its gradient
-  /// has separate memory: the calling function records how this gradient is added to the gradient
-  /// of `whole`.
+  /// has separate memory: the caller must record() a function that adds this gradient to the
+  /// gradient of `whole`.
   Var view_of(const Var& whole, const Tensor& part);
   /// Records the backward function of `outputs`, which result() or view_of() made. The callable
   /// reads their grad_output() and writes the inputs' grad_input(). Does nothing if the first

@@ -3,8 +3,9 @@
 //
 // A pool is filled from both ends:
 //   low end   activations that backward needs; released in reverse order during backward.
-//   high end  gradients of activations, as blocks with a free list for each size class; and, beyond
-//             them, the temporaries of the running op, released when their Scope ends.
+//   high end  gradients of activations, as blocks with a free list for each size class. Next to
+//             them, towards the low end, the temporaries of the running op, released when their
+//             Scope ends.
 #pragma once
 
 #include <array>
@@ -18,9 +19,9 @@ namespace nine {
 
 struct PoolWatch;
 
-/// A memory pool on one device. The contents of a new tensor are undefined. Errors: a tensor is
-/// used after reset(). OutOfMemory: the pool is full; the message states the pool's size, the bytes
-/// in use, the peak and the request.
+/// A memory pool on one device. The contents of a new tensor are undefined. Tensor::view() of a
+/// tensor after reset() is an Error. OutOfMemory: the pool is full; the message states the pool's
+/// size, the bytes in use, the peak and the request.
 class Arena {
  public:
   /// Reserves `capacity` bytes on the device; 0 reserves as much as the device has available. On
@@ -38,8 +39,8 @@ class Arena {
   /// Returns a tensor from the low end. It stays in use until release_saved() or reset().
   Tensor saved(const Shape& shape, DType dtype);
   Mark saved_mark() const { return bottom_; }
-  /// Releases every tensor that saved() returned since saved_mark() returned `mark`. Error: `mark`
-  /// lies above the memory in use.
+  /// Releases every tensor that saved() made after the call of saved_mark() that gave `mark`.
+  /// Error: `mark` lies above the memory in use.
   void release_saved(Mark mark);
 
   /// Returns a tensor from the high end. The end of the innermost Scope releases it. Error: no

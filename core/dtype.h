@@ -70,8 +70,8 @@ inline constexpr DType dtype_of<bfloat16> = DType::bfloat16;
 template <>
 inline constexpr DType dtype_of<int32_t> = DType::int32;
 
-/// Calls f(float{}) or f(double{}) and returns the result. Error: another type; the message names
-/// `op`.
+/// Calls f(float{}) or f(double{}), as `t` says, and returns the result. The argument only tells
+/// `f` the type. Error: another type; the message names `op`.
 template <class F>
 decltype(auto) dispatch_float(DType t, std::string_view op, F&& f) {
   if (t == DType::float64) return f(double{});

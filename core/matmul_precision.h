@@ -11,8 +11,9 @@ namespace nine {
 /// (torch.set_float32_matmul_precision). Sums and stored numbers are float32 at every precision.
 /// Products of float64 matrices are float64.
 ///
-/// highest  float32: on a CPU with bfloat16 tiles, six products of bfloat16 pieces, with an error
-///          below that of float32 arithmetic (core/bf16_product.h); on CUDA fp32
+/// highest  at least float32: a CPU with bfloat16 tiles (AMX) cuts each number into three bfloat16
+///          pieces and adds six products of pieces, with an error below that of float32 arithmetic
+///          (core/bf16_product.h); on CUDA fp32
 /// high     factors of 16 bits or more: three products of bfloat16 pieces; on CUDA TF32 (11 bits)
 /// medium   factors rounded to bfloat16 (8 bits)
 ///

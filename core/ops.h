@@ -116,7 +116,7 @@ void bias_dropout_add(const View& x, const View& bias, const View& residual, dou
 /// backward: one number a row, of x's dtype.
 void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y,
                 const View& mean, const View& rstd);
-/// Computes the gradients of layer_norm. An output without memory is not computed.
+/// Computes the gradients of layer_norm. Skips each output whose view is empty.
 void layer_norm_backward(const View& x, const View& gamma, const View& mean, const View& rstd,
                          const View& dy, const OutputView& dx, const OutputView& dgamma,
                          const OutputView& dbeta);
@@ -143,8 +143,8 @@ struct Lstm {
 };
 /// Computes hidden, cells and gates.
 void lstm(const Lstm& io, Arena& arena);
-/// The gradients that lstm_backward() reads and writes. It reads dL/dh_t and the gradients of the
-/// last state, where an empty view counts as zero. It does not compute an output without memory.
+/// The gradients that lstm_backward() reads (dy, dh_n, dc_n; an empty view counts as zero) and
+/// writes. The function skips each output whose view is empty.
 struct LstmGradients {
   View dy;          ///< (T*B, H): gradients of h_1 ... h_T
   View dh_n, dc_n;  ///< (B, H)
@@ -155,8 +155,8 @@ struct LstmGradients {
 void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena);
 /// Runs the part of lstm_backward() that goes over time, from the last step to the first.
 /// Overwrites io.gates with the gates' gradients. dc (B, H): dL/dc_T on entry, dL/dc_0 on return.
-/// dh (B, H): working memory; dL/dh_0 on return if g.dh0 is set. Of g the function reads dy, dh_n
-/// and whether dh0 is set.
+/// dh (B, H): working memory; dL/dh_0 on return if g.dh0 is set. Of g, the function reads only dy,
+/// dh_n and whether dh0 is empty; `dc` takes the place of dc_n.
 void lstm_through_time(const Lstm& io, const LstmGradients& g, const View& dh, const View& dc,
                        Arena& arena);
 
@@ -176,7 +176,8 @@ struct Attention {
   View q;
   View k, v;  ///< (batch * keys, heads * size), rows b * keys + s
   View y;     ///< out, shape of q
-  /// Out (batch * heads, queries): log sum over keys of e^score; infinity if the query sees no key.
+  /// Out (batch * heads, queries): log sum over keys of e^score. If the query sees no key it is
+  /// +infinity, so that e^(score - lse) = 0.
   View lse;
   /// (batch) int32: the number of keys of each batch element. Later keys are padding and are never
   /// read. Empty: `lengths` equals keys() for all.
@@ -185,8 +186,9 @@ struct Attention {
   int64_t heads = 1;
   bool causal = false;  ///< query t sees keys 0 ... t only; queries() = keys()
   /// Dropout rate of the probabilities, in [0, 1), applied after the softmax as in
-  /// torch.nn.MultiheadAttention. The factor of query t and key s is the factor of dropout() for
-  /// element ((b * heads + head) * keys + s) * queries + t. Backward needs the same rate and key.
+  /// torch.nn.MultiheadAttention. The probability of query t and key s is multiplied by 0 or by
+  /// 1 / (1 - p), as element ((b * heads + head) * keys + s) * queries + t in dropout(). Backward
+  /// needs the same rate and key.
   double dropout = 0;
   RandomKey key = {};
 
@@ -200,8 +202,8 @@ struct Attention {
 };
 /// Computes y and lse.
 void attention(const Attention& io);
-/// The gradients that attention_backward() reads (dy) and writes. It does not compute an output
-/// without memory.
+/// The gradients that attention_backward() reads (dy) and writes. The function skips each output
+/// whose view is empty.
 struct AttentionGradients {
   View dy;
   OutputView dq, dk, dv;
@@ -233,10 +235,9 @@ struct Clip {
   View norm_squared;    ///< float64 scalar from sum_squares()
   double max_norm = 0;  ///< 0: no clipping; negative: an Error
 };
-// The numbers of one update: a struct for each rule, whose formula is UpdateRule in
-// core/update_rules.h. kName is the rule's name in errors and profiles. kOperations is the number
-// of operations for one weight. states() is the number of values that the rule keeps for each
-// weight.
+// The settings of one update: a struct for each rule. UpdateRule in core/update_rules.h has the
+// formulas. kName is the rule's name in errors and profiles. kOperations is the number of
+// operations for one weight. states() is the number of values that the rule keeps for each weight.
 
 /// Adam (Kingma & Ba, 2015), with eps added to the root of v-hat. With `decoupled`: AdamW
 /// (Loshchilov & Hutter, 2019). States: m and v, the running means of the gradient and of its

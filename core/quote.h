@@ -13,7 +13,7 @@ struct Quote {
 };
 inline Quote quote(std::string_view text) { return {text}; }
 
-/// Returns at most 60 characters of a text. If the text is longer, the last of them is "…".
+/// Returns the text, or, if it has more than 60 characters, its first 59 and "…".
 std::string shortened(std::string_view text);
 /// Returns the shortened text between apostrophes.
 std::string to_text(const Quote& quote);

@@ -33,7 +33,7 @@ struct RandomKey {
   uint32_t op = 0;           ///< stream_id() of the op or the purpose
 };
 
-/// Returns four independent 32-bit numbers: those of the elements 4 * block to 4 * block + 3.
+/// Returns four independent 32-bit numbers: random_bits() of elements 4 * block to 4 * block + 3.
 NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t block) {
   uint32_t c0 = static_cast<uint32_t>(block),
            c1 = (static_cast<uint32_t>(block >> 32) << 16) | key.micro_batch;

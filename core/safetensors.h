@@ -39,9 +39,9 @@ FileDigest write_safetensors(const std::filesystem::path& file,
 
 /// The answer of kind_of_file() for a file that torch.save wrote.
 inline constexpr std::string_view kPickle = "a pickle of Python's, as torch.save writes it";
-/// Returns what the first bytes say about a file that is not safetensors: kPickle, "a zip archive;
-/// unpack it with `unzip`", ... Empty for an unknown kind and for a safetensors file, damaged or
-/// not.
+/// Returns a phrase for messages that names the format of a file by its first bytes: kPickle, "a
+/// zip archive; unpack it with `unzip`", ... Empty for an unknown format and for a safetensors
+/// file, damaged or not.
 std::string_view kind_of_file(const std::filesystem::path& file);
 
 /// Reads a file into tensors on the CPU. Bounds, overlaps, gaps, sizes, dtypes and duplicate names

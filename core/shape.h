@@ -17,8 +17,8 @@ class Shape {
   Shape() = default;  ///< rank 0: a scalar, one element
   Shape(std::initializer_list<int64_t> sizes)
       : Shape(sizes.begin(), static_cast<int>(sizes.size())) {}
-  /// Takes `rank` sizes. Errors: rank above 4, a negative size, 2^63 bytes or more for elements of
-  /// 8 bytes.
+  /// Takes `rank` sizes. Errors: rank above 4, a negative size, 2^60 elements or more (a size of 0
+  /// counts as 1 here).
   Shape(const int64_t* sizes, int rank);
 
   int rank() const { return rank_; }

@@ -16,7 +16,7 @@ class Arena;
 /// The argument of every op: a pointer to the elements, their type, shape and leading dimension. A
 /// view does not own its memory. `data` may be memory of a GPU, so read elements through as(). As a
 /// matrix a view has shape.rows() rows and shape.cols() columns; row r starts r * ld elements after
-/// `data`.
+/// `data`, where ld is the leading dimension.
 struct View {
   void* data = nullptr;
   DType dtype = DType::float32;
@@ -59,8 +59,8 @@ struct View {
 };
 
 /// The place for an op's result: the op overwrites the view, or adds to it if `add` is true. The
-/// gradient of a value with several uses is a sum: the first use overwrites and the others add. If
-/// an op's comment says so, it does not compute a result whose view is empty.
+/// gradient of a value with several uses is a sum: the first use overwrites and the others add.
+/// Some ops, whose comments say so, skip a result whose view is empty.
 struct OutputView {
   View view;
   bool add = false;
@@ -107,7 +107,8 @@ class Tensor {
   }
   Tensor reshaped(const Shape& s) const { return with(view_.reshaped(s)); }
 
-  /// Returns a tensor of the same lifetime with the view `v`, a part of this tensor's memory.
+  /// Returns a tensor of the same lifetime with the view `v`. `v` must lie in this tensor's memory,
+  /// which is not checked.
   Tensor with(const View& v) const;
   /// Returns a contiguous copy that owns its memory, on the same device or on `device`.
   Tensor clone() const { return to(device()); }

@@ -1,6 +1,6 @@
 // Parallel loops on OpenMP's threads. OMP_PLACES, OMP_PROC_BIND and OMP_THREAD_LIMIT control the
-// placement and the number of threads. Shapes determine the cut of work into tasks, never the
-// number of threads, so that results do not depend on the number of threads.
+// placement and the number of threads. Shapes alone determine how work is cut into tasks, so that
+// results do not depend on the number of threads.
 //
 // A program opens one team around its run with in_team(). Idle threads of the team help with a
 // running loop. The calling thread never waits for a thread to wake up, as it can run every task
@@ -74,7 +74,7 @@ void parallel_ranges(int64_t n, int64_t grain, F&& f, double operations = kAlway
 
 /// Runs f(round, task) for every task of round 0, then of round 1, and so on, with a barrier
 /// between rounds. From round to round a task usually runs on the same thread, so that the task's
-/// data stays in the core's cache. If this thread is late, another thread runs the task. Runs
+/// data stays in the core's cache. If that thread is still busy, an idle thread runs the task. Runs
 /// serially when `operations` (of one round) is below kMinOperationsPerBarrier. If a call of f
 /// throws, later calls are left out, and the exception reaches the caller.
 template <class F>

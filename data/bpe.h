@@ -24,21 +24,22 @@ inline constexpr std::string_view kBpeSeparator = "@@";
 /// The codes of a file: the merges in the order of their application.
 struct BpeCodes {
   std::vector<std::pair<std::string, std::string>> merges;
-  bool separate_end = false;  ///< version 0.1: the end of a word is a separate symbol
+  /// True in version 0.1: </w> is a symbol by itself, not the end of a symbol.
+  bool separate_end = false;
 
   /// Reads a file of codes: a line "#version: 0.2" or "#version: 0.1" (without it: 0.1), then a
   /// line `left right` for each merge. Keeps the first `most` merges (-1: all). It also reads
-  /// fastBPE's codes, whose lines end with a frequency; there the end of a word is not a separate
-  /// symbol. Errors name file and line: a line that is not two symbols; another version; merges
-  /// that mark spaces instead of </w>; a vocabulary (words with counts and no version); JSON.
+  /// fastBPE's codes, whose lines end with a frequency; there separate_end is false. Errors name
+  /// file and line: a line that is not two symbols; another version; merges that mark spaces
+  /// instead of </w>; a file that is a vocabulary (words with counts and no version) or JSON.
   static BpeCodes read(const std::string& path, int64_t most = -1);
   /// Reads codes from a stream. Errors call the stream `name`.
   static BpeCodes read(std::istream& in, const std::string& name, int64_t most = -1);
 };
 
 /// Reads the subwords that may be used: those of a vocabulary file, `subword count` a line, with a
-/// count of at least `threshold`. Errors name file and line: no count; ids instead of counts; no
-/// subword reaches the threshold.
+/// count of at least `threshold`. Errors name file and line: no count; a list whose numbers are ids
+/// (0, 1, ... in any order, or JSON) and not counts; no subword reaches the threshold.
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold);
 
 /// Settings of the cut of words into subwords.
@@ -54,7 +55,8 @@ struct SegmentOptions {
 class BpeCache {
  public:
   StringTable words;
-  /// Returns the subwords of a word, separated by spaces. `word` is its number in `words`.
+  /// Returns the subwords of word number `word` of `words`, separated by spaces. For a new word,
+  /// call words.add(), then add() with its subwords.
   std::string_view subwords(int32_t word) const {
     const size_t begin = word == 0 ? 0 : ends_[static_cast<size_t>(word) - 1];
     return std::string_view(text_).substr(begin, ends_[static_cast<size_t>(word)] - begin);
@@ -137,13 +139,13 @@ class BpeSegmenter {
 
 /// Cuts the words of a text on all threads and calls write(part) with the parts of the result in
 /// order, one call at a time. Reading and writing overlap with the cutting. Adds count_joints() of
-/// the text to `joints`, unless null. Errors: those of the reader, after the earlier blocks are
-/// written. After an error nothing more is read.
+/// the text that was read to `joints`, unless null. Errors: those of the reader, after the earlier
+/// blocks are written. After an error nothing more is read.
 void segment_text(const BpeSegmenter& segmenter, TextReader& text,
                   const std::function<void(std::string_view)>& write, int64_t* joints = nullptr);
 
-/// Returns how often `separator` stands before a space, as in "foot@@ ball". 0 for a text that is
-/// not cut yet.
+/// Returns how often `separator` stands before a space, as in "foot@@ ball". A number above 0
+/// suggests that the text is already cut into subwords.
 int64_t count_joints(std::string_view block, std::string_view separator = kBpeSeparator);
 
 /// Appends the lines of `block` with their words whole again: removes each separator before a space

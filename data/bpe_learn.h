@@ -13,9 +13,9 @@ namespace nine {
 /// Settings of learning, and of its end.
 struct BpeLearning {
   int64_t merges = 10000;     ///< the most merges to learn
-  int64_t min_frequency = 2;  ///< learning stops below this frequency of pairs; >= 1
-  /// Subtracts the number of different characters, those inside words and those that end a word,
-  /// from `merges`.
+  int64_t min_frequency = 2;  ///< stops when the most frequent pair occurs fewer times; >= 1
+  /// True: `merges` limits different characters and merges together. A character counts twice if it
+  /// occurs inside words and at their ends.
   bool total_symbols = false;
 };
 
@@ -30,7 +30,8 @@ struct LearnedBpe {
 
 /// Learns merges from the words of a text. The file equals the file of subword-nmt 0.3, ties
 /// included: among pairs of equal frequency the greatest in the order of code points comes first.
-/// The time is proportional to the text's distinct words times their merges.
+/// The time is proportional to the number of merges inside the text's distinct words, summed over
+/// the words.
 LearnedBpe learn_bpe(const WordCounts& text, const BpeLearning& how);
 
 }  // namespace nine

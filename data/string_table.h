@@ -15,8 +15,8 @@ class StringTable {
  public:
   static constexpr int32_t kNone = -1;
 
-  /// Returns the number of `text`, and adds `text` if it is new. A new `text` must not be a view
-  /// that text() returned.
+  /// Returns the number of `text`, and adds `text` if it is new. New `text` must not be part of a
+  /// view that text() returned, because adding may move that memory.
   int32_t add(std::string_view text);
   /// Returns the number of `text`, or kNone.
   int32_t find(std::string_view text) const;

@@ -23,8 +23,8 @@ struct Specials {
   int32_t end = kNone;      ///< </s>: ends each sentence
   int32_t unknown = kNone;  ///< <unk>: stands for every word without an id
   int32_t pad = kNone;      ///< <pad>: fills up a batch
-  /// True if a line of dict.txt for a special word sets the word's count. Otherwise the line is an
-  /// error, as in fairseq, unless it has the flag #fairseq:overwrite.
+  /// True if dict.txt may list special words, to set their counts. False: such a line is an error,
+  /// as in fairseq, unless it has the flag #fairseq:overwrite.
   bool may_be_listed = false;
 
   constexpr std::string_view text(int32_t id) const { return texts[static_cast<size_t>(id)]; }
@@ -51,8 +51,8 @@ class Vocabulary {
 
   /// Makes a vocabulary of a text's words by decreasing count, ties by code point. A word spelled
   /// like a special word counts for the special word. Words that the limits exclude count for
-  /// <unk>. Errors call the text `text`: no word is left; a negative minimum count; a size without
-  /// room for a word.
+  /// <unk>. Errors: no word is left; a negative minimum count; a size without room for a word.
+  /// Messages call the text `text`.
   static Vocabulary build(const WordCounts& counts, const Specials& specials,
                           const VocabularyLimits& limits = {},
                           std::string_view text = "the training text");
@@ -61,10 +61,10 @@ class Vocabulary {
 
   /// Reads dict.txt: `word count` a line, optionally followed by #fairseq:overwrite. The ids after
   /// the special words follow the lines. As in fairseq, a repeated word is an error unless its line
-  /// has the flag: then the word has both ids and is encoded as the later. It also reads word lists
-  /// of other programs (data/word_list.h), without their marks. Errors name file and line: no
-  /// count; a malformed count; a repeated word; a special word that may not be listed; no words;
-  /// JSON.
+  /// has the flag: then both ids stand for the word, and id() returns the later one. It also reads
+  /// word lists of other programs (data/word_list.h), without their marks. Errors name file and
+  /// line: no count; a malformed count; a repeated word; a special word that may not be listed; no
+  /// words; JSON.
   static Vocabulary read(const std::string& path, const Specials& specials);
   /// Reads dict.txt of a saved model, which may be empty. Word lists of other programs are not
   /// accepted.
@@ -73,8 +73,8 @@ class Vocabulary {
   /// Returns the text of a dict.txt for fairseq and read(). It omits the special words, because
   /// readers number the words by line. set_special_counts() restores their counts.
   std::string dict_text() const;
-  /// Returns the text of a dict.txt with the counts of another text, by id. Error: the number of
-  /// counts is not size().
+  /// Returns dict_text() with other counts: counts[id] for each id, special words included. Error:
+  /// the number of counts is not size().
   std::string dict_text(std::span<const int64_t> counts) const;
   /// Returns the CRC-32C of the words in their order, special words included. Counts do not matter.
   uint32_t word_checksum() const;

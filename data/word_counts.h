@@ -35,9 +35,10 @@ struct WordCounts {
 WordCounts count_words(const std::vector<std::string>& paths);
 WordCounts count_words_of_lines(std::span<const std::string> lines);
 
-/// Returns the perplexity of a text under the word frequencies of another text: the score of a
-/// model that has learnt only these frequencies. `train` and `text` hold the count of each id and
-/// have one length. Counts of `train` below 1 are taken as 1. A count of `text` must be above 0.
+/// Returns the perplexity of a text under the word frequencies of another text: that of a model
+/// that has learnt only these frequencies. `train` and `text` hold the count of each id and have
+/// one length. Counts of `train` below 1 are taken as 1. At least one count of `text` must be above
+/// 0.
 double unigram_perplexity(std::span<const int64_t> train, std::span<const int64_t> text);
 
 }  // namespace nine

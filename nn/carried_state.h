@@ -23,14 +23,16 @@ class CarriedState {
 
   /// Sets everything to zero.
   void clear();
-  /// Puts the state on a tape, as constants, into `state`, so that no gradient flows into the past.
+  /// Replaces `state` by h and c of each layer, as constants on the tape, so that no gradient flows
+  /// into the past.
   void on(Tape& tape, std::vector<LstmState>& state) const { on(tape, state, 0, batch()); }
-  /// Puts columns [first, first + count) of the state on a tape, in the same way.
+  /// Does the same for the columns [first, first + count): rows of h and c, one for each batch
+  /// element.
   void on(Tape& tape, std::vector<LstmState>& state, int64_t first, int64_t count) const;
   /// Copies `state`, the states after a step's last time step (one per layer), into the columns
-  /// from `first` on. Error: another number of layers or another shape. The next functions throw
-  /// the same error.
+  /// from `first` on. Error: another number of layers or another shape.
   void store(const std::vector<LstmState>& state, int64_t first = 0);
+  /// Copies h and c of `other`. Error: another number of layers or another shape.
   void copy_from(const CarriedState& other);
 
   int64_t batch() const { return batch_; }
@@ -38,7 +40,7 @@ class CarriedState {
   std::vector<NamedView> named(const std::string& prefix) const;
   /// Copies the tensors with the names of named(). Error: a tensor is missing or has another shape.
   void load(const Safetensors& file, const std::string& prefix);
-  /// Copies the columns from `first` on of tensors with those names, which have `columns` columns.
+  /// Copies batch() columns, from `first` on, of tensors with `columns` columns. Errors: as above.
   void load(const Safetensors& file, const std::string& prefix, int64_t first, int64_t columns);
 
  private:

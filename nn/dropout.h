@@ -1,4 +1,4 @@
-// Dropout on rows in time order.
+// Dropout on rows in time order: row t * batch + b is time step t of batch element b.
 #pragma once
 
 #include <string_view>
@@ -15,8 +15,8 @@ struct Dropout {
   /// 2016).
   bool locked = false;
 
-  /// Takes x (steps * batch, width), rows in time order, and returns the same shape. The step's key
-  /// and `stream` determine the random numbers.
+  /// Takes x (steps * batch, width) and returns the same shape. Tape::random_key(stream) determines
+  /// the random numbers. Only `locked` masks use `batch`.
   Var operator()(const Var& x, int64_t batch, std::string_view stream) const {
     return dropout(x, p, stream, locked ? batch : 0);
   }

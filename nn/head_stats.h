@@ -1,5 +1,6 @@
-// Statistics of a head's contexts: their mean norm in training, and their angles to the targets in
-// evaluation. A run's log and report show both (docs/report.md).
+// Statistics of the contexts, the hidden vectors h that an output layer receives: their mean norm
+// in training, and their angles to the targets' word vectors in evaluation. A run's log and report
+// show both (docs/report.md).
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ class HeadStats {
   /// Adds the norms of hidden (N, d), on any device. targets: N int32 on the CPU, -1: no target.
   /// Error: the number of targets is not N.
   void add_norms(const Tensor& hidden, const Tensor& targets);
-  /// Adds the angles between contexts and their targets' vectors in `words` (V, d). A vector of
-  /// length 0 has an angle of 90 degrees. Errors: the number of targets is not N; angles are not
-  /// being counted; a target is not a word.
+  /// Counts the angles between contexts and their targets' vectors in `words` (V, d), in bins of 4
+  /// degrees; targets as in add_norms(). A vector of length 0 has an angle of 90 degrees. Errors:
+  /// the number of targets is not N; count_angles(true) was not called; a target is V or more.
   void add_angles(const Tensor& hidden, const Tensor& targets, const Tensor& words);
 
   /// Returns the mean of ||h|| since clear_norms(); 0 without rows.

@@ -11,6 +11,7 @@ namespace nine {
 /// `capacity` positions each.
 class KeyValueCache {
  public:
+  /// Makes an empty cache. `size` is the width of a key, all heads together.
   KeyValueCache(int64_t batch, int64_t capacity, int64_t size, DType dtype, Device device);
   KeyValueCache(const KeyValueCache&) = delete;  // a copy would share the memory but not the length
   KeyValueCache& operator=(const KeyValueCache&) = delete;
@@ -27,7 +28,8 @@ class KeyValueCache {
   void append(const View& keys_values);
   /// Returns (batch * capacity, 2 size). Row b * capacity + t is position t of sequence b.
   const Tensor& keys_values() const { return keys_values_; }
-  /// Returns (batch) int32 on the same device: each element is length() after the last append().
+  /// Returns the lengths as ops::Attention takes them: (batch) int32 on the same device, all equal
+  /// to length(). After clear() they keep the old length until append().
   const Tensor& lengths() const { return lengths_; }
 
  private:

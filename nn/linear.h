@@ -9,7 +9,8 @@
 
 namespace nine {
 
-/// Computes y = x w' + b with `NAME.weight` (out, in) and `NAME.bias` (out).
+/// Computes y = x w' + b, where w is `NAME.weight` (out, in), w' its transpose, and b `NAME.bias`
+/// (out).
 class Linear {
  public:
   /// Declares the parameters. By default both start as U(-1/sqrt(in), 1/sqrt(in)), as in

@@ -28,9 +28,10 @@ class Lstm {
   /// last step. Applies `between` to the input of each layer but the first. Error: the number of
   /// states is not the number of layers.
   Var operator()(const Var& x, std::vector<LstmState>& state, const Dropout& between = {}) const;
-  /// Runs the layers over whole sequences, from states of zeros.
+  /// Does the same from states of zeros, without dropout between the layers.
   Var operator()(const Var& x, int64_t batch) const;
-  /// Returns states of zeros for `batch` columns, one per layer, in the tape's pool.
+  /// Returns a state of zeros for each layer, h and c (batch, hidden), valid until the tape's
+  /// reset().
   std::vector<LstmState> zero_state(Tape& tape, int64_t batch, DType dtype) const;
 
  private:

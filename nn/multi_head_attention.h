@@ -11,11 +11,13 @@
 
 namespace nine {
 
-/// Says which rows form a sentence and which keys a query attends to.
+/// Says which rows form a sentence and which keys a query attends to. `steps` below is the padded
+/// length of the sentences.
 struct AttentionMask {
   /// Number of sentences; sentence b has rows b * steps ... (b + 1) * steps - 1.
   int64_t batch = 1;
-  /// (batch) int32 on the layer's device: keys without padding; empty: all keys.
+  /// Each sentence's number of keys before the padding, (batch) int32 on the layer's device. Empty:
+  /// no padding.
   Tensor lengths = {};
   bool causal = false;  ///< true: position t attends to positions up to t only
 };
@@ -24,9 +26,10 @@ struct AttentionMask {
 /// `NAME.in_proj_weight` (3 size, size) and `NAME.in_proj_bias` (3 size) for queries, keys and
 /// values in this order; `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size). The
 /// default initial values are PyTorch's: in_proj_weight as one matrix with xavier_uniform,
-/// out_proj.weight as in torch.nn.Linear, biases at 0. `init` replaces them for all parameters,
-/// `out_init` for out_proj. `weight_dropout` is the dropout of the attention weights in training
-/// (PyTorch's `dropout`); its random numbers come from the stream "dropout.NAME.weights".
+/// out_proj.weight as in torch.nn.Linear, biases at 0. `init` replaces them for all parameters; for
+/// out_proj, `out_init` replaces `init`. `weight_dropout` is the dropout of the attention weights
+/// in training (PyTorch's `dropout`); its random numbers come from the stream
+/// "dropout.NAME.weights".
 class MultiHeadAttention {
  public:
   /// Error: `heads` does not divide `size`.
@@ -37,8 +40,8 @@ class MultiHeadAttention {
   /// Computes self-attention over x (batch * steps, size), with the output projection. Returns the
   /// same shape.
   Var operator()(const Var& x, const AttentionMask& mask) const;
-  /// Computes attention of x (batch * queries, size) to memory (batch * keys, size), with the
-  /// output projection. Returns the shape of x.
+  /// Computes attention from x (batch * queries, size) to memory (batch * keys, size), with the
+  /// output projection. mask.lengths counts rows of `memory`. Returns the shape of x.
   Var operator()(const Var& x, const Var& memory, const AttentionMask& mask) const;
 
   /// Returns residual + dropout(self-attention of x); the sum is fused with the output projection.
@@ -48,9 +51,10 @@ class MultiHeadAttention {
   Var add_to(const Var& residual, const Var& x, const Var& memory, const AttentionMask& mask,
              double dropout) const;
 
-  /// Returns residual + self-attention of the next position of each sequence, x (batch, size), to
-  /// itself and to the positions in `cache`. Adds the keys and values of x to `cache`. Errors: the
-  /// tape records; the cache is for another number of sequences; the cache is full.
+  /// Computes self-attention for the next position of each sequence, x (batch, size): it attends to
+  /// itself and to the positions in `cache`. Returns residual + the result. Adds the keys and
+  /// values of x to `cache`. Errors: the tape is recording; the cache is for another number of
+  /// sequences; the cache is full.
   Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const;
 
   /// Returns the weights of causal self-attention over one sequence, x (steps, size), as the mean

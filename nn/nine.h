@@ -11,7 +11,7 @@
 
 // Start here: the eight headers that a program needs first
 #include "autograd/functions.h"           // operators and functions of Vars, with their gradients
-#include "core/tensor.h"                  // Tensor: memory with a shape; View: a look at it
+#include "core/tensor.h"                  // Tensor: owns memory; View: points into memory
 #include "kernels/loss/kernel_softmax.h"  // the output layer as a function
 #include "nn/models/language_model.h"     // LanguageModel: opens and uses what lm_train made
 #include "nn/models/translator.h"         // Translator: opens and uses what mt_train made
@@ -23,15 +23,15 @@
 #include "autograd/gradcheck.h"     // gradients against finite differences
 #include "core/error.h"             // Error, require
 #include "core/matmul_precision.h"  // set_matmul_precision: highest, high, medium
-#include "core/notice.h"            // set_notices: what is assumed of a file
-#include "core/ops.h"               // the op list on plain views, for functions of your own
+#include "core/notice.h"            // set_notices: where notices about files go
+#include "core/ops.h"               // ops on Views, without gradients; for new functions
 #include "core/random.h"            // RandomStream: numbers from a seed
 #include "core/safetensors.h"       // files of tensors
 #include "core/threads.h"           // set_threads, in_team
 #include "kernels/install_cuda.h"   // install_cuda: before the first use of a GPU
 
 // Layers
-#include "kernels/settings/learned_numbers.h"  // numbers of its kernels that are trained
+#include "kernels/settings/learned_numbers.h"  // trained parameters of an output layer's kernels
 #include "nn/carried_state.h"                  // an LSTM's state between segments of a text
 #include "nn/dropout.h"                        // Dropout
 #include "nn/embedding.h"                      // Embedding

@@ -1,4 +1,4 @@
-// The places of a Transformer's layer norms, and a residual branch that follows them.
+// Where a Transformer has its layer norms, and the residual branch for each choice.
 #pragma once
 
 #include <cstdint>

@@ -28,13 +28,14 @@ struct ParameterOptions {
   Device device = kCpu;
 };
 
-/// A part of a slab.
+/// A part of the gradient slab: a parameter that records its rows (Parameter::touched), or a run of
+/// neighbouring parameters whose gradients count as a whole.
 struct GradientPart {
   int64_t first = 0;  ///< the index of its first element in the slab
   Shape shape;        ///< the shape of the part: a vector or a table
   Tensor rows = {};   ///< rows of the table: int32 ids on its device, ascending; empty: all rows
 
-  View of(const Tensor& slab) const;  ///< returns this part of `slab`, with all rows
+  View of(const Tensor& slab) const;  ///< returns this part of `slab`; ignores `rows`
 };
 
 /// Holds all parameters of a model. Layers declare their parameters when they are made. The first
@@ -51,24 +52,24 @@ class ParameterSet final : private ParameterMemory {
   ParameterSet& operator=(const ParameterSet&) = delete;
 
   /// Declares a parameter. Call it before the first use of any parameter. The reference stays
-  /// valid. Errors: the name is taken; a value was used already; `init` takes its sizes from the
-  /// shape, and the shape has no rows and columns.
+  /// valid. Errors: another parameter has the name; the slabs are allocated already; `init` needs
+  /// sizes, and `shape` has fewer than two dimensions.
   Parameter& add(std::string name, const Shape& shape, const Init& init);
   /// Declares a tensor that belongs to a model but is not trained: float64, zero at first, on the
   /// parameters' device. save() writes it next to the values; load() reads it if the file has it.
   /// The returned tensor shares its memory with the set. Error: the name is taken.
   Tensor add_buffer(std::string name, const Shape& shape);
-  /// Names a tensor that files may hold next to the parameters, because it follows from the model's
-  /// sizes (for example a table of positions). load() ignores the tensor.
+  /// Makes load() ignore the tensor of that name in files: a tensor that is neither parameter nor
+  /// buffer of this model, for example a table of positions.
   void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
   /// Names a parameter that files may lack; load() then leaves the parameter as it is.
   void need_not_load(std::string name) { needless_on_load_.push_back(std::move(name)); }
 
   /// Freezes the parameters whose name matches a pattern (Parameter::frozen). In a pattern, *
-  /// stands for any characters and ? for one character. An optimiser without weight decay leaves a
-  /// frozen parameter as it is, if the optimiser has not updated the parameter before: Adam's
-  /// moments and SGD's velocity would still move it. Error, with the list of names: a pattern
-  /// matches no parameter; all parameters are frozen.
+  /// stands for any characters and ? for one character. A frozen parameter has gradient 0. Its
+  /// value still changes by weight decay, and by Adam's moments and SGD's velocity if they come
+  /// from updates before freeze(). Error, with the list of names: a pattern matches no parameter;
+  /// all parameters are frozen.
   void freeze(std::span<const std::string> patterns);
 
   /// Returns the parameter of that name. Error, with the list of names: no parameter has the name.
@@ -79,7 +80,8 @@ class ParameterSet final : private ParameterMemory {
   DType dtype() const { return options_.dtype; }
   Device device() const { return options_.device; }
 
-  /// Returns the slabs, gaps included. Gaps are zero in both slabs and stay zero.
+  /// Return the slab of all values and the slab of all gradients. The gaps that the alignment
+  /// leaves between parameters are 0 in both slabs and stay 0.
   const Tensor& values() const;
   const Tensor& gradients() const;  ///< empty if `gradients` is false
   /// Returns a new slab of zeros for an optimiser, laid out as the values.
@@ -92,11 +94,12 @@ class ParameterSet final : private ParameterMemory {
   /// Returns how often load() has changed the buffers.
   int64_t loads() const { return loads_; }
 
-  /// Sets the gradients that no backward pass has written to zero, so that the whole slab is the
+  /// Zeroes each gradient that no backward pass has written. Afterwards the whole slab is the
   /// gradient.
   void zero_missing_grads();
-  /// Lets the next backward pass overwrite all gradients instead of adding to them. Sets the
-  /// touched rows of row-tracking parameters to 0.
+  /// Lets the next backward pass overwrite all gradients instead of adding to them. Zeroes the
+  /// gradient rows that Parameter::touched records. A parameter whose `touched` is set is called
+  /// row-tracking here.
   void zero_grad();
   /// Makes backward passes write into `slab` (made by new_slab()) from now on; gradients() returns
   /// it. As after zero_grad(), backward passes overwrite the slab's old content. Untouched rows of
@@ -113,13 +116,13 @@ class ParameterSet final : private ParameterMemory {
   void sum_squares(const View& out, Arena& arena);
 
   /// Copies the tensors named `prefix` + a parameter's name into a slab and converts float types.
-  /// An empty `prefix` reads buffers too. Errors: a name is missing; a shape differs; with an empty
-  /// `prefix`, the file holds a name that is not declared here. After an Error some of the values
-  /// may be replaced.
+  /// Errors: a tensor is missing; a shape differs. An empty `prefix` reads buffers too; then
+  /// need_not_load() allows a parameter to be missing, and a tensor whose name is not declared here
+  /// is an Error. After an Error some of the values may be replaced.
   void load(const Safetensors& file, const Tensor& slab, const std::string& prefix = "") const;
 
-  /// Copies the tensors into the values. If this is the first use, it does not draw the initial
-  /// values that the file replaces, which would take most of the time of opening a model.
+  /// Does the same for the slab of values. If this is the first use, it skips the initial values
+  /// that the file replaces, because drawing them would take most of the time of opening a model.
   void load(const Safetensors& file) const;
 
   /// save() writes the values as one safetensors file; load() reads them back to the same bits.

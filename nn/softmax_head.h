@@ -15,32 +15,33 @@
 
 namespace nine {
 
-/// The text of the Error for a log p that is not a number, or that is -infinity without a bias of
-/// -infinity.
+/// The text of the Error for a log p that is NaN, or that is infinite although the word's bias is
+/// not -infinity.
 inline constexpr const char* kNoLogP =
     "log p is not a number: products of the model's weights are too large for their type";
 
-/// Holds the word vectors and the bias, and for mixtures the weights of the prior and of the
-/// contexts.
+/// An output layer, or head: it holds word vectors and a bias. A mixture averages K softmaxes, its
+/// components. It also holds the weights of the prior, which gives the components' probabilities
+/// for a context h, and those of HeadSpec::contexts.
 class SoftmaxHead {
  public:
   /// Declares the parameters in `set`, for a vocabulary of V = `words`, contexts of `width` numbers
   /// and K components. {.spec = parse_head("mix:3*lin,log")} makes `config` from a head string.
-  ///  - `NAME.weight` (V, width), for untied heads (K, V, width), with initial values `init`. An
-  ///    embedding given as `tied` takes its place; for untied heads it takes the place of the first
-  ///    component's vectors, and `NAME.weight` is (K-1, V, width);
+  ///  - `NAME.weight` with initial values `init`: (V, width), or (K, V, width) for untied heads,
+  ///    whose components have word vectors of their own. An embedding given as `tied` replaces it;
+  ///    in an untied head it replaces component 0's vectors, and `NAME.weight` is (K-1, V, width);
   ///  - `NAME.bias` (V), if the head has a bias, starts at 0;
   ///  - `NAME.prior.weight` (K, width), for mixtures, and `NAME.latent.weight` (K * width, width),
-  ///    for heads with contexts, start as in torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as
+  ///    for HeadSpec::contexts, start as in torch.nn.Linear, U(-1/sqrt(width), 1/sqrt(width)), as
   ///    in Yang et al.'s mixture of softmaxes (2018);
-  ///  - `NAME.scores.K.NUMBER` (1), the learned numbers of component K
+  ///  - `NAME.scores.INDEX.NUMBER` (1), the learned numbers of component INDEX = 0, 1, ...
   ///    (kernels/settings/learned_numbers.h), start at the values of the head string;
   ///  - buffers, which are saved but not trained: `NAME.counts` (V), if the word norm or a sampled
   ///    softmax uses counts; `NAME.context_max` or `NAME.context_max_ema` (K), the norm that
   ///    evaluation uses, if the context norm is max or max:ema.
   /// With a sampled softmax, word vectors and bias keep track of the rows that have a gradient.
-  /// Errors: the head does not fit the width; a number does not fit the type of `set`
-  /// (kernels/settings/head_misfit.h).
+  /// Errors: a kernel does not accept vectors of `width` numbers; a setting is too large or too
+  /// small for the float type of `set`.
   SoftmaxHead(ParameterSet& set, const std::string& name, const HeadConfig& config, int64_t words,
               int64_t width, const Init& init = Init::normal(0.02), Parameter* tied = nullptr);
 
@@ -50,51 +51,53 @@ class SoftmaxHead {
   /// saved with the model. If the head needs no counts, the call has no effect. Error: the number
   /// of counts is not the number of words.
   void set_counts(std::span<const int64_t> counts) const;
-  /// Computes the loss of predicting targets (as many int32 as hidden has rows; -1: no target), on
-  /// either device, from hidden; see kernel_softmax. Applies label smoothing and the prior's
+  /// Computes the loss of predicting `targets` from `hidden`; see kernel_softmax. targets: as many
+  /// int32 as hidden has rows, on the CPU or the head's device; -1: no target. row_weight: the
+  /// weight of each row, usually 1 / (number of targets). Applies label smoothing and the prior's
   /// regulariser as configured, but not under NoGrad. With a sampled softmax, loss and nll of
   /// training are estimates over the words that the tape's random key draws.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
   /// Computes the mean loss over the rows that have a target: the loss of a whole batch. Error: no
   /// row has a target.
   Var loss(const Var& hidden, const Tensor& targets) const;
-  /// Returns log p of every word for a few contexts, (N, V) float64 on the CPU; see
-  /// nine::log_probabilities. A bias of -infinity gives a word -infinity. Error: the log p of
-  /// another word is not a number, or is infinite.
+  /// Returns log p of every word, (N, V) float64 on the CPU; see nine::log_probabilities. Pass many
+  /// contexts a few at a time, because the result has N * V numbers. A bias of -infinity gives a
+  /// word -infinity. Error: the log p of another word is not a number, or is infinite.
   Tensor log_probabilities(const Var& hidden) const;
-  /// Throws an Error with the text "WHAT: " and kNoLogP if the -log p of a word is not a number, or
-  /// is infinite without a bias of -infinity. nats: -log p of each of `words`; -1 in `words`: no
-  /// word.
+  /// Checks that nats[i] is a valid -log p of words[i]; words[i] = -1: no word. Error: nats[i] is
+  /// NaN, or is infinite although the word's bias is not -infinity. The message is `what`, ": " and
+  /// kNoLogP.
   void require_log_p(std::span<const int32_t> words, std::span<const double> nats,
                      std::string_view what) const;
-  /// Returns log_probabilities() with a cosine margin of that size undone, for a model trained with
-  /// that margin (kernels/options/margin_correction.h). Error: the head is not a single lin, or has
-  /// contexts but no context norm.
+  /// Returns log_probabilities() corrected for a cosine margin of size `margin` in training
+  /// (docs/margins.md). Error: the head is not one plain inner product (`lin`, without scale), or
+  /// has HeadSpec::contexts but no context norm.
   Tensor log_probabilities_undoing(const Var& hidden, double margin) const;
   /// Returns the k most probable words of each context, best first; see nine::top_words.
   WordScores top_words(const Var& hidden, int64_t k) const;
-  /// Computes share times the penalty on the word vectors' norms, a float64 scalar. Returns an
-  /// empty Var if no penalty is configured, or under NoGrad.
+  /// Computes share * the penalty on the word vectors' norms, a float64 scalar. share: this
+  /// micro-batch's part of the update's tokens. Returns an empty Var if no penalty is configured,
+  /// or under NoGrad.
   Var norm_regulariser(Tape& tape, double share) const;
 
-  /// Returns the norms that evaluation gives the vectors; empty if the vectors keep their own
-  /// norms.
+  /// Returns the norms that replace those of word vectors and contexts in evaluation; empty if the
+  /// vectors keep their own norms.
   HeadNorms norms() const;
 
-  /// Returns the head with its learned numbers' present values, as HeadDecoder takes it.
+  /// Returns the head's score functions with the present values of its learned numbers.
   HeadSpec present_spec() const;
   /// Returns the learned numbers with their present values: "rbf.gamma", in a mixture
-  /// "3.rbf.gamma", where components count from 0. Waits for a GPU.
+  /// "3.rbf.gamma", where components count from 0. Waits until a GPU has done its earlier work.
   std::vector<std::pair<std::string, double>> number_values() const;
 
   /// Returns the statistics of the contexts that loss() received; null for a head without margin
   /// and norms, which keeps no statistics.
   HeadStats* stats() const { return stats_ ? &*stats_ : nullptr; }
-  /// True if the score uses the angle between the unchanged context and word vector: the head is a
-  /// single kernel without contexts.
+  /// True if the score compares h itself with the word vector, so that the angle between them has a
+  /// meaning: no mixture, and HeadSpec::contexts is false.
   bool has_angles() const { return !config_.spec.mixture && !config_.spec.contexts; }
-  /// Returns each component's largest ||h|| of training, or its average; empty without a context
-  /// norm max or max:ema.
+  /// Returns for each component, with the context norm max, the largest ||h|| seen in training;
+  /// with max:ema, a running average of the batches' largest ||h||. Otherwise empty.
   std::vector<double> largest_contexts() const {
     return running_ ? running_.to_vector() : std::vector<double>();
   }
@@ -110,13 +113,14 @@ class SoftmaxHead {
   /// Scales the word vectors to the norm scale * log(count) (Herold et al., 2018) and keeps their
   /// directions. Counts below 2 count as 2. Error: the number of counts is not the number of words.
   void set_norms_by_frequency(std::span<const int64_t> counts, double scale) const;
-  /// Sets the bias to log(count / all counts); counts below 1 count as 1. While the scores are
-  /// still alike, the head then predicts the unigram distribution. Errors: the head has no bias;
-  /// the number of counts is not the number of words.
+  /// Sets the bias to log(count / all counts); counts below 1 count as 1. An untrained head, whose
+  /// scores are nearly equal for all words, then predicts the words' relative frequencies. Errors:
+  /// the head has no bias; the number of counts is not the number of words.
   void set_bias_by_frequency(std::span<const int64_t> counts) const;
 
-  /// Returns the text for a tie in model.safetensors' `__metadata__`: "NAME.weight=EMBEDDING", for
-  /// untied heads "the first of NAME.weight=EMBEDDING".
+  /// Returns the entry of model.safetensors' `__metadata__` that says that the word vectors and the
+  /// table EMBEDDING are one tensor: "NAME.weight=EMBEDDING", for untied heads "the first of
+  /// NAME.weight=EMBEDDING".
   std::string tie_text(const std::string& embedding) const;
 
  private:

@@ -25,7 +25,7 @@ inline constexpr EnumNames<BleuTokenizer, 2> kEnumNames<BleuTokenizer>{
 
 /// The treatment of n-gram orders without a match (Chen and Cherry, WMT 2014).
 enum class BleuSmoothing {
-  exp,    ///< 1/2, 1/4, ... matches for the first, second, ... order without a match
+  exp,    ///< 1/2 match for the lowest order without a match, 1/4 for the next one, ...
   floor,  ///< `smooth_value` matches
   add_k,  ///< adds `smooth_value` n-grams and matches to every order but the first
   none

@@ -15,17 +15,17 @@ namespace nine {
 /// Error: a negative count.
 double mcnemar_exact(int64_t only_a, int64_t only_b);
 
-/// Returns p values adjusted for several tests (Holm, 1979), in the order given. Each may be
-/// compared with the level of the whole family. Error: a value outside of 0 ... 1.
+/// Returns p values adjusted for several tests (Holm, 1979), in the order given. Reject the
+/// hypotheses whose value is at most alpha, the significance level for all tests together. Error: a
+/// value outside of 0 ... 1.
 std::vector<double> holm(std::span<const double> p_values);
 
 /// Returns the probability that a standard normal number is at least |z| away from 0.
 double normal_two_sided(double z);
-/// Returns the number that a standard normal number stays below with probability p. Error: p
-/// outside of (0, 1).
+/// Returns the p-quantile of the standard normal distribution. Error: p outside of (0, 1).
 double normal_quantile(double p);
-/// Returns the number that a number of Student's t distribution stays below with probability p.
-/// Errors: p outside of (0, 1); degrees_of_freedom <= 0.
+/// Returns the p-quantile of Student's t distribution. Errors: p outside of (0, 1);
+/// degrees_of_freedom <= 0.
 double student_quantile(double p, double degrees_of_freedom);
 
 /// Returns the smallest equivalence margin of two one-sided tests at level `alpha` (TOST:

@@ -37,8 +37,8 @@ std::string percent_text(int64_t count, int64_t words);
 /// Counts the words and errors of an alignment.
 WordErrors count_errors(std::span<const Edit> alignment);
 
-/// A part of an utterance in which at least one of two systems has errors. Stretches of two or more
-/// words that both systems have right separate the segments.
+/// The errors of two systems in a segment: a part of an utterance in which at least one system has
+/// errors. Two or more consecutive words that both systems have right end a segment.
 struct ErrorSegment {
   int64_t errors_a = 0, errors_b = 0;
 };
@@ -52,7 +52,7 @@ void append_segments(std::span<const Edit> a, std::span<const Edit> b,
 /// null hypothesis is that the mean difference of errors a segment, A - B, is 0.
 struct Mapsswe {
   int64_t segments = 0;
-  double mean = 0, deviation = 0;  ///< mean and deviation (segments - 1) of A - B
+  double mean = 0, deviation = 0;  ///< of errors_a - errors_b; the variance divides by segments - 1
   /// mean / (deviation / sqrt(segments)). If all differences are the same number other than 0, z is
   /// infinite and p is 0. With one segment, which has no deviation, z is 0 and p is 1.
   double z = 0;

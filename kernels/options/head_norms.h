@@ -1,5 +1,6 @@
-// Norms that word vectors and contexts are given in the scores of inner products, in place of their
-// own (docs/margins.md): s = F_v G_n cos(w_v, h_n) + b_v.
+// Norms that replace those of word vectors and contexts in the scores of inner products
+// (docs/margins.md): s = F_v G_n cos(w_v, h_n) + b_v for word v and row n. WordNorm gives F_v,
+// ContextNorm gives G_n.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +14,23 @@
 
 namespace nine {
 
-/// F_v. Words are ranked by their count in the training targets, ties by id; W_1 is the vector of
-/// the first. Counts below 1 are taken as 1. V: words.
+/// F_v, the norm of word v's vector. Words are ranked by their count in the training targets, ties
+/// by id; W_1 is the vector of the word of rank 1, the most frequent. Counts below 1 are taken as
+/// 1. V: words.
 struct WordNorm {
   enum class Kind : uint8_t {
     none,                ///< |w_v|
     constant,            ///< const:X, X > 0
     uniform,             ///< |W_1|
-    log_rank,            ///< |W_1| log(V - v + 1) / log V for the word of rank v
-    log_rank_ratio,      ///< |W_1| (1 - log v / log V)
+    log_rank,            ///< |W_1| log(V - r + 1) / log V for the word of rank r
+    log_rank_ratio,      ///< |W_1| (1 - log r / log V)
     unigram,             ///< unigram:A,B: A count_v / (sum of counts) + B
     log_unigram,         ///< log count_v
     log_unigram_scaled,  ///< |W_1| log count_v / log count_1
   };
   Kind kind = Kind::none;
   double a = 0, b = 0;   ///< X; A and B
-  bool through = false;  ///< gradients pass through |W_1|
+  bool through = false;  ///< true: |W_1| is differentiated; false: it is a constant
 
   explicit operator bool() const { return kind != Kind::none; }
   /// Whether F depends on counts.
@@ -44,10 +46,11 @@ WordNorm word_norm_from_text(std::string_view text);
 
 /// The id of the word of rank 1. Error: no counts.
 int64_t most_frequent_word(std::span<const double> counts);
-/// F_v, or F_v / |W_1| where n.multiplies_first(); n is not none. Error: no counts.
+/// Returns F_v of every word, divided by |W_1| if n.multiplies_first(). n.kind must not be none.
+/// Error: `counts` is empty.
 std::vector<double> word_norm_ratios(const WordNorm& n, std::span<const double> counts);
 
-/// G, the same for all rows of a component.
+/// G_n, the norm of row n's context: one G for all rows of a component, except with none.
 struct ContextNorm {
   enum class Kind : uint8_t {
     none,      ///< |h_n|
@@ -55,8 +58,8 @@ struct ContextNorm {
     /// The largest |h| of the micro-batch's rows that have a target; in evaluation the largest seen
     /// in training, so that p(w|h) does not depend on other rows.
     max,
-    /// In evaluation an average of the batches' largest, in which the one so far has the weight
-    /// kNormDecay; in training as max.
+    /// In training as max. In evaluation an average of the batches' largest norms, updated as
+    /// kNormDecay * average + (1 - kNormDecay) * largest.
     max_ema
   };
   Kind kind = Kind::none;
@@ -73,7 +76,7 @@ std::string to_text(const ContextNorm& n);  ///< "const:64", "max:ema:through"; 
 /// is wrong.
 ContextNorm context_norm_from_text(std::string_view text);
 
-/// Both, as options of a head.
+/// The word norm and the context norm of a head.
 struct NormOptions {
   WordNorm word = {};
   ContextNorm context = {};
@@ -81,19 +84,20 @@ struct NormOptions {
   explicit operator bool() const { return word || context; }
 };
 
-/// The same with the numbers that they need besides the head's weights.
+/// Word norm and context norm, with the numbers that these need besides the head's weights.
 struct HeadNorms : NormOptions {
-  /// (V) float64, on the head's device: word_norm_ratios; (K, V): of each component its own.
+  /// word_norm_ratios(): (V) float64 on the head's device, or (K, V) if each component has its own.
   Tensor ratios = {};
   int64_t first_word = -1;  ///< most_frequent_word, where word.multiplies_first()
-  /// (K) float64, context.of_batch(): what evaluation uses as G, which training changes; 0: nothing
-  /// was seen in training, and G is 1. Empty: the rows of each call have their own maximum.
+  /// If context.of_batch(): G of each component in evaluation, (K) float64, which training updates.
+  /// 0: training has seen nothing, and G is 1. Empty: each call takes the maximum of its rows.
   Tensor running = {};
   bool training = false;  ///< the rows' maximum is used, and goes into `running`
 
-  /// Fills ratios, on `device`, and first_word; nothing where word is none. Error: no counts.
+  /// Computes `ratios`, on `device`, and first_word from the words' counts. Does nothing if `word`
+  /// is none. Error: `counts` is empty.
   void follow(std::span<const double> counts, Device device = kCpu);
-  /// G of each of `size` components in evaluation; empty where contexts have their own norms.
+  /// Returns G of each of `size` components in evaluation; empty if contexts keep their own norms.
   /// Error: `running` has another size.
   std::vector<double> sizes(int64_t size) const;
 };

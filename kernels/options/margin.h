@@ -10,8 +10,9 @@
 
 namespace nine {
 
-/// psi, which replaces c = cos(theta) in the target's score F G c + b. theta is the angle between
-/// the target's word vector and the context.
+/// The function psi, which in training replaces c = cos(theta) in the target's score F G c + b.
+/// theta is the angle between the target's word vector, of norm F, and the context, of norm G
+/// (head_norms.h).
 struct Margin {
   enum class Kind : uint8_t {
     none,  ///< psi = c
@@ -36,8 +37,8 @@ inline constexpr EnumNames<Margin::Kind, 4> kEnumNames<Margin::Kind>{
       {Margin::Kind::cos, "cos"},
       {Margin::Kind::arc, "arc"},
       {Margin::Kind::lsm, "lsm"}}}};
-/// From this m on, psi of `arc` jumps upwards at theta = pi - m, by 1 - cos m - m sin m. It is the
-/// m at which that expression is 0.
+/// From this m on, the loss with `arc` rewards some larger angles, because psi jumps upwards at
+/// theta = pi - m, by 1 - cos m - m sin m. It is the m at which that expression is 0.
 inline constexpr double kArcJumpsUp = 2.331122370414423;
 
 std::string to_text(const Margin& m);  ///< "cos:0.2"; "none"

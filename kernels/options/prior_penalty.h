@@ -8,7 +8,8 @@
 namespace nine {
 
 namespace ops {
-/// A penalty on a mixture's prior pi. Variances divide by K. Rows without a target do not count.
+/// A penalty on uneven priors pi of a mixture. Var_k is the mean squared deviation over the K
+/// components. Rows without a target do not count.
 enum class PriorPenalty : uint8_t {
   variance,  ///< the mean over rows of Var_k(pi_k)
   cv2        ///< Var_k(s) / mean_k(s)^2, s_k = sum over rows of pi_k (after Takase et al., 2018)

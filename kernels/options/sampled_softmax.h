@@ -20,7 +20,7 @@ struct SampledSoftmax {
     unigram,       ///< proportional to the word's count
     unigram_power  ///< proportional to the word's count^0.75
   };
-  int64_t size = 0;  ///< K, the number of distinct words; 0: no sampling
+  int64_t size = 0;  ///< K, the number of distinct words to draw; 0: no sampling
   Proposal proposal = Proposal::log_uniform;
 
   explicit operator bool() const { return size > 0; }
@@ -31,12 +31,13 @@ std::string to_text(const SampledSoftmax& s);  ///< "8192:log-uniform"; "" witho
 /// any other text.
 SampledSoftmax sampled_softmax_from_text(std::string_view text);
 
-/// The words of a micro-batch: the K drawn words, the targets, and the word `also`.
+/// The words of a micro-batch: the K drawn words, the targets, and the extra word `also` of
+/// WordSampler::sample().
 struct SampledWords {
   std::vector<int32_t> words;    ///< ids, ascending, without duplicates
   std::vector<int32_t> targets;  ///< of each row: the target's index in `words`; -1: no target
-  /// -log E_v of each word, where E_v is the expected number of draws of v; 0 for all words if the
-  /// sample is the whole vocabulary.
+  /// -log E_v of each element of `words`, where E_v is the probability that the draws contain word
+  /// v; 0 for all words if the sample is the whole vocabulary.
   std::vector<double> log_weights;
   /// Of each word: true if it is one of the K drawn words, which count in every row's sum.
   std::vector<bool> drawn;
@@ -48,10 +49,10 @@ class WordSampler {
   /// counts: of the vocabulary's words. Error: more words are to be drawn than the vocabulary has.
   WordSampler(const SampledSoftmax& config, std::span<const double> counts);
 
-  /// Returns the first K distinct words of independent draws from Q, the targets (ids, -1: no
-  /// target) and the word `also` (-1: no word), which need not be drawn. The key determines the
-  /// draws. Error: the larger of 1,000 K and 2^22 draws has fewer than K distinct words, because Q
-  /// is almost 0 on too many words.
+  /// Draws from Q until K distinct words are found. Returns these words, the targets (ids, -1: no
+  /// target) and the word `also` (-1: no word), drawn or not. The key determines the draws. Error:
+  /// max(1,000 K, 2^22) draws give fewer than K distinct words, because Q is almost 0 on too many
+  /// words.
   SampledWords sample(const RandomKey& key, std::span<const int32_t> targets,
                       int64_t also = -1) const;
 

@@ -11,7 +11,7 @@ namespace nine {
 /// vocabulary.
 struct LabelSmoothing {
   enum class Kind : uint8_t {
-    uniform,  ///< epsilon / V to every word, and 1 - epsilon more to the target
+    uniform,  ///< epsilon / V to every word; to the target 1 - epsilon in addition
     others    ///< epsilon / (V - 1) to every other word, 1 - epsilon to the target
   };
   double epsilon = 0;  ///< in [0, 1]; 0: no smoothing

@@ -19,12 +19,12 @@
 //   // "" or what is wrong; with d < 0: what is wrong with the parameters alone.
 //   static std::string check(const Score&, int64_t d);
 //   int64_t parts() const;                     // 1, or how many parts a vector is cut into (mog)
-//   int64_t product_dims(int64_t n) const;     // leading numbers of a part of n that enter z
+//   int64_t product_dims(int64_t n) const;     // how many numbers of a part of n z uses
 //
-// 2. The score S is a function of the product z and of the statistics of each vector: a few
-// numbers, for instance its squared norm. These functions, and parts(), are NINE_HD templates over
-// T, float or double. value and slopes are the body of a loop over rows; a branch in them would
-// prevent vectorisation.
+// 2. The score S is a function of the inner product z = w . h of word vector and context, and of
+// the statistics of each vector: a few numbers, for instance its squared norm. These functions, and
+// parts(), are NINE_HD templates over T, float or double. value and slopes are the body of a loop
+// over rows; a branch in them would prevent vectorisation.
 //
 //   static constexpr int kStats;               // statistics of one part of a vector; 0 for lin
 //   void stats(const T* x, int64_t n, double* s) const;                  // of a part of n numbers
@@ -33,8 +33,8 @@
 //   T value(T z, const T* w, const T* h) const;                          // S
 //   Slopes<T, kStats> slopes(T z, const T* w, const T* h) const;         // dS/dz, dS/d(statistics)
 //
-// 3. The target's score is computed from the vectors, because q = |w|^2 + |h|^2 - 2z would lose
-// digits.
+// 3. The target's score is computed from w and h, not from z, because the squared distance q =
+// |w|^2 + |h|^2 - 2z would lose digits.
 //
 //   // False: z, summed in double, is exact enough (lin, pol, sig).
 //   static constexpr bool kExactTarget;
@@ -49,7 +49,8 @@
 //
 // 4. Optional members, for speed or accuracy:
 //
-//   // Statistics from this index on have no slopes, because the others determine them.
+//   // The number of statistics that have slopes. Later statistics are functions of these, whose
+//   // slopes carry the whole derivative.
 //   static constexpr int kGradients;
 //   // True if the cheaper value<true> and slopes<true> cannot overflow for a vector (or part)
 //   // with these statistics.
@@ -92,8 +93,8 @@ class Formula;
 }
 
 /// The kernels, in the order of the table in docs/heads.md, section 1. kernels/scores/all.h lists
-/// their structs. It does not list expr and scaled_lin, which has no name (kernels/scores/lin.h);
-/// their numbers leave room for more kernels.
+/// their structs, except those of expr and scaled_lin. scaled_lin has no name in head strings
+/// (kernels/scores/lin.h). The values 254 and 255 leave room for more kernels.
 enum class ScoreKind : uint8_t {
   lin,
   log,
@@ -111,7 +112,7 @@ enum class ScoreKind : uint8_t {
 
 /// The most parameters that a kernel may have.
 inline constexpr int kMaxScoreParameters = 8;
-/// Indices of a score's numbers: its parameters, then the scale.
+/// Indices of Score::number(): 0 to 7 are the parameters, 8 is the scale.
 inline constexpr int kScaleNumber = kMaxScoreParameters, kMaxScoreNumbers = kScaleNumber + 1;
 /// A score function with its parameters. The kernel's parameters() gives their meaning and order.
 struct Score {
@@ -155,17 +156,17 @@ struct ParameterInfo {
   const char* const* words = nullptr;
   bool numbers_too = false;  ///< true: any number > 0 is valid besides the words
   Learnable learnable = Learnable::no;
-  /// True: head strings that the program writes leave the parameter out at its default value, as
-  /// older files do.
+  /// True if to_text() leaves the parameter out when it has its default value, as older files do.
   bool silent = false;
-  /// Its name in the kernel's expression, if its own name is a variable there (pol's c).
+  /// The parameter's name in formulas, if `name` is a variable there (pol's c); otherwise null.
   const char* symbol = nullptr;
 
   const char* name_in_formulas() const { return symbol != nullptr ? symbol : name; }
 };
 
-/// A line of a kernel's expression: `name` = `formula` (docs/expressions.md). The formula may use
-/// z, q, ww, hh, c and d, the kernel's parameters, and the names of earlier lines.
+/// A line of a kernel's expression: `name` = `formula` (docs/expressions.md). The formula may use z
+/// = w . h, q = |w - h|^2, ww = |w|^2, hh = |h|^2, the cosine c and the size d, the kernel's
+/// parameters, and the names of earlier lines.
 struct ExpressionLine {
   std::string name, formula, meaning;
 };
@@ -178,12 +179,13 @@ enum class Combine : uint8_t { sum, mixture };
 /// name ends in _h depend on the context alone, lines whose name ends in _w on the word alone.
 struct KernelExpression {
   std::vector<ExpressionLine> lines;
-  /// The meaning of the last number of each part, if it is not a coordinate: "log-variance".
-  /// Formulas call it lw for w and lh for h; z, q, ww, hh, c and d then refer to the other numbers.
+  /// What the last number of each part is, if it is not a coordinate: "log-variance". Empty: all
+  /// are coordinates. Formulas call it lw for w and lh for h; z, q, ww, hh, c and d then refer to
+  /// the other numbers.
   std::string extra = {};
   int parts = 1;  ///< number of parts of a vector
   Combine combine = Combine::sum;
-  double ball = 0;  ///< radius of the ball that contains the points; 0: no ball
+  double ball = 0;  ///< radius of the ball into which hpb maps the vectors; 0: no ball
 };
 
 namespace scores {
@@ -249,7 +251,7 @@ struct Layout {
   int64_t stats = 0;   ///< statistics of a vector: of all its parts
   bool exact = false;  ///< kExactTarget: the target's gradient bypasses the product
 
-  /// Returns the number of products of a pair of vectors.
+  /// Returns the number of inner products of a pair of vectors: of every part with every part.
   int64_t planes() const { return parts * parts; }
   /// True if the product is that of whole vectors of d numbers.
   bool whole(int64_t d) const { return parts == 1 && product_dims == d; }

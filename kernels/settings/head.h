@@ -11,11 +11,12 @@
 
 namespace nine {
 
-/// What a head string such as "lin", "pow:p=1" or "mix:3*lin,log" stands for, with everything
-/// resolved.
+/// A parsed head string such as "lin", "pow:p=1" or "mix:3*lin,log": presets are expanded, and all
+/// parameters have values.
 struct HeadSpec {
   std::vector<Score> components{Score{}};
-  /// There is a prior over the components. True for `mix:` and presets, even with one component.
+  /// True if there is a prior over the components: for `mix:` and head_presets(), even with one
+  /// component.
   bool mixture = false;
   bool contexts = false;  ///< component k scores tanh(C_k' h) instead of h itself
   bool untied = false;    ///< each component has word vectors of its own
@@ -23,19 +24,21 @@ struct HeadSpec {
   friend bool operator==(const HeadSpec&, const HeadSpec&) = default;
 
   int64_t size() const { return static_cast<int64_t>(components.size()); }
-  /// The string with presets, @tuned and parameters written out, as config.json stores it:
-  /// parse_head(to_text()) is the same head, but for contexts and untied where they are not the
-  /// string's own.
+  /// Returns the string with presets, @tuned and parameters written out, as config.json stores it.
+  /// parse_head(to_text()) is the same head, unless HeadDefaults changed `contexts` or `untied`,
+  /// which are not in the string.
   std::string to_text() const;
-  /// What is wrong with this head for vectors of d numbers, naming the component; "" if nothing.
+  /// Returns what is wrong with this head for vectors of d numbers, naming the component; "" if
+  /// nothing.
   std::string check(int64_t d) const;
 };
 
-/// Settings beside the head string: each is a default for what a component leaves open.
+/// Settings beside the head string: defaults for what the string does not set.
 struct HeadDefaults {
-  /// ssg and mog: split or a positive number; empty: the kernel's own default.
+  /// Parameter `variance` of ssg and mog: split or a positive number; empty: the kernel's own
+  /// default.
   std::string variance;
-  /// hpb: lorentz, tanh, clip or sigmoid; empty: the kernel's own default.
+  /// Parameter `ball` of hpb: lorentz, tanh, clip or sigmoid; empty: the kernel's own default.
   std::string ball;
   /// none or tanh (HeadSpec::contexts); empty: tanh for mixtures, none for a single kernel.
   std::string head_context;

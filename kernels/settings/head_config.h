@@ -25,13 +25,13 @@ namespace ops {
 struct HeadBlockOptions;
 }
 
-/// Which of a training step's products of N contexts with V words are kept for the gradients, for K
-/// components and vectors of d numbers.
+/// Chooses which products of contexts and word vectors a training step keeps for the gradients. N
+/// contexts, V words, K components, vectors of d numbers.
 enum class HeadMemory : uint8_t {
-  /// Those of a block of contexts with the whole vocabulary: 6NVd operations, memory for
-  /// head_block_rows() x K x V numbers.
+  /// Keeps those of a block of contexts with the whole vocabulary: 6NVd operations in a step,
+  /// memory for head_block_rows() x K x V numbers.
   blocks,
-  /// None, they are computed again: 8NVd operations, memory for O(N K + V d) numbers.
+  /// Keeps no products and computes them twice: 8NVd operations, memory for O(N K + V d) numbers.
   tiles
 };
 template <>
@@ -45,8 +45,8 @@ struct HeadLoss {
   HeadMemory memory = HeadMemory::blocks;
   Margin margin = {};  ///< on the targets' scores; inner products only
 
-  /// The part that the loops over a vocabulary of so many words use. Error: epsilon outside of
-  /// [0, 1]; smoothing over the other words in a vocabulary of one word.
+  /// Returns the options as the loops over a vocabulary of `words` words take them. Errors: epsilon
+  /// outside of [0, 1]; LabelSmoothing::Kind::others with one word.
   ops::HeadBlockOptions for_block(int64_t words) const;
 };
 
@@ -59,12 +59,13 @@ struct HeadConfig {
   NormOptions norms = {};         ///< in place of the vectors' own; inner products only
   SampledSoftmax sampled = {};    ///< in training: the softmax over some words only
 
-  /// What is legal and yet probably not meant, in sentences: a margin that rewards large angles,
-  /// words that log-unigram gives the norm 0. counts: of the words in the training targets.
+  /// Returns a warning for each setting that is valid but probably not meant: a margin that rewards
+  /// large angles, words that log-unigram gives the norm 0. counts: of each word in the training
+  /// targets.
   std::vector<std::string> warnings(std::span<const int64_t> counts) const;
 };
 
-/// The same as texts and numbers, as they are written in flags and configuration files.
+/// The settings of a HeadConfig as texts and numbers, as in flags and configuration files.
 struct HeadSettings {
   std::string head = "lin";  ///< a head string, see parse_head
   std::string variance;      ///< see HeadDefaults, as the next two
@@ -88,12 +89,12 @@ struct HeadSettings {
   HeadConfig head_config() const;
 };
 
-/// What a setting is to a trained model.
+/// Whether a trained model depends on a setting, and where its files show the setting.
 enum class SettingUse : uint8_t {
-  training,  ///< it counts in training alone
-  written,   ///< part of the model that the head, written out, says (HeadSpec::to_text)
-  tensors,   ///< part of the model that its tensors show
-  decoding   ///< part of the model that nothing else shows: decoding needs it
+  training,  ///< the model does not depend on it: it counts in training alone
+  written,   ///< part of the model; HeadSpec::to_text() contains it
+  tensors,   ///< part of the model; the tensors show it
+  decoding   ///< part of the model; neither shows it, so decoding needs it besides
 };
 
 /// A member of HeadSettings, for code that reads settings by name: trainers' flags, kernel_inspect,
@@ -102,19 +103,21 @@ struct HeadSetting {
   const char* name;  ///< key in configuration files; the flag has dashes for underscores
   std::variant<bool HeadSettings::*, double HeadSettings::*, std::string HeadSettings::*> member;
   std::string help;        ///< what it does, without a full stop
-  const char* words = "";  ///< what errors call it; empty: none mentions it
+  const char* words = "";  ///< its name in error messages; empty: no message mentions it
   SettingUse use = SettingUse::training;
   bool inner_products = false;  ///< where it is not "none", the head must be of lin alone
   const char* example = "";     ///< a value of such a setting
-  /// What it came to in a configuration; null: the head says it.
+  /// Returns the setting's value in a HeadConfig; null: the head string contains it.
   std::variant<bool, double, std::string> (*value)(const HeadConfig& config) = nullptr;
-  bool regularises = false;               ///< part of the loss in training; else of the layer
+  /// True: part of the loss in training; false: of the layer.
+  bool regularises = false;
   std::vector<std::string> choices = {};  ///< the only texts allowed; empty: any
   /// Throws an Error that says what is wrong with a text; may be null.
   void (*check)(const std::string& text) = nullptr;
   double low = -std::numeric_limits<double>::infinity();  ///< bounds of a number, inclusive
   double high = std::numeric_limits<double>::infinity();
-  /// Whether the setting has an effect beside the others; null: always. It needs `needs`.
+  /// True if the setting has an effect, given the other settings; null: it always has. `needs` says
+  /// in words what it requires.
   bool (*has_effect)(const HeadSettings& settings) = nullptr;
   const char* needs = "";
   const char* unit = "";          ///< what a value is, for a help page
@@ -122,14 +125,14 @@ struct HeadSetting {
 
   /// Sets the member from a text such as "true", "0.1" or "tanh". Error: what is wrong with it.
   void set(HeadSettings& settings, const std::string& text) const;
-  /// The member as such a text.
+  /// Returns the member as a text that set() reads.
   std::string text(const HeadSettings& settings) const;
   /// Whether the member differs from its default.
   bool is_given(const HeadSettings& settings) const;
 };
 /// Every member of HeadSettings, in the order of help pages.
 std::span<const HeadSetting> head_settings();
-/// Those of inner products: the margin, then the norms.
+/// Returns the settings that need a head of lin alone (inner_products): the margin, then the norms.
 std::vector<const HeadSetting*> inner_product_settings();
 
 }  // namespace nine

@@ -10,6 +10,7 @@
 
 namespace nine {
 
+/// A learned parameter, or the learned scale, of one component.
 struct LearnedNumber {
   int64_t component = 0;
   int number = 0;         ///< Score::number
@@ -17,17 +18,17 @@ struct LearnedNumber {
   bool positive = false;  ///< what is stored and learned is its logarithm
   double start = 0;
 
-  /// How its tensor is called behind the head's name: "scores.COMPONENT.NAME".
+  /// Returns its tensor's name after the head's name: "scores.COMPONENT.NAME".
   std::string tensor_name() const;
-  /// What is stored of a value, and back.
+  /// Convert a value to its stored form, the logarithm if `positive`, and back.
   double stored(double value) const;
   double value(double stored) const;
 };
 
-/// Component by component, in the order of the kernel's parameters, the scale last.
+/// Returns the learned numbers component by component, in the order of the kernel's parameters, the
+/// scale last.
 std::vector<LearnedNumber> learned_numbers(const HeadSpec& head);
-/// The head with these values, one for each learned number, in the places where it says where they
-/// start.
+/// Returns `head` with its learned numbers set to `values`, in the order of learned_numbers().
 HeadSpec with_numbers(HeadSpec head, std::span<const double> values);
 
 }  // namespace nine

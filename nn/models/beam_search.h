@@ -6,17 +6,18 @@
 //   found[0][0].words;  // the best translation of the first sentence
 //
 // The rules are CTranslate2's (docs/decoding.md). A step extends each of `beam` prefixes by every
-// word and takes the 2 * beam likeliest extensions. Extensions among the first `beam` that end in
-// </s> are finished, and later extensions fill their places. A search ends when `beam` hypotheses
-// are finished, or at max_length words, where prefixes count as finished too. Finished hypotheses
-// are ranked by
+// word and takes the 2 * beam likeliest extensions. Of the first `beam` extensions, those that end
+// in </s> are finished hypotheses; the next extensions that do not end take their places. Later
+// extensions that end in </s> are dropped. A search ends when `beam` hypotheses are finished. It
+// also ends at max_length words; the first `beam` extensions are then hypotheses with `complete` =
+// false, if they do not end in </s>. Finished hypotheses are ranked by
 //
 //   score = log p / length^length_penalty,  length without </s> unless count_end is set.
 //
 // A translation has at least one word: the first step's softmax leaves </s> out. The search drops
 // extensions by the excluded word, and log p of the other words stays as it is. With length_penalty
-// 0 a search ends as soon as its likeliest prefix and n_best hypotheses are finished. Among equal
-// scores the better prefix wins, then the smaller word id.
+// 0 a search ends as soon as the likeliest extension of a step has ended in </s> and n_best
+// hypotheses are finished. Among equal scores the better prefix wins, then the smaller word id.
 #pragma once
 
 #include <cstdint>
@@ -44,12 +45,13 @@ struct SearchOptions {
 /// A translation with its score.
 struct Hypothesis {
   std::vector<int32_t> words;  ///< without </s>
-  /// Natural log, of the words and </s>; the first step's softmax is without </s>.
+  /// Sum of the natural log p of the words and, if `complete`, of </s>. The first word's softmax is
+  /// without </s>.
   double log_prob = 0;
   double score = 0;      ///< log_prob / length^length_penalty
   bool complete = true;  ///< ended by </s>; false: cut at max_length
-  /// With SearchOptions::attention: (words, source words + 1), the last decoder layer's attention
-  /// weights as the mean over heads.
+  /// With SearchOptions::attention: the last decoder layer's attention weights as the mean over
+  /// heads, row by row. A row for each word; a column for each source word, and the last for </s>.
   std::vector<float> attention;
 };
 
@@ -70,8 +72,8 @@ class BeamSearch {
   BeamSearch& operator=(BeamSearch&&) noexcept;
 
   using Ids = std::vector<int32_t>;
-  /// Called between batches with the number of the call's sentences that are done, from one thread
-  /// at a time.
+  /// Called after batches with the number of sentences that are finished so far, from one thread at
+  /// a time.
   using Progress = std::function<void(int64_t done)>;
 
   /// Returns translations of sources (ids without </s>), in the order of the sources. Sentences of

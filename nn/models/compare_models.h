@@ -13,13 +13,13 @@ namespace nine {
 
 class Communicator;
 
-/// The comparison of models A and B. A token's gain is log p(B) - log p(A) in nats: above 0 if
-/// model B is better.
+/// The comparison of models A and B. Tokens are the words and each sentence's </s>. A token's gain
+/// is log p(B) - log p(A) in nats: above 0 if model B is better.
 struct ModelComparison {
   std::vector<double> gains;             ///< of each token of the text; NaN: not compared
   std::vector<double> sentence_gains;    ///< of each sentence: the sum over its compared tokens
   std::vector<int64_t> sentence_tokens;  ///< number of compared tokens of each sentence
-  double nats_a = 0, nats_b = 0;         ///< -log p of the compared tokens
+  double nats_a = 0, nats_b = 0;         ///< sum of -log p of the compared tokens, in nats
   int64_t tokens = 0;                    ///< number of compared tokens
   /// Numbers of tokens left out: in the vocabulary of only one model, and in neither vocabulary.
   int64_t only_a = 0, only_b = 0, neither = 0;
@@ -31,21 +31,21 @@ struct ModelComparison {
 /// Scores `lines` with the model at path a, then with the model at path b; one model is in memory
 /// at a time. If the vocabularies differ, compares the tokens that both contain and counts the
 /// rest: the probability of <unk> is the probability of all words outside a vocabulary, a different
-/// event for each model. Error: no model at b, before anything is scored.
+/// event for each model. Error: there is no model at path b; this check comes before all scoring.
 ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device);
-/// Does the same with several processes, which share batches or columns out. Each process gets the
-/// comparison.
+/// Does the same with several processes, which divide the batches, or with carry_state the columns,
+/// among themselves. Each process gets the whole comparison.
 ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device, Communicator& communicator);
 
-/// Returns the 95% percentile interval of sum of gains / number of tokens, the -log of the ratio of
-/// perplexities B / A, over `resamples` bootstrap samples of the text's sentences (Efron, 1979).
-/// gains: a sum for each sentence; tokens: the number of tokens in each sum. The result depends on
-/// the seed, not on the number of threads. Errors: resamples < 1; the numbers of gains and tokens
-/// differ.
+/// Returns the 95% percentile interval of the mean gain, sum of gains / number of tokens, over
+/// `resamples` bootstrap samples of the text's sentences (Efron, 1979). The mean gain is
+/// log(perplexity of A / perplexity of B). gains: a sum for each sentence; tokens: the number of
+/// tokens in each sum. The result depends on the seed, not on the number of threads. Errors:
+/// resamples < 1; the numbers of gains and tokens differ.
 Interval bootstrap_gain(std::span<const double> gains, std::span<const int64_t> tokens,
                         int64_t resamples, uint64_t seed);
 
@@ -60,8 +60,8 @@ struct WordDifferences {
   int64_t tokens = 0, left_out = 0;   ///< as in ModelComparison
   double gain = 0;                    ///< of all tokens
 };
-/// Lists the words of `lines` (and </s>) by how much likelier the model at path b finds them than
-/// the model at path a. Occurrences of unknown words count as <unk>.
+/// Returns the words of `lines`, and </s>, sorted by the sum of their gains (models at paths a and
+/// b), largest first. Occurrences of unknown words count as <unk>.
 WordDifferences word_differences(const std::string& a, const std::string& b,
                                  std::span<const std::string> lines, const ScoringOptions& scoring,
                                  Device device);

@@ -24,11 +24,14 @@ class LanguageNetwork;
 
 /// The settings of scoring.
 struct ScoringOptions {
-  /// false: every sentence starts from a state of zeros. true: the text is cut into 10 columns, and
-  /// each column carries its state from segment to segment, as in validation.
+  /// false: every sentence starts from a state of zeros. true: all lines are joined and cut into 10
+  /// equal parts, which are read in parallel, as in validation. In a part the state passes on from
+  /// line to line.
   bool carry_state = false;
-  int64_t batch_tokens = 4096;  ///< positions computed together when no state is carried
-  /// Undoes a cosine margin of training in closed form (docs/margins.md); 0: no margin to undo.
+  /// Without carry_state: most positions computed together, padding included.
+  int64_t batch_tokens = 4096;
+  /// The size m of a cosine margin in training, whose effect on the probabilities is removed
+  /// (docs/margins.md); 0: there was no margin.
   double undo_margin = 0;
 };
 
@@ -40,7 +43,7 @@ struct WordExpectation {
   std::vector<double> top_log_p;  ///< log p of the words in `top`
 };
 
-/// The largest batch of continuations: the number of context rows that the head computes together.
+/// The largest GenerateOptions::batch: up to so many contexts cost the output layer as much as one.
 inline constexpr int64_t kMaxGenerateBatch = 32;
 
 /// The settings of text generation.
@@ -60,12 +63,12 @@ struct GenerateOptions {
 /// call the member functions at once. Results are held in memory: score a long text in parts.
 class LanguageModel {
  public:
-  /// Opens the model at `path`: a run, a directory of checkpoints, a checkpoint, or a directory
-  /// that holds only model.safetensors and dict.txt (see model_directory). Sizes come from the
-  /// tensors' shapes, the head from config.json or from model.safetensors' metadata. A GPU needs
-  /// install_cuda() (kernels/install_cuda.h) first. Errors: no model there; a translation model;
-  /// vocabulary and weights of different sizes; weights that are not finite (see
-  /// read_finite_weights).
+  /// Opens the model at `path`: a run or its directory of checkpoints (the best checkpoint, else
+  /// the latest), a checkpoint, or a directory that holds only model.safetensors and dict.txt.
+  /// Sizes come from the tensors' shapes, the head from config.json or from model.safetensors'
+  /// metadata. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: no model there; a
+  /// translation model; vocabulary and weights of different sizes; a weight that is NaN or
+  /// infinite, except a bias of -infinity, which excludes its word.
   static LanguageModel load(const std::string& path, Device device = kCpu);
 
   ~LanguageModel();
@@ -74,8 +77,8 @@ class LanguageModel {
 
   /// Returns log p (natural) of each word of each line and, last, of </s>, as lm_score prints them;
   /// -infinity for a word that a bias of -infinity excludes. Errors: batch_tokens < 1; a log p that
-  /// is not a number; with carried state, a text shorter than a row of columns; a margin to undo
-  /// with a head that is not a single lin.
+  /// is not a number; with carry_state, a text of fewer than 10 tokens; undo_margin with a head
+  /// that is not a single `lin`.
   std::vector<std::vector<double>> score(const std::vector<std::string>& lines,
                                          const ScoringOptions& options = {}) const;
 

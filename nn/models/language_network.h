@@ -19,8 +19,9 @@ class LanguageDecoder {
   virtual ~LanguageDecoder() = default;
   /// Lets all columns begin anew.
   virtual void restart() = 0;
-  /// Reads ids (1, batch) int32 on the CPU. Returns the head's input after them, (batch, width).
-  /// The tape must be on the network's device and must not record.
+  /// Reads one id for each column, (1, batch) int32 on the CPU. Returns the head's input for
+  /// predicting the next ids, (batch, width). The tape must be on the network's device and must not
+  /// record.
   virtual Var next(Tape& tape, const Tensor& ids) = 0;
 };
 
@@ -47,18 +48,18 @@ class LanguageNetwork {
   /// Returns the state of `batch` columns before their first word. The state has no layers if the
   /// network carries nothing from one call of run() to the next.
   virtual CarriedState new_state(int64_t batch) const = 0;
-  /// Returns the same state for one step, in the tape's pool, for columns that begin anew with
-  /// every batch.
+  /// Returns the same state as Vars that are valid until the tape's reset(), for columns that begin
+  /// anew with every batch.
   virtual std::vector<LstmState> start_state(Tape& tape, int64_t batch) const = 0;
-  /// Returns the most time steps that can depend on each other. run() cuts longer columns into
-  /// windows of this length and starts each window anew. 0: no limit; the network carries a state.
+  /// Returns the length of the windows, in time steps, into which run() cuts longer columns. A
+  /// prediction uses only words of its window. 0: no windows; the network carries a state.
   virtual int64_t window() const = 0;
   /// Makes a decoder that reads `batch` columns word by word. The network must outlive it.
   virtual std::unique_ptr<LanguageDecoder> decoder(int64_t batch) const = 0;
 
   /// Returns the last layer's attention over ids of one text, at most a window long, as the mean
-  /// over heads. Row t has the weights of words s <= t in the prediction after word t. Empty if the
-  /// network has no attention.
+  /// over heads. For n ids it is an n x n matrix, row by row: row t has the weights of words s <= t
+  /// in the prediction after word t. Empty if the network has no attention.
   virtual std::vector<double> attention(Tape&, const std::vector<int32_t>&) const { return {}; }
 
   virtual const SoftmaxHead& head() const = 0;
@@ -71,21 +72,23 @@ class LanguageNetwork {
   int64_t width() const { return width_; }
   const HeadConfig& head_config() const { return head_config_; }
 
-  /// True if regulariser() computes AR or TAR, which need to know the padding.
+  /// True if regulariser() computes activation or temporal activation regularisation (AR, TAR).
+  /// With padding, these need `unpadded`.
   bool regularises_activations() const { return activation_reg_ > 0 || temporal_reg_ > 0; }
   /// The rows without padding. Sentences computed side by side end with padding, which no
   /// regulariser counts.
   struct Unpadded {
     Tensor rows;   ///< int32: the rows of Hidden without padding; empty: all
     Tensor pairs;  ///< int32: rows r such that r and its next time step are not padding; empty: all
-    double pair_share = 0;  ///< this micro-batch's share in the update's pairs, times its weight
+    /// Pairs of this micro-batch / pairs of the update, times the update's tokens /
+    /// TrainingSource::weighing_tokens().
+    double pair_share = 0;
   };
-  /// Computes activation and temporal activation regularisation (Merity et al., 2017) of a
-  /// micro-batch with `batch` columns and the share `share` in the update's tokens: share * (AR *
-  /// mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2)), a float64 scalar. With `unpadded` the
-  /// means go over its rows and pairs, and its pair_share replaces `share` in TAR's term. Adds
-  /// share times the penalty on the word vectors' norms. Returns an empty Var if no regulariser is
-  /// configured, or under NoGrad.
+  /// Computes share * (AR * mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2) + the penalty on the
+  /// word vectors' norms), a float64 scalar (AR, TAR: Merity et al., 2017). The micro-batch has
+  /// `batch` columns and the part `share` of the update's tokens. With `unpadded` the means go over
+  /// its rows and pairs, and its pair_share replaces `share` in TAR's term. Returns an empty Var if
+  /// no regulariser is configured, or under NoGrad.
   Var regulariser(const Hidden& hidden, int64_t batch, double share,
                   const Unpadded* unpadded = nullptr) const;
   /// Computes the loss of predicting targets (steps, batch) int32, on either device, from `hidden`;
@@ -115,8 +118,8 @@ class LanguageNetwork {
   void set_counts(std::span<const int64_t> counts) const { head().set_counts(counts); }
 
  protected:
-  /// `Config` is a network's configuration. This class keeps its vocab, hidden, head and
-  /// regularisers.
+  /// Copies the members vocab, hidden, head, activation_reg and temporal_activation_reg of
+  /// `config`.
   template <class Config>
   LanguageNetwork(const ParameterSet& set, const Config& config)
       : parameters_(set),
@@ -134,8 +137,8 @@ class LanguageNetwork {
   double activation_reg_, temporal_reg_;
 };
 
-/// True if a language model's (first component's) word vectors are its embeddings. Error: the
-/// tensors do not fit the head.
+/// True if a language model's word vectors, with an untied head those of component 0, are its
+/// embeddings. Error: head.weight of an untied head has a rank other than 3.
 bool has_tied_embeddings(const Safetensors& weights, const HeadSpec& head);
 
 /// Makes a LanguageDecoder for a network that carries its state. The decoder runs the network over

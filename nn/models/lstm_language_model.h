@@ -23,7 +23,8 @@ struct LstmLanguageModelConfig {
   HeadConfig head = {.bias = true};
 
   // For training only (docs/recipes.md):
-  double dropout_words = 0;   ///< drops whole words of the vocabulary, on the embeddings
+  /// Probability that a micro-batch drops a word: its embedding is 0 wherever the word occurs.
+  double dropout_words = 0;
   double dropout_hidden = 0;  ///< between LSTM layers
   double dropout_output = 0;  ///< on the last layer's output, before the head
   bool variational = false;   ///< true: all time steps of a segment share dropout masks

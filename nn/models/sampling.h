@@ -6,10 +6,11 @@
 
 namespace nine {
 
-/// The settings of the choice of the next word. They are applied in this order.
+/// The settings of choose_word(), which applies them in the order of these members.
 struct SamplingOptions {
   bool allow_unknown = false;  ///< false: never choose id 1, <unk> of language models
-  /// Divides log-probabilities; 0: choose the likeliest word, among equal words the smaller id.
+  /// Divides log-probabilities; 0: choose the likeliest word, of equally likely words the smallest
+  /// id.
   double temperature = 1;
   int64_t top_k = 0;  ///< keep only the k likeliest words; 0: all
   /// Keep the smallest set of likeliest words whose probabilities sum to at least top_p (nucleus

@@ -16,8 +16,8 @@
 
 namespace nine {
 
-/// The name of the positions' table in model.safetensors. The table is not a parameter; other
-/// engines read it.
+/// The name of the positions' table in model.safetensors. The table is not a parameter. Files hold
+/// it, and programs that open the model use its rows unchanged.
 inline constexpr const char* kPositionsName = "positions";
 
 /// The settings of a Transformer.
@@ -37,8 +37,8 @@ struct TransformerConfig {
   int64_t max_length = 1024;  ///< positions of the longest sentence, </s> included
 
   // For models that other programs trained:
-  std::optional<bool> final_norms =
-      {};  ///< norms behind the last layers; empty: where `norm` is pre
+  /// A layer norm after the last layer of encoder and decoder. Empty: true if `norm` is pre.
+  std::optional<bool> final_norms = {};
   std::optional<double> embed_scale = {};  ///< of the embeddings; empty: sqrt(dim)
 
   bool has_final_norms() const { return final_norms.value_or(norm == NormOrder::pre); }
@@ -64,9 +64,9 @@ class Transformer {
   /// Declares `src_embedding.weight` (not with shared_vocab), `tgt_embedding.weight`,
   /// `transformer.encoder.*`, `transformer.decoder.*` and the head's parameters (SoftmaxHead) in
   /// `set`. Initial values are fairseq's. Matrices: U(-a, a), a = sqrt(6 / (in + out)) (Glorot &
-  /// Bengio, 2010); in_proj_weight counts as one matrix, as in PyTorch, which equals fairseq's gain
-  /// of 1/sqrt 2. Word vectors: N(0, 1 / dim). Biases: 0. Errors: an odd width; heads that do not
-  /// divide the width; a shared vocabulary of two sizes.
+  /// Bengio, 2010); in_proj_weight counts as one matrix (3 dim, dim), as in PyTorch; a is then that
+  /// of fairseq's three matrices with a gain of 1/sqrt 2. Word vectors: N(0, 1 / dim). Biases: 0.
+  /// Errors: an odd width; heads that do not divide the width; a shared vocabulary of two sizes.
   Transformer(ParameterSet& set, const TransformerConfig& config);
 
   const TransformerConfig& config() const { return config_; }

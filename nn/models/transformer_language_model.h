@@ -31,8 +31,8 @@ struct TransformerLanguageModelConfig {
   int64_t layers = 2, hidden = 512;
   int64_t ffn = 2048;  ///< width of the feed-forward networks
   int64_t heads = 8;   ///< attention heads; must divide `hidden`
-  /// The most time steps that are read together. A longer text is read in windows, which share
-  /// dropout masks.
+  /// The most time steps that are read together. run() cuts a longer text into windows. Inside the
+  /// layers, element i of every window has the same dropout mask.
   int64_t window = 128;
   Activation activation = Activation::gelu;
   Positions positions = Positions::learned;
@@ -43,22 +43,23 @@ struct TransformerLanguageModelConfig {
   HeadConfig head = {.bias = true};
 
   // For training only (docs/recipes.md):
-  double dropout_words = 0;            ///< drops whole words of the vocabulary, on the embeddings
+  /// Probability that a micro-batch drops a word: its embedding is 0 wherever the word occurs.
+  double dropout_words = 0;
   double dropout_output = 0;           ///< on the final norm's output, before the head
   double activation_reg = 0;           ///< AR, as in LstmLanguageModelConfig
   double temporal_activation_reg = 0;  ///< TAR
 
   // For models that other programs trained:
-  std::optional<bool> final_norm =
-      {};  ///< a norm behind the last layer; empty: where `norm` is pre
+  /// A layer norm after the last layer. Empty: true if `norm` is pre.
+  std::optional<bool> final_norm = {};
   /// Multiplies the embeddings; empty: sqrt(hidden) with sinusoidal positions, else 1.
   std::optional<double> embed_scale = {};
 
   bool has_final_norm() const { return final_norm.value_or(norm == NormOrder::pre); }
   double embedding_factor() const;
   /// Returns the settings that do not follow from the tensors' shapes, by their keys in metadata
-  /// and config.json: `arch`, `heads`, `bptt`, `activation`, `positions`, and, if they differ from
-  /// the defaults, `norm` and `embed_scale`.
+  /// and config.json: `arch` (the kind of network), `heads`, `bptt` (the window), `activation`,
+  /// `positions`, and, if they differ from the defaults, `norm` and `embed_scale`.
   std::map<std::string, std::string> settings() const;
 };
 
@@ -83,7 +84,8 @@ class TransformerLanguageModel final : public LanguageNetwork {
   std::vector<LstmState> start_state(Tape&, int64_t) const override { return {}; }
   int64_t window() const override { return config_.window; }
   /// Makes a decoder that keeps the keys and values of earlier words. When a window is full, the
-  /// decoder reads the later half of the window again, as SegmentReader does.
+  /// decoder empties its caches and reads the last window / 2 words again, as the start of a new
+  /// window.
   std::unique_ptr<LanguageDecoder> decoder(int64_t batch) const override;
   std::vector<double> attention(Tape& tape, const std::vector<int32_t>& ids) const override;
   std::map<std::string, std::string> metadata() const override;

@@ -15,11 +15,11 @@ class Vocabulary;
 
 /// How a text becomes tokens, as in `bpe apply`, and how tokens become a text.
 struct SegmentationOptions {
-  std::string codes = {};       ///< BPE codes; empty: the text is already cut
-  std::string vocabulary = {};  ///< use only its subwords; empty: all
-  int64_t vocabulary_threshold = 0;
+  std::string codes = {};            ///< file of BPE codes; empty: the text is already cut
+  std::string vocabulary = {};       ///< file of the subwords that may be used; empty: all may
+  int64_t vocabulary_threshold = 0;  ///< fewest occurrences of such a subword
   std::vector<std::string> glossaries = {};
-  bool raw = false;  ///< true: tokenise as 13a first
+  bool raw = false;  ///< true: first tokenise as sacreBLEU's tokenizer 13a
   /// True: join subwords of translations to words; with codes this is always done.
   bool join = false;
 };
@@ -35,8 +35,9 @@ class TokenReader {
   TokenReader& operator=(TokenReader&&) noexcept;
 
   /// Returns the ids of each line, without </s>. Error: a line with more than `most` tokens; the
-  /// message has `name` and the line's number, counted after `first` earlier lines. With `too_long`
-  /// a long line is no error: the line gets no ids, and its message is appended to `too_long`.
+  /// message has `name` and the line's number; the first of `lines` is line first + 1. With
+  /// `too_long` a long line is no error: the line gets no ids, and its message is appended to
+  /// `too_long`.
   std::vector<std::vector<int32_t>> ids(const std::vector<std::string>& lines,
                                         const Vocabulary& dictionary, int64_t most,
                                         const std::string& name, int64_t first = 0,

@@ -37,12 +37,12 @@ struct TranslatedText {
 /// threads may call the member functions at once.
 class Translator {
  public:
-  /// Opens the model at `path`: a run, a directory of checkpoints, a checkpoint, or a directory
-  /// that holds only model.safetensors, config.json, src.dict.txt and tgt.dict.txt (see
-  /// model_directory). network() has its weights on `device`; translations are computed on the CPU.
-  /// A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: a language model; a
-  /// config.json without a required key; dictionaries, weights or positions that do not fit each
-  /// other; TokenReader's errors.
+  /// Opens the model at `path`: a run or its directory of checkpoints (the best checkpoint, else
+  /// the latest), a checkpoint, or a directory that holds only model.safetensors, config.json,
+  /// src.dict.txt and tgt.dict.txt. network() has its weights on `device`; translations are
+  /// computed on the CPU. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: a
+  /// language model; a config.json without a required key; dictionaries, weights or positions that
+  /// do not fit each other; TokenReader's errors.
   static Translator load(const std::string& path, const SegmentationOptions& segmentation = {},
                          Device device = kCpu);
 
@@ -61,8 +61,8 @@ class Translator {
                                                   const SearchOptions& options) const;
 
   /// Returns log p (natural) of each word of given translations and, last, of </s>. With BPE codes
-  /// both sides are cut, and each subword has a number, as mt_translate prints them. Errors: a line
-  /// that is too long; the numbers of sources and translations differ.
+  /// both sides are cut into subwords, and the result has a log p for each subword, as mt_translate
+  /// prints them. Errors: a line that is too long; the numbers of sources and translations differ.
   std::vector<std::vector<double>> score(const std::vector<std::string>& sources,
                                          const std::vector<std::string>& targets) const;
 
@@ -79,9 +79,8 @@ class Translator {
   const BeamSearch& search() const;
 
   /// Returns the ids of each line's words as search() takes them, without </s>. Error: a line that
-  /// is too long, "NAME, line 3 has ..."; lines are counted after `first` earlier lines. With
-  /// `too_long` a long line is no error: the line gets no ids, and its message is appended to
-  /// `too_long`.
+  /// is too long, "NAME, line 3 has ..."; the first of `lines` is line first + 1. With `too_long` a
+  /// long line is no error: the line gets no ids, and its message is appended to `too_long`.
   std::vector<BeamSearch::Ids> source_ids(const std::vector<std::string>& lines,
                                           const std::string& name, int64_t first = 0,
                                           std::vector<std::string>* too_long = nullptr) const;

@@ -35,12 +35,15 @@ struct OptimizerConfig {
   /// adam: updates only the rows of row-tracking parameters (Parameter::touched) that have had a
   /// gradient. Requires weight_decay 0.
   bool lazy = false;
-  double weight_decay = 0;  ///< factor of the weights, added to the gradient; adamw: decoupled
+  /// Adds weight_decay * w to the gradient of the weights w. adamw instead subtracts lr *
+  /// weight_decay * w from the weights.
+  double weight_decay = 0;
   /// asgd: number of updates before averaging begins; kNotYet: until start_averaging().
   int64_t average_from = 0;
   static constexpr int64_t kNotYet = std::numeric_limits<int64_t>::max();
-  /// With several processes, each keeps the state of its share of the parameters (SlabShares),
-  /// updates the share and sends its values to the others. null: one process.
+  /// Connects the processes of a distributed run: each keeps the state of its share of the
+  /// parameters, updates the share and sends its values to the others. null: one process, the only
+  /// choice with the installed headers.
   Communicator* communicator = nullptr;
 };
 
@@ -64,19 +67,19 @@ class Optimizer {
   virtual int64_t average_from() const { return 0; }
   /// asgd: begins averaging with the next update. Others: does nothing.
   virtual void start_averaging() {}
-  /// asgd, whose averaged weights are evaluated: exchanges the parameters' values and the average;
-  /// a second call exchanges them back. Others: does nothing.
+  /// asgd: exchanges the parameters' values and their average. Call it before an evaluation, which
+  /// needs the average, and again afterwards. Others: does nothing.
   virtual void swap_average() {}
 
-  /// Returns the state for a checkpoint, by parameter name: "adam.m.lstm.weight_ih_l0", ... For one
-  /// process.
+  /// Returns the state for a checkpoint, by parameter name: "adam.m.lstm.weight_ih_l0", ... Only
+  /// for runs of one process; see gather().
   std::vector<NamedView> named() const;
   /// Returns the state of all processes, gathered in rank 0's memory until release_gathered().
   /// Returns an empty list in the other processes.
   std::vector<NamedView> gather();
   void release_gathered() { gathered_.clear(); }
-  /// Restores the state and the two counters saved with it. With several processes, uses rank 0's
-  /// file. Error: a tensor is missing or has another shape.
+  /// Restores the state from `file`, and sets updates() and average_from() to the arguments. With
+  /// several processes, uses rank 0's file. Error: a tensor is missing or has another shape.
   void load(const Safetensors& file, int64_t updates, int64_t average_from);
   /// True if a checkpoint's tensor of that name belongs to this optimiser.
   bool owns(const std::string& name) const;
@@ -121,8 +124,8 @@ class Optimizer {
   int64_t updates_ = 0;
 };
 
-/// Makes the optimiser that `config` names. `set` must be allocated with gradients and outlive the
-/// optimiser. Error: `lazy` with a kind other than adam, or with weight decay.
+/// Makes the optimiser that `config` names. `set` must have ParameterOptions::gradients and outlive
+/// the optimiser. Error: `lazy` with a kind other than adam, or with weight decay.
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config);
 
 }  // namespace nine

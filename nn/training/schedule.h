@@ -30,7 +30,8 @@ struct ScheduleConfig {
 };
 
 /// Decides when averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1): at the
-/// first validation that is worse than the best of all validations except the last `interval`.
+/// first validation that is worse than the best earlier validation, where the latest `interval`
+/// earlier validations do not count.
 class NonMonotoneTrigger {
  public:
   /// interval 0: the trigger never fires.
@@ -42,7 +43,7 @@ class NonMonotoneTrigger {
 
   /// The state for a checkpoint.
   struct State {
-    /// Of all validations except the last ones.
+    /// The best metric of the validations that are no longer in `last`.
     double best = std::numeric_limits<double>::infinity();
     std::vector<double> last;  ///< at most `interval`, oldest first
     bool fired = false;
@@ -61,15 +62,16 @@ class Schedule {
   explicit Schedule(const ScheduleConfig& config) : config_(config) {}
 
   /// Returns the rate of update t = 1, 2, ...: lr, scaled by t / warmup while t < warmup. After the
-  /// warm-up inverse-sqrt scales lr by sqrt(warmup / t) (Vaswani et al., 2017, in fairseq's form),
-  /// and plateau by the decays so far.
+  /// warm-up inverse-sqrt scales lr by sqrt(warmup / t), where a warm-up of 0 counts as 1 (Vaswani
+  /// et al., 2017, in fairseq's form). plateau scales lr by the decays so far.
   double rate(int64_t update) const;
 
   /// Call this with every validation's metric (lower is better). Returns true if it lowered the
   /// rate.
   bool validated(double metric);
 
-  /// The state for a checkpoint.
+  /// The state for a checkpoint: the product of the decays so far, the best metric, and the number
+  /// of validations since the best metric or the last decay.
   struct State {
     double scale = 1, best = std::numeric_limits<double>::infinity();
     int64_t bad = 0;

@@ -26,13 +26,14 @@ class SimpleTrainer {
   /// must give the same loss.
   using Loss = std::function<Var(Tape&)>;
 
-  /// `parameters` must be allocated with gradients and outlive the trainer.
+  /// `parameters` must have ParameterOptions::gradients and outlive the trainer.
   explicit SimpleTrainer(ParameterSet& parameters) : SimpleTrainer(parameters, Config{}) {}
   SimpleTrainer(ParameterSet& parameters, const Config& config);
 
   /// Makes one update at rate `lr` and returns the loss before it. Error: a loss or gradient that
-  /// is not finite; the message names the op where it began, and no parameter changes. (The running
-  /// maximum of a head with context norm max or max:ema has seen the batch.)
+  /// is not finite; the message names the op where it began, and no parameter changes. But a head
+  /// with context norm max or max:ema has already recorded the batch's largest norm
+  /// (HeadNorms::running).
   double step(double lr, const Loss& loss);
 
   /// Runs `f` under NoGrad and returns a copy of its value: a loss on held-out data, scores or

@@ -11,9 +11,9 @@ namespace nine {
 
 class UpdateGradient;
 
-/// A statistic (float64) that forward passes accumulate over updates besides gradients. Each
-/// micro-batch after an update's first starts from 0; the parts are then merged in the order of the
-/// micro-batches.
+/// A float64 tensor, such as a running maximum, that forward passes change from update to update.
+/// An update's first micro-batch continues from the tensor's value. Each later micro-batch starts
+/// from 0, and its part is then merged into the value, in the order of the micro-batches.
 struct StepStatistic {
   enum class Merge : uint8_t {
     sum,
@@ -37,9 +37,9 @@ class TrainingSource {
   virtual int64_t fetch(int most) = 0;
   /// Returns the number of micro-batches in the last fetch.
   virtual int count() const = 0;
-  /// Returns the number of tokens that the update's mean loss divides by: `fetched`, the tokens of
-  /// the last fetch. A larger number gives each token of a short fetch the weight of a token in a
-  /// full fetch.
+  /// Returns the number by which the update divides the summed loss. The default is `fetched`, the
+  /// tokens of the last fetch. Override it to return the tokens of a full fetch: then a token of a
+  /// short fetch has the same weight as other tokens.
   virtual int64_t weighing_tokens(int64_t fetched) const { return fetched; }
 
   struct Objective {
@@ -47,7 +47,8 @@ class TrainingSource {
     /// micro-batches add up to the mean per token (or to less, if weighing_tokens() is larger than
     /// the fetch).
     Var loss;
-    /// -log p of each position in nats, float64, unweighted, without smoothing and regularisers.
+    /// A number for each position: -log p in nats, float64, unweighted, without smoothing and
+    /// regularisers; 0 without a target.
     Var nll;
   };
   /// Records micro-batch i on the tape. A process asks for its micro-batches in order. row_weight =
@@ -73,11 +74,11 @@ struct StepResult {
 class TrainStep {
  public:
   struct Config {
-    int accumulate = 1;           ///< micro-batches per update
+    int accumulate = 1;           ///< micro-batches of an update, of all processes together
     double clip = 0;              ///< largest gradient norm; 0: no clipping
     uint64_t seed = 1;            ///< of dropout
     bool detect_anomaly = false;  ///< search every tensor of every step for NaN and infinity
-    /// With several processes, each computes the same number of micro-batches. null: one process.
+    /// With several processes, each computes an equal part of the micro-batches. null: one process.
     Communicator* communicator = nullptr;
   };
   TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena, const Config& config);
@@ -85,8 +86,8 @@ class TrainStep {
 
   /// Makes update number `step` (1, 2, ...) at rate `lr`. Error: a loss or gradient that is not
   /// finite. It changes neither parameters nor carried state. The step runs again with every tensor
-  /// searched, and the message names the op that first gave NaN or infinity. The data has then
-  /// moved past that batch.
+  /// searched, and the message names the op that first gave NaN or infinity. The next run()
+  /// continues with the next fetch, and commit() is not called for this one.
   StepResult run(TrainingSource& data, int64_t step, double lr);
 
   Tape& tape() { return tape_; }
