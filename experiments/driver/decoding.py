@@ -117,7 +117,7 @@ def verdict(_, folder=None):
     if not rounds:
         return "not run", DASH
     overall = mean_ratio(found, TASKS)
-    figure = f"geometric mean {overall:.2f} over seven presets, scoring and beam 5"
+    figure = f"geometric mean {overall:.2f} over seven mixtures, scoring and beam 5"
     if rounds < ROUNDS:
         return "undecided", f"{figure}; {rounds} of {ROUNDS} rounds"
     return ("reproduced" if 1.6 <= overall <= 2.5 else "not reproduced"), figure

@@ -396,7 +396,7 @@ def m5(cells, part, folder):
     )
     margin = parts.M5_MARGIN
     holds = all(-margin < low and high < margin for _, (low, high) in found.values())
-    return f"margin ±{margin} points: {told}", holds
+    return f"word error rate minus max's in points, bound ±{margin}: {told}", holds
 
 
 def m5_table(part, folder=None):
@@ -572,8 +572,8 @@ def tells_apart(beside, over_seeds):
         paired = models["mixbig"].against(models[beside])
         near = bool(paired) and abs(statistics.mean(paired)) < math.log(1.01)
         figure = (
-            f"mixbig − {beside} {both_intervals(*found)} points, by images (by seeds), perplexities"
-            f" {'within' if near else 'not within'} 1%"
+            f"mixbig − {beside} {both_intervals(*found)} percentage points, interval over images"
+            f" (over seeds), perplexities {'within' if near else 'not within'} 1% of each other"
         )
         _, drawn, seeds = found
         ahead = drawn[0] > 0

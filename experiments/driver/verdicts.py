@@ -89,11 +89,13 @@ def t2(by, part, folder):
         return figure, False, True
     first, second = sorted(found, key=lambda reading: found[reading][0], reverse=True)[:2]
     ratio, outside = found[first][0] - found[second][0], found[first][1]
-    figure += f"; likeliest {first[0]} with {first[1]}, e^{ratio:.1f} times the next"
+    figure += f"; the likeliest reading, {first[0]} with {first[1]}, is e^{ratio:.1f} times as"
+    figure += " likely as the second"
     if ratio < math.log(20):
         return figure, False, True
     if outside:
-        figure += f", but not at ρ = {', '.join(f'{rho:g}' for rho in outside)}"
+        places = ", ".join(f"{rho:g}" for rho in outside)
+        figure += f"; its intervals contain the paper's figures, but not at ρ = {places}"
     return figure, not outside
 
 
@@ -132,7 +134,7 @@ def m2(by, part, folder):
     gain = statistics.interval(paired)
     figure = f"τ-b = {tau:.2f} over {len(run)} rows"
     if gain:
-        figure += f"; max {tables.ratio(paired)} × none"
+        figure += f"; max without a word norm {tables.ratio(paired)} × base"
     return figure, tau >= 0.6 and gain is not None and gain[1] < 0
 
 
@@ -190,7 +192,7 @@ def t3(by, part, folder):
     for c in by.values():
         if c.row.group == "mixture" and not c.row.label.endswith("untied"):
             if (share := share_of_lin(c)) is not None:
-                told = f" × lin, {100 * share:.0f}% of π on lin"
+                told = f" × lin, {100 * share:.0f}% of π on inner products"
                 pairs = alike(c, by["lin"], c.row.label, told)
                 found += [(figure, holds and share > 0.5) for figure, holds in pairs]
     return every(found, LEVEL)
@@ -239,7 +241,8 @@ def mos(by, part, folder):
     if not found:
         return every([])
     bounds = statistics.interval(found)
-    told = f"interaction {statistics.mean(found):+.4f}"
+    told = "log perplexity of mos minus lin's, with regularisation minus without:"
+    told += f" {statistics.mean(found):+.4f}"
     told += f" [{bounds[0]:.4f}, {bounds[1]:.4f}]" if bounds else ""
     return told, bounds is not None and bounds[1] < 0
 
@@ -263,7 +266,10 @@ def ss(by, part, folder):
     table = list(by.values())
     learnt, means, figure = closed(table[0]), [], []
     if learnt is not None:
-        figure.append(f"the full softmax closes {100 * learnt:.0f}% of what can be learnt")
+        figure.append(
+            f"the full softmax gains {100 * learnt:.0f}% of the nats between word frequencies and"
+            " the language's entropy"
+        )
     for full, sampled in beside_full(table):
         for c in sampled:
             if paired := c.against(full):
@@ -271,6 +277,8 @@ def ss(by, part, folder):
                 means += [statistics.mean(paired)] if full is table[0] else []
     last = statistics.interval(table[3].against(table[0]))
     falling = len(means) == 3 and means == sorted(means, reverse=True)
+    if len(means) == 3 and not falling:
+        figure.append("perplexity does not fall with every step from 512 to 8,192 samples")
     holds = falling and last is not None and last[1] < math.log(1.03)
     return "; ".join(figure) or every([])[0], holds, learnt is None or learnt < 0.5
 
@@ -301,8 +309,8 @@ def warmed(by, part, folder):
                 list(map(f, valid)) for f in (lambda v: v[1], min, lambda v: v[-1])
             )
             told = (
-                f"{c.row.label} {max(second):.1f} after two epochs at most, {min(best):.1f} to"
-                f" {max(best):.1f} at its best, {max(last):.1f} at the end at most"
+                f"{c.row.label}: worst seed after two epochs {max(second):.1f}, each seed's best"
+                f" {min(best):.1f} to {max(best):.1f}, worst seed at the end {max(last):.1f}"
             )
             found.append((told, max(second) < 150 and max(best) < 1.05 * min(best)))
     return every(found)
