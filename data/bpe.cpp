@@ -115,15 +115,15 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
 }  // namespace
 
 BpeCodes BpeCodes::read(const std::string& path, int64_t most) {
-  return codes_of(TextReader({path}, kCopiedText), path, most);
+  return codes_of(TextReader({path}, kCodesText), path, most);
 }
 
 BpeCodes BpeCodes::read(std::istream& in, const std::string& name, int64_t most) {
-  return codes_of(TextReader(in, name, kCopiedText), name, most);
+  return codes_of(TextReader(in, name, kCodesText), name, most);
 }
 
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
-  TextReader text({path}, kCopiedText);
+  TextReader text({path}, kCodesText);
   WordCounts counts;
   StringTable kept;
   constexpr const char* kCounts =

@@ -51,6 +51,9 @@ inline constexpr TextRules kCopiedText{.cr_ends_line = true,
                                        .drop_byte_order_mark = false,
                                        .refuse_nul = false,
                                        .refuse_empty_file = false};
+/// Of bpe's codes and counts, which nobody gets back: a byte-order mark is no part of a word.
+inline constexpr TextRules kCodesText{
+    .cr_ends_line = true, .refuse_nul = false, .refuse_empty_file = false};
 
 /// Rewrites a line (without its end), such as tokenize_13a; empty: lines stay as they are.
 using LineFilter = std::function<std::string(std::string_view)>;

@@ -16,12 +16,16 @@ namespace nine::app {
 namespace {
 
 std::unique_ptr<TextReader> open_text(const std::string& path, const std::string& tokenize = "none",
-                                      bool flush = false) {
-  TextRules rules = kCopiedText;
-  rules.line_by_line = flush;
+                                      TextRules rules = kCopiedText) {
   const LineFilter filter = tokenize == "13a" ? LineFilter(tokenize_13a) : LineFilter();
   if (path == "-") return std::make_unique<TextReader>(std::cin, input_name(path), rules, filter);
   return std::make_unique<TextReader>(std::vector{path}, rules, filter);
+}
+
+TextRules copied_text(const BpeFlags& o) {
+  TextRules rules = kCopiedText;
+  rules.line_by_line = o.flush;
+  return rules;
 }
 
 /// Counts words as models read them, separated by spaces and tabs, since a dict.txt holds no word
@@ -63,7 +67,7 @@ void write_vocabularies(const BpeFlags& o, const std::string& codes) {
 void learn_codes(const BpeFlags& o) {
   WordCounts counts;
   for (const std::string& input : o.input) {
-    const auto text = open_text(input, o.tokenize);
+    const auto text = open_text(input, o.tokenize, o.dict_input ? kCodesText : kCopiedText);
     if (o.dict_input) {
       read_bpe_counts(*text, counts);
     } else {
@@ -93,7 +97,7 @@ void apply_codes(const BpeFlags& o) {
   int64_t joints = 0;
   BpeDropout dropout{.rate = o.dropout, .random = PythonRandom(o.seed)};
   for (size_t i = 0; i < o.input.size(); ++i) {
-    const auto text = open_text(o.input[i], o.tokenize, o.flush);
+    const auto text = open_text(o.input[i], o.tokenize, copied_text(o));
     TextOutput out(o.output[i]);
     if (o.dropout == 0 && !o.flush) {
       segment_text(
@@ -119,7 +123,7 @@ void apply_codes(const BpeFlags& o) {
 
 void undo_codes(const BpeFlags& o) {
   for (size_t i = 0; i < o.input.size(); ++i) {
-    const auto text = open_text(o.input[i], "none", o.flush);
+    const auto text = open_text(o.input[i], "none", copied_text(o));
     TextOutput out(o.output[i]);
     for (std::string_view block; text->next_block(block);) {
       std::string part;

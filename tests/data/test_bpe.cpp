@@ -467,6 +467,22 @@ TEST_CASE("bpe apply: a text that is cut already gets a warning with a count") {
   }
 }
 
+TEST_CASE("bpe: a byte-order mark before codes or counts belongs to no word") {
+  const TemporaryDirectory dir;
+  const std::string mark = "\xEF\xBB\xBF", codes = "#version: 0.2\na b\nab c</w>\n";
+  CHECK(cut(BpeSegmenter(codes_of(mark + codes)), "abc ab\n") ==
+        cut(BpeSegmenter(codes_of(codes)), "abc ab\n"));
+  const StringTable kept = read_bpe_vocabulary(dir.write("counts", mark + "abc 5\nd 1\n"), 2);
+  REQUIRE(kept.size() == 1);
+  CHECK(kept.text(0) == "abc");
+  const auto learned_from = [&](const std::string& counts) {
+    return run_program("bpe", {"learn", "--dict-input", "--merges", "2", "--input",
+                               dir.write("in", counts), "--output", "-"})
+        .out;
+  };
+  CHECK(learned_from(mark + "abab 5\nab 3\n") == learned_from("abab 5\nab 3\n"));
+}
+
 TEST_CASE("bpe apply: what is no file of codes is named") {
   const auto refusal = [](const std::string& text) { return error_of([&] { codes_of(text); }); };
   CHECK(has(refusal("#version: 0.2\nĠ t\nh e\n"), "has merges of bytes, as Hugging Face's"));
