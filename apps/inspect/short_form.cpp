@@ -1,6 +1,7 @@
 #include "apps/inspect/short_form.h"
 
 #include <cmath>
+#include <mutex>
 #include <numbers>
 #include <unordered_map>
 #include <vector>
@@ -156,8 +157,12 @@ std::string find_form(double x, double tolerance) {
 }  // namespace
 
 std::string short_form(double x, double tolerance) {
-  // A search for an exercise asks for the same numbers again and again.
-  thread_local std::unordered_map<double, std::unordered_map<double, std::string>> known;
+  // Keeps the forms, because a search for an exercise asks for the same numbers again and again.
+  // Is not thread_local: the C library ends the program if it has no memory to register the
+  // destructor of a thread's variable.
+  static std::mutex one_at_a_time;
+  static std::unordered_map<double, std::unordered_map<double, std::string>> known;
+  const std::lock_guard lock(one_at_a_time);
   const auto [at, is_new] = known[tolerance].try_emplace(x);
   if (is_new) at->second = find_form(x, tolerance);
   return at->second;
