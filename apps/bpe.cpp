@@ -25,13 +25,14 @@ struct Command {
   const char* what;  // the first sentence of its help
 };
 constexpr Command kCommands[] = {
-    {"learn", "bpe learn", learn_codes, "Learns codes of byte pair encoding from text"},
+    {"learn", "bpe learn", learn_codes, "Learns codes of byte pair encoding (BPE) from text"},
     {"apply", "bpe apply", apply_codes, "Cuts the words of a text into subwords"},
     {"undo", "bpe undo", undo_codes, "Joins subwords to words"},
     {"vocab", "bpe vocab", write_vocabulary, "Counts the subwords of a text"}};
 
 int run_command(const Command& command, int argc, char** argv) {
-  Options options(command.program, concat(command.what, "; files as of subword-nmt 0.3."),
+  Options options(command.program,
+                  concat(command.what, ". The files have the format of subword-nmt 0.3."),
                   version_text);
   BpeFlags o;
   o.declare(options, command.name);

@@ -28,47 +28,55 @@ struct InspectOptions {
 
   void declare(Options& o) {
     o.add("input", input,
-          "what to compute, as JSON: head, options, dtype, H, W, b, M, C, targets "
-          "(docs/formats.md); - is standard input")
+          "JSON file with the head and the numbers to compute with: head, options, dtype, H, W, b, "
+          "M, C, targets (docs/formats.md); -: standard input")
         .unit("IN.json")
         .default_text("the table of kernels");
-    o.add("output", output, "where the text goes; - is standard output").unit("FILE");
+    o.add("output", output, "file for the text; -: standard output").unit("FILE");
     std::string layers, ideas;
     for (const std::string& name : layer_examples()) layers += ", " + name;
     for (const Experiment& e : experiments())
       ideas += concat(ideas.empty() ? "" : "; ", e.name, ": ", e.question);
     o.add("explain", explain,
-          concat("a small example, forward and backward, line by line: a kernel such as pow:p=1, "
-                 "lin with ",
+          concat("explains a small example line by line, forward and backward. NAME is a kernel "
+                 "such as pow:p=1, lin with ",
                  margin_examples(), layers))
         .unit("NAME");
-    o.add("page", page, "the example of --explain as a page, for kernels with points to move")
+    o.add("page", page,
+          "writes the example of --explain as an HTML page; on the page of a kernel, vectors can "
+          "be moved")
         .unit("FILE.html");
-    o.add("exercise", exercise, "a problem for a pencil, drawn by --seed; names as for --explain")
+    o.add("exercise", exercise,
+          "prints an exercise for pencil and paper, drawn from --seed; NAME as for --explain")
         .unit("NAME");
-    o.add("solution", solution, "with --exercise: every step to its solution");
-    o.add("show", show, "an experiment on the ideas behind, with its figure in --plot. " + ideas)
+    o.add("solution", solution, "with --exercise: also prints each step of the solution");
+    o.add("show", show,
+          "runs an experiment on the ideas behind the kernels; --plot takes its figure. "
+          "Experiments: " +
+              ideas)
         .unit("NAME");
     o.group("Figures");
     o.add("plot", plot,
-          "draws S and its derivative over q (of lin, pol and sig: over z), or --show's figure")
+          "draws the score S and its derivative over q (lin, pol and sig: over z), or the figure "
+          "of --show")
         .unit("FILE.svg");
     o.add("kernels", figure.kernels,
-          "which, separated by commas; the default is the paper's Figure 1. Margins such as "
-          "cos:0.3, arc:0.5 and lsm:3: psi and its slope over the angle. With --check: check these "
-          "alone")
+          "kernels to draw, separated by commas; the default kernels are those of the paper's "
+          "Figure 1. For margins such as cos:0.3, arc:0.5 and lsm:3, draws psi and its slope over "
+          "the angle. With --check: kernels to check")
         .unit("NAME,...");
-    o.add("from", figure.from, "where q or z begins").range(-1e6, 1e6);
-    o.add("to", figure.to, "where it ends").range(-1e6, 1e6);
+    o.add("from", figure.from, "smallest q or z to draw").range(-1e6, 1e6);
+    o.add("to", figure.to, "largest q or z to draw").range(-1e6, 1e6);
     o.group("Checks");
     o.add("check", check,
-          "every op and every head against finite differences on random shapes; fails when one is "
-          "above 1e-6");
-    o.add("shape", checks.shape, "of the heads: contexts, words, numbers of a vector")
+          "compares the gradients of every op and every head with finite differences, on random "
+          "shapes; fails if an error is above 1e-6");
+    o.add("shape", checks.shape,
+          "shape of the checked heads: number of contexts, number of words, size of a vector")
         .unit("N,V,d")
         .default_text("drawn from the seed");
-    o.add("seed", checks.seed, "of shapes and numbers, and of --exercise");
-    o.add("eps", checks.eps, "half step of the differences").range_open(0, 1);
+    o.add("seed", checks.seed, "seed of random shapes and numbers");
+    o.add("eps", checks.eps, "half of the step of the finite differences").range_open(0, 1);
   }
 
   void refuse_contradictions(const Options& given) const {
@@ -115,7 +123,7 @@ std::string inspected(const std::string& input) {
 int run(int argc, char** argv) {
   Options options("kernel_inspect",
                   "Shows formulas, values, exact gradients, examples, figures and checks of any "
-                  "output head; alone, a table of the kernels.",
+                  "output head. Without options, prints a table of the kernels.",
                   version_text);
   InspectOptions o;
   o.declare(options);

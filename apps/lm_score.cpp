@@ -132,8 +132,8 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
 int main(int argc, char** argv) {
   using namespace nine::app;
   Options options("lm_score",
-                  "Scores text with a language model, shows what it expected, continues text, "
-                  "compares two models.",
+                  "Scores text with a language model, shows which words the model expected, "
+                  "continues text, and compares two models.",
                   version_text);
   ScoreOptions o;
   return run_main(options, [&] {

@@ -75,7 +75,8 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  Options options("mt_train", "Trains a Transformer to translate and reports perplexity and BLEU.",
+  Options options("mt_train",
+                  "Trains a Transformer that translates, and reports perplexity and BLEU.",
                   version_text);
   MtOptions o;
   return run_main(options, [&] {

@@ -192,7 +192,7 @@ int run(const TranslateOptions& o, const Options& options, Communicator& communi
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  Options options("mt_translate", "Translates text, scores translations.", version_text);
+  Options options("mt_translate", "Translates text and scores translations.", version_text);
   TranslateOptions o;
   return run_main(options, [&] {
     o.declare(options);

@@ -35,31 +35,38 @@ struct ReportOptions {
 
   void declare(Options& o) {
     o.add_positional("RUN", runs,
-                     "run directories, those that hold log.jsonl; several are compared");
-    o.add("output", output, "the page to write; -: standard output")
+                     "run directories, which hold log.jsonl; several runs are compared");
+    o.add("output", output, "file for the page; -: standard output")
         .unit("FILE")
         .default_text(
             "RUN/report.html, ./report.html for several runs, ./words.html with --words, "
             "./angles.html with --angles");
     o.add("differences", differences,
-          "two language models: score their validation text and show the words on which they "
-          "differ most");
+          "for two runs of language models: score their validation text and show the words on "
+          "which the models differ most");
     add_threads(o, threads);
     o.group("Word vectors");
-    o.add("words", words, "instead of runs: a model's word vectors in two dimensions")
+    o.add("words", words, "show the word vectors of a model in two dimensions; replaces RUN")
         .unit("CHECKPOINT...");
-    o.add("most-frequent", page.words, "so many words").range(10, 5000).unit("words");
+    o.add("most-frequent", page.words,
+          "number of words to show, the most frequent words of the vocabulary")
+        .range(10, 5000)
+        .unit("words");
     o.add("perplexity", page.perplexity,
-          "t-SNE: about so many neighbours count; at most a third of the words")
+          "t-SNE: about how many neighbours of a word count; at most a third of the words")
         .range(2, 500);
-    o.add("iterations", page.iterations, "t-SNE: steps").range(1, 100000);
-    o.add("seed", page.seed, "where the search for principal components starts; permutations");
+    o.add("iterations", page.iterations, "t-SNE: number of steps").range(1, 100000);
+    o.add("seed", page.seed, "seed of the search for principal components and of --permutations");
     o.add("angles", angles,
-          "the directions of the vectors and their statistics, of one model or several");
-    o.add("group", groups, "--angles: words to show; a NAME with syntactic in front is blue")
+          "show the directions of the word vectors and their statistics, for one model or several");
+    o.add("group", groups,
+          "with --angles: a group of words to show; a group whose NAME begins with syntactic is "
+          "blue")
         .unit("NAME=WORD,WORD...");
-    o.add("permutations", permutations, "--angles: behind each test of two models").range(1, 1e6);
-    o.add("json", json, "--angles: print the numbers as JSON and write no page");
+    o.add("permutations", permutations,
+          "with --angles: number of permutations in each test of two models")
+        .range(1, 1e6);
+    o.add("json", json, "with --angles: print the numbers as JSON and write no page");
   }
 
   void check(const Options& given) const {
@@ -174,8 +181,8 @@ int main(int argc, char** argv) {
   using namespace nine::app;
   return run_main("nine_report", [&] {
     Options options("nine_report",
-                    "Writes one HTML page: figures, curves and settings of runs, or the word "
-                    "vectors of a model.",
+                    "Writes one HTML page with the figures, curves and settings of runs, or with "
+                    "the word vectors of a model.",
                     version_text);
     ReportOptions o;
     o.declare(options);

@@ -29,43 +29,53 @@ void BpeFlags::declare(Options& o, const std::string& command) {
   const bool learns = command == "learn", applies = command == "apply";
   o.add("input", input, "text, one sentence a line; -: standard input").unit("FILE...");
   o.add("output", output,
-        learns ? "where the codes go; -: standard output"
+        learns ? "file for the codes; -: standard output"
                : "one file for each input; -: standard output")
       .unit("FILE...");
   if (answers_lines(command)) add_flush(o, flush);
   if (command != "undo")
     o.add("tokenize", tokenize,
-          "none: words are separated by spaces; 13a: raw text, cut as sacreBLEU does")
+          "how the input is split into words: none, at spaces; 13a, as sacreBLEU splits raw text")
         .choices({"none", "13a"});
   if (learns) {
-    o.add("merges", merges, "pairs of symbols to merge").at_least(0);
-    o.add("min-frequency", min_frequency, "stop when no pair occurs as often").at_least(1);
+    o.add("merges", merges, "number of merges to learn").at_least(0);
+    o.add("min-frequency", min_frequency, "stop when no pair of symbols occurs this often")
+        .at_least(1);
     o.add("total-symbols", total_symbols,
-          "--merges counts the characters too: so many merges fewer");
-    o.add("dict-input", dict_input, "the input's lines are `word count`");
-    o.add("write-vocabulary", write_vocabulary, "also cut each input and write its vocabulary here")
+          "subtract the number of different characters from --merges, as subword-nmt does");
+    o.add("dict-input", dict_input, "the input is a list of words with one `word count` per line");
+    o.add("write-vocabulary", write_vocabulary,
+          "also cut each input with the codes and write its vocabulary to this file; one file for "
+          "each input")
         .unit("FILE...");
   }
   if (applies) {
-    o.add("codes", codes, "what bpe learn or subword-nmt learn-bpe wrote").unit("FILE").required();
-    o.add("merges", first_merges, "use so many of the codes; -1: all").at_least(-1);
+    o.add("codes", codes, "codes from bpe learn or subword-nmt learn-bpe").unit("FILE").required();
+    o.add("merges", first_merges, "use only the first N codes; -1: all").at_least(-1);
     o.add("vocabulary", vocabulary,
-          "use only subwords that this vocabulary has (bpe vocab, or fairseq's dict.txt)")
+          "use only subwords of this vocabulary: a file of bpe vocab, or fairseq's dict.txt")
         .unit("FILE");
-    o.add("vocabulary-threshold", vocabulary_threshold, "and only those that occur so often")
+    o.add("vocabulary-threshold", vocabulary_threshold,
+          "use only subwords that --vocabulary counts at least N times")
         .at_least(0);
-    o.add("glossaries", glossaries, "words or regular expressions to keep whole").unit("TEXT...");
-    o.add("dropout", dropout, "leave out each possible merge with this probability").range(0, 1);
-    o.add("seed", seed, "of the dropout, the same numbers as in subword-nmt");
+    o.add("glossaries", glossaries,
+          "words that are not cut, or regular expressions for these words")
+        .unit("TEXT...");
+    o.add("dropout", dropout, "skip each possible merge with this probability (BPE dropout)")
+        .range(0, 1);
+    o.add("seed", seed, "seed of --dropout; draws the same random numbers as subword-nmt");
   }
   if (command == "vocab")
-    o.add("format", format, "order of equal counts: subword-nmt's or fairseq's")
+    o.add("format", format, "program whose order subwords with equal counts have")
         .choices({"subword-nmt", "fairseq"});
   if (command != "vocab")
-    o.add("separator", separator, "ends a subword that does not end its word").unit("TEXT");
+    o.add("separator", separator,
+          "mark at the end of each subword that is not the last of its word")
+        .unit("TEXT");
   if (learns || applies)
     o.add("num-workers", num_workers,
-          "threads; the output does not depend on it; -1: OMP_NUM_THREADS, or all physical cores")
+          "number of threads; the output does not depend on it; -1: OMP_NUM_THREADS if it is set, "
+          "otherwise all physical cores")
         .range(-1, 4096);
 }
 

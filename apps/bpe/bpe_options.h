@@ -12,7 +12,8 @@ namespace nine::app {
 
 /// What `bpe --help` prints.
 inline constexpr const char* kBpeHelp =
-    "Cuts words into subwords by byte pair encoding, files as of subword-nmt 0.3.\n\n"
+    "Cuts words into subwords by byte pair encoding (BPE). The files have the format\n"
+    "of subword-nmt 0.3.\n\n"
     "usage: bpe COMMAND [options]\n\n"
     "Commands:\n"
     "  learn                       bpe learn --merges 10000 --input train.de train.en\n"
@@ -25,9 +26,9 @@ inline constexpr const char* kBpeHelp =
     "  -h, --help                  prints this page; bpe COMMAND --help: the options of\n"
     "                              a command\n"
     "  --version                   prints the version\n"
-    "  --completion TEXT           prints a script that completes the command line\n"
-    "                              there (bash)\n\n"
-    "Input and output default to the standard ones.";
+    "  --completion TEXT           prints a script for this shell that completes\n"
+    "                              command lines (bash)\n\n"
+    "By default, --input is standard input and --output is standard output.";
 
 /// The values of the flags of all commands; each has the name of its flag, but `first_merges` is
 /// --merges of `bpe apply`.

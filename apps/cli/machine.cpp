@@ -12,14 +12,16 @@
 namespace nine::app {
 
 void add_threads(Options& options, int& threads) {
-  options.add("threads", threads, "of OpenMP; 0: OMP_NUM_THREADS, or all physical cores")
+  options
+      .add("threads", threads,
+           "number of threads; 0: OMP_NUM_THREADS if it is set, otherwise all physical cores")
       .range(0, 4096)
       .default_text("0")
       .called("threads");
 }
 
 void add_device(Options& options, std::string& device) {
-  options.add("device", device, "where to compute")
+  options.add("device", device, "device that computes")
       .unit("cpu|cuda[:i]")
       .check([](const std::string& text) { device_from_text(text); })
       .called("the device");
@@ -28,9 +30,9 @@ void add_device(Options& options, std::string& device) {
 void add_matmul_precision(Options& options, MatmulPrecision& precision) {
   options
       .add("matmul-precision", precision,
-           "of float32 products: highest is float32; high (3 products of 16 bits) and medium (1 "
-           "of 8 bits) are faster where the CPU has bfloat16 tiles, medium where it has "
-           "AVX512-BF16, both on CUDA (TF32; bfloat16)")
+           "precision of float32 matrix products: highest keeps all 24 bits of a number, high 16 "
+           "and medium 8. high and medium are faster on a CPU with AMX and on CUDA (TF32, "
+           "bfloat16), medium also on a CPU with AVX512-BF16")
       .called("matmul precision")
       .older_name("precision", {{"fp32", "highest"}, {"tf32", "high"}, {"bf16", "medium"}});
 }
@@ -38,7 +40,7 @@ void add_matmul_precision(Options& options, MatmulPrecision& precision) {
 void add_mpi_timeout(Options& options, double& seconds) {
   options
       .add("mpi-timeout", seconds,
-           "under mpirun: a process that waits longer for another one ends all of them")
+           "under mpirun: end the run if a process waits longer than this for another process")
       .above(0)
       .unit("seconds")
       .called("the MPI timeout");

@@ -156,12 +156,13 @@ void Options::add_built_in() {
   declare("help", &s.help, "prints this page");
   if (s.version != nullptr) declare("version", &s.show_version, "prints the version");
   declare("config", &s.config_file,
-          "reads options from a JSON object, keys with underscores; flags given here win; - is "
-          "standard input")
+          "reads options from a JSON file whose keys are the flags with underscores; flags on the "
+          "command line override it; -: standard input")
       .unit = "FILE.json";
-  declare("dump-config", &s.dump, "prints all options as such a file and exits");
+  declare("dump-config", &s.dump, "prints all options as a JSON file for --config and exits");
   if (s.program.find(' ') == std::string::npos) {  // of "bpe learn", bpe's own completes it
-    declare("completion", &s.completion, "prints a script that completes the command line there")
+    declare("completion", &s.completion,
+            "prints a script for this shell that completes command lines")
         .choices = {"bash"};
   }
   for (OptionData& option : s.options) {

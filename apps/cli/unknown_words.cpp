@@ -30,8 +30,8 @@ std::string dictionary_of(const std::string& model) {
 
 void add_max_unknown(Options& o, double& most) {
   o.add("max-unknown", most,
-        "share of unknown words up to which a text is taken: more shows a vocabulary that does "
-        "not fit; 1: any text")
+        "largest share of unknown words in a text; a larger share is an error, because the "
+        "vocabulary does not fit the text; 1: accept any text")
       .range(0, 1);
 }
 

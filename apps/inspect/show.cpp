@@ -15,15 +15,17 @@ constexpr Experiment kExperiments[] = {
     {"bottleneck", "the rank of the matrix of log-probabilities against the size of the vectors",
      show_bottleneck},
     {"dog-and-cat",
-     "two words that share one context and differ in others: what lin cannot do with few numbers",
+     "two words that share one context and differ in others, which lin cannot represent with few "
+     "numbers",
      show_dog_and_cat},
-    {"kernel-trick", "the explicit features of a kernel give the same number", show_kernel_trick},
+    {"kernel-trick", "the explicit features of a kernel give the same number as the kernel",
+     show_kernel_trick},
     {"definiteness",
      "which of the kernels are kernels in the strict sense: eigenvalues of Gram matrices",
      show_definiteness},
     {"reach", "how far from a word each kernel still pulls", show_reach},
     {"geometry", "Gaussian and hyperbolic geometry in two dimensions", show_geometry},
-    {"margin", "what a cosine margin makes of the probabilities that are learned", show_margin},
+    {"margin", "the probabilities that a model learns with a cosine margin", show_margin},
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ void ScoreOptions::declare(Options& o) {
   o.add("checkpoint", checkpoint, "a checkpoint, or a run directory (its best checkpoint)")
       .unit("DIR");
   o.add("input", input, "text, tokenised, one sentence a line; -: standard input").unit("FILE");
-  o.add("output", output, "where results go; -: standard output").unit("FILE");
+  o.add("output", output, "file for the results; -: standard output").unit("FILE");
   add_flush(o, flush);
   o.add("batch-tokens", batch_tokens, "positions computed at once")
       .at_least(1)
@@ -24,68 +24,81 @@ void ScoreOptions::declare(Options& o) {
   add_device(o, device);
   add_matmul_precision(o, precision);
   add_mpi_timeout(o, mpi_timeout);
-  o.add("seed", seed, "of --generate, of resamples and of --clusters N:ppmi");
+  o.add("seed", seed, "seed of --generate, of --resamples and of --clusters N:ppmi");
 
-  o.group("Scoring: a log-probability (natural) for each line");
+  o.group("Scoring: the natural log-probability of each line");
   o.add("tokens", tokens,
-        "one number for each word and the end of sentence, in place of the sentence's sum");
+        "print the log-probability of each word and of the end of sentence instead of their sum");
   o.add("carry-state", carry_state,
-        "carry the state through the text as in validation (10 columns)");
+        "cut the text into 10 columns and carry the model's state through each column, as "
+        "validation does");
   o.add("margin-correction", margin_correction,
-        "undo the cosine margin that a model of lin was trained with, in closed form");
+        "undo the effect of the cosine margin with which a model with the head lin was trained");
   o.add("components", components,
-        "instead, for mixtures: at each token the components' prior and, after ';', their shares "
-        "in the token's probability");
+        "mixtures: print no scores, but for each token the prior of the components and, after ';', "
+        "each component's share of the token's probability");
   o.add("top", top,
-        "instead: each position's word, its probability and rank, and so many likeliest words; 0: "
-        "off")
+        "print no scores, but for each position the word, its probability and rank, and this many "
+        "of the likeliest words; 0: off")
       .at_least(0)
       .unit("words");
 
   o.group("Continuing each line");
-  o.add("generate", generate,
-        "continue each line of input, an empty one from the start of a sentence");
+  o.add("generate", generate, "continue each line of input; an empty line gives a whole sentence");
   o.add("max-words", max_words,
-        "words added to a line at most; the end of the sentence ends it before")
+        "add at most this many words to a line; a line also ends when the sentence ends")
       .range(1, kMostWords)
       .unit("words");
-  o.add("samples", samples, "continuations of each line").range(1, kMostSamples);
+  o.add("samples", samples, "number of continuations of each line").range(1, kMostSamples);
   o.add("temperature", temperature,
-        "log-probabilities are divided by it; 0: always the likeliest word")
+        "divide log-probabilities by X before a word is drawn; 0: always take the likeliest word")
       .at_least(0);
-  o.add("top-k", top_k, "only so many likeliest words; 0: all").at_least(0).unit("words");
+  o.add("top-k", top_k, "draw from this many of the likeliest words; 0: from all words")
+      .at_least(0)
+      .unit("words");
   o.add("top-p", top_p,
-        "only the fewest likeliest words that have this share of the probability; 1: all")
+        "draw from the likeliest words that together have this probability; 1: from all words")
       .range(0, 1);
-  o.add("allow-unknown", allow_unknown, "<unk> may be generated");
-  o.add("batch", batch, "continuations side by side; what comes out does not depend on it")
+  o.add("allow-unknown", allow_unknown, "allow <unk> in continuations");
+  o.add("batch", batch, "number of continuations computed at once; the text does not depend on it")
       .range(1, kMaxGenerateBatch)
       .called("batch size");
 
   o.group("Comparing two models");
-  o.add("compare", compare, "two checkpoints, in place of --checkpoint: B against A, word by word")
+  o.add("compare", compare,
+        "compare checkpoint B with checkpoint A, word by word; replaces --checkpoint")
       .unit("A B");
-  o.add("at", at, "with --top: a page of what both would have said at these words, in place of all")
+  o.add("at", at, "with --compare and --top: show what both models expected at these words only")
       .unit("LINE:WORD")
       .check([](const std::string& text) { TextPlace::parse(text); });
-  o.add("resamples", resamples, "bootstrap resamples behind each interval").range(100, 1'000'000);
-  o.add("worst", worst, "sentences shown in each direction").at_least(0).unit("sentences");
+  o.add("resamples", resamples, "number of bootstrap resamples for each confidence interval")
+      .range(100, 1'000'000);
+  o.add("worst", worst,
+        "number of sentences to show for each model, those that it predicts better by most")
+      .at_least(0)
+      .unit("sentences");
 
-  o.group("Which word of a set: for --checkpoint, or for the two of --compare");
+  o.group("Choosing a word from a set: for --checkpoint, or for both models of --compare");
   o.add("restrict", restrict_to,
-        "sets of words, one a line: how often and how surely a model tells apart the words of each")
+        "file with one set of words per line; measures how often and how surely a model tells the "
+        "words of a set apart")
       .unit("FILE");
-  o.add("json", json, "with --restrict: the results as JSON in place of a table");
+  o.add("json", json, "with --restrict: print the results as JSON instead of a table");
   o.add("choices", choices,
-        "with --restrict: a line for each choice, by line, word and set; no table");
+        "with --restrict: print one line for each choice, with its line, word and set, instead of "
+        "a table");
   o.add("clusters", clusters,
-        "instead: write so many sets of close words, for --restrict; distances of the word vectors "
-        "are inner, euclidean and cosine, of a text ppmi")
+        "write N sets of similar words for --restrict, and score nothing; DISTANCE is inner, "
+        "euclidean or cosine (between word vectors) or ppmi (between the words' neighbours in "
+        "--cluster-text)")
       .unit("N:DISTANCE")
       .check([](const std::string& text) { ClusterSpec::parse(text); });
-  o.add("cluster-text", cluster_text, "ppmi: the text, such as the training text").unit("FILE");
-  o.add("cluster-size", cluster_size, "words of a set").range(2, 1000).unit("words");
-  o.add("cluster-min-count", cluster_min_count, "occurrences in training of each word of a set")
+  o.add("cluster-text", cluster_text,
+        "with ppmi: text in which neighbours are counted, such as the training text")
+      .unit("FILE");
+  o.add("cluster-size", cluster_size, "number of words in a set").range(2, 1000).unit("words");
+  o.add("cluster-min-count", cluster_min_count,
+        "use only words that occur at least this often in the training text")
       .at_least(1)
       .unit("times");
 }

@@ -17,51 +17,54 @@ void LmOptions::declare_data(Options& o) {
   o.group("Data");
   o.add("train", train, "training text, tokenised, one sentence a line").unit("FILE...");
   o.add("valid", valid, "validation text").unit("FILE...");
-  o.add("test", test, "text to score with the best model at the end").unit("FILE...");
-  o.add("sample", sample, "use the built-in sample text, whose entropy is known, instead of files");
-  o.add("sample-sentences", sample_sentences, "size of the sample's training text")
+  o.add("test", test, "test text, scored with the best checkpoint at the end").unit("FILE...");
+  o.add("sample", sample,
+        "train on a built-in sample text, whose entropy is known, instead of files");
+  o.add("sample-sentences", sample_sentences, "length of the sample's training text")
       .at_least(100)
       .unit("sentences");
   o.add("vocab", vocab,
-        "vocabulary to use, a fairseq dict.txt, instead of one built from the training text")
+        "vocabulary file (fairseq's dict.txt); without it, the vocabulary is built from the "
+        "training text")
       .unit("FILE");
-  declare_vocabulary_limits(
-      o, "most words of a built vocabulary, </s> and <unk> counted; 0: no limit");
+  declare_vocabulary_limits(o,
+                            "largest size of a vocabulary built from the training text, with </s> "
+                            "and <unk>; 0: no limit");
 }
 
 void LmOptions::declare_model(Options& o) {
   o.group("Model");
-  o.add(
-       "arch", arch,
-       "network: an LSTM, or a Transformer of GPT-2's shape, which has other defaults: --bptt 128, "
-       "--schedule inverse-sqrt, --warmup 500")
+  o.add("arch", arch,
+        "network: an LSTM, or a Transformer like GPT-2. The Transformer has other defaults: --bptt "
+        "128, --schedule inverse-sqrt, --warmup 500")
       .called("architecture");
-  o.add("layers", layers, "layers").range(1, 64).called("number of layers");
-  o.add("hidden", hidden, "width of the network")
+  o.add("layers", layers, "number of layers").range(1, 64).called("number of layers");
+  o.add("hidden", hidden, "width of the layers")
       .range(1, 65536)
       .unit("units")
       .called("hidden size");
-  o.add("embed", embed, "lstm: size of the word embeddings; a Transformer's are as wide as itself")
+  o.add("embed", embed,
+        "lstm: width of the word embeddings; those of a Transformer have width --hidden")
       .range(1, 65536)
       .unit("units")
       .called("embedding size");
-  o.add("ffn", ffn, "transformer: width inside of the feed-forward branches; 0: 4 times --hidden")
+  o.add("ffn", ffn, "transformer: inner width of the feed-forward layers; 0: 4 times --hidden")
       .range(0, 1 << 20)
       .unit("units")
       .default_text("4 times --hidden")
       .called("feed-forward size");
-  o.add("heads", heads, "transformer: attention heads")
+  o.add("heads", heads, "transformer: number of attention heads")
       .range(1, 1024)
       .called("number of attention heads");
-  o.add("activation", activation,
-        "transformer: the function between a feed-forward branch's two maps");
-  o.add("positions", positions, "transformer: where a word stands, as learned vectors or as sines");
+  o.add("activation", activation, "transformer: activation function of the feed-forward layers");
+  o.add("positions", positions, "transformer: kind of position embeddings");
   o.add("norm", norm,
-        "transformer: where layer norms stand: pre, before each branch and behind the last layer; "
-        "post, behind each residual sum")
+        "transformer: place of the layer norms: pre, before each residual branch and after the "
+        "last layer; post, after each residual sum")
       .called("norm order");
   o.add("tie-embeddings", tie_embeddings,
-        "one matrix for the embeddings and the head's word vectors (embed = hidden)")
+        "use one matrix for the input embeddings and the output word vectors; an LSTM needs "
+        "--embed equal to --hidden")
       .called("tied embeddings");
   declare_head(o);
 }
@@ -69,43 +72,47 @@ void LmOptions::declare_model(Options& o) {
 void LmOptions::declare_regularisation(Options& o) {
   o.group("Regularisation");
   o.add("dropout", dropout,
-        "dropout on the embeddings; transformer: with positions, and on residual branches too")
+        "dropout of the embeddings; transformer: of word plus position embeddings, and of the "
+        "residual branches")
       .range_from(0, 1);
-  o.add("attention-dropout", attention_dropout, "transformer: dropout of attention's weights")
+  o.add("attention-dropout", attention_dropout, "transformer: dropout of the attention weights")
       .range_from(0, 1)
       .default_text("that of --dropout");
   o.add("dropout-words", dropout_words,
         "share of the vocabulary whose embeddings are dropped in a step")
       .range_from(0, 1);
   o.add("dropout-hidden", dropout_hidden, "lstm: dropout between layers").range_from(0, 1);
-  o.add("dropout-output", dropout_output, "dropout on what the last layer hands to the head")
-      .range_from(0, 1);
-  o.add("variational", variational, "lstm: one dropout mask for all time steps of a segment");
+  o.add("dropout-output", dropout_output, "dropout of the last layer's output").range_from(0, 1);
+  o.add("variational", variational,
+        "lstm: use one dropout mask for all time steps of a segment (variational dropout)");
   declare_head_regularisation(o);
-  o.add("ar", ar, "activation regularisation: factor of the mean square of the dropped output")
+  o.add("ar", ar,
+        "activation regularisation (AR): factor of the mean square of the last layer's output "
+        "after dropout")
       .at_least(0);
   o.add("tar", tar,
-        "temporal activation regularisation: factor of the mean square of h(t+1) - h(t)")
+        "temporal activation regularisation (TAR): factor of the mean square of h(t+1) - h(t)")
       .at_least(0);
 }
 
 void LmOptions::declare_batches(Options& o) {
   o.group("Batches");
-  o.add("batch", batch, "columns of text side by side (with --sentences: sentences)")
+  o.add("batch", batch,
+        "number of columns into which the text is cut; with --sentences: sentences in a batch")
       .range(1, 1 << 20)
       .called("batch size");
-  o.add(
-       "bptt", bptt,
-       "time steps of truncated back-propagation, the LSTM's state is carried on; transformer: the "
-       "window, its number of positions")
+  o.add("bptt", bptt,
+        "lstm: time steps of truncated back-propagation; the state is carried to the next batch. "
+        "transformer: window, the number of positions")
       .range(1, 1 << 20)
       .unit("tokens")
       .default_text("35; transformer: 128")
       .called("bptt length");
   o.add("sentences", sentences,
-        "each sentence on its own, from a fresh state, instead of carried state");
+        "train on single sentences, each from a fresh state, instead of carrying the state through "
+        "the text");
   o.add("batch-tokens", batch_tokens,
-        "with --sentences: positions a batch, padding counted, in place of --batch; 0: off")
+        "with --sentences: most positions in a batch, with padding; replaces --batch; 0: off")
       .at_least(0)
       .unit("tokens")
       .called("batch tokens");

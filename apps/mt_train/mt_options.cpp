@@ -20,8 +20,10 @@ void MtOptions::declare(Options& o) {
   declare_data(o);
   declare_model(o);
   o.group("Regularisation");
-  o.add("dropout", dropout, "dropout on embeddings and residual branches").range_from(0, 1);
-  o.add("attention-dropout", attention_dropout, "dropout of attention's weights").range_from(0, 1);
+  o.add("dropout", dropout, "dropout of the embeddings and of the residual branches")
+      .range_from(0, 1);
+  o.add("attention-dropout", attention_dropout, "dropout of the attention weights")
+      .range_from(0, 1);
   declare_head_regularisation(o);
   declare_batches(o);
   declare_validation(o);
@@ -30,8 +32,8 @@ void MtOptions::declare(Options& o) {
   declare_parity(o);
   o.group("Averaging");
   o.add("average", average,
-        "write the mean of the weights of --run's last N checkpoints to RUN/average and stop; 0: "
-        "train")
+        "average the weights of this many last checkpoints of --run, write them to RUN/average and "
+        "stop; 0: train")
       .range(0, 1000)
       .unit("checkpoints");
   o.on_filled([this, &o] { resolve(o); });
@@ -41,29 +43,34 @@ void MtOptions::declare_data(Options& o) {
   o.group("Data");
   o.add("src", src, "training text of the source language, tokenised, one sentence a line")
       .unit("FILE...");
-  o.add("tgt", tgt, "its translation, line by line").unit("FILE...");
+  o.add("tgt", tgt, "translation of the --src text, line by line").unit("FILE...");
   o.add("valid-src", valid_src, "validation text, source").unit("FILE...");
   o.add("valid-tgt", valid_tgt, "validation text, target").unit("FILE...");
-  o.add("test-src", test_src, "text to evaluate with the best model at the end, source")
+  o.add("test-src", test_src, "test text for the best checkpoint at the end, source")
       .unit("FILE...");
-  o.add("test-tgt", test_tgt, "the same, target").unit("FILE...");
-  o.add(
-      "sample", sample,
-      "use generated German and English, of which a perfect translation exists, instead of files");
-  o.add("sample-pairs", sample_pairs, "size of the sample's training text")
+  o.add("test-tgt", test_tgt, "test text, target").unit("FILE...");
+  o.add("sample", sample,
+        "train on generated German and English text instead of files; the perfect translation of "
+        "this text is known");
+  o.add("sample-pairs", sample_pairs, "length of the sample's training text")
       .range(100, 100'000'000)
       .unit("pairs");
   o.add("shared-vocab", shared_vocab,
-        "one dictionary and one matrix of embeddings for both languages");
+        "use one dictionary and one embedding matrix for both languages");
   o.add("src-dict", src_dict,
-        "dictionary to use, a fairseq dict.txt, instead of one built from the training text; with "
-        "--shared-vocab of both languages")
+        "source dictionary (fairseq's dict.txt), with --shared-vocab the dictionary of both "
+        "languages; without it, a dictionary is built from the training text")
       .unit("FILE");
-  o.add("tgt-dict", tgt_dict, "the same for the target").unit("FILE");
-  declare_vocabulary_limits(
-      o, "most words of a built dictionary, its four specials counted; 0: no limit");
+  o.add("tgt-dict", tgt_dict,
+        "target dictionary (fairseq's dict.txt); without it, a dictionary is built from the "
+        "training text")
+      .unit("FILE");
+  declare_vocabulary_limits(o,
+                            "largest size of a dictionary built from the training text, with its "
+                            "four special tokens; 0: no limit");
   o.add("max-length", max_length,
-        "training pairs with a longer side, </s> counted, are left out and counted")
+        "longest side of a training pair, with </s>; longer pairs are left out, and their number "
+        "is printed")
       .range(2, 1 << 20)
       .unit("tokens")
       .called("maximum length");
@@ -71,24 +78,28 @@ void MtOptions::declare_data(Options& o) {
 
 void MtOptions::declare_model(Options& o) {
   o.group("Model");
-  o.add("layers", layers, "layers of encoder and decoder").range(1, 64).called("number of layers");
-  o.add("encoder-layers", encoder_layers, "layers of the encoder; 0: --layers")
+  o.add("layers", layers, "number of layers of the encoder and of the decoder")
+      .range(1, 64)
+      .called("number of layers");
+  o.add("encoder-layers", encoder_layers, "number of layers of the encoder; 0: --layers")
       .range(0, 64)
       .default_text("--layers");
-  o.add("decoder-layers", decoder_layers, "layers of the decoder; 0: --layers")
+  o.add("decoder-layers", decoder_layers, "number of layers of the decoder; 0: --layers")
       .range(0, 64)
       .default_text("--layers");
   o.add("hidden", hidden, "width of the model").range(2, 65536).unit("units").called("hidden size");
-  o.add("ffn", ffn, "width inside of the feed-forward branches")
+  o.add("ffn", ffn, "inner width of the feed-forward layers")
       .range(1, 1 << 20)
       .unit("units")
       .called("feed-forward size");
-  o.add("heads", heads, "attention heads").range(1, 1024).called("number of attention heads");
+  o.add("heads", heads, "number of attention heads")
+      .range(1, 1024)
+      .called("number of attention heads");
   o.add("norm", norm,
-        "where layer norms stand: post, behind each residual sum; pre, before each branch")
+        "place of the layer norms: post, after each residual sum; pre, before each residual branch")
       .called("norm order");
   o.add("tie-embeddings", tie_embeddings,
-        "one matrix for the decoder's embeddings and the head's word vectors")
+        "use one matrix for the decoder's embeddings and the output word vectors")
       .called("tied embeddings");
   declare_head(o);
 }
@@ -96,12 +107,12 @@ void MtOptions::declare_model(Options& o) {
 void MtOptions::declare_batches(Options& o) {
   o.group("Batches");
   o.add("batch-tokens", batch_tokens,
-        "most positions a batch: pairs times the longest sentence of either side, </s> counted; 0: "
-        "no such limit")
+        "most positions in a batch, which are its pairs times the length of its longest sentence "
+        "with </s>; 0: no limit")
       .at_least(0)
       .unit("tokens")
       .called("batch tokens");
-  o.add("batch", batch, "most pairs a batch; 0: no such limit")
+  o.add("batch", batch, "most pairs in a batch; 0: no limit")
       .at_least(0)
       .unit("pairs")
       .called("batch size");
@@ -111,14 +122,15 @@ void MtOptions::declare_batches(Options& o) {
 void MtOptions::declare_validation(Options& o) {
   o.group("Validation");
   o.add("best-metric", best_metric,
-        "what the best model is best by, and what --early-stop and plateaus watch")
+        "metric that decides which checkpoint is the best; --early-stop and --schedule plateau "
+        "watch it")
       .called("best metric");
   o.add("valid-beam", valid_beam,
-        "beam of the search whose BLEU is reported; 0: nothing is translated")
+        "beam size of the translations whose BLEU is reported; 0: translate nothing")
       .range(0, 100)
       .called("validation beam");
   o.add("valid-translations", valid_translations,
-        "translations of the validation text in the log and the report")
+        "number of validation translations that the log and the report show")
       .range(0, 1000);
 }
 

@@ -13,63 +13,77 @@ void TranslateOptions::declare(Options& o) {
       .unit("DIR");
   o.add("input", input, "text to translate, tokenised, one sentence a line; -: standard input")
       .unit("FILE");
-  o.add("output", output, "where translations go, one for each line; -: standard output")
+  o.add("output", output, "file for the translations, one for each line; -: standard output")
       .unit("FILE");
   add_flush(o, flush);
   o.add("codes", codes,
-        "cut words into subwords with these BPE codes, and join those of translations")
+        "BPE codes that cut the input's words into subwords; the subwords of translations are "
+        "joined")
       .unit("FILE");
   o.add("vocabulary", vocabulary,
-        "of --codes: use only subwords that this vocabulary has, as bpe apply does")
+        "with --codes: use only subwords of this vocabulary, as bpe apply does")
       .unit("FILE");
-  o.add("vocabulary-threshold", vocabulary_threshold, "and only those that occur so often")
+  o.add("vocabulary-threshold", vocabulary_threshold,
+        "use only subwords that --vocabulary counts at least N times")
       .at_least(0);
-  o.add("glossaries", glossaries, "of --codes: words or regular expressions to keep whole")
+  o.add("glossaries", glossaries,
+        "with --codes: words that are not cut, or regular expressions for these words")
       .unit("TEXT...");
   o.add("join", join,
-        "join subwords of translations (what --codes does too) where the input is cut already");
-  o.add("tokenize-input", tokenize_input, "13a: the input is raw text").choices({"none", "13a"});
+        "join the subwords of translations, for input that is cut into subwords already (--codes "
+        "joins them too)");
+  o.add("tokenize-input", tokenize_input,
+        "how the input is split into words: none, at spaces; 13a, as sacreBLEU splits raw text")
+      .choices({"none", "13a"});
   add_max_unknown(o, max_unknown);
   add_threads(o, threads);
   add_matmul_precision(o, precision);
   add_mpi_timeout(o, mpi_timeout);
 
   o.group("Search (docs/decoding.md)");
-  o.add("beam", beam, "prefixes kept of each sentence; 1: greedy").range(1, 1000);
-  o.add("length-penalty", length_penalty, "a translation's score is log p / length^this")
+  o.add("beam", beam,
+        "beam size, the number of partial translations kept for each sentence; 1: greedy search")
+      .range(1, 1000);
+  o.add("length-penalty", length_penalty, "exponent X of a translation's score, log p / length^X")
       .range(-10, 10);
-  o.add("count-end", count_end, "count </s> in that length, as CTranslate2 does");
-  o.add("allow-unknown", allow_unknown, "<unk> may be in translations");
-  o.add("max-length", max_length, "words of a translation at most, subwords counted")
+  o.add("count-end", count_end,
+        "count </s> in the length of --length-penalty, as CTranslate2 does");
+  o.add("allow-unknown", allow_unknown, "allow <unk> in translations");
+  o.add("max-length", max_length, "most words of a translation; each subword counts as a word")
       .range(1, 100'000)
       .unit("words")
       .called("maximum length");
   o.add("skip-long", skip_long,
-        "a line of more tokens than the model has positions for has an empty translation and a "
-        "warning; without this it is an error");
-  o.add("batch", batch, "sentences at once; what comes out does not depend on it")
+        "translate a line that has more tokens than the model has positions to an empty line, with "
+        "a warning; by default, such a line is an error");
+  o.add("batch", batch,
+        "number of sentences translated at once; the translations do not depend on it")
       .range(1, 10'000)
       .unit("sentences")
       .called("batch size");
   o.add("n-best", n_best,
-        "so many lines `i ||| translation ||| score` for line i, from 0; 0: one plain line")
+        "print the N best translations of each line as `i ||| translation ||| score`, where i is "
+        "the line, from 0; 0: print only the best translation")
       .range(0, 1000);
   o.add("attention", attention,
-        "also write what each word attends to in the source: a JSON object a line")
+        "also write each translated word's attention to the source words to FILE, one JSON object "
+        "per line")
       .unit("FILE");
 
-  o.group("Given translations: log-probabilities in place of a search");
+  o.group("Scoring given translations with the model");
   o.add("score-given", score_given,
-        "translations of the input, line by line: a log-probability (natural) for each")
+        "print the natural log-probability of each translation in FILE, which has one line for "
+        "each line of input, and translate nothing")
       .unit("FILE");
-  o.add(
-      "tokens", tokens,
-      "of --score-given: one number for each word and the end of sentence, in place of their sum");
+  o.add("tokens", tokens,
+        "with --score-given: print the log-probability of each word and of the end of sentence "
+        "instead of their sum");
 
   o.group("BLEU and chrF, equal to sacreBLEU's");
   o.add("score", score,
-        "score the translations against --reference; without --checkpoint, those in --input");
-  o.add("reference", reference, "what the translations should be, line by line").unit("FILE");
+        "score the translations against --reference; without --checkpoint, --input holds the "
+        "translations");
+  o.add("reference", reference, "reference translations, line by line").unit("FILE");
   scoring.declare(o);
 }
 

@@ -19,16 +19,16 @@ BleuOptions bleu_options(const TranslationScoreFlags& f) {
 
 void TranslationScoreFlags::declare(Options& o) {
   o.add("tokenize", tokenize,
-        "how BLEU finds words: 13a, as for raw text; none: words are separated by spaces");
+        "how BLEU splits text into words: 13a, as for raw text; none, at spaces");
   o.add("lowercase", lowercase, "score lower-cased text");
-  o.add("smooth-method", smooth_method, "what BLEU does about orders without a match");
-  o.add("smooth-value", smooth_value, "of floor and add-k")
+  o.add("smooth-method", smooth_method, "smoothing of BLEU if no n-gram of some length matches");
+  o.add("smooth-value", smooth_value, "value of the smoothing methods floor and add-k")
       .range(0, 1000)
-      .default_text("0.1 and 1");
+      .default_text("0.1 for floor, 1 for add-k");
   o.add("chrf-word-order", chrf_word_order,
-        "words in a row that chrF counts besides characters; 2: chrF++")
+        "longest word n-grams that chrF counts besides characters; 2: chrF++")
       .range(0, 9);
-  o.add("width", width, "decimals of the scores").range(0, 12);
+  o.add("width", width, "number of decimals of the scores").range(0, 12);
 }
 
 void TranslationScoreFlags::check() const {

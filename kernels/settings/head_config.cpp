@@ -80,12 +80,13 @@ namespace {
 // The kernels with their parameters, and the presets.
 std::string head_help() {
   std::string text =
-      "score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. Kernels:";
+      "score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. Kernels with "
+      "their parameters:";
   for (const KernelInfo& k : kernel_table()) {
     text += concat(" ", k.name);
     for (const ParameterInfo& p : k.parameters) text += concat(":", p.name);
   }
-  text += " expr:{FORMULA}; mixtures:";
+  text += " expr:{FORMULA}. Presets of mixtures:";
   for (const HeadPreset& p : head_presets()) text += concat(" ", p.name);
   return text;
 }
@@ -187,7 +188,7 @@ std::span<const HeadSetting> head_settings() {
        .check = check_head_text},
       {.name = "untied",
        .member = &S::untied,
-       .help = "mixtures: word vectors of its own for each component",
+       .help = "mixtures: give each component its own word vectors",
        .words = "untied",
        .use = SettingUse::decoding,
        .value = [](const C& c) -> Value { return c.spec.untied; },
@@ -195,8 +196,8 @@ std::span<const HeadSetting> head_settings() {
        .needs = kNeedsMixture},
       {.name = "head_context",
        .member = &S::head_context,
-       .help = "what a component sees of the context: none, the context itself; tanh, its own "
-               "projection of it",
+       .help = "context that each component scores: none, the context h itself; tanh, the "
+               "component's own projection tanh(C'h)",
        .words = "head context",
        .use = SettingUse::decoding,
        .value = [](const C& c) -> Value { return c.spec.contexts ? "tanh" : "none"; },
@@ -204,8 +205,8 @@ std::span<const HeadSetting> head_settings() {
        .default_text = "tanh for mixtures, none for a single kernel"},
       {.name = "variance",
        .member = &S::variance,
-       .help = "ssg, mog: split, a vector's last number is its log-variance, or a constant > 0; "
-               "where the head does not say it",
+       .help = "ssg, mog: variance, if the head string does not set it: split, each vector's last "
+               "number is its log-variance; NUMBER, a constant above 0",
        .words = "variance",
        .use = SettingUse::written,
        .check = [](const std::string& text) { parse_head("ssg", {.variance = text}); },
@@ -218,8 +219,7 @@ std::span<const HeadSetting> head_settings() {
        .default_text = "split"},
       {.name = "ball",
        .member = &S::ball,
-       .help = "hpb: how vectors enter the unit ball: lorentz, tanh, clip or sigmoid; where the "
-               "head does not say it",
+       .help = "hpb: how vectors are mapped into the unit ball, if the head string does not set it",
        .words = "ball",
        .use = SettingUse::written,
        .choices = {"lorentz", "tanh", "clip", "sigmoid"},
@@ -231,22 +231,21 @@ std::span<const HeadSetting> head_settings() {
        .default_text = "lorentz"},
       {.name = "head_bias",
        .member = &S::head_bias,
-       .help = "one bias a word in the output layer",
+       .help = "one bias for each word in the output layer",
        .use = SettingUse::tensors,
        .value = [](const C& c) -> Value { return c.bias; }},
       {.name = "head_memory",
        .member = &S::head_memory,
-       .help = "how the head's scores are held: blocks of rows, or tiles computed again: less "
-               "memory, a third more work",
+       .help = "scores that a training step keeps: blocks keeps those of a block of contexts; "
+               "tiles keeps few and computes scores twice, with less memory and a third more work",
        .words = "head memory",
        .value = [](const C& c) -> Value { return to_text(c.loss.memory); },
        .choices = enum_names<HeadMemory>()},
       {.name = "word_norm",
        .member = &S::word_norm,
-       .help =
-           "lin: norms that the score gives word vectors in place of their own: const:X, uniform, "
-           "log-rank, log-rank:ratio, unigram:A,B, log-unigram or log-unigram:scaled; a multiple "
-           "of a word's norm may end in :through",
+       .help = "lin: norm to which the score scales word vectors (docs/margins.md): const:X, "
+               "uniform, log-rank, log-rank:ratio, unigram:A,B, log-unigram or log-unigram:scaled. "
+               ":through at the end lets gradients pass through the norm of the most frequent word",
        .words = "word norm",
        .use = SettingUse::decoding,
        .inner_products = true,
@@ -256,9 +255,10 @@ std::span<const HeadSetting> head_settings() {
        .unit = "NORM"},
       {.name = "context_norm",
        .member = &S::context_norm,
-       .help =
-           "lin: norm that the score gives contexts: const:X, max (the largest of the batch; in "
-           "evaluation of training) or max:ema; the last two may end in :through",
+       .help = "lin: norm to which the score scales contexts: const:X, max or max:ema. In "
+               "training, the last two are the largest norm of the batch; in evaluation, max is "
+               "the largest norm of training and max:ema a moving average. :through at the end "
+               "lets gradients pass through the largest norm",
        .words = "context norm",
        .use = SettingUse::decoding,
        .inner_products = true,
@@ -278,9 +278,8 @@ std::span<const HeadSetting> head_settings() {
        .unit = "MARGIN"},
       {.name = "sampled_softmax",
        .member = &S::sampled_softmax,
-       .help =
-           "train with the softmax over K words that are drawn for each batch, and the targets: "
-           "K:log-uniform (the default), K:unigram or K:unigram^0.75",
+       .help = "train with a softmax over the targets and K words that are drawn for each batch; "
+               "Q, the words' distribution, is log-uniform (the default), unigram or unigram^0.75",
        .words = "sampled softmax",
        .value = [](const C& c) -> Value { return to_text(c.sampled); },
        .regularises = true,
@@ -289,7 +288,7 @@ std::span<const HeadSetting> head_settings() {
        .default_text = "all words"},
       {.name = "label_smoothing",
        .member = &S::label_smoothing,
-       .help = "probability that the targets spread over the vocabulary",
+       .help = "probability that is spread over the vocabulary",
        .words = "label smoothing",
        .value = [](const C& c) -> Value { return c.loss.smoothing.epsilon; },
        .regularises = true,
@@ -297,8 +296,8 @@ std::span<const HeadSetting> head_settings() {
        .high = 1},
       {.name = "smoothing",
        .member = &S::smoothing,
-       .help = "label smoothing: uniform gives every word its share, others every word but the "
-               "target",
+       .help = "words that share the probability of --label-smoothing: uniform, every word; "
+               "others, every word except the target",
        .words = "smoothing",
        .value = [](const C& c) -> Value { return to_text(c.loss.smoothing.kind); },
        .regularises = true,
@@ -316,7 +315,7 @@ std::span<const HeadSetting> head_settings() {
        .needs = "a mixture of two components or more, such as mix:2*lin"},
       {.name = "weight_norm_reg",
        .member = &S::weight_norm_reg,
-       .help = "penalty on how far the head's word vectors are from norm NU: squared:RHO,NU or "
+       .help = "penalty on output word vectors whose norm differs from NU: squared:RHO,NU or "
                "root:RHO,NU",
        .words = "weight-norm regulariser",
        .value = [](const C& c) -> Value { return to_text(c.norm_reg); },
