@@ -91,16 +91,17 @@ struct InspectOptions {
       throw UsageError("give one of --input, --explain, --exercise, --show and --check");
     const bool plots = !plot.empty() && modes == 0;
     only_with(given, check, "--check", {"shape", "eps"});
-    only_with(given, check || !exercise.empty(), "--check and --exercise", {"seed"});
-    only_with(given, plots || check, "--plot and --check", {"kernels"});
+    only_with(given, check || !exercise.empty(), "--check or --exercise", {"seed"});
+    only_with(given, plots || check, "--plot or --check", {"kernels"});
     only_with(given, plots && !draws_margins(figure.kernels),
-              "--plot of kernels, not of margins, whose figure is over the angle", {"from", "to"});
-    only_with(given, !plots, "a table, an example, checks or the text of --show", {"output"});
+              "--plot of kernels, not of margins, which are drawn over the angle", {"from", "to"});
+    only_with(given, !plots, "the text of a table, an example, checks or --show", {"output"});
     only_with(given, !exercise.empty(), "--exercise NAME", {"solution"});
     if (!page.empty() && explain.empty())
       throw UsageError("--page shows the example of --explain: name one, such as --explain rbf");
     if (!plot.empty() && modes > 0 && show.empty())
-      throw UsageError("--plot draws kernels, or the figure of --show");
+      throw UsageError(
+          "--plot draws kernels or the figure of --show: leave out --plot or the other option");
   }
 };
 

@@ -59,10 +59,10 @@ class InputNotes {
   }
   void report() const {
     if (unknown_ > 0)
-      std::fprintf(
-          stderr,
-          "%.2f%% of the input's tokens are unknown to the model (cut as its training text?)\n",
-          100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_));
+      std::fprintf(stderr,
+                   "%.2f%% of the input's tokens are unknown to the model (is the input cut as its "
+                   "training text was?)\n",
+                   100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_));
     say_spelled_specials(spelled_, name_, "mt_translate");
   }
 
@@ -78,7 +78,7 @@ void translate(const TranslateOptions& o, const Options& options, Communicator& 
   const int64_t positions = translator.network().config().max_length;
   require_usage(o.max_length <= positions || !options.was_set("max-length"), "--max-length ",
                 o.max_length, ": the model ", o.checkpoint, " has positions for ", positions,
-                " words; give at most so many");
+                " words; give at most ", positions);
   int64_t cut = 0;  // translations that the positions ended
   const BeamSearch& search = translator.search();
   const std::string name = input_name(o.input);
@@ -132,8 +132,8 @@ void translate(const TranslateOptions& o, const Options& options, Communicator& 
   if (attention) attention->finish();
   if (cut > 0 && communicator.first())
     std::fprintf(stderr,
-                 "mt_translate: translations cut at %lld words, for which the model has positions: "
-                 "%lld\n",
+                 "mt_translate: translations that ended after %lld words, because the model has no "
+                 "more positions: %lld\n",
                  static_cast<long long>(positions), static_cast<long long>(cut));
   if (flush) {
     notes.report();
@@ -152,7 +152,7 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
               given = read_lines(o.score_given, communicator);
   require(lines.size() == given.size(), input_name(o.input), " has ", lines.size(), " lines, but ",
           input_name(o.score_given), " has ", given.size(),
-          ": each source needs its translation on the same line, an empty one too");
+          ": each source line needs its translation on the same line, even if it is empty");
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
                                          translator.target_ids(given, input_name(o.score_given));

@@ -77,10 +77,10 @@ struct ReportOptions {
     if (differences && runs.size() != 2)
       throw UsageError("--differences compares two runs; give two");
     if (words.size() > 1 && !angles)
-      throw UsageError("--words shows one model; several are compared with --angles");
+      throw UsageError("--words shows one model; give --angles to compare several models");
     if (angles && words.empty()) throw UsageError("--angles needs models: --words CHECKPOINT...");
     only_with(given, angles, "--angles", {"group", "permutations", "json"});
-    only_with(given, !json, "the page, and --json writes none", {"group"});
+    only_with(given, !json, "the page, which --json does not write", {"group"});
     if (json && !output.empty()) throw UsageError("--json writes no page: leave out --output");
     angle_settings();
     std::vector<NamedFile> read;

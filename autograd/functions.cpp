@@ -343,7 +343,7 @@ Var transpose_rows(const Var& x, int64_t first) {
   Tape& tape = x.tape();
   const Shape shape = x.shape();
   require(shape.rank() == 2 && first > 0 && shape[0] % first == 0, "[transpose_rows] rows of ",
-          shape, " are no ", first, " blocks of as many");
+          shape, " do not divide into ", first, " blocks of equal size");
   const int64_t second = shape[0] / first;
   const Var y = tape.result("transpose_rows", shape, x.dtype(), {x});
   copy_transposed(x.value(), first, {y.value()});
@@ -386,7 +386,7 @@ View table_of(const View& v) {
 Var embedding(const Var& table, const Tensor& ids) {
   Tape& tape = table.tape();
   const Shape& s = ids.shape();
-  require(s.rank() < Shape::kMaxRank, "[embedding] indices of rank ", s.rank());
+  require(s.rank() < Shape::kMaxRank, "[embedding] indices have too many dimensions: ", s.rank());
   int64_t sizes[Shape::kMaxRank];
   for (int i = 0; i < s.rank(); ++i) sizes[i] = s[i];
   sizes[s.rank()] = table_of(table.value()).cols();
@@ -404,7 +404,8 @@ Var embedding_with_positions(const Var& table, const Tensor& ids, double factor,
   Tape& tape = table.tape();
   require(ids.shape().rank() == 2 && ids.shape()[1] <= positions.shape().rows(),
           "[embedding_with_positions] ids of shape ", ids.shape(), " and positions of shape ",
-          positions.shape(), ": ids are (batch, steps), with a position for each step");
+          positions.shape(),
+          ": ids must be (batch, steps), and there must be a position for each step");
   const Var y = tape.result("embedding_with_positions", {ids.elements(), table.shape().cols()},
                             table.dtype(), {table});
   ops::embedding_with_positions(table.value(), ids, factor, positions.row_range(0, ids.shape()[1]),
@@ -519,7 +520,7 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
   const DType dtype = q.x.dtype();
   const int64_t rows = q.x.shape().rows(), batch = shape.batch, heads = shape.heads;
   require(batch > 0 && heads > 0, "[attention] a batch of ", batch, " with ", heads,
-          " heads has nothing to attend to");
+          " heads: both must be at least 1");
   const Var y = tape.result("attention", {rows, q.d}, dtype, {q.x, k.x});
   const Var lse = tape.result("attention", {batch * heads, rows / batch}, dtype, {});
   const Var lengths = shape.lengths ? tape.constant(shape.lengths) : Var();
@@ -596,7 +597,7 @@ int64_t count_targets(const Tensor& targets) {
 Var cross_entropy(const Var& logits, const Tensor& targets) {
   require(targets.elements() == logits.shape().rows(), "[cross_entropy] logits of shape ",
           logits.shape(), " and targets of shape ", targets.shape(),
-          ": logits are (n, V), with a target for each row");
+          ": logits must be (n, V), and there must be one target for each row");
   require(targets.dtype() == DType::int32, "[cross_entropy] targets must be int32, got ",
           targets.dtype());
   const int64_t n = count_targets(targets);

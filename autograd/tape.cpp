@@ -165,7 +165,8 @@ Var Tape::view_of(const Var& whole, const Tensor& part) {
 void* Tape::node_memory(size_t bytes) {
   bytes = (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) *
           alignof(std::max_align_t);
-  require(bytes <= kChunk, "a backward function of ", bytes, " bytes captures too much");
+  require(bytes <= kChunk, "a backward function of ", bytes,
+          " bytes captures too much; capture Vars and numbers only");
   if (chunk_ < chunks_.size() && chunk_used_ + bytes > kChunk) {
     ++chunk_;
     chunk_used_ = 0;
@@ -203,11 +204,10 @@ void Tape::check_finite(const View& v, const char* op, const char* direction) co
     ops::copy(v, wider);
     return check_finite(wider, op, direction);
   }
-  require(
-      ops::all_finite(v), "[", op, "] the ", direction, " pass of step ", random_.step,
-      " gave NaN or infinity in a tensor of shape ", v.shape,
-      ": the first op to do so; lower the learning rate or the gradient clipping, or look at its "
-      "inputs");
+  require(ops::all_finite(v), "[", op, "] the ", direction, " pass of step ", random_.step,
+          " gave NaN or infinity in a tensor of shape ", v.shape,
+          ". This is the first op that did so; lower the learning rate or the gradient clipping, "
+          "or check the op's inputs");
 }
 
 // Searches the gradients that were written last. `op` is the function that wrote them, not the
@@ -224,8 +224,8 @@ void Tape::check_written_grads(const char* op) {
 void Tape::backward(const Var& loss) {
   require(recording_, "backward under NoGrad: nothing was recorded");
   require(!consumed_,
-          "[backward] ran already on this recording: add the losses, or reset the tape and record "
-          "again");
+          "[backward] has run already for this recording: add the losses before backward, or reset "
+          "the tape and record again");
   require(loss.value().elements() == 1, "[backward] starts from a scalar, not from shape ",
           loss.shape());
   require(loss.needs_grad(),

@@ -31,8 +31,7 @@ std::string_view setting() {
 const bf16::Loops* emulation_if_asked_for() {
   if (setting().empty() || setting() == "pairs") return nullptr;
   require(setting() == "emulated", "NINE_BF16_TILES=", setting(),
-          ": emulated or pairs is all that it can be; without it the CPU's tiles are used where "
-          "there are some");
+          ": must be emulated or pairs; unset it to use the CPU's tiles if the CPU has tiles");
   return &bf16::emulation();
 }
 
@@ -59,8 +58,8 @@ CpuLoops loops_of_cpu() {
 #endif
   if (setting() == "pairs") {
     require(set != InstructionSet::amx,
-            "NINE_BF16_TILES=pairs: this CPU has tiles, which are faster; pairs are "
-            "NINE_ISA=avx512_bf16's");
+            "NINE_BF16_TILES=pairs: this CPU has tiles, which are faster; for pairs, also set "
+            "NINE_ISA=avx512_bf16");
     if (out.loops.multiply == nullptr) {
       const bf16::Loops* const by_fma = bf16::pairs_by_fma();
       require(by_fma != nullptr, "NINE_BF16_TILES=pairs: this build is for CPUs without AVX2");

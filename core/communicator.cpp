@@ -16,7 +16,7 @@ class OneProcess : public Communicator {
 
  private:
   void transfer(int, const void*, int64_t, int, void*, int64_t) override {
-    fail("[Communicator] a run of one process has nobody to send to");
+    fail("[Communicator] a run of one process has no other process to send to");
   }
 };
 

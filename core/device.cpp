@@ -20,7 +20,7 @@ Device device_from_text(std::string_view text) {
     const auto [p, error] = std::from_chars(text.data() + 5, end, index);
     if (error == std::errc{} && p == end && index >= 0) return {DeviceKind::cuda, index};
   }
-  fail("no device is called ", quote(text), ": cpu, cuda, cuda:0, cuda:1, ...");
+  fail("no device is called ", quote(text), "; write cpu, cuda, cuda:0, cuda:1, ...");
 }
 
 }  // namespace nine

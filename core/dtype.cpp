@@ -21,7 +21,7 @@ std::string to_text(DType t) {
 DType dtype_from_text(std::string_view name) {
   for (DType t : {DType::float32, DType::float64, DType::bfloat16, DType::int32})
     if (to_text(t) == name) return t;
-  fail("no element type is called ", quote(name), ": float32, float64, bfloat16, int32");
+  fail("no element type is called ", quote(name), "; write float32, float64, bfloat16 or int32");
 }
 
 }  // namespace nine

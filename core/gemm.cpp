@@ -36,7 +36,7 @@ GemmBackend backend_at_start() {
   const char* setting = std::getenv("NINE_GEMM");
   if (setting == nullptr) return kHasXsmm ? GemmBackend::libxsmm : GemmBackend::eigen;
   const std::string_view name = setting;
-  require(name == "eigen" || name == "libxsmm", "NINE_GEMM=", name, ": eigen or libxsmm");
+  require(name == "eigen" || name == "libxsmm", "NINE_GEMM=", name, ": must be eigen or libxsmm");
   require(name == "eigen" || kHasXsmm,
           "NINE_GEMM=libxsmm, but this build has no libxsmm: install libxsmm-dev and build again");
   return name == "eigen" ? GemmBackend::eigen : GemmBackend::libxsmm;

@@ -160,13 +160,13 @@ InstructionSet choose() {
                          [](InstructionSet set) { return set == kBase || runs(set); });
   const auto set = std::find_if(built.begin(), built.end(),
                                 [&](InstructionSet s) { return to_text(s) == asked; });
-  require(set != built.end(), "NINE_ISA=", asked, ": this build has code for ", names(built));
+  require(set != built.end(), "NINE_ISA=", asked,
+          ": this build has code for other instruction sets only: ", names(built));
   require(missing_feature(*set).empty(), "NINE_ISA=", asked, ": this CPU has no ",
-          missing_feature(*set), "; without NINE_ISA the best that it can run is used");
-  require(
-      *set == kBase || runs(*set), "NINE_ISA=", asked,
-      ": the operating system does not let this process use tiles; NINE_ISA=avx512_bf16 computes "
-      "without them");
+          missing_feature(*set), "; unset NINE_ISA to use the best instruction set of this CPU");
+  require(*set == kBase || runs(*set), "NINE_ISA=", asked,
+          ": the operating system does not let this process use tiles; set NINE_ISA=avx512_bf16, "
+          "which needs no tiles");
   return *set;
 }
 

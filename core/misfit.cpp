@@ -12,7 +12,8 @@ std::string misfit(double x, DType type) {
     if (!(std::fabs(x) <= static_cast<double>(Limits::max())))
       return concat("is too large for ", type, ", whose largest number is ", Limits::max());
     if (x != 0 && std::fabs(x) < static_cast<double>(Limits::min()))
-      return concat("is too small for ", type, ", whose least number above 0 is ", Limits::min());
+      return concat("is too small for ", type, ", whose smallest positive number is ",
+                    Limits::min());
     return {};
   });
 }

@@ -47,11 +47,12 @@ const NineMpiFunctions& load_module() {
   std::error_code error;
   const auto program = program_file();
   const auto file = program.parent_path().parent_path() / "lib/nine/nine_mpi.so";
-  void* module = load(file, RTLD_NOW | RTLD_LOCAL,
-                      std::filesystem::exists(file, error)
-                          ? kInstallOpenMpi
-                          : concat("that file is Nine's own and belongs beside the directory of ",
-                                   program.string(), ": copy it there too, or install Nine again"));
+  void* module =
+      load(file, RTLD_NOW | RTLD_LOCAL,
+           std::filesystem::exists(file, error)
+               ? kInstallOpenMpi
+               : concat("that file belongs to Nine; it must stand beside the directory of ",
+                        program.string(), ": copy it there too, or install Nine again"));
   const auto functions =
       reinterpret_cast<const NineMpiFunctions* (*)()>(dlsym(module, "nine_mpi_functions"));
   require(functions != nullptr, "lib/nine/nine_mpi.so is not Nine's module for MPI: install again");
@@ -71,9 +72,9 @@ void require_first_program() {
   std::string program;
   if (!std::getline(std::ifstream(joined_file()), program)) return;
   fail_usage("MPI lets process ", process_number(), " of ", processes_started(),
-             " join the others once, and ", program,
-             " has done so. Give each program an mpirun of its own, or run this one alone: put "
-             "'env -u ",
+             " join the others only once, and ", program,
+             " has joined already. Start each program with its own mpirun, or run this program "
+             "alone: put 'env -u ",
              size_variable(), "' before its name");
 }
 
@@ -93,8 +94,8 @@ class Mpi : public MpiCommunicator {
     const int other = receive_bytes > 0 ? from : to;
     require(result != kNineMpiTimeout, "process ", rank(), " of ", size(),
             " has waited for process ", other, " for ", timeout_s_,
-            " s, the MPI timeout: it hangs, or its network does; a run goes on from its last "
-            "checkpoint by the same command");
+            " s, the MPI timeout: that process hangs, or its network; the same command resumes a "
+            "run from its last checkpoint");
     fail("process ", rank(), " of ", size(), " cannot exchange data with process ", other, ": ",
          functions_.error());
   }
@@ -127,8 +128,8 @@ std::unique_ptr<MpiCommunicator> start_mpi(double timeout_s) {
 #else
 std::unique_ptr<MpiCommunicator> start_mpi(double) {
   fail("mpirun has started ", processes_started(),
-       " processes, but this build has no MPI, so that each would train for itself: configure it "
-       "where Open MPI is installed (Debian: libopenmpi-dev), or start it without mpirun");
+       " processes, but this build has no MPI, so each process would train alone: configure Nine "
+       "where Open MPI is installed (Debian: libopenmpi-dev), or start the program without mpirun");
 }
 #endif
 

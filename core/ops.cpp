@@ -30,7 +30,7 @@ void fill_rows(const View& y, const View& ids, double value) {
 void copy(const View& x, const View& y) {
   same_shape("copy", "x", x, "y", y);
   require((x.dtype == DType::int32) == (y.dtype == DType::int32), "[copy] ", x.dtype, " to ",
-          y.dtype, " is not a conversion of this op");
+          y.dtype, ": this op does not convert between integers and floating-point numbers");
   Scope scope("copy", 0, bytes(x, y));
   if (x.device == y.device && x.dtype != y.dtype) return op_table(y.device).copy(x, y);
   if (x.dtype != y.dtype) {
@@ -336,7 +336,7 @@ void check_attention(const char* op, const Attention& io) {
   if (io.lengths) are_indices(op, io.q, io.lengths, io.batch);
   require(!io.causal || io.queries() == io.keys(), "[", op,
           "] causal attention needs as many queries as keys, not ", io.queries(), " and ",
-          io.keys(), "; give a step of decoding its key lengths instead");
+          io.keys(), "; for a step of decoding, give key lengths instead");
   check_probability(op, io.dropout);
 }
 }  // namespace

@@ -59,9 +59,8 @@ void check_writable(const fs::path& file, const std::vector<NamedView>& tensors)
       return concat("cannot write ", file.string(), ": tensor '", tensor.name, "' ");
     };
     if (tensor.name == kMetadata)
-      fail(what(), "has the name that the format keeps for itself; rename it");
-    if (!names.insert(tensor.name).second)
-      fail(what(), "occurs twice; a tied tensor is written once");
+      fail(what(), "has a name that the format reserves; rename the tensor");
+    if (!names.insert(tensor.name).second) fail(what(), "occurs twice; write a tied tensor once");
     if (tensor.view.data == nullptr && tensor.view.elements() > 0) fail(what(), "has no memory");
   }
 }
@@ -134,7 +133,7 @@ struct Source {
   void read(void* data, uint64_t size) {
     stream.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
     require(stream.gcount() == static_cast<std::streamsize>(size), "cannot read ", file, ": ", size,
-            " bytes were expected, ", stream.gcount(), " came");
+            " bytes were expected, but ", stream.gcount(), " came");
   }
 };
 

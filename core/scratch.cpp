@@ -43,7 +43,7 @@ void* detail::scratch_bytes(Scratch buffer, size_t bytes) {
     b = {std::aligned_alloc(64, rounded), rounded};
     if (b.memory == nullptr || pthread_setspecific(cleanup_key(), &t_buffers) != 0) {
       std::free(std::exchange(b, {}).memory);
-      throw OutOfMemory(concat("out of memory: no ", bytes_text(rounded),
+      throw OutOfMemory(concat("out of memory: there are no ", bytes_text(rounded),
                                " for an op's working memory; smaller batches need less"));
     }
   }

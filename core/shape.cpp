@@ -17,7 +17,7 @@ Shape::Shape(const int64_t* sizes, int rank) : rank_(rank) {
   int64_t bytes = 8;  // of the widest type
   for (int i = 0; i < rank; ++i)
     require(!__builtin_mul_overflow(bytes, std::max<int64_t>(sizes[i], 1), &bytes), "a shape of ",
-            *this, " is too large to count");
+            *this, " has more bytes than 64 bits can count");
 }
 
 int64_t Shape::elements() const { return rows() * cols(); }

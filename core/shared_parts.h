@@ -85,7 +85,7 @@ class ByteReader {
     values = list<T>();
   }
   void copy(void* to, size_t bytes) {
-    if (bytes > bytes_.size()) fail("[ByteReader] the bytes end too early");
+    if (bytes > bytes_.size()) fail("[ByteReader] the received bytes end too early");
     if (bytes > 0) std::memcpy(to, bytes_.data(), bytes);
     bytes_.remove_prefix(bytes);
   }

@@ -82,7 +82,7 @@ double share_of_memory() {
   const char* end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, share);
   require(error == std::errc() && stop == end && share > 0 && share <= 1, "NINE_CUDA_MEMORY=", text,
-          ": a share of the GPU's memory is wanted, above 0 and at most 1, 0.1 for example");
+          ": must be a share of the GPU's memory, above 0 and at most 1, for example 0.1");
   return share;
 }
 
@@ -318,7 +318,7 @@ void copy_bytes(const View& x, const View& y) {
   if (x.device == kCpu) return CudaDevice::of(y).upload(x.data, from, y.data, to, width, rows);
   if (y.device == kCpu) return CudaDevice::of(x).download(x.data, from, y.data, to, width, rows);
   require(x.device == y.device, "[copy] from ", x.device, " to ", y.device,
-          " goes through the CPU");
+          " is not possible directly: copy to the CPU first");
   copy_rows(y.data, to, x.data, from, width, rows, cudaMemcpyDeviceToDevice,
             CudaDevice::of(x).stream());
 }

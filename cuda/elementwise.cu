@@ -48,7 +48,7 @@ void convert_from(const View& x, const View& y) {
     case DType::bfloat16:
       return convert_as<From, uint16_t>(x, y);
     case DType::int32:
-      fail("[copy] float to int32 is not a conversion of this op");
+      fail("[copy] cannot convert floating-point numbers to int32");
   }
 }
 

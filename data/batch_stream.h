@@ -24,7 +24,7 @@ struct BatchPosition {
 /// Error: a negative epoch or step, or an epoch of 2^32 or more.
 inline void require_position(BatchPosition p) {
   require(p.epoch >= 0 && p.epoch <= std::numeric_limits<uint32_t>::max() && p.step >= 0,
-          "no training position is epoch ", p.epoch, ", step ", p.step);
+          "a training position cannot be epoch ", p.epoch, ", step ", p.step);
 }
 
 /// Shuffles `items` (Fisher-Yates, from the last element down) with random numbers keyed by seed,

@@ -22,7 +22,7 @@ bool separate_end_of(std::string_view line, const std::string& path) {
   version = version.substr(version.find_last_of(" :") + 1);
   while (version.ends_with(".0")) version.remove_suffix(2);
   require(version == "0.1" || version == "0.2", path, ": the codes have version ", quote(version),
-          "; known are 0.1 and 0.2");
+          "; bpe reads versions 0.1 and 0.2");
   return version == "0.1";
 }
 
@@ -57,12 +57,11 @@ void refuse_marked_spaces(const BpeCodes& codes, const std::string& path) {
     of_bytes = of_bytes || left.starts_with(kOfBytes);
     of_sentencepiece = of_sentencepiece || left.starts_with(kSentencePiece);
   }
-  require(
-      !of_bytes && !of_sentencepiece, path, " has merges of ",
-      of_bytes ? "bytes, as Hugging Face's merges.txt" : "SentencePiece", ": a word begins with ",
-      of_bytes ? kOfBytes : kSentencePiece,
-      ", and none ends with </w>. Cut the text with the tokenizer that they belong to, or learn "
-      "codes with bpe learn");
+  require(!of_bytes && !of_sentencepiece, path, " has merges of ",
+          of_bytes ? "bytes, as Hugging Face's merges.txt" : "SentencePiece",
+          ": a word begins with ", of_bytes ? kOfBytes : kSentencePiece,
+          ", and no word ends with </w>. Cut the text with the tokenizer of these merges, or learn "
+          "codes with bpe learn");
 }
 
 BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
@@ -89,24 +88,24 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
     if (line.empty() && first_empty.empty()) first_empty = text.place();
     if (line.empty() || std::ssize(codes.merges) == most) continue;
     require(first_empty.empty(), first_empty,
-            " is empty, not a merge: two symbols separated by a space");
+            " is empty, but a merge is two symbols separated by a space");
     require(!line.starts_with("#version:") && line.find('\0') == std::string_view::npos,
             text.place(), ": ", quote(line),
-            " is not a merge: is this two files of codes in one, or a damaged one?");
+            " is not a merge: are these two files of codes joined, or is the file damaged?");
     const std::string_view whole = line;
     const bool counted = (may_count || of_fastbpe) && remove_frequency(line);
     if (std::exchange(may_count, false)) of_fastbpe = counted;
     std::string_view left, right;
     if (of_fastbpe != counted || !split_in_two(line, left, right))
       fail(text.place(), ": ", quote(whole), " is not a merge: two symbols separated by a space",
-           of_fastbpe ? ", and here, as in fastBPE's codes, how often they occur" : "");
+           of_fastbpe ? ", and in codes of fastBPE, as here, also their count" : "");
     codes.merges.emplace_back(left, right);
     if (looks_counted(left, right)) ++counted_lines;
   }
   require(!first, path, " is empty: codes are merges of symbols, as bpe learn writes them");
   require(has_version || 2 * counted_lines <= std::ssize(codes.merges), path,
-          " has no line '#version: 0.2', and most of its lines are a word and a number: is this a "
-          "vocabulary? merges are wanted, as bpe learn writes them");
+          " has no line '#version: 0.2', and most of its lines are a word and a number, as in a "
+          "vocabulary: give merges, as bpe learn writes them");
   if (of_fastbpe) codes.separate_end = false;
   refuse_marked_spaces(codes, path);
   return codes;
@@ -138,7 +137,7 @@ StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
   for (int32_t id = 0; id < counts.words.size(); ++id)
     if (counts.counts[static_cast<size_t>(id)] >= threshold) kept.add(counts.words.text(id));
   require(kept.size() > 0, path, " has no subword that occurs ", std::max<int64_t>(threshold, 1),
-          " times or more: nothing would be restricted to it");
+          " times or more: lower the threshold, or give another vocabulary");
   return kept;
 }
 

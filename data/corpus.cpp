@@ -13,10 +13,9 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabula
   int64_t sentences = 0, tokens = 0;
   // A pipe would block when it is read again.
   for (const std::string& path : paths)
-    require(
-        !is_device_or_pipe(path), path,
-        " is a pipe or a device, but a corpus is read twice: write the text to a file (one that "
-        "gzip or zstd packed is read as it is)");
+    require(!is_device_or_pipe(path), path,
+            " is a pipe or a device, but a corpus is read twice: write the text to a file (a file "
+            "packed by gzip or zstd needs no unpacking)");
   read_sentences(paths, [&](std::span<const std::string_view> sentence) {
     ++sentences;
     tokens += static_cast<int64_t>(sentence.size()) + 1;

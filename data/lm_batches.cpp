@@ -23,7 +23,7 @@ void shuffle_sentences(std::vector<int32_t>& order, const Corpus& corpus, uint64
 
 void require_numbered(const Corpus& corpus) {
   require(corpus.sentences() <= std::numeric_limits<int32_t>::max(), "the training text has ",
-          corpus.sentences(), " sentences; at most 2147483647 can be put in order: split it");
+          corpus.sentences(), " sentences; at most 2147483647 can be shuffled: split the text");
 }
 
 }  // namespace
@@ -42,10 +42,10 @@ ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, 
           "[ColumnBatches] columns ", own.first, " to ", own.first + own.count, " of ", batch);
   require(bptt >= 1, "bptt length ", bptt, " must be at least 1 row");
   require(corpus.tokens() >= batch, "the training text has ", corpus.tokens(),
-          " tokens, too few for batch size ", batch, " columns: lower it");
+          " tokens, too few for batch size ", batch, " columns: lower the batch size");
   require(remainder == Remainder::read || whole_steps() >= 1, "the training text has ",
           corpus.tokens(), " tokens, too few for one segment of batch size ", batch,
-          " columns x bptt length ", bptt, " rows: lower one of the two");
+          " columns x bptt length ", bptt, " rows: lower one of them");
   require_numbered(corpus);
   if (remainder == Remainder::left_out) rows_ = whole_steps() * bptt;
   cursors_.resize(static_cast<size_t>(own.count));
@@ -111,7 +111,7 @@ SentenceBatches::SentenceBatches(const Corpus& corpus, SentenceBatchSize size, u
   require(size.sentences >= 0 && size.tokens >= 0, "batch size ", size.sentences,
           " and batch tokens ", size.tokens, " must not be negative");
   require((size.sentences > 0) != (size.tokens > 0), "batch size ", size.sentences,
-          " and batch tokens ", size.tokens, ": give one of the two, at least 1");
+          " and batch tokens ", size.tokens, ": exactly one of them must be above 0");
   require(corpus.sentences() > 0, "the training text has no sentences");
   require_numbered(corpus);
   // A size that stands for "no limit" is more than what a pool of batches can count.

@@ -49,7 +49,7 @@ bool parse_infinity(std::string_view text, double& number) {
 double score_of(std::string_view text, const std::string& place) {
   double score = 0;
   require(parse_number(text, score) || parse_infinity(text, score), place, ": ", quote(text),
-          " is no score");
+          " is not a score");
   return score;
 }
 
@@ -58,9 +58,9 @@ double larger_is_better(double score, bool cost, const std::string& place) {
   require(!std::isnan(score), place, ": infinite scores of both signs have no sum");
   const double value = cost ? -score : score;
   require(value < -kLogZero, place, ": the ", cost ? "cost " : "score ", score,
-          cost ? " is below all costs; leave out --nbest-cost where larger scores are better"
-               : " is above all logarithms of probabilities; --nbest-cost reads costs, of which "
-                 "smaller ones are better");
+          cost ? " is too small for a cost; if larger scores are better, leave out --nbest-cost"
+               : " is too large for the logarithm of a probability; if the scores are costs, which "
+                 "are better if they are smaller, give --nbest-cost");
   return value > kLogZero ? value : -std::numeric_limits<double>::infinity();
 }
 
@@ -89,8 +89,7 @@ Line parse_tsv(std::string_view line, const std::string& place) {
   const Words parts = parts_of(line, "\t");
   require(parts.size() == 3 && !parts[0].empty(), place,
           ": a line is 'utterance TAB score TAB words', but this has ", parts.size() - 1, " tabs",
-          parts.size() == 3 ? " and no utterance" : "",
-          "; --nbest-format names other ways of writing");
+          parts.size() == 3 ? " and no utterance" : "", "; --nbest-format reads other formats");
   return {std::string(parts[0]), {score_of(parts[1], place), joined_words(parts[2])}};
 }
 
@@ -130,7 +129,8 @@ Line parse_kaldi(std::string_view line, const std::string& place) {
   int64_t rank = 0;
   require(
       dash != std::string_view::npos && dash > 0 && parse_count(words[0].substr(dash + 1), rank),
-      place, ": ", quote(words[0]), " is no utterance and its hypothesis' number, such as u17-1");
+      place, ": ", quote(words[0]),
+      " is not an utterance and the number of its hypothesis, such as u17-1");
   return {std::string(words[0].substr(0, dash)),
           {score_of(words[1], place), joined(std::span(words).subspan(2))},
           std::string(words[0])};
@@ -186,7 +186,7 @@ Line parse_moses(std::string_view line, const std::string& place) {
             quote(joined_words(between)), "; write a word ||| as &#124;&#124;&#124;");
   const std::string utterance = joined_words(parts.front());
   require(!utterance.empty() && utterance.find(' ') == std::string::npos, place, ": ",
-          quote(utterance), " before the first ||| is no name of an utterance");
+          quote(utterance), " before the first ||| is not the name of an utterance");
   return {utterance, {score_of(joined_words(parts[score]), place), joined_words(parts[1])}};
 }
 
@@ -236,7 +236,7 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
     require(line.utterance.find_first_of(" ()") == std::string::npos, place, ": the utterance ",
             quote(line.utterance), " has a space or a parenthesis in its name");
     require(options.allow_empty || !line.hypothesis.words.empty(), place, ": a hypothesis of ",
-            quote(line.utterance), " has no words; --allow-empty takes it as silence");
+            quote(line.utterance), " has no words; give --allow-empty if this is silence");
     line.hypothesis.score = larger_is_better(line.hypothesis.score, options.cost, place);
     if (!line.key.empty()) hypotheses.add(line.key, number, path, "a hypothesis has one line");
     if (lists.empty() || lists.back().utterance != line.utterance) {
@@ -263,7 +263,7 @@ Transcripts read_transcripts(const std::string& path, NBestFormat format) {
     const size_t more = spaced ? 0 : std::count(line.begin(), line.end(), '\t');
     require(more <= 1, place, ": a line is 'utterance TAB words', but this has ", more, " tabs");
     require(!numbered || line.find("|||") == std::string_view::npos, place,
-            ": a reference beside Moses' lists is words alone, or 'utterance TAB words', but this "
+            ": a reference for lists of Moses is words alone, or 'utterance TAB words', but this "
             "has |||, as a list has");
     if (has_name) return std::pair(std::string(line.substr(0, end)), line.substr(end));
     const std::string name = concat(number - 1);
@@ -271,8 +271,8 @@ Transcripts read_transcripts(const std::string& path, NBestFormat format) {
     return std::pair(name, line);
   });
   require(begin_with_number < 2 || begin_with_number < std::ssize(texts), path,
-          ": every line begins with its number and a space, which would be a word of it; write "
-          "'utterance TAB words', or words alone");
+          ": every line begins with a number and a space, and the number would count as a word; "
+          "write 'utterance TAB words', or words alone");
   return texts;
 }
 

@@ -14,14 +14,14 @@ PairBatches::PairBatches(const ParallelCorpus& corpus, PairBatchSize size,
     : corpus_(&corpus), size_(size), seed_(seed) {
   require(size.tokens >= 0 && size.pairs >= 0 && (size.tokens > 0 || size.pairs > 0),
           "batch tokens ", size.tokens, " and batch size ", size.pairs,
-          ": give one of the two, at least 1");
+          ": one of them must be at least 1");
   require(corpus.pairs() > 0, "the parallel text has no pair of sentences to use");
   require(corpus.pairs() <= std::numeric_limits<int32_t>::max(), "the parallel text has ",
-          corpus.pairs(), " pairs; at most 2147483647 can be put in order: split it");
+          corpus.pairs(), " pairs; at most 2147483647 can be shuffled: split the text");
   for (int32_t i = 0; size.tokens > 0 && i < corpus.pairs(); ++i)
     require(positions(i) <= size.tokens, "line ", corpus.line(i), " has a sentence of ",
             positions(i), " tokens, </s> counted, more than batch tokens ", size.tokens,
-            ": raise it, or leave such pairs out by a maximum length");
+            ": raise the batch tokens, or set a maximum length that leaves out longer pairs");
   start_epoch(0);
 }
 

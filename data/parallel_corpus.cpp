@@ -38,7 +38,7 @@ void read_pairs(const std::vector<std::string>& source, const std::vector<std::s
     const int64_t of_source = pairs + (more_left ? 1 + lines_left(left) : 0),
                   of_target = pairs + (more_right ? 1 + lines_left(right) : 0);
     fail(joined(source), " has ", of_source, " lines, but ", joined(target), " has ", of_target,
-         ": line i of the one must be the translation of line i of the other");
+         ": each line of one must be the translation of the same line of the other");
   }
 }
 
@@ -52,8 +52,8 @@ PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string
       for (const auto* side : {&source, &target})
         for (const std::string& path : *side)
           require(!is_device_or_pipe(path), path,
-                  " is a pipe or a device, but this text is read twice: write it to a file (one "
-                  "that gzip or zstd packed is read as it is)");
+                  " is a pipe or a device, but this text is read twice: write the text to a file "
+                  "(a file packed by gzip or zstd needs no unpacking)");
     if (source.size() != target.size()) return read_pairs(source, target, visit);
     for (size_t i = 0; i < source.size(); ++i) read_pairs({source[i]}, {target[i]}, visit);
   };
@@ -61,7 +61,7 @@ PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string
 
 PairText pairs_of_lines(std::span<const std::string> source, std::span<const std::string> target) {
   require(source.size() == target.size(), "a text of ", source.size(), " source lines and ",
-          target.size(), " target lines is no parallel text");
+          target.size(), " target lines is not parallel");
   return [=](const auto& visit) {
     for (size_t i = 0; i < source.size(); ++i) visit(source[i], target[i]);
   };

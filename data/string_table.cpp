@@ -52,7 +52,8 @@ uint64_t key_of(int32_t first, int32_t second) {
 
 void check_capacity(size_t entries) {
   require(entries < static_cast<size_t>(std::numeric_limits<int32_t>::max()),
-          "[string_table] a word of 2 GiB, or 2147483647 different words or pairs: use less text");
+          "[string_table] the text has a word of 2 GiB, or 2147483647 different words or pairs: "
+          "use less text");
 }
 
 }  // namespace

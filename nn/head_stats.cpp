@@ -41,7 +41,7 @@ void HeadStats::add_norms(const Tensor& hidden, const Tensor& targets) {
 
 void HeadStats::add_angles(const Tensor& hidden, const Tensor& targets, const Tensor& words) {
   require_targets(hidden, targets);
-  require(counts_angles(), "[HeadStats] angles are not being counted: count_angles(true) begins");
+  require(counts_angles(), "[HeadStats] angles are not counted: call count_angles(true) first");
   const std::vector<double> h = hidden.to_vector(), w = words.to_vector();
   const auto d = static_cast<size_t>(words.shape().cols());
   const auto* y = targets.data<int32_t>();

@@ -18,7 +18,7 @@ void KeyValueCache::append(const View& keys_values) {
           "[KeyValueCache] keys and values of shape ", keys_values.shape, " for ", batch_,
           " sequences of ", keys_values_.shape().cols(), " numbers");
   if (length_ == capacity_)
-    fail("[KeyValueCache] there is no place for more than ", capacity_, " positions");
+    fail("[KeyValueCache] the cache has no room for more than ", capacity_, " positions");
   // The rows b * capacity + length of all b: a matrix whose rows lie `capacity` rows apart.
   View place = keys_values_.view().row_range(length_, 1);
   place.shape = keys_values.shape;

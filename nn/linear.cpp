@@ -26,7 +26,7 @@ Var Linear::dropout_add(const Var& x, const Var& residual, double dropout,
 }
 
 Parameter& Linear::needed_bias() const {
-  require(bias_ != nullptr, "[Linear] '", weight_.name, "' has no bias, which this op adds");
+  require(bias_ != nullptr, "[Linear] '", weight_.name, "' has no bias, but this op adds a bias");
   return *bias_;
 }
 

@@ -83,7 +83,7 @@ Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Var& mem
 Var MultiHeadAttention::add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const {
   Tape& tape = x.tape();
   require(!tape.recording(),
-          "[MultiHeadAttention] a step with a cache has no gradient: use NoGrad");
+          "[MultiHeadAttention] a step with a cache records no gradients: call it under NoGrad");
   const int64_t d = x.shape().cols();
   const Var qkv = linear(x, tape.parameter(in_proj_weight_), tape.parameter(in_proj_bias_));
   cache.append(qkv.value().view().col_range(d, 2 * d));

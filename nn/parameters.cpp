@@ -63,7 +63,7 @@ Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& i
   require(!is_called(parameters_, name), "two parameters are called ", quote(name));
   require(!is_called(buffers_, name), "a parameter and a buffer are called ", quote(name));
   require(!init.needs_sizes() || shape.rank() >= 2, "parameter ", quote(name), " of shape ", shape,
-          " has no rows and columns for its initial values to depend on");
+          " needs rows and columns, because its initial values depend on both");
   Parameter declared(std::move(name), *this);
   parameters_.push_back(std::move(declared));
   shapes_.push_back(shape);
@@ -146,7 +146,7 @@ std::string ParameterSet::names() const {
 Parameter& ParameterSet::at(std::string_view name) {
   for (Parameter& p : parameters_)
     if (p.name == name) return p;
-  fail("no parameter is called ", quote(name), "; there are ", names());
+  fail("there is no parameter ", quote(name), "; there are ", names());
 }
 
 void ParameterSet::freeze(std::span<const std::string> patterns) {
@@ -155,8 +155,8 @@ void ParameterSet::freeze(std::span<const std::string> patterns) {
     for (Parameter& p : parameters_)
       if (fnmatch(pattern.c_str(), p.name.c_str(), 0) == 0) any = p.frozen = true;
     if (!any)
-      throw UsageError(
-          concat("no parameter to freeze is called ", quote(pattern), "; there are ", names()));
+      throw UsageError(concat("there is no parameter to freeze called ", quote(pattern),
+                              "; there are ", names()));
   }
   if (!parameters_.empty() && std::all_of(parameters_.begin(), parameters_.end(),
                                           [](const Parameter& p) { return p.frozen; }))

@@ -56,7 +56,7 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
   norms_ = {config.norms};
   if (config.loss.margin || norms_) stats_.emplace();
   require(config.sampled.size <= words, "sampled softmax ", to_text(config.sampled),
-          ": the vocabulary has only ", words, " words; draw at most so many");
+          ": the vocabulary has only ", words, " words; draw at most ", words);
   if (config.sampled) {
     for (Parameter* p : words_) p->touched.emplace();
     if (bias_ != nullptr) bias_->touched.emplace();
@@ -257,7 +257,7 @@ Tensor SoftmaxHead::log_probabilities_undoing(const Var& hidden, double margin) 
           "a margin can be undone in closed form for a single lin, not for ",
           config_.spec.mixture ? "a mixture" : config_.spec.to_text());
   require(!config_.spec.contexts || given.context,
-          "a margin cannot be undone where a context tanh has its own norm");
+          "a margin cannot be undone if the contexts tanh keep their own norms");
   const auto norms_of = [](const View& x) {
     const Tensor norms({x.rows()}, DType::float64, x.device);
     ops::row_norms(x, norms);

@@ -46,8 +46,8 @@ void write_file(const std::string& path, std::string_view text) {
 void warn_of_joints(int64_t joints, const BpeFlags& o) {
   if (joints > 0)
     std::fprintf(stderr,
-                 "warning: %lld words of the input end with %s, as if it had been cut already; "
-                 "bpe undo joins them\n",
+                 "warning: %lld words of the input end with %s, as if the input had been cut into "
+                 "subwords already; bpe undo joins subwords\n",
                  static_cast<long long>(joints), o.separator.c_str());
 }
 
@@ -80,12 +80,13 @@ void learn_codes(const BpeFlags& o) {
   write_file(o.output[0], learned.codes);
   if (o.total_symbols)
     std::fprintf(stderr,
-                 "%lld characters inside words and %lld at their ends: so many merges fewer\n",
+                 "--total-symbols subtracts %lld characters inside words and %lld characters at "
+                 "their ends from --merges\n",
                  static_cast<long long>(learned.inner_characters),
                  static_cast<long long>(learned.final_characters));
   if (learned.ran_out)
-    std::fprintf(stderr, "no pair occurs %lld times any more: stopped after %lld merges\n",
-                 static_cast<long long>(o.min_frequency), static_cast<long long>(learned.merges));
+    std::fprintf(stderr, "stopped after %lld merges: no pair occurs %lld times any more\n",
+                 static_cast<long long>(learned.merges), static_cast<long long>(o.min_frequency));
   if (!o.write_vocabulary.empty()) write_vocabularies(o, learned.codes);
 }
 

@@ -87,10 +87,10 @@ void BpeFlags::resolve(const Options& options, const std::string& command) {
 void BpeFlags::check_write_vocabulary() const {
   if (write_vocabulary.empty()) return;
   require_usage(!dict_input,
-                "--write-vocabulary needs text, and --dict-input is none: make the vocabulary with "
-                "bpe apply and bpe vocab");
+                "--write-vocabulary needs text, but --dict-input is a list of words: make the "
+                "vocabulary with bpe apply and bpe vocab");
   require_usage(write_vocabulary.size() == input.size(), "--write-vocabulary names ",
-                write_vocabulary.size(), " files for ", input.size(), " of --input");
+                write_vocabulary.size(), " files for ", input.size(), " files of --input");
   const auto prints = [](const std::vector<std::string>& files) {
     return std::find(files.begin(), files.end(), "-") != files.end();
   };
@@ -106,10 +106,10 @@ void BpeFlags::check(const std::string& command) const {
   const bool learns = command == "learn", applies = command == "apply";
   const bool joins = learns || command == "vocab";  // several inputs may make one output
   require_usage(output.size() == input.size() || (joins && output.size() == 1), "--output names ",
-                output.size(), " files for ", input.size(), " of --input: name one for each",
-                joins ? ", or one for all" : "");
+                output.size(), " files for ", input.size(), " files of --input: name one for each",
+                joins ? ", or one file for all" : "");
   require_usage(!learns || output.size() == 1, "--output names ", output.size(),
-                " files: the codes go to one");
+                " files: name one file for the codes");
   require_usage(!separator.empty() && find_invalid_utf8(separator) == std::string_view::npos &&
                     std::none_of(separator.begin(), separator.end(),
                                  [](char c) { return c >= 0 && c <= ' '; }),
@@ -121,7 +121,7 @@ void BpeFlags::check(const std::string& command) const {
   require_usage(!applies || !vocabulary.empty() || vocabulary_threshold == 0,
                 "--vocabulary-threshold needs --vocabulary");
   require_usage(!applies || dropout != 0 || seed == BpeFlags().seed,
-                "--seed is for --dropout: leave it out, or give both");
+                "--seed is for --dropout: leave out --seed, or give both");
   std::vector<NamedFile> written, read;
   add_named(written, "--output", output);
   add_named(written, "--write-vocabulary", write_vocabulary);

@@ -12,7 +12,7 @@ void only_with(const Options& options, bool fits, const char* what,
   const auto now = options.to_json(), before = options.defaults_json();
   for (const char* key : keys)
     require_usage(now[key] == before[key], "--", flag_of(key), " is for ", what,
-                  "; leave it out, or give what it belongs to");
+                  "; leave it out, or give the options that it needs");
 }
 
 void refuse_idle_flags(const Options& options, const std::vector<FlagUse>& flags) {

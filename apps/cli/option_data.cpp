@@ -42,7 +42,7 @@ std::string OptionData::present_word(const std::string& older) const {
     known.push_back(was);
   }
   throw UsageError(concat("--", older_name, " ", shortened(older), ": must be one of ",
-                          comma_separated(known), "; its name is now ", typed()));
+                          comma_separated(known), "; the option's present name is ", typed()));
 }
 
 bool OptionData::names_files() const {

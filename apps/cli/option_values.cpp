@@ -44,7 +44,7 @@ template <class T>
                 : concat("is too ", negative ? "small" : "large", ", must be a whole number from ",
                          std::numeric_limits<T>::min(), " to ", std::numeric_limits<T>::max()));
   }
-  refuse(where, "is beyond the numbers of a computer, must be " + valid_text(option));
+  refuse(where, "is beyond the range of a double, must be " + valid_text(option));
 }
 
 template <class T>

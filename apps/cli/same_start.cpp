@@ -52,7 +52,7 @@ void require_same_use(Communicator& communicator, const Options& options,
   if (communicator.size() == 1) return;
   Json config = options.to_json();
   require_usage(config.value("device", "cpu") == "cpu", "--device ", config.value("device", "cpu"),
-                " is of one process; start it without mpirun");
+                " works in one process only; start it without mpirun");
   Json resolved{{"version", kVersion},
                 {"instruction_set", to_text(instruction_set())},
                 {"gemm", gemm_description()}};

@@ -39,10 +39,11 @@ void require_known(int64_t unknown, int64_t tokens, double most, const std::stri
                    const std::string& vocabulary) {
   const double share =
       tokens > 0 ? static_cast<double>(unknown) / static_cast<double>(tokens) : 0.0;
-  require(share <= most, text, ": ", fixed(100 * share, 2), "% of the ", tokens,
-          " tokens are unknown to ", vocabulary,
-          ": give the text cut as that vocabulary's was, or another vocabulary (--max-unknown ",
-          most, " is exceeded; 1 takes any text)");
+  require(
+      share <= most, text, ": ", fixed(100 * share, 2), "% of the ", tokens,
+      " tokens are unknown to ", vocabulary,
+      ": give a text that is cut into words in the same way, or another vocabulary (--max-unknown ",
+      most, " is the limit; 1 accepts any text)");
 }
 
 void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,

@@ -35,9 +35,9 @@ HeadShape shape_of(const CheckSettings& s, RandomStream& random) {
   const int read =
       std::sscanf(s.shape.c_str(), "%lld%c%lld%c%lld%c", &n, &comma1, &v, &comma2, &d, &rest);
   if (read != 5 || comma1 != ',' || comma2 != ',' || n < 1 || v < 1 || d < 1)
-    throw UsageError(
-        concat("--shape: ", s.shape,
-               " is not N,V,d: contexts, words and numbers of a vector, such as 3,5,8"));
+    throw UsageError(concat("--shape: ", s.shape,
+                            " must be N,V,d, the numbers of contexts, of words and of a vector's "
+                            "elements, such as 3,5,8"));
   // In floating point, as the products may not fit into an integer. A mixture has d x d weights.
   const auto size = static_cast<double>(d);
   if (static_cast<double>(n) * static_cast<double>(v) * size > kMostShapeNumbers ||

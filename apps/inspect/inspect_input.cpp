@@ -58,7 +58,9 @@ void read_options(const Json& in, InspectInput& out) {
   for (const HeadSetting& setting : head_settings()) {
     const std::string_view name = setting.name;
     if (name == "sampled_softmax" && options.contains(setting.name))
-      fail_usage("options.sampled_softmax: here the softmax is over all words; leave it out");
+      fail_usage(
+          "options.sampled_softmax: kernel_inspect computes the softmax over all words; leave it "
+          "out");
     if (name == "head" || name == "sampled_softmax") continue;
     known.emplace_back(setting.name);
     if (const auto text = option_text(options, setting.name))
@@ -89,7 +91,7 @@ void flatten(const Json& value, size_t level, const std::string& where, InspectA
   const auto count = static_cast<int64_t>(value.size());
   if (a.shape[level] < 0) a.shape[level] = count;
   if (count != a.shape[level])
-    fail_usage(where, ": has ", count, " elements, and ", a.shape[level], " are needed");
+    fail_usage(where, ": has ", count, " elements, but must have ", a.shape[level]);
   for (size_t i = 0; i < value.size(); ++i)
     flatten(value[i], level + 1, concat(where, "[", i, "]"), a);
 }
@@ -109,12 +111,12 @@ void read_targets(const Json& in, InspectInput& out) {
   for (size_t n = 0; n < targets.values.size(); ++n) {
     const double y = targets.values[n];
     if (y != std::floor(y) || y < -1 || y >= static_cast<double>(out.words))
-      fail_usage("targets[", n, "]: ", y, " is no word from 0 to ", out.words - 1,
-                 " (nor -1, a row that counts nothing)");
+      fail_usage("targets[", n, "]: ", y, " must be a word from 0 to ", out.words - 1,
+                 ", or -1 for a row without a target");
     out.targets.push_back(static_cast<int32_t>(y));
     counting += y >= 0;
   }
-  if (counting == 0) fail_usage("targets: no row counts");
+  if (counting == 0) fail_usage("targets: no row has a target");
   if (out.head.loss.smoothing.epsilon > 0)
     named("options.smoothing", [&] { return out.head.loss.smoothing.spread(out.words); });
 }
@@ -146,7 +148,7 @@ void read_arrays(const Json& in, InspectInput& out) {
   if (head.contexts)
     a[InspectInput::kC] = read_array(in, "C", {size, out.size, out.size}, "K x d x d");
   if (!head.contexts && in.contains("C"))
-    fail_usage("C: with head_context none there are no contexts; leave it out");
+    fail_usage("C: head_context none uses no C; leave it out");
   InspectArray& numbers = a[InspectInput::kScores];
   numbers.name = "scores";
   for (const LearnedNumber& n : learned_numbers(head)) numbers.values.push_back(n.start);

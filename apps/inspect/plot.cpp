@@ -36,7 +36,7 @@ std::vector<Named> kernels_of(const std::string& list) {
     all.push_back({name, head.components.front()});
     if (is_inner_product_kernel(all.back().score) != is_inner_product_kernel(all.front().score))
       throw UsageError(concat("--kernels: ", all.front().name, " and ", name,
-                              " cannot share an axis: one is a function of z, one of q"));
+                              " cannot share an axis: one is a function of z, the other of q"));
   }
   if (all.empty()) throw UsageError("--kernels names no kernel");
   return all;

@@ -27,13 +27,13 @@ std::vector<double> vectors_of(const std::filesystem::path& model, const Vocabul
       ppmi_vectors_of_neighbours({o.text}, vocabulary, ids, {.seed = o.seed});
   const int64_t alone = frequent - std::ssize(ids);
   require(std::ssize(ids) >= o.size, "of the ", frequent, " words with ", o.min_count,
-          " occurrences or more only ", ids.size(),
-          " stand beside another word of the vocabulary in ", o.text, ", but a set needs ", o.size,
+          " occurrences or more, only ", ids.size(),
+          " stand next to another word of the vocabulary in ", o.text, ", but a set needs ", o.size,
           ": give the text that the model was trained on, or lower --cluster-min-count");
   if (alone > 0)
     std::fprintf(stderr,
-                 "lm_score: frequent words that are left out, since they stand beside no other in "
-                 "%s: %lld\n",
+                 "lm_score: frequent words that are left out, because they never stand next to "
+                 "another word of the vocabulary in %s: %lld\n",
                  o.text.c_str(), static_cast<long long>(alone));
   return vectors;
 }
@@ -57,7 +57,7 @@ ClusterSpec ClusterSpec::parse(std::string_view text) {
   ClusterSpec spec;
   if (colon == std::string_view::npos || !parse_count(text.substr(0, colon), spec.count) ||
       spec.count < 1)
-    throw UsageError(concat(quote(text), " is not a number of sets and a distance, such as ",
+    throw UsageError(concat(quote(text), " must be the number of sets and a distance, such as ",
                             "20:ppmi or 20:inner"));
   spec.distance = enum_from_text<WordDistance>(text.substr(colon + 1));
   return spec;
@@ -78,9 +78,11 @@ void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std:
       closest_clusters(word_distances(vectors, width, o.spec.distance), static_cast<size_t>(o.size),
                        static_cast<size_t>(o.spec.count));
   if (std::ssize(clusters) < o.spec.count)
-    std::fprintf(stderr, "lm_score: %lld sets of %lld words without a common word, not %lld\n",
-                 static_cast<long long>(clusters.size()), static_cast<long long>(o.size),
-                 static_cast<long long>(o.spec.count));
+    std::fprintf(
+        stderr,
+        "lm_score: found %lld sets of %lld words that share no word, but %lld were asked for\n",
+        static_cast<long long>(clusters.size()), static_cast<long long>(o.size),
+        static_cast<long long>(o.spec.count));
   out << "# " << clusters.size() << " sets of " << o.size << " among the " << ids.size()
       << " words with " << o.min_count
       << " occurrences or more; distance: " << to_text(o.spec.distance)

@@ -55,9 +55,9 @@ void write_worst(const ModelComparison& d, std::span<const std::string> lines, i
 void explain_left_out(const ModelComparison& d) {
   if (d.left_out() == 0) return;
   std::fprintf(stderr,
-               "lm_score: the two models know different words; compared are the %lld tokens that "
-               "both know. Left out: %lld that only A knows, "
-               "%lld that only B knows, %lld that neither knows\n",
+               "lm_score: the two models know different words; the comparison uses the %lld tokens "
+               "that both know. Left out: %lld that only A knows, %lld that only B knows, %lld "
+               "that neither knows\n",
                static_cast<long long>(d.tokens), static_cast<long long>(d.only_a),
                static_cast<long long>(d.only_b), static_cast<long long>(d.neither));
 }
@@ -69,7 +69,7 @@ void write_comparison(const std::string& a, const std::string& b,
                       std::ostream& out, Communicator& communicator) {
   const ModelComparison d =
       compare_models(a, b, lines, options.scoring, options.device, communicator);
-  require(d.tokens > 0, "there is no token to compare");
+  require(d.tokens > 0, "the text has no token that both models know");
   const auto tokens = static_cast<double>(d.tokens);
   const Interval gain =
       bootstrap_gain(d.sentence_gains, d.sentence_tokens, options.resamples, options.seed);

@@ -36,15 +36,15 @@ std::vector<TextPlace> places_of(std::span<const std::string> lines, const TopPa
             " lines");
     const auto words = std::ssize(words_of(lines[static_cast<size_t>(place.line - 1)]));
     require(place.position <= words, "--at ", text, ": that line has ", words,
-            " positions, the end of the sentence counted");
+            " positions, including the end of the sentence");
     places.push_back(place);
   }
   if (o.at.empty())
     for (int64_t l = 1; l <= std::ssize(lines); ++l)
       for (int64_t p = 1; p <= std::ssize(words_of(lines[static_cast<size_t>(l - 1)])); ++p)
         places.push_back({l, p});
-  require(places.size() <= kMostPlaces, places.size(), " places are too many for a page, at most ",
-          kMostPlaces, " fit; name some with --at LINE:POSITION");
+  require(places.size() <= kMostPlaces, places.size(),
+          " places are too many for one page: name at most ", kMostPlaces, " with --at LINE:WORD");
   return places;
 }
 
@@ -123,7 +123,8 @@ TextPlace TextPlace::parse(const std::string& text) {
   TextPlace place;
   if (colon == std::string::npos || !parse_count(text.substr(0, colon), place.line) ||
       !parse_count(text.substr(colon + 1), place.position) || place.line < 1 || place.position < 1)
-    throw UsageError(concat(quote(text), " is no line and word, counted from 1, such as 12:5"));
+    throw UsageError(
+        concat(quote(text), " must be a line and a word, both counted from 1, such as 12:5"));
   return place;
 }
 

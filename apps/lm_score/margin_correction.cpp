@@ -19,7 +19,7 @@ double margin_to_undo(const std::string& checkpoint) {
   require(config.contains("margin") && margin.kind == Margin::Kind::cos && margin.size > 0,
           "--margin-correction undoes a margin cos:M of training, but ", checkpoint,
           config.contains("margin") ? concat(" was trained with the margin ", to_text(margin))
-                                    : " has no config.json that names one",
+                                    : " has no config.json that names a margin",
           "; leave it out");
   require(!head.spec.mixture, "--margin-correction is exact for a single lin, but ", checkpoint,
           " has the mixture ", head.spec.to_text(), "; leave it out");
@@ -27,18 +27,18 @@ double margin_to_undo(const std::string& checkpoint) {
   require(smoothing == 0, "--margin-correction is for training without label smoothing, but ",
           checkpoint, " was trained with ", smoothing, "; leave it out");
   require(head.bias, "--margin-correction needs a head with a bias, but ", checkpoint,
-          " has none; leave it out");
+          " has a head without a bias; leave it out");
   const auto& [word, context] = std::tie(head.norms.word, head.norms.context);
   require(!head.spec.contexts || context,
-          "--margin-correction does not know the norms of the contexts tanh of ", checkpoint,
+          "--margin-correction cannot use the unknown norms of the contexts tanh of ", checkpoint,
           "; leave it out");
   const bool learned = !word || word.through || !context || context.through;
   if (learned)
-    std::fprintf(
-        stderr,
-        "warning: the correction is exact where no gradient reaches the norms F and G; "
-        "this model learned %s\n",
-        !word || word.through ? "the words' (--word-norm)" : "the contexts' (--context-norm)");
+    std::fprintf(stderr,
+                 "warning: the correction is exact only if the norms F and G are not learned; this "
+                 "model learned %s\n",
+                 !word || word.through ? "F, the norms of words (--word-norm)"
+                                       : "G, the norms of contexts (--context-norm)");
   return margin.size;
 }
 

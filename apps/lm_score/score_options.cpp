@@ -110,8 +110,8 @@ void ScoreOptions::check(const Options& options) const {
       generate + (top > 0 && !comparing) + (comparing || restricting) + components + clustering <=
               1 &&
           (top == 0 || !restricting),
-      "--generate, --top, --components, --compare, --restrict and --clusters are different things "
-      "to do: give one of them (--compare goes with --restrict or with --top)");
+      "--generate, --top, --components, --compare, --restrict and --clusters are different tasks: "
+      "give one of them (--compare also works with --restrict or --top)");
   for (const std::string& place : at) TextPlace::parse(place);
   only_with(options, comparing && top > 0, "--compare with --top", {"at"});
   require_usage(!comparing || checkpoint.empty(),
@@ -129,39 +129,44 @@ void ScoreOptions::check(const Options& options) const {
   check_outputs({{"--output", output}}, read);
   only_with(options, generate, "--generate",
             {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
-  only_with(options, (comparing && top == 0) || restricting, "--compare and --restrict",
+  only_with(options, (comparing && top == 0) || restricting, "--compare or --restrict",
             {"resamples"});
   const bool word_by_word = comparing && !restricting && top == 0;
   only_with(options, word_by_word, "--compare without --restrict and --top", {"worst"});
   const bool ppmi = clustering && ClusterSpec::parse(clusters).distance == WordDistance::ppmi;
   only_with(options, generate || (comparing && top == 0) || restricting || ppmi,
-            "--generate, --compare without --top, --restrict and --clusters N:ppmi, which draw "
-            "numbers",
+            "--generate, --compare without --top, --restrict or --clusters N:ppmi, which draw "
+            "random numbers",
             {"seed"});
-  only_with(options, plain, "plain scoring, which is what lm_score does unless told otherwise",
+  only_with(options, plain,
+            "plain scoring, which is the task of lm_score if no other task is given",
             {"tokens", "margin_correction"});
   only_with(options, plain || word_by_word,
-            "plain scoring and --compare; the others start each line afresh", {"carry_state"});
+            "plain scoring or --compare; other tasks start each line from a fresh state",
+            {"carry_state"});
   only_with(options, !generate && !clustering,
-            "reading a text, while --generate has --batch and --clusters reads none",
+            "tasks that read a text at once; --generate has --batch, and --clusters reads no text",
             {"batch_tokens"});
   require_usage(!flush || !carry_state,
                 "--flush answers each line before the next is read, and --carry-state cuts the "
                 "whole text into columns: leave one of them out");
   only_with(options, answers_lines(),
-            "scoring, --top, --components and --generate; the others need the whole text",
+            "scoring, --top, --components or --generate; other tasks need the whole text",
             {"flush"});
   only_with(options, restricting, "--restrict", {"json", "choices"});
-  require_usage(!json || !choices, "--json and --choices are two ways to write: leave one out");
-  only_with(options, !choices, "intervals, of which --choices has none", {"resamples", "seed"});
+  require_usage(!json || !choices,
+                "--json and --choices are two formats of the output: leave one of them out");
+  only_with(options, !choices, "intervals, which --choices does not print", {"resamples", "seed"});
   only_with(options, clustering, "--clusters",
             {"cluster_text", "cluster_size", "cluster_min_count"});
-  only_with(options, !clustering, "the others; --clusters reads --cluster-text",
+  only_with(options, !clustering,
+            "tasks that read a text from --input; --clusters reads --cluster-text",
             {"input", "max_unknown"});
-  require_usage(!ppmi || !cluster_text.empty(),
-                "--clusters N:ppmi counts neighbours in a text: give it with --cluster-text FILE");
+  require_usage(
+      !ppmi || !cluster_text.empty(),
+      "--clusters N:ppmi counts neighbours in a text: give the text as --cluster-text FILE");
   require_usage(!clustering || ppmi || cluster_text.empty(),
-                "--cluster-text is for --clusters N:ppmi; the other distances are of word vectors");
+                "--cluster-text is for --clusters N:ppmi; the other distances use word vectors");
   if (generate && temperature == 0)
     refuse_idle_flags(options,
                       {{"top-k", false, "--temperature above 0; at 0 the likeliest word is taken"},

@@ -126,7 +126,7 @@ void LmOptions::check(const Options& given) const {
   require_usage(!sample || (valid.empty() && test.empty()),
                 "--sample brings its own validation and test text; leave out --valid and --test");
   require_usage(vocab.empty() || (vocab_size == 0 && min_count == 1),
-                "--vocab gives the vocabulary as it is; leave out --vocab-size and --min-count");
+                "--vocab is used as it is; leave out --vocab-size and --min-count");
   require_usage(vocab_size == 0 || vocab_size >= 3, "--vocab-size ", vocab_size,
                 " leaves no room for a word besides </s> and <unk>");
   require_usage(
@@ -137,17 +137,17 @@ void LmOptions::check(const Options& given) const {
                 "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
                 " must equal --hidden ", hidden);
   require_usage(arch != LanguageArch::lstm || dropout_hidden == 0 || layers > 1,
-                "--dropout-hidden drops units between LSTM layers, but there is one layer; "
-                "--dropout-output is after the last");
+                "--dropout-hidden drops units between LSTM layers, but there is only one layer; "
+                "--dropout-output drops units after the last layer");
   check_shared(given, hidden, "--valid", sample || !valid.empty());
-  refuse_idle_flags(given,
-                    {{"sample-sentences", sample, "--sample"},
-                     {"batch", batch_tokens == 0, "--batch-tokens 0, which then bounds a batch"},
-                     {"tar", sentences || bptt > 1, "two time steps: --bptt above 1"},
-                     {"bptt", !sentences || arch == LanguageArch::transformer,
-                      "carried state; --sentences has none"},
-                     {"variational", dropout + dropout_hidden + dropout_output > 0,
-                      "--dropout, --dropout-hidden or --dropout-output"}});
+  refuse_idle_flags(
+      given, {{"sample-sentences", sample, "--sample"},
+              {"batch", batch_tokens == 0, "--batch-tokens 0, because --batch-tokens replaces it"},
+              {"tar", sentences || bptt > 1, "two time steps: --bptt above 1"},
+              {"bptt", !sentences || arch == LanguageArch::transformer,
+               "carried state: leave out --sentences"},
+              {"variational", dropout + dropout_hidden + dropout_output > 0,
+               "--dropout, --dropout-hidden or --dropout-output"}});
 }
 
 void LmOptions::resolve(const Options& given) {
@@ -168,9 +168,9 @@ void LmOptions::check_arch(const Options& given) const {
   only_with(given, !is_lstm, "--arch transformer",
             {"ffn", "heads", "activation", "positions", "norm", "attention_dropout"});
   if (is_lstm) return;
-  require_usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
+  require_usage(hidden % heads == 0, "--hidden ", hidden, " is not divisible by --heads ", heads);
   require_usage(positions == Positions::learned || hidden % 2 == 0, "--hidden ", hidden,
-                ": sinusoidal positions come in pairs, so the width must be even");
+                ": sinusoidal positions come in pairs, so --hidden must be even");
 }
 
 std::unique_ptr<LanguageNetwork> LmOptions::network(ParameterSet& set, int64_t vocabulary) const {

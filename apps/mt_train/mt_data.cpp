@@ -34,7 +34,8 @@ std::pair<Vocabulary, Vocabulary> dictionaries(const PairText& text, const MtOpt
 HeldOutPairs held_out(const PairText& text, const Vocabulary& source, const Vocabulary& target,
                       int64_t positions, const char* flag) {
   HeldOutPairs out{ParallelCorpus(text, source, target, {.max_length = positions}), {}};
-  require(out.pairs.pairs() > 0, flag, " has no pair of at most ", positions, " tokens a side");
+  require(out.pairs.pairs() > 0, flag, " has no pair whose sides both have at most ", positions,
+          " tokens");
   int64_t line = 0;
   text([&](std::string_view, std::string_view reference) {
     const auto next = static_cast<int64_t>(out.references.size());
@@ -62,7 +63,7 @@ void require_room(const ParallelCorpus& train, const MtOptions& o) {
     if (std::max(s, t) <= o.batch_tokens) continue;
     fail(place_of(s > t ? o.src : o.tgt, train.line(i)), ": the sentence has ", std::max(s, t),
          " tokens, </s> counted, more than --batch-tokens ", o.batch_tokens,
-         ": raise it, or leave such pairs out by --max-length ", o.batch_tokens);
+         ": raise --batch-tokens, or leave out longer pairs with --max-length ", o.batch_tokens);
   }
 }
 

@@ -154,12 +154,13 @@ void MtOptions::check(const Options& given) const {
                 "--shared-vocab has one dictionary: give it as --src-dict alone");
   const bool built = src_dict.empty() || (!shared_vocab && tgt_dict.empty());
   require_usage(built || (vocab_size == 0 && min_count == 1),
-                "the dictionaries are given as they are; leave out --vocab-size and --min-count");
+                "the dictionaries of --src-dict and --tgt-dict are used as they are; leave out "
+                "--vocab-size and --min-count");
   require_usage(vocab_size == 0 || vocab_size > Specials::kTranslation.size, "--vocab-size ",
                 vocab_size, " leaves no room for a word besides the four specials");
   require_usage(hidden % 2 == 0, "--hidden ", hidden,
-                ": sinusoidal positions come in pairs, so the width must be even");
-  require_usage(hidden % heads == 0, "--hidden ", hidden, " does not divide into --heads ", heads);
+                ": sinusoidal positions come in pairs, so --hidden must be even");
+  require_usage(hidden % heads == 0, "--hidden ", hidden, " is not divisible by --heads ", heads);
   require_usage(
       batch_tokens > 0 || batch > 0,
       "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");

@@ -95,7 +95,7 @@ void TranslateOptions::check(const Options& options) const {
   require_usage(score_given.empty() || !checkpoint.empty(),
                 "--score-given needs a model: give --checkpoint DIR");
   require_usage(score_given.empty() || !score,
-                "--score-given and --score are different things to do: give one of them");
+                "--score-given and --score are different tasks: give one of them");
   require_usage(vocabulary_threshold == 0 || !vocabulary.empty(),
                 "--vocabulary-threshold needs --vocabulary");
   require_usage(
@@ -110,10 +110,10 @@ void TranslateOptions::check(const Options& options) const {
   only_with(options, translates(), "translating: a --checkpoint without --score-given",
             {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length",
              "skip_long", "n_best", "attention", "join"});
-  only_with(options, !checkpoint.empty(), "work with a --checkpoint",
+  only_with(options, !checkpoint.empty(), "work with a model: give --checkpoint",
             {"codes", "tokenize_input", "batch", "threads", "matmul_precision", "mpi_timeout",
              "max_unknown"});
-  only_with(options, translates() || !score_given.empty(), "translating and --score-given",
+  only_with(options, translates() || !score_given.empty(), "translating or --score-given",
             {"output"});
   only_with(options, !score_given.empty(), "--score-given", {"tokens"});
   only_with(options, !codes.empty(), "--codes", {"vocabulary", "glossaries"});

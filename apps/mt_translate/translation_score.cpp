@@ -42,7 +42,7 @@ void TranslationScoreFlags::check() const {
 void require_references(const std::string& references, size_t expected, const std::string& name,
                         size_t lines) {
   require(lines == expected, name, " has ", lines, " lines, but ", input_name(references), " has ",
-          expected, ": each translation needs its reference on the same line, an empty one too");
+          expected, ": each translation needs its reference on the same line, even if it is empty");
 }
 
 std::string score_lines(std::span<const std::string> translated,

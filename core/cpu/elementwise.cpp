@@ -39,7 +39,7 @@ void convert_from(const View& x, const View& y) {
     case DType::bfloat16:
       return convert_as<From, bfloat16>(x, y);
     case DType::int32:
-      fail("[copy] float to int32 is not a conversion of this op");
+      fail("[copy] cannot convert floating-point numbers to int32");
   }
 }
 

@@ -16,8 +16,8 @@ std::vector<double> bootstrap_ratios(std::span<const double> numerators,
   require(options.resamples >= 1 && units == denominators.size() && units > 0,
           "[bootstrap_ratios] ", options.resamples, " resamples of ", units, " numerators and ",
           denominators.size(),
-          " denominators: one resample or more, one unit or more and one denominator a numerator "
-          "are needed");
+          " denominators: needs at least one resample, at least one unit, and a denominator for "
+          "each numerator");
   std::vector<double> ratios(static_cast<size_t>(options.resamples));
   parallel_for(
       options.resamples,
@@ -39,8 +39,8 @@ std::vector<double> bootstrap_ratios(std::span<const double> numerators,
 
 Interval percentile_interval(std::span<const double> sorted, double level) {
   require(!sorted.empty() && level > 0 && level < 1, "[percentile_interval] ", sorted.size(),
-          " values and a level of ", level, ": one value or more and a level between 0 and 1 are ",
-          "needed");
+          " values and a level of ", level,
+          ": needs at least one value and a level between 0 and 1");
   // 1e-9: 0.05 * 1000 is 50, also where (1 - 0.9) / 2 comes out below 0.05.
   const auto n = static_cast<double>(sorted.size());
   const auto beyond = static_cast<size_t>(std::floor((1 - level) / 2 * n + 1e-9));

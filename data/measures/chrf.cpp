@@ -43,9 +43,9 @@ ChrfScore corpus_chrf(std::span<const std::string> hypotheses,
   require_pairs("corpus_chrf", hypotheses.size(), references.size());
   require(options.character_order >= 0 && options.word_order >= 0 &&
               options.character_order + options.word_order > 0 && options.beta >= 1,
-          "[corpus_chrf] characters ", options.character_order, ", words ", options.word_order,
-          ", beta ", options.beta,
-          ": the orders must not be negative, one of them and beta at least 1");
+          "[corpus_chrf] character order ", options.character_order, ", word order ",
+          options.word_order, ", beta ", options.beta,
+          ": both orders must be at least 0, one of them at least 1, and beta at least 1");
   ChrfScore out;
   out.name =
       concat("chrF", options.beta, std::string(static_cast<size_t>(options.word_order), '+'));

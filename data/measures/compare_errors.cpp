@@ -23,7 +23,8 @@ double deviation(std::span<const double> values) {
 ErrorComparison compare_errors(std::span<const UtteranceErrors> utterances,
                                std::span<const size_t> groups, const BootstrapOptions& options) {
   require(groups.size() == utterances.size() && !groups.empty(), "[compare_errors] ", groups.size(),
-          " groups for ", utterances.size(), " utterances: each has one, and there must be one");
+          " groups for ", utterances.size(),
+          " utterances: needs at least one utterance, and a group for each");
   ErrorComparison c;
   const size_t count = *std::max_element(groups.begin(), groups.end()) + 1;
   c.groups = static_cast<int64_t>(count);

@@ -82,7 +82,7 @@ NgramCounts count_ngrams(const Units& hypothesis, const Units& reference, size_t
 
 void require_pairs(std::string_view op, size_t hypotheses, size_t references) {
   require(hypotheses == references, "[", op, "] ", hypotheses, " translations for ", references,
-          " references: each line needs its reference on the same line, an empty one too");
+          " references: each line needs its reference on the same line, even if the line is empty");
   require(hypotheses > 0, "[", op, "] there is no line to score");
 }
 

@@ -26,7 +26,7 @@ void require_probability(const char* op, double p) {
 
 double mcnemar_exact(int64_t only_a, int64_t only_b) {
   require(only_a >= 0 && only_b >= 0, "[mcnemar_exact] counts of ", only_a, " and ", only_b,
-          ": none may be negative");
+          ": a count must not be negative");
   if (only_a + only_b == 0) return 1;
   const boost::math::binomial_distribution<double, Doubles> coin(
       static_cast<double>(only_a + only_b), 0.5);

@@ -122,7 +122,7 @@ std::vector<double> cosine_matrix(std::span<const double> vectors, size_t width)
 
 double spearman(std::span<const double> a, std::span<const double> b) {
   require(a.size() == b.size() && a.size() >= 2, "[spearman] ", a.size(), " and ", b.size(),
-          " values: as many, and two or more, are needed");
+          " values: needs two lists of the same length, with at least two values");
   const std::vector<double> x = standardized(ranks_of(a)), y = standardized(ranks_of(b));
   return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
 }
@@ -132,7 +132,8 @@ MantelTest mantel_test(std::span<const double> a, std::span<const double> b, int
   const auto n = static_cast<size_t>(std::llround(std::sqrt(static_cast<double>(a.size()))));
   require(a.size() == b.size() && n * n == a.size() && n >= 3 && permutations >= 1,
           "[mantel_test] matrices of ", a.size(), " and ", b.size(), " cells, ", permutations,
-          " permutations: both must be n * n with n of 3 or more, and one permutation is needed");
+          " permutations: both matrices must be n x n with n of 3 or more, and at least one "
+          "permutation is needed");
   const std::vector<double> x = standardized(ranks_of(below_diagonal(a, n))),
                             y = standardized(ranks_of(below_diagonal(b, n)));
   MantelTest test{.correlation = std::inner_product(x.begin(), x.end(), y.begin(), 0.0)};

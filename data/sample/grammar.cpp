@@ -26,7 +26,7 @@ Grammar::Symbol Grammar::rule(std::vector<Alternative> alternatives) {
             " of an alternative is not positive");
     for (Symbol s : a.symbols)
       require(s.index >= 0 && s.index < (s.is_word ? std::ssize(words_) : std::ssize(rules_)),
-              "[Grammar::rule] a rule uses a symbol that is not of this grammar");
+              "[Grammar::rule] a rule uses a symbol of another grammar");
     rule.weight += a.weight;
   }
   add_expectations(rule);

@@ -111,7 +111,7 @@ class Parser {
   }
   Id signed_power() {
     if (++depth_ > kMaxDepth)
-      fail_here(concat("a formula may be ", kMaxDepth, " parentheses, signs and powers deep"));
+      fail_here(concat("a formula may nest at most ", kMaxDepth, " parentheses, signs and powers"));
     Id id = 0;
     if (take("-")) {
       id = out_.graph.make(Op::negate, {signed_power()});
@@ -140,7 +140,7 @@ class Parser {
     double value = 0;
     const char* const first = text_.data() + at_;
     const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), value);
-    if (error != std::errc() || !std::isfinite(value)) fail_here("this is no number");
+    if (error != std::errc() || !std::isfinite(value)) fail_here("this is not a number");
     at_ += static_cast<size_t>(end - first);
     return out_.graph.number(value);
   }
@@ -166,7 +166,7 @@ class Parser {
     const auto index = found - known.begin();
     if (found == known.end()) known.emplace_back(word);
     if (std::ssize(known) > kMaxParameters)
-      fail_at(begin, concat("a formula may have ", kMaxParameters, " parameters"));
+      fail_at(begin, concat("a formula may have at most ", kMaxParameters, " parameters"));
     return out_.graph.parameter(static_cast<int>(index));
   }
   Id call(std::string_view word, size_t begin) {

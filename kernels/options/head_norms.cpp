@@ -53,7 +53,7 @@ bool take_through(std::string_view& text) {
 void read_unigram(WordNorm& n, std::string_view text, std::string_view numbers) {
   const size_t comma = numbers.find(',');
   if (comma == std::string_view::npos)
-    fail_usage("word norm ", quote(text), ": unigram has two numbers, unigram:A,B");
+    fail_usage("word norm ", quote(text), ": unigram needs two numbers, unigram:A,B");
   n.kind = WordNorm::Kind::unigram;
   n.a = number("word norm", text, numbers.substr(0, comma));
   n.b = number("word norm", text, numbers.substr(comma + 1));
@@ -102,7 +102,7 @@ WordNorm word_norm_from_text(std::string_view text) {
     read_unigram(n, text, rest.substr(std::min<size_t>(8, rest.size())));
   } else if (!known) {
     fail_usage(
-        "word norm ", quote(text), ": no such norm; write ", kWordForm,
+        "word norm ", quote(text), ": this norm is not known; write ", kWordForm,
         did_you_mean(rest, {"none", "const:1", "uniform", "log-rank", "unigram", "log-unigram"}));
   }
   if (n.through && !n.multiplies_first())
@@ -183,7 +183,7 @@ ContextNorm context_norm_from_text(std::string_view text) {
     n.kind = ContextNorm::Kind::constant;
     n.value = positive("context norm", text, rest.substr(6));
   } else if (rest != "none") {
-    fail_usage("context norm ", quote(text), ": no such norm; write ", kContextForm,
+    fail_usage("context norm ", quote(text), ": this norm is not known; write ", kContextForm,
                did_you_mean(rest, {"none", "const:64", "max", "max:ema"}));
   }
   if (n.through && !n.of_batch())

@@ -38,7 +38,7 @@ SampledSoftmax sampled_softmax_from_text(std::string_view text) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), s.size);
   if (error != std::errc{} || end != number.data() + number.size() || s.size < 1)
     throw UsageError(concat("sampled softmax ", quote(text), ": ", quote(number),
-                            " is not a number of words above 0; write ", kForm));
+                            " must be a whole number above 0; write ", kForm));
   if (colon == std::string_view::npos) return s;
   const std::string_view name = text.substr(colon + 1);
   for (const auto& [proposal, known] : kProposals)
@@ -46,7 +46,7 @@ SampledSoftmax sampled_softmax_from_text(std::string_view text) {
       s.proposal = proposal;
       return s;
     }
-  throw UsageError(concat("sampled softmax ", quote(text), ": words are drawn from no ",
+  throw UsageError(concat("sampled softmax ", quote(text), ": no distribution is called ",
                           quote(name), "; write ", kForm,
                           did_you_mean(name, {"log-uniform", "unigram", "unigram^0.75"})));
 }
@@ -103,8 +103,9 @@ SampledWords WordSampler::sample(const RandomKey& key, std::span<const int32_t> 
     const uint64_t most = std::max(kDrawsAtLeast, kDrawsPerWord * size);
     for (size_t distinct = 0; distinct < size; ++draws) {
       require(draws < most, "[sampled softmax] ", most, " draws have only ", distinct,
-              " distinct words, not ", size,
-              ": nearly all of the probability is on these; draw fewer, or log-uniform");
+              " different words, not ", size,
+              ": nearly all of the probability is on these words; draw fewer words, or use "
+              "log-uniform");
       uint8_t& s = state[static_cast<size_t>(draw(key, draws))];
       distinct += s == kAbsent;
       s = kDrawn;

@@ -12,8 +12,8 @@ double LabelSmoothing::spread(int64_t words) const {
   if (epsilon == 0 || kind == Kind::uniform)
     return epsilon / static_cast<double>(std::max<int64_t>(1, words));
   require(words > 1,
-          "[kernel_softmax] label smoothing over the other words ('others') needs a second word; "
-          "use 'uniform'");
+          "[kernel_softmax] label smoothing over the other words ('others') needs a vocabulary of "
+          "two words or more; use 'uniform'");
   return epsilon / static_cast<double>(words - 1);
 }
 

@@ -33,7 +33,7 @@ struct Ssg {
        kVariances, true, Learnable::positive},
       {.name = "pace",
        .default_value = 1,
-       .meaning = "variance=split: the log-variance is so many times the last number, > 0",
+       .meaning = "variance=split: factor of the last number that gives the log-variance, > 0",
        .silent = true}};
 
   static KernelExpression expression(const Score& s) {

@@ -101,8 +101,8 @@ KernelInfo kernel_named(std::string_view name) {
 const char* tuned_text(std::string_view name) {
   for (const HeadPreset& t : kTuned)
     if (name == t.name) return t.text;
-  fail_usage("nothing is recorded for ", name,
-             "@tuned yet (docs/heads.md): leave out @tuned, or name the parameters");
+  fail_usage("no tuned parameters are recorded for ", name,
+             " (docs/heads.md): leave out @tuned, or name the parameters");
 }
 
 // What the kernel or the settings beside the head say of parameters that a component leaves open.
@@ -130,8 +130,8 @@ void read_parameter(const KernelInfo& kernel, const HeadField& field, Score& sco
   if (!field.value.empty() && !read_number(field.value, value))
     fail_usage(where, " starts at ", quote(field.value), ", which is not a number");
   if (field.value.empty() && info.words != nullptr && value == 0)
-    fail_usage(where, " is learned, but from which number on? It is ", info.words[0],
-               " if nothing is said; write ", field.name, "=learn:START, such as ", field.name,
+    fail_usage(where, " is learned and needs a number to start from, because its default is ",
+               info.words[0], ": write ", field.name, "=learn:START, such as ", field.name,
                "=learn:1");
   learn_number(score, static_cast<int>(k), field, info.learnable == Learnable::positive, where);
 }
@@ -144,7 +144,7 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
   const bool tuned = name.ends_with(kSuffix);
   if (tuned) name.remove_suffix(kSuffix.size());
   if (tuned && is_formula(name))
-    fail_usage("nothing is recorded for a formula: write expr:{...} without @tuned");
+    fail_usage("a formula has no tuned parameters: write expr:{...} without @tuned");
   const KernelInfo kernel = kernel_named(name);
   Score score;
   scores::for_each_kernel([&]<class K>() {
@@ -306,7 +306,7 @@ HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults) {
     return head;
   }
   if (find_outside_braces(text, ",*") != std::string_view::npos)
-    fail_usage(quote(text), " has several components, which are a mixture; write ",
+    fail_usage(quote(text), " has several components, so it is a mixture; write ",
                parses(concat("mix:", text), defaults)
                    ? concat("mix:", text)
                    : "mix:lin,log or mix:3*lin,log:p=1 (a preset stands alone)");

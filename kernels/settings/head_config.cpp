@@ -40,10 +40,10 @@ HeadConfig HeadSettings::head_config() const {
     throw UsageError(concat("label smoothing ", label_smoothing, " is not in [0, 1]"));
   const SampledSoftmax sampled = sampled_softmax_from_text(sampled_softmax);
   if (sampled && label_smoothing > 0)
-    throw UsageError(concat("sampled softmax ", to_text(sampled),
-                            " has no probabilities of the words that were not drawn, which label "
-                            "smoothing ",
-                            label_smoothing, " needs: set label smoothing 0"));
+    throw UsageError(
+        concat("sampled softmax ", to_text(sampled),
+               " computes no probabilities of the words that were not drawn, but label smoothing ",
+               label_smoothing, " needs them: set label smoothing 0"));
   return {.spec = head_spec(),
           .bias = head_bias,
           .loss = {.smoothing = {.epsilon = label_smoothing,
@@ -60,18 +60,17 @@ HeadConfig HeadSettings::head_config() const {
 std::vector<std::string> HeadConfig::warnings(std::span<const int64_t> counts) const {
   std::vector<std::string> out;
   if (loss.margin.kind == Margin::Kind::arc && loss.margin.size >= kArcJumpsUp)
-    out.push_back(
-        concat("warning: margin ", to_text(loss.margin), ": from ", kArcJumpsUp,
-               " on a target whose angle is above pi - M scores higher than one just below"));
+    out.push_back(concat("warning: margin ", to_text(loss.margin), ": with M of ", kArcJumpsUp,
+                         " or more, a target whose angle is above pi - M scores higher than a "
+                         "target whose angle is just below"));
   const WordNorm& word = norms.word;
   const bool log_counts =
       word.kind == WordNorm::Kind::log_unigram || word.kind == WordNorm::Kind::log_unigram_scaled;
   const auto rare = std::count_if(counts.begin(), counts.end(), [](int64_t c) { return c <= 1; });
   if (log_counts && rare > 0)
-    out.push_back(
-        concat("warning: word norm ", to_text(word), " is 0 for the ", rare,
-               " words with a count of 1 or none in the training targets: their scores are "
-               "their biases"));
+    out.push_back(concat("warning: word norm ", to_text(word), " is 0 for the ", rare,
+                         " words that occur at most once in the training targets: the score of "
+                         "such a word is its bias alone"));
   return out;
 }
 

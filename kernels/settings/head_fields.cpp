@@ -131,7 +131,7 @@ std::string_view formula_of(std::string_view component, std::span<const std::str
   const size_t end = field.find('}');
   if (end == std::string_view::npos) fail_usage("the { in ", quote(component), " has no }");
   if (end + 1 != field.size())
-    fail_usage("behind the } of ", quote(component), " comes ", quote(field.substr(end + 1)),
+    fail_usage("after the } of ", quote(component), " comes ", quote(field.substr(end + 1)),
                "; parameters follow a colon: expr:{-q^p}:p=2");
   return field.substr(1, end - 1);
 }
@@ -158,8 +158,8 @@ Score parse_formula(std::string_view component) {
                  names.empty() ? "" : ", only ", listed(names), did_you_mean(field.name, names));
     const auto k = static_cast<size_t>(found - names.begin());
     if (field.learned && field.value.empty())
-      fail_usage("expr's ", field.name, " is learned, but from where on? Write ", field.name,
-                 "=learn:START, such as ", field.name, "=learn:1");
+      fail_usage("expr's ", field.name, " is learned and needs a number to start from: write ",
+                 field.name, "=learn:START, such as ", field.name, "=learn:1");
     if (!read_number(field.value, score.parameters[k]))
       fail_usage("expr's ", field.name, " is not a number: ", quote(field.value));
     if (field.learned)
@@ -170,7 +170,7 @@ Score parse_formula(std::string_view component) {
   for (size_t k = 0; k < names.size(); ++k) {
     if (!given[k])
       fail_usage("the parameter ", names[k], " of expr:{", text,
-                 "} has no value: give it one behind the formula, :", names[k],
+                 "} has no value: give the value after the formula, :", names[k],
                  "=1; the variables are z, q, ww, hh, c and d",
                  did_you_mean(names[k], variables()));
     if (!score.learns(static_cast<int>(k))) fixed[k] = score.parameters[k];

@@ -391,14 +391,14 @@ std::vector<Translation> BeamSearch::translate(std::span<const Ids> sources,
                                                const Progress& progress) const {
   const SearchOptions& o = options;
   require(o.beam >= 1 && o.n_best >= 1 && o.n_best <= o.beam, "[BeamSearch] beam ", o.beam,
-          " and n-best ", o.n_best,
-          ": both are at least 1, and no more hypotheses than the beam are found");
+          " and n-best ", o.n_best, ": both must be at least 1, and n-best at most the beam");
   require(o.max_length >= 1 && o.batch >= 1, "[BeamSearch] max length ", o.max_length,
-          " and batch ", o.batch, " are at least 1");
+          " and batch ", o.batch, ": both must be at least 1");
   require(o.excluded < engine_->config().tgt_vocab && o.excluded != engine_->end,
           "[BeamSearch] the excluded word is ", o.excluded,
-          ": it is a word of the target's dictionary, and not </s>");
-  require(std::isfinite(o.length_penalty), "[BeamSearch] a length penalty of ", o.length_penalty);
+          ": it must be a word of the target dictionary other than </s>");
+  require(std::isfinite(o.length_penalty),
+          "[BeamSearch] the length penalty must be finite, but is ", o.length_penalty);
   check_lengths(sources);
   std::vector<Translation> out(sources.size(), Translation(1));
   const std::vector<size_t> order = longest_first(sources);

@@ -66,9 +66,10 @@ ModelComparison differences(const Scored& a, const Scored& b) {
         continue;
       }
       for (const Scored* model : {&a, &b})
-        require(std::isfinite(model->nats[i]), "a model excludes '",
-                model->vocabulary.word(model->text.flat()[i]), "' of line ", s + 1,
-                " by a bias of -inf: no gain is finite there; leave such lines out");
+        require(
+            std::isfinite(model->nats[i]), "a model excludes '",
+            model->vocabulary.word(model->text.flat()[i]), "' of line ", s + 1,
+            " by a bias of -inf, so the gain is not finite: leave out lines with excluded words");
       d.gains[i] = a.nats[i] - b.nats[i];
       d.sentence_gains.back() += d.gains[i];
       d.nats_a += a.nats[i];
@@ -106,7 +107,7 @@ Interval bootstrap_gain(std::span<const double> gains, std::span<const int64_t> 
                         int64_t resamples, uint64_t seed) {
   require(resamples >= 1 && gains.size() == tokens.size(), "[bootstrap_gain] ", resamples,
           " resamples of ", gains.size(), " gains and ", tokens.size(),
-          " token counts: one resample or more and one count a gain are needed");
+          " token counts: needs at least one resample, and a count for each gain");
   const std::vector<double> counts(tokens.begin(), tokens.end());
   return percentile_interval(
       bootstrap_ratios(gains, counts, {.resamples = resamples, .seed = seed}));

@@ -10,7 +10,7 @@ void component_shares(const LanguageModel& model, const Corpus& text, int64_t ba
                       SentenceRange range) {
   const LanguageNetwork& network = model.network();
   const HeadSpec& head = network.head_config().spec;
-  require(head.mixture, "[component_shares] the head ", head.to_text(), " is no mixture");
+  require(head.mixture, "[component_shares] the head ", head.to_text(), " is not a mixture");
   const int64_t size = head.size();
   Arena arena("score", model.device());
   Tape tape(arena);

@@ -95,11 +95,11 @@ void check(const GenerateOptions& o) {
           " must be from 1 to ", kMaxGenerateBatch);
   require(o.max_words >= 0 && o.samples >= 0 && o.first_prompt >= 0, "[generate_text] ", o.samples,
           " continuations of at most ", o.max_words, " words after ", o.first_prompt,
-          " other prompts: all three are at least 0");
+          " other prompts: all three must be at least 0");
   require(s.temperature >= 0 && s.top_k >= 0 && s.top_p >= 0 && s.top_p <= 1,
           "[generate_text] temperature ", s.temperature, ", the ", s.top_k,
           " likeliest words, a share of ", s.top_p,
-          ": the first two cannot be below 0, the share must be from 0 to 1");
+          ": temperature and number of words must be at least 0, the share from 0 to 1");
 }
 
 // The numbers of a text that processes exchange.

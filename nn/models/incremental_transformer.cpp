@@ -63,8 +63,8 @@ template <class T>
 IncrementalTransformer<T>::IncrementalTransformer(const Transformer& model)
     : config_(model.config()), embed_scale_(model.embed_scale()) {
   const Tensor& values = model.parameters().values();
-  require(values.dtype() == dtype_of<T>, "[IncrementalTransformer] the model's weights are ",
-          values.dtype());
+  require(values.dtype() == dtype_of<T>,
+          "[IncrementalTransformer] the model's weights have the wrong type, ", values.dtype());
   weights_ = Tensor(values.shape(), values.dtype());
   ops::copy(values, weights_);
   views_ = model.parameters().named(weights_);
@@ -167,7 +167,7 @@ void IncrementalTransformer<T>::Batch::encode(std::span<const std::vector<int32_
     longest_ = std::max(longest_, static_cast<int64_t>(words.size()));
   }
   require(longest_ <= c.max_length, "[BeamSearch] a sentence of ", longest_,
-          " words, </s> counted: there are positions for ", c.max_length);
+          " words with </s>, but the model has positions for ", c.max_length);
   const int64_t rows = offsets_.back();
   reserve(std::max(rows, slots_));
   T *x = x_.data(), *qkv = wide_.data();
@@ -267,7 +267,8 @@ const T* IncrementalTransformer<T>::Batch::step(int64_t t, std::span<const Row> 
                                                 const int32_t* ancestors, int64_t stride) {
   const TransformerConfig& c = model_.config_;
   const int64_t d = c.dim, count = static_cast<int64_t>(rows.size());
-  require(t < c.max_length, "[BeamSearch] step ", t, ": there are positions for ", c.max_length);
+  require(t < c.max_length, "[BeamSearch] step ", t, ", but the model has positions for ",
+          c.max_length);
   if (past_.size() <= static_cast<size_t>(t)) past_.resize(static_cast<size_t>(t) + 1);
   past_[static_cast<size_t>(t)].get(static_cast<int64_t>(model_.decoder_.size()) * slots_ * 2 * d);
   T* x = x_.data();

@@ -15,17 +15,18 @@ namespace {
 void check_same_words(const std::string& path, const char* name, const Vocabulary& stored,
                       const Vocabulary& given) {
   for (int32_t id = 0; id < std::min(stored.size(), given.size()); ++id)
-    require(stored.word(id) == given.word(id), "initial weights of ", path, ": in its ", name,
+    require(stored.word(id) == given.word(id), "initial weights of ", path, ": in their ", name,
             " the word ", id, " is '", stored.word(id), "', here it is '", given.word(id),
-            "'; train with the dictionaries from there (a shared vocabulary has the source's "
-            "only)");
+            "'; train with the dictionaries of these weights (with a shared vocabulary, only the "
+            "source dictionary)");
 }
 
 // Throws where a setting that tensors do not show is another one.
 void check_same_setting(const std::string& path, const char* name, const std::string& stored,
                         const std::string& given) {
-  require(stored == given, "initial weights of ", path, ": they are of a network with ", name, ' ',
-          stored, ", this one has ", given, ", and its values would be others; give it theirs");
+  require(stored == given, "initial weights of ", path, ": they come from a network with ", name,
+          ' ', stored, ", but this network has ", given,
+          ", with which the same weights compute other values; set it as in the initial weights");
 }
 
 // Positions of this program are computed. Those of another one are the same if they differ by no
@@ -44,7 +45,8 @@ void check_same_positions(const std::string& path, const Tensor& table, const Te
   for (size_t i = 0; i < static_cast<size_t>(count); ++i)
     require(std::abs(stored[i] - computed[i]) < limit, "initial weights of ", path,
             ": their positions are not the sinusoids that mt_train computes (", stored[i],
-            " where they are ", computed[i], "); such a model can be used, not trained on");
+            " where they are ", computed[i],
+            "); mt_translate can use this model, but mt_train cannot train it further");
 }
 
 void load_weights(const std::string& path, const Safetensors& weights,
@@ -55,7 +57,7 @@ void load_weights(const std::string& path, const Safetensors& weights,
     throw;
   } catch (const Error& e) {
     fail("initial weights of ", path, ": ", e.what(),
-         "; the network and its head must be as there (its config.json)");
+         "; the network and its head must be those of the initial weights (see their config.json)");
   }
 }
 
@@ -67,7 +69,8 @@ std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
                            files.directory.string(), " were taken");
   const auto compare = [&](const char* what, const std::string& here, const std::string& there) {
     if (here != there)
-      out += concat("; the ", what, " is ", here, " here and was ", there, " there");
+      out += concat("; the ", what, " is ", here, " in this run and was ", there,
+                    " in the initial weights");
   };
   compare("head", own.spec.to_text(), stored.spec.to_text());
   compare("norm of word vectors", to_text(own.norms.word), to_text(stored.norms.word));

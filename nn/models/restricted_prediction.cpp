@@ -140,20 +140,21 @@ std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const s
       split_words(line.substr(before.size()), words);
       for (const std::string_view count : words)
         require(parse_count(count, set.counts.emplace_back()), place, ": ", quote(count),
-                " after the tab is no count of a word");
+                " after the tab is not the count of a word");
       require(set.counts.size() == set.words.size(), place, ": ", set.words.size(), " words and ",
-              set.counts.size(), " counts; after the tab each word has its count");
+              set.counts.size(), " counts; give one count for each word after the tab");
     }
     require(set.words.size() >= 2, place, ": a set needs two words or more, but has ",
             set.words.size());
     std::vector<std::string> sorted = set.words;
     std::sort(sorted.begin(), sorted.end());
     const auto [same, is_new] = line_of.emplace(std::move(sorted), i + 1);
-    require(is_new, place, ": the set of line ", same->second,
-            " once more: each of its choices would count twice");
+    require(is_new, place, ": this is the set of line ", same->second,
+            " again, and its choices would count twice: remove one of the two lines");
     sets.push_back(std::move(set));
   }
-  require(!sets.empty(), name, " has no set of words; each line is one, with spaces between words");
+  require(!sets.empty(), name,
+          " has no set of words; write one set per line, with spaces between the words");
   return sets;
 }
 
@@ -169,7 +170,7 @@ std::vector<std::string> drop_unknown_words(std::vector<WordSet>& sets,
     for (size_t w = 0; w < set.words.size(); ++w) {
       const std::string& word = set.words[w];
       require(word != specials.text(specials.unknown) && word != specials.text(specials.end), name,
-              ": ", word, " is no word of a text: leave it out of the set ", quote(text));
+              ": ", word, " is not a word of a text: remove it from the set ", quote(text));
       if (!std::all_of(vocabularies.begin(), vocabularies.end(),
                        [&](const Vocabulary* v) { return v->id(word) != specials.unknown; })) {
         if (std::find(unknown.begin(), unknown.end(), word) == unknown.end())

@@ -19,7 +19,7 @@ std::vector<double> weights_of(const SentenceScoring& options, size_t models) {
   if (options.weights.empty())
     return std::vector<double>(models, 1.0 / static_cast<double>(models));
   require(options.weights.size() == models, "there are ", options.weights.size(), " weights for ",
-          models, models == 1 ? " model" : " models", "; each has one");
+          models, models == 1 ? " model" : " models", "; give one weight for each model");
   double sum = 0;
   for (const double w : options.weights) {
     require(w >= 0 && std::isfinite(w), "a model's weight of ", w, " is not 0 or more");
@@ -28,8 +28,8 @@ std::vector<double> weights_of(const SentenceScoring& options, size_t models) {
   require(options.interpolation == Interpolation::linear ? std::fabs(sum - 1) < 1e-6 : sum > 0,
           "the models' weights add up to ", sum,
           options.interpolation == Interpolation::linear
-              ? "; those of probabilities must add up to 1"
-              : ", so that no model has a say");
+              ? "; for linear interpolation they must add up to 1"
+              : "; give at least one model a weight above 0");
   return options.weights;
 }
 

@@ -102,8 +102,8 @@ const Tensor& Transformer::positions() const {
 Var Transformer::embed(Tape& tape, Parameter& table, const Tensor& ids,
                        std::string_view stream) const {
   require(ids.shape().rank() == 2 && ids.shape()[1] <= config_.max_length,
-          "a batch of ids of shape ", ids.shape(), " is no (sentences, positions) of at most ",
-          config_.max_length, " positions");
+          "a batch of ids has shape ", ids.shape(),
+          ", but must be (sentences, positions) with at most ", config_.max_length, " positions");
   return dropout(embedding_with_positions(tape.parameter(table), tape.on_device(ids), embed_scale(),
                                           positions()),
                  config_.dropout, stream);

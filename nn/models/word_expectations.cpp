@@ -54,7 +54,7 @@ void word_expectations(
     const LanguageModel& model, const Corpus& text, int64_t count, int64_t batch_tokens,
     const std::function<void(int64_t, int64_t, const WordExpectation&)>& callback,
     SentenceRange range) {
-  require(count >= 0, "[word_expectations] ", count, " likeliest words: at least 0 can be given");
+  require(count >= 0, "[word_expectations] ", count, " likeliest words: must be at least 0");
   const LanguageNetwork& network = model.network();
   const auto top_count = static_cast<size_t>(std::min(count, network.vocab()));
   Arena arena("score", model.device());

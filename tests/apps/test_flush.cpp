@@ -111,7 +111,7 @@ TEST_CASE("lm_score --flush: what needs the whole text is refused by name") {
        {Strings{"--compare", "a", "b"}, Strings{"--compare", "a", "b", "--top", "2"},
         Strings{"--checkpoint", "m", "--restrict", "sets"},
         Strings{"--checkpoint", "m", "--clusters", "2:inner"}})
-    CHECK(has(refused(task), "--flush is for scoring, --top, --components and --generate"));
+    CHECK(has(refused(task), "--flush is for scoring, --top, --components or --generate"));
 }
 
 TEST_CASE("--flush: it is on where standard input is a terminal, unless --no-flush") {

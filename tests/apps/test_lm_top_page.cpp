@@ -73,7 +73,7 @@ TEST_CASE("lm_score --compare --top: what is refused") {
   CHECK(page({"--worst", "3"}).code == 2);
   std::string many;
   for (int i = 0; i < 300; ++i) many += "the cat saw a dog\n";
-  CHECK(has(page({}, many).err, "1800 places are too many for a page"));
+  CHECK(has(page({}, many).err, "1800 places are too many for one page"));
   CHECK(run_program("lm_score", {"--checkpoint", model_a(), "--top", "3", "--at", "1:1"}, "a\n")
             .code == 2);
 }

@@ -663,7 +663,7 @@ TEST_CASE("--init starts from another run's weights") {
       run_program("lm_train", small(dir / "c", {"--init", dir / "moved", "--head", "mix:lin,log"}));
   CHECK(other.code == 1);
   CHECK_MESSAGE(has(other.err, concat("initial weights of ", dir / "moved", ": ")), other.err);
-  CHECK(has(other.err, "must be as there"));
+  CHECK(has(other.err, "must be those of the initial weights"));
 
   // Without a checkpoint that is intact it does, and is left as it is.
   for (const auto& checkpoint : std::filesystem::directory_iterator(dir / "b/checkpoints"))
@@ -691,7 +691,7 @@ TEST_CASE("--init refuses a Transformer that shapes alone do not tell from anoth
   CHECK(train("b", {"--heads", "2", "--init", dir / "a"}).code == 0);
   const Outcome heads = train("c", {"--heads", "4", "--init", dir / "a"});
   CHECK(heads.code == 1);
-  CHECK_MESSAGE(has(heads.err, "with heads 2, this one has 4"), heads.err);
+  CHECK_MESSAGE(has(heads.err, "with heads 2, but this network has 4"), heads.err);
   const Outcome other = train("c", {"--heads", "2", "--activation", "relu", "--init", dir / "a"});
   CHECK(other.code == 1);
   CHECK_MESSAGE(has(other.err, "with activation gelu"), other.err);
@@ -701,7 +701,7 @@ TEST_CASE("--init refuses a Transformer that shapes alone do not tell from anoth
               .code == 0);
   const Outcome lstm = train("c", {"--heads", "2", "--init", dir / "lstm"});
   CHECK(lstm.code == 1);
-  CHECK_MESSAGE(has(lstm.err, "with arch lstm, this one has transformer"), lstm.err);
+  CHECK_MESSAGE(has(lstm.err, "with arch lstm, but this network has transformer"), lstm.err);
 }
 
 TEST_CASE("a log stays as it is where --tensorboard cannot be written") {

@@ -570,7 +570,7 @@ TEST_CASE("mt_translate: a --max-length beyond the model's positions is refused,
       run_program("mt_translate", {"--checkpoint", c.path, "--max-length", "31"}, "ein hund .\n");
   CHECK(r.code == 2);
   CHECK_MESSAGE(has(r.err, "--max-length 31: the model " + c.path +
-                               " has positions for 30 words; give at most so many"),
+                               " has positions for 30 words; give at most 30"),
                 r.err);
   CHECK(run_program("mt_translate", {"--checkpoint", c.path, "--max-length", "30"}, "ein hund .\n")
             .code == 0);
@@ -583,8 +583,10 @@ TEST_CASE("mt_translate: a --max-length beyond the model's positions is refused,
   write_safetensors(endless.dir / "model.safetensors", tensors, endless.model.metadata());
   const Outcome cut = run_program("mt_translate", {"--checkpoint", endless.path}, "ein\n\nhund\n");
   CHECK(cut.code == 0);
-  CHECK_MESSAGE(has(cut.err, "translations cut at 30 words, for which the model has positions: 2"),
-                cut.err);
+  CHECK_MESSAGE(
+      has(cut.err,
+          "translations that ended after 30 words, because the model has no more positions: 2"),
+      cut.err);
   const Outcome asked =
       run_program("mt_translate", {"--checkpoint", endless.path, "--max-length", "7"}, "ein\n");
   CHECK(asked.code == 0);

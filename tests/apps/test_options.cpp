@@ -166,7 +166,7 @@ TEST_SUITE("options") {
           }) == "--tint is the older name of --shade: give one of them");
     CHECK(error_of([&] {
             parsed({"--tint", "5"});
-          }) == "--tint 5: must be one of 0, 9; its name is now --shade");
+          }) == "--tint 5: must be one of 0, 9; the option's present name is --shade");
     CHECK(has(error_of([&] { parsed({"--tint"}); }), "--shade needs a value"));
 
     std::string shade = "light";
@@ -223,7 +223,7 @@ TEST_SUITE("options") {
           "--layers 99999999999999999999" + whole);
     for (const char* text : {"nan", "inf", "-inf", "1e", "1e-3x", "0", "-0.1", "infinity", "."})
       CHECK(usage_error({"--lr", text}) == concat("--lr ", text, ": must be a number above 0"));
-    CHECK(has(usage_error({"--lr", "1e999"}), "--lr 1e999: is beyond the numbers of a computer"));
+    CHECK(has(usage_error({"--lr", "1e999"}), "--lr 1e999: is beyond the range of a double"));
     CHECK(usage_error({"--dropout", "1"}) ==
           "--dropout 1: must be a number at least 0 and below 1");
     CHECK(usage_error({"--seed", "-1"}) == "--seed -1: must be a whole number, not negative");

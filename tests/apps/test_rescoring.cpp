@@ -166,9 +166,9 @@ TEST_CASE("read_n_best: Moses' segmentation and alignment behind the score, Mari
   CHECK(words == Strings{"a b", "a", "b", "c", "d"});
   CHECK(scores == std::vector<double>{-8, -8.5, -9, -4.25, -5});
   CHECK(has(refusal("0 ||| a ||| 0-0 ||| 1-1\n", {.format = NBestFormat::moses}),
-            "'0-0' is no score"));
+            "'0-0' is not a score"));
   CHECK(has(refusal("0 ||| a ||| -8 ||| 0-0 b\n", {.format = NBestFormat::moses}),
-            "'0-0 b' is no score"));
+            "'0-0 b' is not a score"));
 }
 
 TEST_CASE("read_n_best: SRILM's number of words is that of the words") {
@@ -192,15 +192,15 @@ TEST_CASE("read_n_best: numbers with a plus or too small for a double; long word
   const auto lists = read("u1\t+5\ta\nu1\t1e-400\tb\nu1\t-1e-400\tc\n");
   CHECK(lists[0].hypotheses[0].score == 5);
   CHECK(lists[0].hypotheses[1].score == 0);
-  CHECK(has(refusal("u1\t1e400\ta\n"), "'1e400' is no score"));
+  CHECK(has(refusal("u1\t1e400\ta\n"), "'1e400' is not a score"));
   CHECK(refusal("u1\t" + std::string(9000, 'x') + "\ta\n").size() < 300);
 }
 
 TEST_CASE("read_n_best: what is malformed") {
   CHECK(has(refusal("u1\t-1\tcat\nu1 -1 cat\n"), "line 2: a line is 'utterance TAB score"));
   CHECK(has(refusal("\t-1\tcat\n"), "no utterance"));
-  CHECK(has(refusal("u1\tx\tcat\n"), "'x' is no score"));
-  CHECK(has(refusal("u1\tnan\tcat\n"), "'nan' is no score"));
+  CHECK(has(refusal("u1\tx\tcat\n"), "'x' is not a score"));
+  CHECK(has(refusal("u1\tnan\tcat\n"), "'nan' is not a score"));
   CHECK(has(refusal("u1\t1\t\n"), "line 1: a hypothesis of 'u1' has no words; --allow-empty"));
   CHECK(read("u1\t1\t\n", {.allow_empty = true})[0].hypotheses[0].words.empty());
   CHECK(has(refusal("u1\t1\ta\nu2\t1\ta\nu1\t1\tb\n"), "line 3: 'u1' is in line 1 already"));
@@ -242,11 +242,12 @@ TEST_CASE("read_n_best: a log zero, as programs write it") {
   CHECK(read("u1 -10000000000 -3 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
   CHECK(read("u1 5000 -1e10 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
   CHECK(has(refusal("u1\t-1\ta\nu1\tinf\tb\n"),
-            "line 2: the score inf is above all logarithms of probabilities; --nbest-cost"));
-  CHECK(has(refusal("u1\t+inf\ta\n"), "line 1: the score inf is above all logarithms"));
-  CHECK(has(refusal("u1\t+-inf\ta\n"), "line 1: '+-inf' is no score"));
+            "line 2: the score inf is too large for the logarithm of a probability"));
+  CHECK(has(refusal("u1\t+inf\ta\n"), "line 1: the score inf is too large for the logarithm"));
+  CHECK(has(refusal("u1\t+-inf\ta\n"), "line 1: '+-inf' is not a score"));
   CHECK(has(refusal("u1-1 1e10 a\n", kaldi), "line 1: the score 1e+10 is above"));
-  CHECK(has(refusal("u1\t-inf\ta\n", {.cost = true}), "line 1: the cost -inf is below all costs"));
+  CHECK(has(refusal("u1\t-inf\ta\n", {.cost = true}),
+            "line 1: the cost -inf is too small for a cost"));
   CHECK(has(refusal("u1 -inf inf 1 a\n", srilm), "line 1: infinite scores of both signs"));
 }
 
@@ -262,7 +263,7 @@ TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with the
   CHECK(has(error_of([&] { read_transcripts(file("0 ||| a\n"), NBestFormat::moses); }),
             "but this has |||, as a list has"));
   CHECK(has(error_of([&] { read_transcripts(file("0 the man\n1 ran\n"), NBestFormat::moses); }),
-            "every line begins with its number and a space"));
+            "every line begins with a number and a space"));
   CHECK(read_transcripts(file("0 degrees\n2 men\n"), NBestFormat::moses).at("0") == "0 degrees");
   CHECK(has(error_of([&] { read_transcripts(file("u1\ta\nu1\tb\n")); }),
             "line 2: 'u1' is in line 1 already"));

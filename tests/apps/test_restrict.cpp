@@ -239,7 +239,7 @@ TEST_CASE("lm_score --restrict --choices: each as the probabilities of --top say
     CHECK_MESSAGE(has(r.err, why), r.err);
   };
   refused({}, "--choices is for --restrict");
-  refused({"--restrict", sets, "--json"}, "--json and --choices are two ways to write");
+  refused({"--restrict", sets, "--json"}, "--json and --choices are two formats of the output");
   refused({"--restrict", sets, "--resamples", "200"}, "--resamples is for intervals");
 }
 
@@ -280,11 +280,11 @@ TEST_CASE("lm_score --restrict: words that a model does not know, and errors") {
   refused("dog zebra\n", "holds 1 word; a set needs two or more");
   refused("dog\n", "sets, line 1: a set needs two words or more");
   refused("dog cat\ndog cat dog\n", "sets, line 2: 'dog' is in the set twice");
-  refused("dog cat\n# again\ncat dog\n", "sets, line 3: the set of line 1 once more");
+  refused("dog cat\n# again\ncat dog\n", "sets, line 3: this is the set of line 1 again");
   refused("# nothing\n", "has no set of words");
   refused("dog cat\t5\n", "2 words and 1 counts");
-  refused("dog cat\t5 x\n", "'x' after the tab is no count");
-  refused("dog </s>\n", "</s> is no word of a text");
+  refused("dog cat\t5 x\n", "'x' after the tab is not the count of a word");
+  refused("dog </s>\n", "</s> is not a word of a text");
   refused("him she\nday night\n", "day night");
   CHECK(run_program("lm_score",
                     {"--checkpoint", model_a(), "--restrict", dir.write("s", "him she\n")},

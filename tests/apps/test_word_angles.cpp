@@ -229,7 +229,7 @@ TEST_CASE("nine_report --angles: what is refused") {
     CHECK(r.code == 2);
     CHECK_MESSAGE(has(r.err, why), r.err);
   };
-  refused({"--words", model_a(), model_b()}, "several are compared with --angles");
+  refused({"--words", model_a(), model_b()}, "give --angles to compare several models");
   refused({"--angles", model_a()}, "--words CHECKPOINT");
   refused({"--words", model_a(), "--json"}, "--angles");
   refused({"--words", model_a(), "--group", "a=b"}, "--angles");

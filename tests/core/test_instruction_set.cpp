@@ -70,7 +70,7 @@ TEST_CASE("instruction set: NINE_BF16_TILES says what it cannot, before there is
     CHECK(r.code == 1);
     return r.err;
   };
-  CHECK(refused("", "x").find("NINE_BF16_TILES=x: emulated or pairs") != std::string::npos);
+  CHECK(refused("", "x").find("NINE_BF16_TILES=x: must be emulated or pairs") != std::string::npos);
   if (std::ranges::count(runnable(), "amx") != 0)
     CHECK(refused("amx", "pairs").find("this CPU has tiles, which are faster") !=
           std::string::npos);

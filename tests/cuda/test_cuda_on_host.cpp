@@ -96,7 +96,7 @@ TEST_CASE("cuda on the host: a pool takes the share of memory that the environme
   CHECK(capacity_with("0.0078125").first == cuda_on_host::CardMemory::kBytes / 128);
   CHECK(capacity_with("1").second.empty());
   for (const char* wrong : {"", "0", "-1", "1.5", "nan", "half", "0.1x"})
-    CHECK(has(capacity_with(wrong).second, "a share of the GPU's memory is wanted"));
+    CHECK(has(capacity_with(wrong).second, "must be a share of the GPU's memory"));
 }
 
 TEST_CASE("cuda on the host: work waits until the host does") {

@@ -264,7 +264,7 @@ TEST_CASE("bleu: lines without their reference are refused") {
   }
   CHECK(has(error_of([&] { corpus_bleu(Lines{}, Lines{}); }), "[corpus_bleu] there is no line"));
   CHECK(has(error_of([&] { corpus_chrf(two, two, {.character_order = 0}); }),
-            "[corpus_chrf] characters 0, words 0"));
+            "[corpus_chrf] character order 0, word order 0"));
 }
 
 TEST_CASE("bleu: two files, with every way to end a line, and what is wrong with them") {

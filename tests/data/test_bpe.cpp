@@ -445,8 +445,8 @@ TEST_CASE("bpe apply: fastBPE's codes, where the end of a word is no symbol of i
   CHECK(cut(BpeSegmenter(codes_of("#version: 0.2\nh e</w>\nt he</w>\na b\n")), "the he abc\n") ==
         cut(fast, "the he abc\n"));
   CHECK(has(error_of([] { codes_of("h e</w> 12\nt he</w>\n"); }),
-            "line 2: 't he</w>' is not a merge: two symbols separated by a space, and here, as in "
-            "fastBPE's codes, how often they occur"));
+            "line 2: 't he</w>' is not a merge: two symbols separated by a space, and in codes "
+            "of fastBPE, as here, also their count"));
   CHECK(has(error_of([] { codes_of("a b\na b 3\n"); }), "line 2: 'a b 3' is not a merge"));
   CHECK(has(error_of([] { codes_of("#version: 0.2\na b 3\n"); }), "line 2: 'a b 3' is not"));
   CHECK(error_of([] { codes_of(std::string(9000, 'x') + "\n"); }).size() < 200);
@@ -499,7 +499,7 @@ TEST_CASE("bpe apply: what is no file of codes is named") {
   CHECK(vocabulary("a 3\nb: 2\n").empty());
   CHECK(has(vocabulary("a 1\nb 1\n"), "has no subword that occurs 2 times or more"));
   CHECK(has(vocabulary(""), "has no subword that occurs 2 times or more"));
-  CHECK(has(refusal("#version: 0.2\nl o\n#version: 0.2\n"), "is this two files of codes in one"));
+  CHECK(has(refusal("#version: 0.2\nl o\n#version: 0.2\n"), "are these two files of codes joined"));
   CHECK(has(refusal(std::string("l o\0\n", 6)), "or a damaged one"));
   CHECK(has(vocabulary("a: 0\nb: 1\n"), "is Marian's vocabulary: its numbers are ids"));
   CHECK(has(vocabulary("<eps> 0\na 1\nb 2\n"), "Kaldi's words.txt: its numbers are ids"));
@@ -802,8 +802,8 @@ TEST_CASE("dictionary: repeated words need fairseq's flag") {
 
 TEST_CASE("bpe: a vocabulary given as codes is named, merges with digits are not taken for one") {
   CHECK(has(error_of([] { codes_of("the 912\ncat 71\ndog@@ 7\n"); }),
-            "has no line '#version: 0.2', and most of its lines are a word and a number: is this a "
-            "vocabulary?"));
+            "has no line '#version: 0.2', and most of its lines are a word and a number, as in a "
+            "vocabulary"));
   for (const char* codes : {"#version: 0.2\nthe 912\ncat 71\n", "1 9\n19 4\n2 0</w>\n",
                             "t h\nx 1\nth e\nx 2\n", "#version: 0.2\n"})
     CHECK_NOTHROW(codes_of(codes));

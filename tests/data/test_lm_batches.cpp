@@ -224,7 +224,7 @@ TEST_CASE("column batches: seek continues anywhere, epochs and seeds differ") {
 TEST_CASE("column batches: errors say what to lower") {
   const Corpus corpus = numbered_corpus(10);
   CHECK(has(error_of([&] { ColumnBatches(corpus, 3200, 35, 1); }),
-            "tokens, too few for batch size 3200 columns: lower it"));
+            "tokens, too few for batch size 3200 columns: lower the batch size"));
   // A text shorter than a segment is one short segment; the older rule left it out.
   CHECK(ColumnBatches(corpus, 2, 35, 1).steps() == 1);
   CHECK(has(error_of([&] {
@@ -371,9 +371,10 @@ TEST_CASE("sentence batches: seek continues anywhere; errors") {
     CHECK(rest == std::vector<Segment>(epoch.begin() + step, epoch.end()));
   }
   CHECK(has(error_of([&] { again.seek({3, std::ssize(epoch) + 1}); }), "cannot continue at step"));
-  CHECK(has(error_of([&] { SentenceBatches(corpus, {}, 1); }), "give one of the two"));
+  CHECK(has(error_of([&] { SentenceBatches(corpus, {}, 1); }),
+            "exactly one of them must be above 0"));
   CHECK(has(error_of([&] { SentenceBatches(corpus, {.sentences = 2, .tokens = 2}, 1); }),
-            "give one of the two"));
+            "exactly one of them must be above 0"));
   CHECK(has(error_of([&] { SentenceBatches(corpus, {.tokens = -2}, 1); }), "must not be negative"));
 }
 

@@ -250,7 +250,7 @@ TEST_CASE("batches: limits that cannot be kept are errors") {
   CHECK(has(error_of([&] { PairBatches(corpus, {.tokens = 7}, 1); }),
             "line 2 has a sentence of 8 tokens"));
   CHECK_NOTHROW(PairBatches(corpus, {.tokens = 8}, 1));
-  CHECK(has(error_of([&] { PairBatches(corpus, {}, 1); }), "give one of the two"));
+  CHECK(has(error_of([&] { PairBatches(corpus, {}, 1); }), "one of them must be at least 1"));
   const Strings nothing;
   CHECK(has(error_of([&] {
               PairBatches(ParallelCorpus(pairs_of_lines(nothing, nothing), source, target),

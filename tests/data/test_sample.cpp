@@ -183,7 +183,7 @@ TEST_CASE("grammar: errors") {
   CHECK(has(error_of([&] { g.word("two words"); }), "is not one word"));
   CHECK(has(error_of([&] { g.rule({}); }), "at least one alternative"));
   CHECK(has(error_of([&] { g.rule({{0, {}}}); }), "weight 0"));
-  CHECK(has(error_of([&] { g.rule({{1, {{0, false}}}}); }), "not of this grammar"));
+  CHECK(has(error_of([&] { g.rule({{1, {{0, false}}}}); }), "a symbol of another grammar"));
   CHECK(has(error_of([&] { g.entropy(g.word("a")); }), "not a rule"));
 }
 

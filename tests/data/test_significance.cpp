@@ -30,7 +30,7 @@ TEST_CASE("mcnemar_exact: scipy.stats.binomtest") {
   // Twice the smaller tail is more than 1 where both are equal.
   CHECK(mcnemar_exact(5, 5) == 1);
   CHECK(mcnemar_exact(0, 0) == 1);
-  CHECK(has(error_of([] { mcnemar_exact(-1, 3); }), "none may be negative"));
+  CHECK(has(error_of([] { mcnemar_exact(-1, 3); }), "a count must not be negative"));
 }
 
 // Holm (1979): 0.01, 0.04, 0.03 and 0.005 become 4 * 0.005 = 0.02, 3 * 0.01 = 0.03, 2 * 0.03 = 0.06

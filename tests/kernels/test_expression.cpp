@@ -141,7 +141,7 @@ TEST_CASE("expression: errors point at the place") {
   CHECK(has(error_of("z*scale"), "scale multiplies the whole formula"));
   CHECK(has(error_of("z $ q"), "'$' has no meaning"));
   CHECK(has(error_of(""), "the formula ends"));
-  CHECK(has(error_of("1e999"), "this is no number"));
+  CHECK(has(error_of("1e999"), "this is not a number"));
   CHECK(has(error_of(std::string(70, '(') + "z" + std::string(70, ')')), "64 parentheses"));
   CHECK(has(error_of(std::string(3000, 'z')), "3000 characters"));
   CHECK(has(error_of("a+b+f+g+h+i+j+k+l"), "8 parameters"));

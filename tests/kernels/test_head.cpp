@@ -301,7 +301,8 @@ TEST_CASE("head: label smoothing at the extremes") {
   CHECK(std::abs(single.loss) < 1e-12);
   for (const double x : single.dh) CHECK(std::abs(x) < 1e-12);
   p.smoothing.kind = LabelSmoothing::Kind::others;
-  CHECK_THROWS_WITH_AS(run(p, DType::float64), doctest::Contains("needs a second word"), Error);
+  CHECK_THROWS_WITH_AS(run(p, DType::float64), doctest::Contains("needs a vocabulary of two words"),
+                       Error);
   p.smoothing = {1.5, LabelSmoothing::Kind::uniform};
   CHECK_THROWS_WITH_AS(run(p, DType::float64), doctest::Contains("[0, 1], not 1.5"), Error);
   CHECK_THROWS_WITH_AS(enum_from_text<LabelSmoothing::Kind>("all"),

@@ -141,9 +141,9 @@ TEST_CASE("head names: errors name the part and what is near") {
       {"rbf:gamma=learn:", "'rbf:gamma=learn:' has an empty field: write gamma=learn:START, or "},
       {"rbf:gamma=learn+::scale=2", "has an empty field: write gamma=learn+:START"},
       {"expr:{s*z}:s=learn:", "has an empty field"},
-      {"expr@tuned:{z}", "nothing is recorded for a formula: write expr:{...} without @tuned"},
-      {"mix:lin,expr@tuned", "nothing is recorded for a formula"},
-      {"mos@tuned", "nothing is recorded for mos@tuned"}};
+      {"expr@tuned:{z}", "a formula has no tuned parameters: write expr:{...} without @tuned"},
+      {"mix:lin,expr@tuned", "a formula has no tuned parameters"},
+      {"mos@tuned", "no tuned parameters are recorded for mos"}};
   for (const auto& w : wrong) {
     CAPTURE(w[0]);
     const std::string message = refusal(w[0]);
@@ -170,7 +170,7 @@ TEST_CASE("head settings: a head may leave to the variance beside it where its v
       if (setting.name == name) setting.set(s, text);
   };
   set("head", "mix:ssg:variance=learn,mog:variance=learn+");
-  CHECK(has(error_of([&] { s.head_spec(); }), "from which number on?"));
+  CHECK(has(error_of([&] { s.head_spec(); }), "needs a number to start from"));
   set("variance", "0.5");
   CHECK(s.head_spec().to_text() ==
         "mix:ssg:variance=learn:0.5,mog:components=2:form=sum:variance=learn:0.5");
@@ -222,9 +222,9 @@ TEST_CASE("head config: a number that is 0 or infinite in the type that computes
   const auto says = [](const HeadSettings& s, DType type = DType::float32) {
     return misfit(s.head_config(), type);
   };
-  const std::string small =
-                        ", 1e-300, is too small for float32, whose least number above 0 is 1.17",
-                    large = ", 1e+300, is too large for float32, whose largest number is 3.40";
+  const std::string
+      small = ", 1e-300, is too small for float32, whose smallest positive number is 1.17",
+      large = ", 1e+300, is too large for float32, whose largest number is 3.40";
   const auto of_head = [&](const std::string& head) { return says({.head = head}); };
   CHECK(of_head("mix:lin,pow:p=1.5").empty());
   CHECK(has(of_head("pow:p=1e-300"), "p of pow" + small));

@@ -677,10 +677,10 @@ TEST_CASE("foreign: training goes on from what it would compute, and from nothin
     c.max_length = 1024;  // more positions than there
   }
   c.norm = NormOrder::pre;
-  CHECK(has(init(c), "they are of a network with norm post, this one has pre"));
+  CHECK(has(init(c), "they come from a network with norm post, but this network has pre"));
   c = ForeignTranslation::config();
   c.embed_scale = 1;
-  CHECK(has(init(c), "with embed_scale 2.8284271247461903, this one has 1"));
+  CHECK(has(init(c), "with embed_scale 2.8284271247461903, but this network has 1"));
   c = ForeignTranslation::config();
   const Tensor moved = f.network.positions();
   moved.data<float>()[11] += 0.01f;

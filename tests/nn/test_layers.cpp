@@ -198,7 +198,7 @@ TEST_CASE("parameters: their memory is made at the first use, whichever it is") 
             "parameters are float32 or float64, not bfloat16"));
   ParameterSet set;
   CHECK(has(error_of([&] { set.add("v", {5}, Init::xavier_uniform()); }),
-            "has no rows and columns for its initial values to depend on"));
+            "needs rows and columns, because its initial values depend on both"));
 }
 
 TEST_CASE("parameters: a gradient that backward did not reach is an Error, not the last step's") {

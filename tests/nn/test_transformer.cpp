@@ -428,7 +428,7 @@ TEST_CASE("attention: errors name the op, the shapes and the way out") {
   CHECK(has(message(a), "not multiples of the batch size 4"));
   a = good;
   a.causal = true;
-  CHECK(has(message(a), "3 and 2; give a step of decoding its key lengths"));
+  CHECK(has(message(a), "3 and 2; for a step of decoding, give key lengths"));
   a = good;
   a.lengths = lengths;
   CHECK(has(message(a), "length 3 at position 1 is outside of [0, 2]"));

@@ -599,7 +599,7 @@ TEST_CASE(
   const Outcome other =
       run_program("lm_train", flags(dir / "other", {"--after", "2u", "--init", dir / "whole"}));
   CHECK(other.code == 1);
-  CHECK(has(other.err, "they are of a network with norm post, this one has pre"));
+  CHECK(has(other.err, "they come from a network with norm post, but this network has pre"));
 }
 
 TEST_CASE("transformer LM: sentences of their own, longer ones than the window too") {
@@ -613,7 +613,7 @@ TEST_CASE("transformer LM: options of the other network are refused; defaults ar
   CHECK(has(refused({"--embed", "16"}), "--embed is for --arch lstm"));
   CHECK(has(refused({"--variational"}), "--variational is for --arch lstm"));
   CHECK(has(refused({"--dropout-hidden", "0.1"}), "--dropout-hidden is for --arch lstm"));
-  CHECK(has(refused({"--heads", "3"}), "--hidden 16 does not divide into --heads 3"));
+  CHECK(has(refused({"--heads", "3"}), "--hidden 16 is not divisible by --heads 3"));
   CHECK(has(refused({"--arch", "lstm"}), "--heads is for --arch transformer"));
   CHECK(has(refused({"--norm", "behind"}), "--norm behind: not one of post, pre"));
   const auto dumped = [](const Strings& arguments) {

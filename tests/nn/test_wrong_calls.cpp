@@ -44,13 +44,13 @@ TEST_CASE("wrong calls: a cache of keys and values for another batch") {
     const Var x = step.tape.constant(Tensor({rows, 4}, DType::float32));
     return layer.add_next_to(x, x, cache);
   };
-  refused([&] { add(2); }, "a step with a cache has no gradient");
+  refused([&] { add(2); }, "a step with a cache records no gradients");
   const NoGrad no_grad(step.tape);
   refused([&] { add(64); }, "keys and values of shape (64, 8) for 2 sequences of 8 numbers");
   refused([&] { cache.append(Tensor({2, 10}, DType::float32)); }, "(2, 10)");
   CHECK(cache.length() == 0);
   for (int i = 0; i < 3; ++i) add(2);
-  refused([&] { add(2); }, "no place for more than 3 positions");
+  refused([&] { add(2); }, "no room for more than 3 positions");
 }
 
 TEST_CASE("wrong calls: shapes that cannot be cut") {
@@ -137,7 +137,11 @@ TEST_CASE("wrong calls: targets that are no words, or not one for each row") {
   };
   HeadStats stats;
   refused([&] { stats.add_norms(hidden, targets({1})); }, "1 targets for 4 rows");
-  refused([&] { stats.add_angles(hidden, targets({0, 1, 2, 0}), words); }, "are not being counted");
+  refused(
+      [&] {
+        stats.add_angles(hidden, targets({0, 1, 2, 0}), words);
+      },
+      "angles are not counted");
   stats.count_angles(true);
   refused([&] { stats.add_angles(hidden, targets({1}), words); }, "1 targets for 4 rows");
   refused(
@@ -168,7 +172,7 @@ TEST_CASE("wrong calls: words that cannot be drawn or chosen") {
   // Of K = 2 one has all but 2e-11 of the probability.
   const WordSampler sampler({.size = 2, .proposal = SampledSoftmax::Proposal::unigram},
                             std::array{1e11, 1.0, 1.0});
-  refused([&] { sampler.sample(RandomKey{}, {}); }, "have only 1 distinct words, not 2");
+  refused([&] { sampler.sample(RandomKey{}, {}); }, "have only 1 different words, not 2");
   refused([] { choose_word({}, {.allow_unknown = true}, 0.5); }, "no word to choose");
   refused([] { choose_word(std::array{-1.0}, {}, 0.5); }, "no word to choose");
   CHECK(choose_word(std::array{-1.0}, {.allow_unknown = true}, 0.5) == 0);
