@@ -1,5 +1,5 @@
-// What the streams of training batches share: an epoch's order, which follows from seed and epoch
-// alone, and a position in it.
+// The parts that all streams of training batches share: the order of an epoch, which depends on
+// seed and epoch only, and a position in this order.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace nine {
 
-/// Where a training stream stands: the batch that next() gives next.
+/// Holds the position of a training stream: that of the batch that next() returns.
 struct BatchPosition {
   int64_t epoch = 0;
   int64_t step = 0;  ///< within the epoch; one step is one call of next()
   bool operator==(const BatchPosition&) const = default;
 };
 
-/// Error: a negative epoch or step, or an epoch of 2^32 or more.
+/// Checks a position. Error: a negative epoch or step, or an epoch of 2^32 or more.
 inline void require_position(BatchPosition p) {
   require(p.epoch >= 0 && p.epoch <= std::numeric_limits<uint32_t>::max() && p.step >= 0,
           "a training position cannot be epoch ", p.epoch, ", step ", p.step);
@@ -35,21 +35,23 @@ void shuffle(std::vector<T>& items, uint64_t seed, int64_t epoch, uint32_t strea
   for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
 }
 
-/// Batches of training data, epoch after epoch. What comes next is a function of (seed, epoch,
-/// step) alone, so that a run resumes with seek().
+/// Gives batches of training data, epoch after epoch. The next batch depends on (seed, epoch, step)
+/// only, so that a run resumes with seek().
 class EpochStream {
  public:
   virtual ~EpochStream() = default;
 
-  /// Batches in the current epoch; epochs may differ.
+  /// Returns the number of batches in the current epoch. Epochs may have different numbers of
+  /// batches.
   virtual int64_t steps() const = 0;
-  /// Continues at any position; step steps() is an epoch's end. Error: no such position.
+  /// Continues at a position. Step steps() is the end of the epoch. Error: the epoch has no such
+  /// step.
   virtual void seek(BatchPosition position) = 0;
   void start_epoch(int64_t epoch) { seek({epoch, 0}); }
 
   BatchPosition position() const { return position_; }
   bool epoch_finished() const { return position_.step == steps(); }
-  /// The fraction of the current epoch that is done, in [0, 1].
+  /// Returns the fraction of the current epoch that is done, in [0, 1].
   double epoch_share() const {
     return static_cast<double>(position_.step) / static_cast<double>(steps());
   }
@@ -62,11 +64,11 @@ class EpochStream {
 template <class Batch>
 class BatchStream : public EpochStream {
  public:
-  /// Fills `batch`; false, and nothing written, at the end of the epoch.
+  /// Fills `batch` and returns true. At the end of the epoch, returns false and writes nothing.
   virtual bool next(Batch& batch) = 0;
 };
 
-/// A BatchStream of sentences or pairs that each epoch puts in an order and cuts into batches.
+/// A BatchStream that orders sentences or pairs anew for each epoch and cuts them into batches.
 template <class Batch>
 class OrderedBatches : public BatchStream<Batch> {
  public:
@@ -86,21 +88,21 @@ class OrderedBatches : public BatchStream<Batch> {
 
  protected:
   struct Range {
-    size_t begin, end;  // in order_
+    size_t begin, end;  // places in order_
   };
   using EpochStream::position_;
 
   /// Fills order_ and batches_ for an epoch.
   virtual void plan(int64_t epoch) = 0;
   const Range& range() const { return batches_[static_cast<size_t>(position_.step)]; }
-  /// The part of order_ that next() gives next; empty at the end of the epoch.
+  /// Returns the part of order_ that the next batch holds; empty at the end of the epoch.
   std::span<const int32_t> chosen() const {
     if (this->epoch_finished()) return {};
     return std::span(order_).subspan(range().begin, range().end - range().begin);
   }
 
-  std::vector<int32_t> order_;  // numbers in the corpus
-  std::vector<Range> batches_;  // in the order in which they come
+  std::vector<int32_t> order_;  // numbers of sentences or pairs in the corpus
+  std::vector<Range> batches_;  // in the order in which next() returns them
 };
 
 }  // namespace nine

@@ -1,6 +1,5 @@
-// Text as subword-nmt reads it: words are separated by the space U+0020 and by nothing else, so
-// that a tab, NBSP or U+2028 is part of its word. data/text.h has the rest of the rules
-// (kCopiedText).
+// Text as subword-nmt reads it: only the space U+0020 separates words, so a tab, NBSP or U+2028 is
+// part of a word. data/text.h has the other rules (kCopiedText).
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 
 namespace nine {
 
-/// Where the words of a line begin and end: around them are spaces.
+/// Holds where the words of a line begin and end, without the spaces around them.
 struct LineMargins {
   size_t begin = 0, end = 0;
   explicit LineMargins(std::string_view line) {
@@ -40,13 +39,14 @@ void for_each_bpe_word(std::string_view line, F&& f) {
 /// Counts the words of a block of lines, or of a text.
 void count_bpe_words(std::string_view block, WordCounts& counts);
 void count_bpe_words(TextReader& text, WordCounts& counts);
-/// Adds the lines of a vocabulary file, `word count` each. Errors: a line that is not that.
+/// Adds the words of a vocabulary file, which has one `word count` a line. Error: another line.
 void read_bpe_counts(TextReader& text, WordCounts& counts);
-/// subword-nmt's vocabulary file: `word count` a line, the most frequent first, ties in order of
-/// first appearance.
+/// Returns the text of subword-nmt's vocabulary file: one `word count` a line, the most frequent
+/// word first, ties in order of first appearance.
 std::string bpe_vocabulary_text(const WordCounts& counts);
 
-/// Splits `line`, without surrounding spaces, at its only space; false when it has none or several.
+/// Splits `line`, without surrounding spaces, at its only space. Returns false if the line has no
+/// space inside, or several.
 bool split_in_two(std::string_view line, std::string_view& first, std::string_view& second);
 
 }  // namespace nine

@@ -13,36 +13,36 @@
 
 namespace nine {
 
-/// Encoded sentences. Memory: four bytes a token and eight a sentence.
+/// Holds encoded sentences. Memory: four bytes a token and eight bytes a sentence.
 class Corpus {
  public:
-  /// Encodes files, sentence by sentence in file order; an empty line is a sentence of </s> alone.
-  /// The files are read twice, first to know the size. Errors: TextReader's; a pipe or a
+  /// Encodes the sentences of files in file order. An empty line is a sentence of </s> alone. Reads
+  /// the files twice, the first time to know the size. Errors: those of TextReader; a pipe or a
   /// device.
   Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabulary);
-  /// Encodes lines in memory, each a sentence.
+  /// Encodes lines in memory; each line is a sentence.
   static Corpus of_lines(std::span<const std::string> lines, const Vocabulary& vocabulary);
 
   int64_t sentences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
-  /// Predicted tokens: words and ends of sentence.
+  /// Returns the number of predicted tokens: words and ends of sentence.
   int64_t tokens() const { return static_cast<int64_t>(flat_.size()); }
-  /// Tokens that are <unk>; their share is unknown() / tokens().
+  /// Returns the number of tokens that are <unk>.
   int64_t unknown() const { return unknown_; }
-  /// Words that are spelled as a special.
+  /// Returns the words that are spelled as a special word.
   const SpelledSpecials& spelled_specials() const { return spelled_; }
-  /// The ids of sentence i (0 <= i < sentences()), the final </s> included; `length` is their
-  /// number.
+  /// sentence() returns the ids of sentence i (0 <= i < sentences()), including the final </s>.
+  /// length() returns the number of these ids.
   std::span<const int32_t> sentence(int64_t i) const {
     return flat().subspan(begin(i), begin(i + 1) - begin(i));
   }
   int64_t length(int64_t i) const { return static_cast<int64_t>(begin(i + 1) - begin(i)); }
-  /// How often each of `words` ids occurs.
+  /// Returns the number of occurrences of each id below `words`.
   std::vector<int64_t> counts(int64_t words) const;
-  /// Of the lines that it was made of.
+  /// Returns the checksum of the corpus's lines.
   uint32_t checksum() const { return checksum_.value(); }
-  /// CRC-32C over the ids, by which versions up to 0.2.0 knew a text.
+  /// Returns the CRC-32C of the ids, by which versions up to 0.2.0 identified a text.
   uint32_t id_checksum() const;
-  /// All sentences one after another.
+  /// Returns the ids of all sentences, one sentence after another.
   std::span<const int32_t> flat() const { return flat_; }
 
  private:
@@ -52,7 +52,7 @@ class Corpus {
   size_t begin(int64_t i) const { return static_cast<size_t>(offsets_[static_cast<size_t>(i)]); }
 
   std::vector<int32_t> flat_;
-  std::vector<int64_t> offsets_ = {0};  // of each sentence's first token, and the end
+  std::vector<int64_t> offsets_ = {0};  // of the first token of each sentence, then the end
   int64_t unknown_ = 0;
   LineChecksum checksum_;
   SpelledSpecials spelled_{Specials::kLanguageModel};

@@ -1,4 +1,4 @@
-// The identity of a text: what a program reads of it.
+// The identity of a text: a checksum of the words that a program reads.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace nine {
 
-/// CRC-32C of a text's lines: of each its words with a blank between two, and a line feed. Texts of
-/// kModelText with the same words in the same lines have the same, however they are cut into files,
-/// spaced, and their lines ended.
+/// Computes the CRC-32C of a text's lines. Each line counts as its words, separated by single
+/// spaces, and a line feed. So two texts (kModelText) with the same words in the same lines have
+/// the same checksum, whatever their files, spaces and line ends are.
 class LineChecksum {
  public:
   void add(std::span<const std::string_view> words) {

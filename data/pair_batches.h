@@ -14,48 +14,48 @@
 
 namespace nine {
 
-/// A batch of B pairs, row-major: sentences in rows, filled up with padding to the longest.
+/// A batch of B pairs, row-major: each row is a sentence, padded to the length of the longest.
 struct PairBatch {
-  /// Fills up tgt_out and is ignored by the loss; src and tgt_in are filled up with <pad>.
+  /// The padding of tgt_out, which the loss ignores. The padding of src and tgt_in is <pad>.
   static constexpr int32_t kPaddingTarget = -1;
 
   int64_t pairs = 0;             ///< B
-  int64_t src_cols = 0;          ///< tokens of the longest source, </s> counted
-  int64_t tgt_cols = 0;          ///< tokens of the longest target, </s> counted
+  int64_t src_cols = 0;          ///< tokens of the longest source sentence, with </s>
+  int64_t tgt_cols = 0;          ///< tokens of the longest target sentence, with </s>
   std::vector<int32_t> src;      ///< B x src_cols: words </s>
-  std::vector<int32_t> tgt_in;   ///< B x tgt_cols, what the decoder reads: </s> words
-  std::vector<int32_t> tgt_out;  ///< B x tgt_cols, what each position predicts: words </s>
-  std::vector<int32_t> src_lengths, tgt_lengths;  ///< B: without padding
+  std::vector<int32_t> tgt_in;   ///< B x tgt_cols, input of the decoder: </s> words
+  std::vector<int32_t> tgt_out;  ///< B x tgt_cols, targets: words </s>
+  std::vector<int32_t> src_lengths, tgt_lengths;  ///< (B) tokens without padding
 };
 
-/// How large a batch may be; at least one limit.
+/// The limits on a batch. At least one must be set.
 struct PairBatchSize {
-  /// Batch tokens: most positions, that is pairs times the longest sentence of either side, </s>
-  /// counted (fairseq's max-tokens); 0: any number.
+  /// Batch tokens: the most positions, which are the pairs times the length of the longest sentence
+  /// of both sides, with </s> (fairseq's max-tokens); 0: no limit.
   int64_t tokens = 0;
-  /// Batch size: most pairs; 0: any number.
+  /// Batch size: the most pairs; 0: no limit.
   int64_t pairs = 0;
 };
 
-/// Cuts a corpus into batches of pairs of similar lengths: pairs are sorted by target length, those
-/// of equal target length by source length, up and down in turn, so that the source is as long at
-/// the end of one target length as at the start of the next; from the front on each batch takes as
-/// many as fit. (A padded position of the target costs a decoder and an output layer, hence target
-/// first.) Every pair comes once an epoch. In training pairs of equal lengths are shuffled, and so
-/// are the batches, anew each epoch: what comes next is a function of (seed, epoch, step) alone.
+/// Cuts a corpus into batches of pairs of similar lengths. It sorts pairs by target length first,
+/// because a padded target position costs a decoder and an output layer. It sorts pairs of equal
+/// target length by source length, in ascending and descending order by turns, so that neighbouring
+/// pairs have similar source lengths. Each batch then takes as many of the next pairs as fit. Every
+/// pair comes once in an epoch. In training, each epoch shuffles pairs of equal lengths, and then
+/// the batches. The next batch depends on (seed, epoch, step) only.
 class PairBatches : public OrderedBatches<PairBatch> {
  public:
   /// Keeps a reference to `corpus`. Without a seed nothing is shuffled: batches come from the
-  /// shortest to the longest, equal lengths in the corpus's order. Errors: no limit; no pair; a
-  /// pair that alone is larger than `size.tokens`.
+  /// shortest to the longest, and pairs of equal lengths in the order of the corpus. Errors: no
+  /// limit; no pair; a pair that is larger than `size.tokens`.
   PairBatches(const ParallelCorpus& corpus, PairBatchSize size, std::optional<uint64_t> seed);
 
-  /// Share of the current epoch's positions, of both sides together, that is padding, in [0, 1).
+  /// Returns the share of padding in the current epoch's positions of both sides, in [0, 1).
   double padding_share() const;
 
   bool next(PairBatch& batch) override;
-  /// The corpus's numbers of the pairs that next() gives next, a row each; empty at the end of the
-  /// epoch.
+  /// Returns the numbers in the corpus of the pairs of the next batch, one for each row; empty at
+  /// the end of the epoch.
   std::span<const int32_t> pairs() const { return chosen(); }
 
  private:

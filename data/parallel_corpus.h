@@ -14,33 +14,36 @@
 
 namespace nine {
 
-/// Calls its argument with each pair of lines of a text, from the first on; can be called again.
+/// Calls its argument with each pair of lines of a text, from the first pair on. It can be called
+/// again.
 using PairText = std::function<void(
     const std::function<void(std::string_view source, std::string_view target)>&)>;
 
-/// Lines of files, read side by side; several files of a side are one text. Errors when read:
-/// TextReader's; sides with different numbers of lines (both are named). Where both sides have as
-/// many files, this is so for each pair of files.
+/// Returns the lines of files, read side by side. Several files of a side are one text. Errors,
+/// while the files are read: those of TextReader; sides with different numbers of lines, whose
+/// files the message names. If both sides have the same number of files, each pair of files must
+/// have the same number of lines.
 PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target);
-/// Lines in memory, as many on each side; they must outlive it.
+/// Returns lines in memory, which must outlive the result. Both sides must have the same number of
+/// lines.
 PairText pairs_of_lines(std::span<const std::string> source, std::span<const std::string> target);
 
-/// The words of either side, counted; joint: all of them in `source`.
+/// Counts the words of each side. With `joint`, counts the words of both sides in `source`.
 struct PairCounts {
   WordCounts source, target;
   PairCounts(const PairText& text, bool joint);
 };
 
-/// Which pairs of a text are taken.
+/// Chooses the pairs of a text.
 struct PairSelection {
-  bool keep_empty = true;  ///< take pairs with a side without a word
-  int64_t max_length = 0;  ///< longest side, </s> counted; 0: no limit
+  bool keep_empty = true;  ///< keep pairs that have a side without a word
+  int64_t max_length = 0;  ///< most tokens of a side, with </s>; 0: no limit
 };
 
-/// Encoded pairs. Each side of each ends with </s>.
+/// Holds encoded pairs. Each side of a pair ends with </s>.
 class ParallelCorpus {
  public:
-  /// Encodes the selected pairs of a text. Errors: those of reading it.
+  /// Encodes the selected pairs of a text. Errors: those of reading the text.
   ParallelCorpus(const PairText& text, const Vocabulary& source, const Vocabulary& target,
                  const PairSelection& selection = {});
 
@@ -49,35 +52,37 @@ class ParallelCorpus {
   std::span<const int32_t> target(int64_t i) const { return target_.sentence(i); }
   int64_t source_length(int64_t i) const { return std::ssize(source(i)); }
   int64_t target_length(int64_t i) const { return std::ssize(target(i)); }
-  /// Where pair i stands in its text: 1, 2, ...
+  /// Returns the line of pair i in its text, from 1.
   int64_t line(int64_t i) const { return lines_[static_cast<size_t>(i)]; }
 
-  /// Tokens of a side, each </s> counted, and those that are <unk>.
+  /// Return the number of a side's tokens, with </s>, and the number of <unk> among them.
   int64_t source_tokens() const { return std::ssize(source_.flat); }
   int64_t target_tokens() const { return std::ssize(target_.flat); }
   int64_t source_unknown() const { return source_.unknown; }
   int64_t target_unknown() const { return target_.unknown; }
-  /// Words of a side that are spelled as a special.
+  /// Return the words of a side that are spelled as a special word.
   const SpelledSpecials& source_spelled() const { return source_.spelled; }
   const SpelledSpecials& target_spelled() const { return target_.spelled; }
-  /// How often each of `words` ids occurs in the target.
+  /// Returns the number of occurrences in the target of each id below `words`.
   std::vector<int64_t> target_counts(int64_t words) const;
-  /// Tokens of the longest sentence of either side, </s> counted; 0 without pairs.
+  /// Returns the number of tokens, with </s>, of the longest sentence of both sides; 0 without
+  /// pairs.
   int64_t longest() const;
-  /// Pairs that the selection left out, for an empty side or for their length.
+  /// Return how many pairs the selection left out because of an empty side, and because of their
+  /// length.
   int64_t skipped_empty() const { return skipped_empty_; }
   int64_t skipped_long() const { return skipped_long_; }
-  /// Of the lines of a side, those of pairs that were left out too.
+  /// Return the checksum of a side's lines, including pairs that were left out.
   uint32_t source_checksum() const { return source_.lines.value(); }
   uint32_t target_checksum() const { return target_.lines.value(); }
-  /// CRC-32C over the ids of both sides and their lengths, by which versions up to 0.2.0 knew a
-  /// text.
+  /// Returns the CRC-32C of the ids of both sides and their lengths, by which versions up to 0.2.0
+  /// identified a text.
   uint32_t id_checksum() const;
 
  private:
   struct Side {
     std::vector<int32_t> flat;
-    std::vector<int64_t> offsets = {0};  // of each sentence's first token, and the end
+    std::vector<int64_t> offsets = {0};  // of the first token of each sentence, then the end
     int64_t unknown = 0;
     LineChecksum lines;
     SpelledSpecials spelled{Specials::kTranslation};

@@ -1,6 +1,5 @@
-// Word vectors that no model has made: which words stand beside which in a text, as positive
-// pointwise mutual information (Levy, Goldberg & Dagan, TACL 2015), reduced by a singular value
-// decomposition.
+// Word vectors from counts of neighbouring words, without a model: positive pointwise mutual
+// information (PPMI; Levy, Goldberg & Dagan, TACL 2015), reduced by a singular value decomposition.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +11,24 @@
 
 namespace nine {
 
-/// How vectors are made of a text.
+/// Settings of the vectors.
 struct PpmiOptions {
-  int64_t window = 2;        ///< words to the left and to the right that count as neighbours
-  int64_t dimensions = 300;  ///< kept at most
-  uint64_t seed = 1;         ///< of the random start of the decomposition
+  int64_t window = 2;        ///< number of words to the left and to the right that are neighbours
+  int64_t dimensions = 300;  ///< most dimensions to keep
+  uint64_t seed = 1;         ///< seed of the decomposition's random start
 };
 
-/// Vectors of the words `ids`, ids.size() rows of the same width, which is `dimensions` or the
-/// number of words in the text where that is smaller. With n(w, c) the times that c is at most
-/// `window` words away from w in a sentence, PPMI(w, c) = max(0, log(n(w, c) N / (n(w) n(c)))); the
-/// rows are U S of the truncated decomposition U S V^T of this matrix over all words of the
-/// vocabulary. Unknown words keep their place in the window and are no neighbours. Errors:
-/// TextReader's; the text has no pair of known words, or not one of a word of `ids`.
+/// Returns the vectors of the words `ids` as ids.size() rows of the same width: `dimensions`, or
+/// the number of words in the text if that is smaller. Let n(w, c) be how often c stands at most
+/// `window` words away from w in a sentence. Then PPMI(w, c) = max(0, log(n(w, c) N / (n(w)
+/// n(c)))). The rows are U S of the truncated decomposition U S V^T of this matrix over all words
+/// of the vocabulary. Unknown words keep their place in the window, but do not count as neighbours.
+/// Errors: those of TextReader; the text has no pair of known words, or no pair with one of the
+/// words `ids`.
 std::vector<double> ppmi_vectors(const std::vector<std::string>& files,
                                  const Vocabulary& vocabulary, std::span<const int32_t> ids,
                                  const PpmiOptions& options);
-/// The same of those words that have a neighbour; the others are taken out of `ids`.
+/// Removes words without a neighbour from `ids`, and returns the vectors of the remaining words.
 std::vector<double> ppmi_vectors_of_neighbours(const std::vector<std::string>& files,
                                                const Vocabulary& vocabulary,
                                                std::vector<int32_t>& ids,

@@ -1,5 +1,5 @@
-// Words of a text that are spelled as a special word, </s> say (HTML has <s> and </s>), and are
-// therefore read as it.
+// Counts the words of a text that are spelled as a special word, such as </s>, and are therefore
+// read as this special word. HTML, for example, has <s> and </s>.
 #pragma once
 
 #include <array>
@@ -12,18 +12,20 @@
 
 namespace nine {
 
-/// Counts them, but for <unk>: a text that has it means it so.
+/// Counts such words. It does not count <unk>, because a text that has <unk> means the special
+/// word.
 class SpelledSpecials {
  public:
   explicit SpelledSpecials(const Specials& specials) : specials_(specials) {}
 
-  /// The ids of a sentence's words, without the </s> that ends it.
+  /// Adds the ids of a sentence's words, without the </s> at its end.
   void add(std::span<const int32_t> ids);
-  /// A line of kModelText (data/text.h), every word of which is looked up as it is spelled.
+  /// Adds a line of kModelText (data/text.h). Compares each word with the texts of the special
+  /// words.
   void add_line(std::string_view line);
 
-  /// "TEXT: 8 words are spelled </s>, which ends a sentence here; ..."; empty where there is no
-  /// such word.
+  /// Returns a message such as "TEXT: 8 words are spelled </s>, which ends a sentence here; ...";
+  /// empty if no word is spelled as a special word.
   std::string message(std::string_view text) const;
 
  private:

@@ -7,10 +7,10 @@
 
 namespace nine {
 
-/// The words of a line of raw text, separated by single spaces. `line` is valid UTF-8 without its
-/// line feed. Punctuation becomes words, but . and , inside a number and - after a letter; &quot;
-/// &amp; &lt; &gt; become characters, <skipped> is dropped; every kind of Unicode white space
-/// separates.
+/// Returns the words of a line of raw text, separated by single spaces. `line` is valid UTF-8
+/// without its line feed. Punctuation marks become words, except . and , inside a number and -
+/// after a letter. &quot; &amp; &lt; &gt; become characters, and <skipped> is dropped. Every kind
+/// of Unicode white space separates words.
 std::string tokenize_13a(std::string_view line);
 
 }  // namespace nine

@@ -1,5 +1,5 @@
-// Groups of words that are close to each other by some distance, from which tests of disambiguation
-// are made.
+// Groups of words that are close to each other by some distance. Tests of disambiguation are made
+// from these groups.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace nine {
 
-/// How far two words are from each other.
+/// The distance between two words.
 enum class WordDistance : uint8_t {
   inner,      ///< minus the inner product of their vectors
-  euclidean,  ///< between their vectors
+  euclidean,  ///< the Euclidean distance between their vectors
   cosine,     ///< 1 - the cosine of their vectors
   ppmi        ///< 1 - the cosine of their vectors of positive PMI (data/ppmi.h)
 };
@@ -25,19 +25,20 @@ inline constexpr EnumNames<WordDistance, 4> kEnumNames<WordDistance>{
       {WordDistance::cosine, "cosine"},
       {WordDistance::ppmi, "ppmi"}}}};
 
-/// Distances between all n rows of `vectors` (n * width numbers), n * n. A vector of zeros has the
-/// cosine 0 with every other. Error: not whole rows.
+/// Returns the n * n distances between all n rows of `vectors` (n * width numbers). A vector of
+/// zeros has the cosine 0 with every other vector. Error: not whole rows.
 std::vector<double> word_distances(std::span<const double> vectors, size_t width,
                                    WordDistance distance);
 
-/// A word and those nearest to it.
+/// A word and the words nearest to it.
 struct WordCluster {
-  std::vector<size_t> words;  ///< the word first, then its neighbours, the nearest first
-  double distance = 0;        ///< the sum of its distances to them
+  std::vector<size_t> words;  ///< the word, then its neighbours from the nearest on
+  double distance = 0;        ///< the sum of the word's distances to its neighbours
 };
-/// At most `count` clusters of `size` words each, those of the smallest distance: a word's cluster
-/// is taken, smallest sum first, unless it shares a word with one taken before. `distances`: n * n.
-/// Ties go to the lower index. Errors: size < 2; fewer than `size` words; not n * n distances.
+/// Returns at most `count` clusters of `size` words each. It goes through the clusters of all
+/// words, the smallest distance first, and takes a cluster unless it shares a word with a cluster
+/// taken before. `distances` has n * n numbers. Ties go to the lower index. Errors: size < 2; fewer
+/// than `size` words; not n * n distances.
 std::vector<WordCluster> closest_clusters(std::span<const double> distances, size_t size,
                                           size_t count);
 

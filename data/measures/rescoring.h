@@ -1,5 +1,4 @@
-// Choosing among the hypotheses of n-best lists by a weighted sum of scores, and finding the
-// weights.
+// Chooses hypotheses of n-best lists by a weighted sum of scores, and finds the weights.
 #pragma once
 
 #include <cstdint>
@@ -9,40 +8,43 @@
 
 namespace nine {
 
-/// What is known of a hypothesis.
+/// The scores of a hypothesis and its number of words.
 struct HypothesisScores {
-  double first_pass = 0;  ///< larger is better; -infinity: a log zero
-  double log_p = 0;       ///< of the words and </s> under the language models; -infinity: excluded
+  double first_pass = 0;  ///< larger is better; -infinity: the logarithm of 0
+  double log_p = 0;       ///< log-probability of the words and </s> under the language models;
+                          ///< -infinity: excluded
   int64_t words = 0;
 };
 /// The hypotheses of one utterance, at least one.
 using ScoredList = std::vector<HypothesisScores>;
 
-/// score = first_pass + lambda * log_p + mu * words, where 0 times a log_p of -infinity is 0.
+/// The weights of the score first_pass + lambda * log_p + mu * words, where 0 times -infinity is 0.
 struct RescoringWeights {
   double lambda = 0, mu = 0;
 };
 
-/// The place of the best hypothesis of each list; of equal ones the first. A hypothesis whose score
-/// is -infinity is chosen only as the first of a list without any other. Error: the weights make a
-/// score that is not finite from finite numbers.
+/// Returns the place of the best hypothesis of each list; if several are equally good, the first.
+/// If all scores of a list are -infinity, returns the first hypothesis. Error: a score of finite
+/// numbers is not finite with these weights.
 std::vector<size_t> choose_hypotheses(std::span<const ScoredList> lists,
                                       const RescoringWeights& weights);
 
-/// Weights that were found.
+/// The weights that tune_weights() found.
 struct TunedWeights : RescoringWeights {
-  bool stopped = false;  ///< kMostTries were tried, and the next might have been better
+  bool stopped = false;  ///< true if the search ended after kMostTries tries, although more tries
+                         ///< might have found better weights
 };
-/// How many weights tune_weights() tries at most. It tries some 300 as a rule.
+/// The most weights that tune_weights() tries. It usually tries about 300.
 inline constexpr int kMostTries = 10'000;
 
-/// Weights that make `loss` of the chosen hypotheses small: a grid, whose unit is the ratio of the
-/// spreads within lists of the first-pass scores and of log_p (of words for mu), so that the base
-/// of the first pass's logarithm does not matter; then steps along each weight that become smaller.
-/// A spread is the standard deviation of what is finite, but at most four times the median distance
-/// from a list's median, so that a few outliers cannot move it. Nothing is random. Of equal losses
-/// the smaller lambda wins, then the smaller |mu|. `loss` is smaller where the choice is better;
-/// NaN is never better. Error: no list.
+/// Returns weights that make the `loss` of the chosen hypotheses small. It tries a grid, and then
+/// steps along each weight that become smaller. The unit of the grid for lambda is the spread of
+/// the first-pass scores within lists divided by the spread of log_p; for mu, divided by the spread
+/// of the number of words. So the base of the first pass's logarithm does not matter. A spread is
+/// the standard deviation of the finite numbers, but at most four times the median distance from a
+/// list's median, so that a few outliers cannot move it. The search is deterministic. Among equal
+/// losses the smaller lambda wins, then the smaller |mu|. `loss` must be smaller for a better
+/// choice; NaN is never better. Error: no list.
 TunedWeights tune_weights(std::span<const ScoredList> lists,
                           const std::function<double(std::span<const size_t>)>& loss);
 

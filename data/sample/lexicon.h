@@ -1,5 +1,5 @@
-// The words of the sample language (data/sample/sample.h), by class, the most frequent first: what
-// lexicon.txt beside this says.
+// The words of the sample language (data/sample/sample.h) by class, the most frequent first. They
+// are read from lexicon.txt.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ enum class VerbClass {
   rest,    // people and animals: "sleep"
   laugh,   // people
   growl,   // animals
-  vanish,  // what is not alive
+  vanish,  // things, vehicles and so on, which are not alive
   go,      // people and animals, to a place
   eat,     // people and animals, food
   cook,    // people, food
@@ -44,28 +44,28 @@ using Words = std::vector<std::string>;
 
 std::vector<Noun> nouns(NounClass c);
 std::vector<Verb> verbs(VerbClass c);
-/// What may stand in a slot before a noun of the class; empty where nothing does.
+/// Returns the adjectives of a slot for nouns of a class; may be empty.
 Words adjectives(NounClass c, AdjectiveSlot slot);
-/// What a subject can be said to be: "tired" of the living, "empty" of the rest.
+/// Returns the states of a subject after "is": "tired" for living subjects, "empty" for others.
 Words states(bool alive);
 Words female_names();
 Words male_names();
-/// Adverbs and phrases that open a sentence and decide its tense; a phrase's words are separated by
-/// spaces.
+/// Returns adverbs and phrases that open a sentence and decide its tense. Spaces separate the words
+/// of a phrase.
 Words time_phrases(Tense tense);
 Words manner_adverbs();
 
-/// dogs, boxes, stories: English plurals, and verbs' third person.
+/// Returns the English plural of a noun, or the third person of a verb: dogs, boxes, stories.
 std::string with_s(const std::string& word);
 
-/// The words of a text that are separated by spaces or line ends.
+/// Returns the words of a text, which spaces or line ends separate.
 Words words_of(std::string_view text);
-/// The lines of a text, without the spaces that they begin with.
+/// Returns the lines of a text without their leading spaces.
 Words lines_of(std::string_view text);
 
 extern const std::string_view kSampleLexicon;  ///< lexicon.txt
-/// What stands in a lexicon behind the line "HEADING:", up to the next line that does not begin
-/// with a space; empty: no such line.
+/// Returns the text of a lexicon after the line "HEADING:", up to the next line that does not begin
+/// with a space. Returns nothing if the lexicon has no such heading.
 std::optional<std::string_view> lexicon_section(std::string_view text, std::string_view heading);
 
 }  // namespace nine

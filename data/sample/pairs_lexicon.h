@@ -1,5 +1,5 @@
-// The words of the sample translation task (data/sample/pairs.h), German with their English, the
-// most frequent first: what pairs_lexicon.txt beside this says.
+// The German words of the sample translation task (data/sample/pairs.h) with their English
+// translations, the most frequent first. They are read from pairs_lexicon.txt.
 #pragma once
 
 #include <string>
@@ -17,13 +17,14 @@ struct Noun {
   Gender gender = Gender::masculine;
   std::string singular, plural, dative_plural;
   std::string english, english_plural;
-  bool is_head = false;  ///< may end a compound: "tür" in "gartentür"
+  bool is_head = false;  ///< true if the noun may end a compound: "tür" in "gartentür"
 };
-/// What begins a compound: German "küchen" in "küchenlampe", English "kitchen" in "kitchen lamp".
+/// The first part of a compound: German "küchen" in "küchenlampe", English "kitchen" in "kitchen
+/// lamp".
 struct Modifier {
   std::string german, english;
 };
-/// Which objects a verb takes.
+/// The kind of objects that a verb takes.
 enum class VerbKind {
   intransitive,
   anything,  // a person, an animal or a thing
@@ -33,10 +34,10 @@ enum class VerbKind {
   saying   // a clause
 };
 struct Verb {
-  std::string prefix;  ///< of a separable verb, "auf" in "aufmachen"; else empty
+  std::string prefix;  ///< of a separable verb, such as "auf" in "aufmachen"; otherwise empty
   std::string plural;  ///< without the prefix; also the infinitive
   std::string singular, participle;
-  bool with_sein = false;  ///< perfect with sein, else with haben
+  bool with_sein = false;  ///< true if the perfect has sein; otherwise it has haben
   std::string english, english_third, english_past;
 
   std::string infinitive() const { return prefix + plural; }
@@ -52,13 +53,13 @@ const std::vector<Noun>& nouns(NounKind kind);
 const std::vector<Modifier>& modifiers();
 const std::vector<Verb>& verbs(VerbKind kind);
 const std::vector<Modal>& modals();
-/// Adjectives without their endings.
+/// Returns the adjectives without their endings.
 const std::vector<Word>& adjectives();
 const std::vector<std::string>& names();
-/// Adverbs that open a sentence: of the perfect, or of the other tenses.
+/// Returns the adverbs that open a sentence in the perfect, or in the other tenses.
 const std::vector<Word>& time_adverbs(bool perfect);
 const std::vector<Word>& conjunctions();
-/// Prepositions with the dative that stand before places.
+/// Returns the prepositions for places, which take the dative.
 const std::vector<Word>& prepositions();
 
 }  // namespace nine::pairs

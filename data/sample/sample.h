@@ -1,13 +1,14 @@
-// The built-in sample text: an English-like language whose exact entropy is known, so that a
-// model's perplexity can be read against the best that any model could reach.
+// The built-in sample text: a language like English whose exact entropy is known. So a model's
+// perplexity can be compared with the best possible perplexity.
 //
 //   yesterday the old farmers near the river saw a red fox .
 //   the dog that the teachers follow is eating an apple .
 //
-// What there is to learn: number agreement across a phrase or a relative clause, "a" or "an" by the
-// next letter, the order of adjectives, verbs that choose their subjects and objects, tense from
-// the adverb that opens the sentence, names and pronouns, and frequencies that fall as 1/rank in
-// each class of words. 1,049 words, on average 10.71 tokens a sentence, perplexity 15.516.
+// A model has to learn: number agreement across a phrase or a relative clause; "a" or "an" by the
+// next letter; the order of adjectives; verbs that choose their subjects and objects; the tense,
+// which the first adverb decides; names and pronouns; frequencies that fall as 1/rank in each class
+// of words. There are 1,049 words. A sentence has 10.71 tokens on average, and the perplexity is
+// 15.516.
 //
 // The entropy of a text equals that of its derivation because each sentence has exactly one:
 //   - no word form is in two classes that can stand in the same place (data/sample/lexicon.cpp);
@@ -36,10 +37,10 @@ namespace nine {
 struct SampleCorpus {
   std::vector<std::string> lines;     ///< words separated by single spaces, without </s>
   std::vector<double> sentence_nats;  ///< exact -log p of each line
-  double nats = 0;                    ///< their sum
+  double nats = 0;                    ///< the sum of sentence_nats
   int64_t tokens = 0;                 ///< words and, for each line, </s>
 
-  /// The perplexity of the language itself on these lines: what a perfect model scores.
+  /// Returns the perplexity of these lines under the language itself, as of a perfect model.
   double perplexity() const;
 };
 
@@ -48,27 +49,28 @@ class SampleLanguage {
  public:
   SampleLanguage();
 
-  /// Expected nats and tokens (with </s>) of a sentence, exact up to rounding.
+  /// Return the expected nats and the expected tokens (with </s>) of a sentence, exact up to
+  /// rounding.
   double entropy_per_sentence() const { return grammar_.entropy(start_); }
   double expected_tokens() const { return grammar_.expected_words(start_) + 1; }
-  /// Nats per token of an endless text, and its exponential: no model that reads from left to right
-  /// has a lower perplexity in expectation, provided that its vocabulary holds all words (a
-  /// model with <unk> need not predict the words that it stands for).
+  /// Return the nats per token of an endless text, and the exponential of this number. No model
+  /// that reads from left to right has a lower expected perplexity if its vocabulary holds all
+  /// words. (A model with <unk> does not have to predict the words that <unk> stands for.)
   double entropy_per_token() const { return entropy_per_sentence() / expected_tokens(); }
   double perplexity() const;
 
-  /// `sentences` random lines. Equal (seed, split) give equal lines, and a longer text starts with
-  /// the shorter one; the text of another split ("train", "valid", "test") is independent. Error:
-  /// sentences < 0.
+  /// Returns `sentences` random lines. Equal (seed, split) give equal lines, and a longer text
+  /// starts with the shorter text. The texts of different splits ("train", "valid", "test") are
+  /// independent. Error: sentences < 0.
   SampleCorpus generate(uint64_t seed, std::string_view split, int64_t sentences) const;
-  /// The stream from which a split is drawn.
+  /// Returns the random numbers from which a split is drawn.
   static RandomStream stream(uint64_t seed, std::string_view split);
-  /// Sets `line` to the next sentence and returns its -log p and number of words, </s> not counted.
+  /// Sets `line` to the next sentence, and returns its -log p and its number of words without </s>.
   Grammar::Derivation next(RandomStream& random, std::string& line) const;
 
   const Grammar& grammar() const { return grammar_; }
   Grammar::Symbol start() const { return start_; }
-  /// Every word, without the specials.
+  /// Returns all words, without special words.
   const std::vector<std::string>& words() const { return grammar_.words(); }
 
  private:
@@ -89,8 +91,8 @@ struct SampleFile {
   double perplexity() const;
 };
 
-/// Writes train.txt, valid.txt and test.txt into `directory`, which is made when it is not there,
-/// at any size in little memory. Errors: a size < 1; what cannot be written.
+/// Writes train.txt, valid.txt and test.txt into `directory`, which it creates if necessary. It
+/// needs little memory at any size. Errors: a size < 1; a file that cannot be written.
 std::array<SampleFile, 3> write_sample(const std::string& directory, uint64_t seed,
                                        const SampleSizes& sizes);
 
