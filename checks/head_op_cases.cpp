@@ -36,7 +36,7 @@ OpCase nll_case(int64_t rows, int64_t cols) {
           .oracle = [cols](Values x, AllInts i) { return Doubles{nll_of(x[0], i[0], cols, 0.3)}; }};
 }
 
-// Targets are from `first` on: 0, or -1 for rows that do not count.
+// Makes a case whose targets are drawn from `first` on: 0, or -1 to include rows without a target.
 OpCase cross_entropy_case(int64_t rows, int64_t cols, int32_t first) {
   return {.name = concat("cross_entropy", sizes({rows, cols}), " targets from ", first),
           .inputs = {{{rows, cols}, -3, 3}},
@@ -72,7 +72,7 @@ OpCase kernel_softmax_case(int64_t rows, int64_t words, int64_t d, bool bias, bo
   return c;
 }
 
-// A mixture of `count` inner products, each with a context of its own: tanh(h L_k').
+// Makes a case of a mixture of `count` inner products, each with its own context tanh(h L_k').
 OpCase mixture_softmax_case(int64_t rows, int64_t words, int64_t d, int64_t count, bool untied) {
   HeadSpec head{.components = std::vector<Score>(static_cast<size_t>(count)),
                 .mixture = true,
@@ -116,8 +116,8 @@ OpCase mixture_softmax_case(int64_t rows, int64_t words, int64_t d, int64_t coun
           .windows = false};
 }
 
-// A kernel that needs statistics of its vectors, in a mixture of one component with a penalty on
-// its prior, which is 0.
+// Makes a case of a kernel that needs statistics of its vectors, in a mixture of one component. The
+// mixture has a penalty on the prior, which is 0.
 OpCase rbf_softmax_case(int64_t rows, int64_t words, int64_t d) {
   const HeadSpec head{.components = {{ScoreKind::rbf, {0.5}}}, .mixture = true};
   return {.name = concat("kernel_softmax rbf", sizes({rows, words, d})),
@@ -165,7 +165,7 @@ OpCase norm_penalty_case(int64_t rows, int64_t d, const NormRegulariser& r) {
           .windows = false};
 }
 
-// Cross-entropy with the smoothed target distribution.
+// Computes the cross-entropy with the smoothed target distribution.
 OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d,
                              const LabelSmoothing& smoothing) {
   const bool uniform = smoothing.kind == LabelSmoothing::Kind::uniform;
@@ -205,7 +205,7 @@ OpCase smoothed_softmax_case(int64_t rows, int64_t words, int64_t d,
 void add_head_cases(std::vector<OpCase>& all) {
   for (const Shape& s : {Shape{1}, Shape{1, 1}, Shape{4, 9}, Shape{2, 3, 5}, Shape{80, 333}})
     all.push_back(log_softmax_case(s));
-  // Exponentials that underflow or overflow unless the maximum is subtracted first.
+  // Exponentials underflow or overflow here unless the maximum is subtracted first.
   all.push_back(log_softmax_case({4, 9}, -1000, -900));
   all.push_back(log_softmax_case({4, 9}, 900, 1000));
   for (const Shape& s : {Shape{1}, Shape{4, 9}, Shape{2, 3, 5}, Shape{80, 333}})
@@ -214,7 +214,7 @@ void add_head_cases(std::vector<OpCase>& all) {
   all.push_back(nll_case(40, 13));
   all.push_back(cross_entropy_case(1, 1, 0));
   all.push_back(cross_entropy_case(7, 5, 0));
-  all.push_back(cross_entropy_case(60, 4, -1));  // a fifth of the rows do not count
+  all.push_back(cross_entropy_case(60, 4, -1));  // a fifth of the rows have no target
   all.push_back(kernel_softmax_case(1, 1, 1, true));
   all.push_back(kernel_softmax_case(5, 7, 3, false));
   all.push_back(kernel_softmax_case(33, 65, 9, true));

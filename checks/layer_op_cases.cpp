@@ -68,7 +68,7 @@ OpCase lstm_case(int64_t steps, int64_t batch, int64_t input, int64_t hidden, bo
 struct AttentionCase {
   int64_t batch, queries, keys, heads, size;
   bool causal = false;
-  Indices lengths = {{0}};  // of no elements: no padding
+  Indices lengths = {{0}};  // no elements: no padding
   double dropout = 0;
 };
 

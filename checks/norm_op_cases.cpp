@@ -31,7 +31,8 @@ RawOpCase row_norms_case(const Shape& s) {
               }};
 }
 
-// Rows from `first` on have targets: 0, or all or none of them may be -1.
+// Makes a case whose targets are drawn from `first` to `last`; -1 stands for a row without a
+// target.
 RawOpCase largest_norm_case(int64_t rows, int32_t first, int32_t last) {
   return {.name = concat("largest_norm ", rows, " targets from ", first, " to ", last),
           .inputs = {doubles({rows}), result({}), result({})},
@@ -81,7 +82,7 @@ RawOpCase set_norms_case(const Shape& s) {
               }};
 }
 
-// In place, as HeadBlocks uses it.
+// Works in place, as HeadBlocks does.
 RawOpCase set_norms_backward_case(const Shape& s) {
   return {.name = concat("set_norms_backward ", s),
           .inputs = {{s}, doubles({s.rows()}), doubles({}), {s}, result({s.rows()})},

@@ -10,7 +10,8 @@
 namespace nine::checks {
 namespace {
 
-// Log-probabilities (rows, words) of a plain softmax head, h (rows, d) and w (words, d).
+// Returns the log-probabilities (rows, words) of a plain softmax head with h (rows, d) and w
+// (words, d).
 RawOpCase head_inference_case(int64_t rows, int64_t words, int64_t d) {
   return {.name = concat("head_inference ", Shape{rows, words, d}),
           .inputs = {{{rows, d}}, {{words, d}}, {{rows * words}, 0, 1, true, true}},
@@ -48,7 +49,7 @@ RawOpCase copy_case(const Shape& shape) {
           .oracle = [](std::span<Doubles> t, AllInts) { t[1] = t[2] = t[0]; }};
 }
 
-// Elementwise ops that add to their output or work in place.
+// Adds cases of elementwise ops that add to their output or work in place.
 void add_elementwise(std::vector<RawOpCase>& all, const Shape& s) {
   all.push_back({.name = concat("unary added ", s),
                  .inputs = {{s}, {s}},
@@ -99,7 +100,7 @@ void add_elementwise(std::vector<RawOpCase>& all, const Shape& s) {
                      }});
 }
 
-// Sums and products that add to their output.
+// Adds cases of sums and products that add to their output.
 void add_sums(std::vector<RawOpCase>& all, const Shape& s) {
   all.push_back({.name = concat("column_sums added ", s),
                  .inputs = {{s}, {{s.cols()}}},
@@ -135,7 +136,7 @@ void add_sums(std::vector<RawOpCase>& all, const Shape& s) {
                      }});
 }
 
-// Dropout that adds to its output.
+// Adds cases of dropout that adds to its output.
 void add_dropout(std::vector<RawOpCase>& all, const Shape& s) {
   all.push_back({.name = concat("dropout added ", s),
                  .inputs = {{s}, {s}},
@@ -179,7 +180,7 @@ void add_dropout(std::vector<RawOpCase>& all, const Shape& s) {
                      }});
 }
 
-// Gradients that are added to what is there.
+// Adds cases of gradients that are added to earlier gradients.
 void add_backward(std::vector<RawOpCase>& all, const Shape& s) {
   all.push_back({.name = concat("embedding_backward ", s),
                  .inputs = {{{50, s.cols()}}, {s}},
@@ -207,7 +208,7 @@ void add_backward(std::vector<RawOpCase>& all, const Shape& s) {
                      }});
 }
 
-// Ops on the rows that a list names, here every second one from the last downwards.
+// Adds cases of ops on the rows that a list names: here every second row, from the last row down.
 Ints every_second(int64_t rows) {
   Ints ids;
   for (int64_t r = rows - 1; r >= 0; r -= 2) ids.push_back(static_cast<int32_t>(r));

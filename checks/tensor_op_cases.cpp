@@ -77,7 +77,7 @@ OpCase dropout_case(const Shape& shape, double p) {
               }};
 }
 
-// Rows (steps * batch, width) with one mask for all steps.
+// Makes a case of rows (steps * batch, width) with one mask for all steps.
 OpCase variational_dropout_case(int64_t steps, int64_t batch, int64_t width, double p) {
   return {.name = concat("dropout locked", sizes({steps, batch, width}), " p ", p),
           .inputs = {{{steps * batch, width}}},
@@ -159,7 +159,7 @@ void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const Shape
     const bool first = a.elements() < b.elements();
     all.push_back(broadcast_case(first ? a : b, first ? b : a));
   }
-  // The same value as both arguments: its gradient is the sum of theirs.
+  // Both arguments are the same value, whose gradient is the sum of the arguments' gradients.
   all.push_back(
       {.name = "mul of a value with itself",
        .inputs = {{{6, 7}}},
@@ -212,7 +212,7 @@ void add_windows(std::vector<OpCase>& all) {
            },
        .oracle = [](Values x, AllInts) { return each(x[0], [](double v) { return std::exp(v); }); },
        .windows = false});
-  for (const int64_t first : {1, 2, 4, 8})  // fewer blocks than rows of one, and more
+  for (const int64_t first : {1, 2, 4, 8})  // fewer blocks than a block has rows, and more
     all.push_back({.name = concat("transpose_rows of blocks ", first),
                    .inputs = {{{8, 3}}},
                    .run = [first](Vars x, Tensors) { return transpose_rows(x[0], first); },
@@ -268,7 +268,7 @@ void add_sums(std::vector<OpCase>& all, const Shape& s) {
                      [](Values x, AllInts) {
                        return column_sums(each(x[0], [](double v) { return v * v; }), 1);
                      }});
-  // To float64 and back, so that the result has the case's type.
+  // Casts to float64 and back, so that the result has the type of the case.
   all.push_back(
       {.name = concat("cast ", s),
        .inputs = {{s}},

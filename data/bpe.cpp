@@ -13,9 +13,9 @@ namespace nine {
 namespace {
 
 constexpr std::string_view kEndOfWord = "</w>";
-constexpr auto kNoRank = static_cast<uint32_t>(PairTable::kNone);  // behind all ranks
+constexpr auto kNoRank = static_cast<uint32_t>(PairTable::kNone);  // comes after all ranks
 
-/// Whether the end of a word is a symbol of its own, from the first line of a file of codes.
+/// True if the end of a word is a separate symbol, by the first line of a file of codes.
 bool separate_end_of(std::string_view line, const std::string& path) {
   const LineMargins margins(line);
   std::string_view version = line.substr(0, margins.end);
@@ -26,14 +26,14 @@ bool separate_end_of(std::string_view line, const std::string& path) {
   return version == "0.1";
 }
 
-// Whether a line `left right` of codes without a first line could be one of a vocabulary, a word
-// and its count.
+// True if a line `left right` of codes without a version line could be a word and its count, as in
+// a vocabulary.
 bool looks_counted(std::string_view left, std::string_view right) {
   int64_t count = 0;
   return parse_count(right, count) && !parse_count(left, count);
 }
 
-/// Removes from a line of fastBPE's codes its third field, how often the pair occurs.
+/// Removes the third field of a line of fastBPE's codes, which is the count of the pair.
 bool remove_frequency(std::string_view& line) {
   const LineMargins margins(line);
   const std::string_view text = line.substr(0, margins.end);
@@ -47,8 +47,8 @@ bool remove_frequency(std::string_view& line) {
   return true;
 }
 
-/// Refuses the merges of a tokenizer that writes a space as a character before a word, U+0120 or
-/// U+2581, where ours write </w> behind it.
+/// Refuses merges of tokenizers that mark the space before a word by U+0120 or U+2581, because
+/// these codes mark the end of a word by </w>.
 void refuse_marked_spaces(const BpeCodes& codes, const std::string& path) {
   constexpr std::string_view kOfBytes = "\xC4\xA0", kSentencePiece = "\xE2\x96\x81";
   bool of_bytes = false, of_sentencepiece = false;
@@ -65,13 +65,14 @@ void refuse_marked_spaces(const BpeCodes& codes, const std::string& path) {
 }
 
 BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
-  constexpr size_t kUsual = 10'000;  // merges: not too much memory where there are fewer
+  constexpr size_t kUsual = 10'000;  // merges to reserve memory for; small files have fewer
   BpeCodes codes;
   codes.merges.reserve(kUsual);
   codes.separate_end = true;
-  std::string first_empty;  // which only the end of the file may have
+  std::string first_empty;  // place of the first empty line; only the end of the file may have
+                            // empty lines
   bool first = true, has_version = false, of_fastbpe = false;
-  bool may_count = true;  // the next line may show that these are fastBPE's, which name no version
+  bool may_count = true;  // the next line may be of fastBPE's codes, which name no version
   int64_t counted_lines = 0;
   require(
       !is_json(text.peek()), path,
@@ -154,7 +155,7 @@ BpeSegmenter::BpeSegmenter(const BpeCodes& codes, SegmentOptions options)
     ascii_[true][i] = symbols_.find(concat(character, kEndOfWord));
   }
   splits_.assign(static_cast<size_t>(symbols_.size()), PairTable::kNone);
-  // Of two pairs that become the same symbol the first one counts.
+  // If two pairs become the same symbol, the first pair counts.
   for (int32_t pair = pairs_.size(); pair-- > 0;)
     splits_[static_cast<size_t>(merged_[static_cast<size_t>(pair)])] = pair;
 }
@@ -209,8 +210,8 @@ void BpeSegmenter::find_best(const Nodes& nodes, BpeDropout& dropout, std::vecto
   uint32_t best = kNoRank;
   places.clear();
   for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-    // One random number for each pair of neighbours, mergeable or not, as in subword-nmt, so that
-    // the results are the same.
+    // Draws a random number for each pair of neighbours, whether it can be merged or not, as
+    // subword-nmt does, so that the results are the same.
     if (!(dropout.random.uniform() > dropout.rate)) continue;
     const uint32_t rank = nodes[i].rank;
     if (rank > best || rank == kNoRank) continue;
@@ -222,7 +223,7 @@ void BpeSegmenter::find_best(const Nodes& nodes, BpeDropout& dropout, std::vecto
 
 void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
   const int32_t merged = merged_[nodes[places[0]].rank];
-  if (places.size() == 1) {  // nearly always
+  if (places.size() == 1) {  // nearly always the case
     const auto at = nodes.begin() + static_cast<std::ptrdiff_t>(places[0]);
     *at = {merged, kNoRank, at[1].end};
     nodes.erase(at + 1);
@@ -234,7 +235,7 @@ void BpeSegmenter::join(Nodes& nodes, const std::vector<size_t>& places) const {
   bool new_before = false;
   for (size_t i = places[0]; i < nodes.size(); ++i, ++size) {
     while (place < places.size() && places[place] < i)
-      ++place;  // overlaps the one before, as in x x x
+      ++place;  // overlaps the pair before, as in x x x
     const bool is_new = place < places.size() && places[place] == i;
     nodes[size] = is_new ? Node{merged, kNoRank, nodes[i + 1].end} : nodes[i];
     if (size > 0 && (is_new || new_before)) set_rank(nodes[size - 1], nodes[size]);
@@ -295,8 +296,8 @@ void BpeSegmenter::split_again(const std::string& subword, bool final, Subwords&
   const std::string left(symbols_.text(pairs_.first(pair)));
   std::string right(symbols_.text(pairs_.second(pair)));
   if (final) right.resize(right.size() - std::min(right.size(), kEndOfWord.size()));
-  // A text that spells out </w> can make a merge that is no split of this subword; subword-nmt
-  // loses text or does not end then.
+  // If the text itself contains </w>, a merge may not be a split of this subword; subword-nmt then
+  // loses text or does not end.
   if (left.size() + right.size() != subword.size()) return out.push_back(subword);
   const auto add = [&](const std::string& part, bool ends) {
     return may_use(part, ends) ? out.push_back(part) : split_again(part, ends, out);

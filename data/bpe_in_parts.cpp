@@ -1,4 +1,4 @@
-// A text cut into subwords part by part: while one thread reads or writes, the others cut.
+// Cuts a text into subwords part by part: while one thread reads or writes, the other threads cut.
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -12,33 +12,35 @@ namespace nine {
 
 namespace {
 
-constexpr size_t kPartBytes = size_t{32} << 10;  // least, but for the last of a block
-constexpr int64_t kAhead = 64;  // parts that may be cut before the one that is written next
+constexpr size_t kPartBytes = size_t{32} << 10;  // the smallest size of a part, except for the last
+                                                 // part of a block
+constexpr int64_t kAhead = 64;  // parts that may be cut before the part that is written next
 
-// Parts of whole lines by their numbers, and what became of them in the same order.
+// Numbers parts of whole lines, and writes the results in the order of these numbers.
 class Parts {
  public:
   Parts(TextReader& text, const std::function<void(std::string_view)>& write)
       : text_(text), write_(write) {}
 
-  // Sets `part` to the next part and `number` to its number; false after the last one, or after an
-  // error.
+  // Sets `part` to the next part and `number` to its number. Returns false after the last part, or
+  // after an error.
   bool take(std::string& part, int64_t& number) {
     const std::scoped_lock lock(input_);
     if (ended_ || stopped_) return false;
-    ended_ = true;  // by an error too
+    ended_ = true;  // also after an error
     if (block_.empty() && !text_.next_block(block_)) return false;
     ended_ = false;
     const size_t end = block_.size() <= kPartBytes
                            ? block_.size()
                            : std::min(block_.find('\n', kPartBytes), block_.size() - 1) + 1;
-    part = block_.substr(0, end);  // a copy: the next block takes this one's place
+    part = block_.substr(0, end);  // a copy, because the next block replaces this block
     block_.remove_prefix(end);
     number = taken_++;
     return true;
   }
 
-  // Writes what became of a part when all before it are written; `cut` has any text after it.
+  // Writes the result of a part after the results of all earlier parts; `cut` may hold any text
+  // afterwards.
   void put(int64_t number, std::string& cut) {
     std::unique_lock lock(output_);
     turn_.wait(lock, [&] { return stopped_ || number < written_ + kAhead; });
@@ -53,7 +55,7 @@ class Parts {
     turn_.notify_all();
   }
 
-  // Nothing more is written, or read but for what a thread waits for.
+  // Stops: nothing more is written, and only threads that already wait for text read it.
   void stop() {
     const std::scoped_lock lock(output_);
     stopped_ = true;
@@ -69,7 +71,7 @@ class Parts {
 
   std::mutex input_;
   TextReader& text_;
-  std::string_view block_;  // what is left of the reader's block
+  std::string_view block_;  // the rest of the reader's block
   int64_t taken_ = 0;
   bool ended_ = false;
 
@@ -87,7 +89,8 @@ void segment_text(const BpeSegmenter& segmenter, TextReader& text,
                   const std::function<void(std::string_view)>& write, int64_t* joints) {
   Parts parts(text, write);
   std::atomic<int64_t> found = 0;
-  // Which thread cuts which part changes only the time: every cache gives a word the same subwords.
+  // Results do not depend on which thread cuts a part, because every cache has the same subwords
+  // for a word.
   parallel_for(threads(), [&](int64_t) {
     BpeCache cache;
     std::string part, cut;
@@ -98,7 +101,7 @@ void segment_text(const BpeSegmenter& segmenter, TextReader& text,
         segmenter.segment(part, cut, cache);
         parts.put(number, cut);
       } catch (...) {
-        parts.stop();  // the others would wait for this part
+        parts.stop();  // otherwise the other threads would wait for this part
         throw;
       }
     }

@@ -16,20 +16,21 @@ using Symbols = std::vector<int32_t>;
 
 /// A pair of neighbouring symbols. Frequencies follow subword-nmt exactly, including its
 /// inaccuracies: it works on the frequent pairs (`kept`), puts pairs below a threshold aside, and
-/// starts to count a pair at zero when it takes it up again.
+/// counts a pair from zero when it takes the pair up again.
 struct PairCount {
-  int64_t count = 0;  // subword-nmt's `stats`, while kept
+  int64_t count = 0;  // subword-nmt's `stats`, while the pair is kept
   int64_t aside = 0;  // subword-nmt's `big_stats`
   bool kept = false;
-  bool known = false;      // has a count in `aside`
-  int32_t raised_in = -2;  // the merge that last raised the count
-  // subword-nmt's `indices`: word and change of the number of occurrences there.
+  bool known = false;      // true if the pair has a count in `aside`
+  int32_t raised_in = -2;  // number of the merge that last raised the count
+  // subword-nmt's `indices`: a word, and the change of the pair's occurrences in it.
   std::vector<std::pair<int32_t, int32_t>> words;
 };
 
 struct SymbolKind {
   bool has_space = false;
-  bool inside_a_word = false, ends_a_word = false;  // as a character of the text
+  bool inside_a_word = false, ends_a_word = false;  // where the symbol, a character of the text,
+                                                    // occurs
 };
 
 bool has_space(std::string_view text) {
@@ -82,8 +83,8 @@ class BpeLearner {
     int64_t count;
     int32_t pair;
   };
-  /// Whether `a` comes after `b`: by count, then by the texts of left and right symbol. UTF-8 sorts
-  /// as code points do.
+  /// True if `a` comes after `b`: by count, then by the texts of the left and the right symbol.
+  /// Bytes of UTF-8 have the order of code points.
   struct After {
     const BpeLearner* learner;
     bool operator()(const Entry& a, const Entry& b) const {
@@ -132,7 +133,7 @@ class BpeLearner {
     }
   }
 
-  /// One occurrence of a pair more or fewer in a word.
+  /// Adds or removes one occurrence of a pair in a word.
   void change(int32_t first, int32_t second, int32_t word, int32_t by) {
     const int32_t pair = pairs_.add(first, second);
     if (static_cast<size_t>(pair) == counts_.size()) counts_.emplace_back();
@@ -176,8 +177,8 @@ class BpeLearner {
     });
   }
 
-  /// Every pair that is kept with a count of at least `lowest_` has an entry with its count or a
-  /// higher one.
+  /// Rebuilds the heap. Afterwards every kept pair with a count of at least `lowest_` has an entry
+  /// with its count or a higher count.
   void rebuild_heap(double lowest) {
     lowest_ = lowest;
     std::vector<Entry> entries;
@@ -190,7 +191,7 @@ class BpeLearner {
     if (static_cast<double>(at(pair).count) >= lowest_) heap_.push({at(pair).count, pair});
   }
 
-  /// The first of the kept pairs in the heap's order, or -1.
+  /// Returns the first of the kept pairs in the order of the heap, or -1.
   int32_t top() {
     while (!heap_.empty()) {
       const Entry entry = heap_.top();
@@ -202,8 +203,8 @@ class BpeLearner {
     return -1;
   }
 
-  /// The pair to merge, or -1. When the best one kept falls below the threshold, those put aside
-  /// are taken up again.
+  /// Returns the pair to merge, or -1. If the best kept pair is below the threshold, takes up the
+  /// pairs that were put aside.
   int32_t next_pair() {
     const int32_t best = top();
     if (merge_ == 0 || (best >= 0 && static_cast<double>(at(best).count) >= threshold_))
@@ -243,8 +244,8 @@ class BpeLearner {
   /// Joins the occurrences of a pair in a word, from left to right.
   void rewrite(int32_t word, int32_t first, int32_t second) {
     const auto s = word_symbols(word);
-    size_t size = 1;   // symbols written
-    size_t taken = 0;  // bytes of the last old symbol that belong to a pair already
+    size_t size = 1;   // number of symbols written
+    size_t taken = 0;  // bytes of the last old symbol that already belong to a pair
     for (size_t i = 1; i < old_.size(); ++i) {
       if (!ends_with(old_[i - 1], first, taken) || !starts_with(old_[i], second)) {
         s[size++] = old_[i];
@@ -258,8 +259,7 @@ class BpeLearner {
   }
 
   // subword-nmt finds pairs by a regular expression that takes any white space for the border
-  // between two symbols, such as the NBSP in a symbol "a<NBSP>b", which so ends with a symbol "b"
-  // and starts with "a".
+  // between two symbols. For example, a symbol "a<NBSP>b" starts with "a" and ends with "b" for it.
   bool ends_with(int32_t symbol, int32_t part, size_t taken) const {
     if (symbol == part) return taken == 0;
     if (!kinds_[static_cast<size_t>(symbol)].has_space) return false;
@@ -284,14 +284,14 @@ class BpeLearner {
     for (size_t i = 0; i + 1 < n; ++i) {
       if (!is_pair(i)) continue;
       if (i > 0) change(old_[i - 1], old_[i], word, -1);
-      // In A B A B the pair B A goes once, with the second A B.
+      // In A B A B the pair B A is subtracted once, with the second A B.
       if (i + 2 < n && !is_pair(i + 2)) change(old_[i + 1], old_[i + 2], word, -1);
       ++i;
     }
   }
 
-  /// Adds the neighbours of the merged symbol; as in subword-nmt, also those of an equal symbol
-  /// that was in the word before.
+  /// Adds the pairs of the merged symbol and its neighbours. As in subword-nmt, it also adds the
+  /// pairs of an equal symbol that was already in the word.
   void add_new(int32_t word, int32_t merged) {
     const auto s = word_symbols(word);
     for (size_t i = 0; i < s.size(); ++i) {
@@ -307,14 +307,16 @@ class BpeLearner {
   const std::vector<int64_t>& frequencies_;  // of the words
   StringTable symbols_;
   std::vector<SymbolKind> kinds_;  // by symbol
-  Symbols flat_;                // the words' symbols; each word keeps the space of its first length
+  Symbols flat_;                // the symbols of all words; each word keeps the space of its first
+                                // length
   std::vector<size_t> begins_;  // of the words in flat_
   std::vector<int32_t> lengths_;
   PairTable pairs_;
   std::vector<PairCount> counts_;  // by pair
   std::vector<int32_t> kept_;
   std::vector<int32_t> raised_;       // pairs whose count this merge raised
-  std::vector<int32_t> occurrences_;  // by word, of the pair that is being merged; otherwise 0
+  std::vector<int32_t> occurrences_;  // by word: occurrences of the pair that is merged; otherwise
+                                      // 0
   Symbols old_;
   Heap heap_{After{this}};
   double threshold_ = 0, lowest_ = 0;

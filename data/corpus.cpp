@@ -11,7 +11,7 @@ namespace nine {
 
 Corpus::Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabulary) {
   int64_t sentences = 0, tokens = 0;
-  // A pipe would block when it is read again.
+  // A pipe would block at the second reading.
   for (const std::string& path : paths)
     require(!is_device_or_pipe(path), path,
             " is a pipe or a device, but a corpus is read twice: write the text to a file (a file "

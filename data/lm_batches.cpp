@@ -65,7 +65,7 @@ void ColumnBatches::seek(BatchPosition position) {
 
 void ColumnBatches::place_cursors(int64_t row) {
   size_t place = 0;
-  int64_t begin = 0;  // of the sentence at `place`, in the stream
+  int64_t begin = 0;  // where the sentence at `place` begins in the stream
   for (size_t c = 0; c < cursors_.size(); ++c) {
     const int64_t token = columns_.begin(own_.first + static_cast<int64_t>(c)) + row;
     while (place < order_.size() && begin + corpus_->length(order_[place]) <= token)
@@ -79,7 +79,7 @@ void ColumnBatches::write_column(Cursor& cursor, int64_t rows, int32_t* input,
   for (int64_t t = 0; t < rows; ++t) {
     const auto sentence = corpus_->sentence(order_[cursor.place]);
     const auto at = static_cast<size_t>(cursor.offset);
-    // Every sentence ends with </s>, so that this is what precedes the next one's first word.
+    // Every sentence ends with </s>, so </s> comes before the first word of the next sentence.
     input[t * own_.count] = at > 0 ? sentence[at - 1] : Specials::kLanguageModel.end;
     target[t * own_.count] = sentence[at];
     if (++cursor.offset == std::ssize(sentence)) cursor = {cursor.place + 1, 0};
@@ -114,7 +114,8 @@ SentenceBatches::SentenceBatches(const Corpus& corpus, SentenceBatchSize size, u
           " and batch tokens ", size.tokens, ": exactly one of them must be above 0");
   require(corpus.sentences() > 0, "the training text has no sentences");
   require_numbered(corpus);
-  // A size that stands for "no limit" is more than what a pool of batches can count.
+  // Avoids an overflow: a size that means "no limit" times the batches of a pool is too large to
+  // count.
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kPoolBatches;
   size_ = {.sentences = std::min(size.sentences, kMost), .tokens = std::min(size.tokens, kMost)};
   start_epoch(0);
@@ -148,7 +149,8 @@ size_t SentenceBatches::pool_end(size_t begin) const {
 }
 
 size_t SentenceBatches::batch_end(size_t begin, size_t end) const {
-  const auto fits = [&](size_t last) {  // sentences [begin, last], the longest of which is the last
+  const auto fits = [&](size_t last) {  // true if sentences [begin, last] fit; the last sentence is
+                                        // the longest
     const auto count = static_cast<int64_t>(last - begin) + 1;
     return size_.sentences > 0 ? count <= size_.sentences : count * length(last) <= size_.tokens;
   };
@@ -167,7 +169,7 @@ double SentenceBatches::padding_share() const {
 bool SentenceBatches::next(LmBatch& batch) {
   const auto columns = sentences();
   if (columns.empty()) return false;
-  batch.rows = corpus_->length(columns.back());  // sorted: the longest
+  batch.rows = corpus_->length(columns.back());  // the longest, because sentences are sorted
   batch.cols = std::ssize(columns);
   batch.tokens = 0;
   const auto cols = columns.size(), positions = static_cast<size_t>(batch.rows) * cols;

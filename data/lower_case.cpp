@@ -11,12 +11,12 @@ namespace nine {
 
 namespace {
 
-/// first, first + step, ..., last become themselves + offset.
+/// A range of characters: `offset` is added to first, first + step, ..., last.
 struct Range {
   int32_t first, last, step, offset;
 };
-// Python: [(c, ord(chr(c).lower())) for every c whose lower case is another single character],
-// neighbours joined.
+// Made with Python: [(c, ord(chr(c).lower())) for every c whose lower case is another single
+// character], with neighbours joined.
 constexpr Range kRanges[] = {
     {0x41, 0x5A, 1, 32},         {0xC0, 0xD6, 1, 32},         {0xD8, 0xDE, 1, 32},
     {0x100, 0x12E, 2, 1},        {0x132, 0x136, 2, 1},        {0x139, 0x147, 2, 1},
@@ -104,8 +104,8 @@ bool is_case_ignorable(int32_t code) {
          std::find(kMarks.begin(), kMarks.end(), code) != kMarks.end();
 }
 
-/// Whether the sigma at `at` is Unicode's Final_Sigma: after a cased letter and not before one,
-/// those that are case-ignorable left out.
+/// True if the sigma at `at` is Unicode's Final_Sigma: after a cased letter and not before a cased
+/// letter. Case-ignorable characters between them do not count.
 bool is_final_sigma(const std::u32string& codes, size_t at) {
   size_t before = at, after = at + 1;
   while (before > 0 && is_case_ignorable(static_cast<int32_t>(codes[before - 1]))) --before;

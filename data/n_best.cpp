@@ -28,7 +28,7 @@ std::string joined_words(std::string_view text) {
   return joined(words);
 }
 
-// The parts of a line between separators.
+// Returns the parts of a line between separators.
 Words parts_of(std::string_view line, std::string_view separator) {
   Words parts;
   for (size_t at = 0;;) {
@@ -39,7 +39,8 @@ Words parts_of(std::string_view line, std::string_view separator) {
   }
 }
 
-// Parses what programs print for the logarithm of 0 or its cost: -inf, inf, +inf, -Infinity.
+// Parses the texts that programs print for the logarithm of 0 or its cost: -inf, inf, +inf,
+// -Infinity.
 bool parse_infinity(std::string_view text, double& number) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -53,7 +54,8 @@ double score_of(std::string_view text, const std::string& place) {
   return score;
 }
 
-// Makes a log zero -infinity, so that no sum and no spread takes it for a number.
+// Returns the score with the sign that makes larger scores better. Replaces numbers that mean the
+// logarithm of 0 by -infinity, so that no sum or spread includes them.
 double larger_is_better(double score, bool cost, const std::string& place) {
   require(!std::isnan(score), place, ": infinite scores of both signs have no sum");
   const double value = cost ? -score : score;
@@ -64,17 +66,18 @@ double larger_is_better(double score, bool cost, const std::string& place) {
   return value > kLogZero ? value : -std::numeric_limits<double>::infinity();
 }
 
-// A line as utterance and hypothesis.
+// A parsed line: an utterance and a hypothesis.
 struct Line {
   std::string utterance;
   NBestHypothesis hypothesis;
-  std::string key = {};  // of the hypothesis, where a format has one: u17-1
+  std::string key = {};  // key of the hypothesis if the format has keys, such as u17-1
 };
 
-// The line of each name that a file may have once.
+// Remembers the line of each name, because a name may occur only once in a file.
 class Names {
  public:
-  // Error, with both lines: `name` was there before. `rule` says why it may not be.
+  // Adds a name. Error: the file has had `name` before; the message names both lines and ends with
+  // `rule`.
   void add(const std::string& name, int64_t line, const std::string& path, std::string_view rule) {
     const auto [before, is_new] = lines_.emplace(name, line);
     require(is_new, path, ", line ", line, ": ", quote(name), " is in line ", before->second,
@@ -100,7 +103,7 @@ Line parse_srilm(std::string_view line, const std::string& place) {
           ": a line is 'utterance acoustic-score lm-score number-of-words words', but this has ",
           words.size(), " fields");
   const double acoustic = score_of(words[1], place), model = score_of(words[2], place);
-  // One log zero is enough: a large score beside it would hide it in the sum.
+  // If one score is the logarithm of 0, so is the sum, whatever the other score is.
   const double score = std::min(acoustic, model) <= kLogZero && acoustic + model < -kLogZero
                            ? -std::numeric_limits<double>::infinity()
                            : acoustic + model;
@@ -108,7 +111,7 @@ Line parse_srilm(std::string_view line, const std::string& place) {
   std::span<const std::string_view> text = listed;
   if (!text.empty() && text.front() == "<s>") text = text.subspan(1);
   if (!text.empty() && text.back() == "</s>") text = text.first(text.size() - 1);
-  // SRILM itself does not count pauses. Another number shows that a column is missing.
+  // SRILM does not count pauses. Another number means that a column is missing.
   int64_t count = -1;
   const auto pauses = std::count(text.begin(), text.end(), "-pau-");
   require(
@@ -142,7 +145,7 @@ bool is_any_number(std::string_view word) {
   return error == std::errc{} && end == word.data() + word.size();
 }
 
-// Whether all words are links of an alignment or a segmentation: places or ranges of places, joined
+// True if all words are links of an alignment or a segmentation: places or ranges of places, joined
 // by - or =, such as "0-1" and "0-1=2".
 bool are_links(const Words& words) {
   return std::all_of(words.begin(), words.end(), [](std::string_view word) {
@@ -154,12 +157,12 @@ bool are_links(const Words& words) {
   });
 }
 
-// Whether a text may stand between words and score: features, which are numbers and names such as
+// True if a text may stand between words and score: features, which are numbers and names such as
 // "lm=", "lm:" or "lm=-3", or links.
 bool are_features(const Words& words) {
   return std::all_of(words.begin(), words.end(), [](std::string_view word) {
     return word.find('=') != std::string_view::npos || word.ends_with(':') ||
-           is_any_number(word) ||  // of any kind: a feature may be -inf
+           is_any_number(word) ||  // of any kind, because a feature may be -inf
            are_links({word});
   });
 }
@@ -174,11 +177,11 @@ Line parse_moses(std::string_view line, const std::string& place) {
   const Words parts = parts_of(line, "|||");
   require(parts.size() >= 3, place, ": a line is 'utterance ||| words ||| score', but this has ",
           parts.size() - 1, " |||");
-  // Moses writes segmentation and alignment behind the score, Marian its alignment before it.
+  // Moses writes segmentation and alignment after the score. Marian writes its alignment before the
+  // score.
   size_t score = parts.size() - 1;
   while (score > 2 && are_links(words_of(parts[score]))) --score;
-  // Else what stands there would be left out unseen: the rest of a hypothesis that has ||| as a
-  // word.
+  // Otherwise the rest of a hypothesis that has ||| as a word would be lost without notice.
   for (const std::string_view between : std::span(parts).subspan(2, score - 2))
     require(are_features(words_of(between)), place,
             ": between words and score a line may have features such as 'lm= -3' and an alignment "
@@ -204,7 +207,7 @@ Line parse(std::string_view line, NBestFormat format, const std::string& place) 
   fail("[read_n_best] a format without a name");
 }
 
-// The texts of a file's lines, of which parse(line, its number, its place) makes the utterance and
+// Reads the texts of a file's lines. parse(line, its number, its place) returns the utterance and
 // its words.
 template <class Parse>
 Transcripts transcripts_of(const std::string& path, Parse&& parse) {
@@ -232,7 +235,7 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
     ++number;
     const std::string place = reader.place();
     Line line = parse(text, options.format, place);
-    // These would break the lines of a .trn file.
+    // These characters would break the lines of a .trn file.
     require(line.utterance.find_first_of(" ()") == std::string::npos, place, ": the utterance ",
             quote(line.utterance), " has a space or a parenthesis in its name");
     require(options.allow_empty || !line.hypothesis.words.empty(), place, ": a hypothesis of ",
@@ -252,7 +255,7 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
 
 Transcripts read_transcripts(const std::string& path, NBestFormat format) {
   const bool numbered = format == NBestFormat::moses, spaced = format == NBestFormat::kaldi;
-  int64_t begin_with_number = 0;  // lines that would have no name
+  int64_t begin_with_number = 0;  // number of lines that would have no name
   const Transcripts texts = transcripts_of(path, [&](std::string_view line, int64_t number,
                                                      const auto& place) {
     const size_t end = std::min(line.find_first_of(spaced ? " \t" : "\t"), line.size());

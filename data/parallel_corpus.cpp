@@ -47,7 +47,7 @@ void read_pairs(const std::vector<std::string>& source, const std::vector<std::s
 PairText pairs_of_files(std::vector<std::string> source, std::vector<std::string> target) {
   return [source = std::move(source), target = std::move(target),
           again = false](const auto& visit) mutable {
-    // A pipe that was read would look empty, or block.
+    // A pipe would seem empty at the second reading, or block.
     if (std::exchange(again, true))
       for (const auto* side : {&source, &target})
         for (const std::string& path : *side)

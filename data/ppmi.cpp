@@ -18,7 +18,7 @@ using Matrix = Eigen::MatrixXd;
 constexpr Eigen::Index kOversampling = 20;  // Halko et al., 2011
 constexpr int kIterations = 10;
 
-// A symmetric matrix, sparse, by rows.
+// A symmetric sparse matrix, stored by rows.
 struct SparseMatrix {
   struct Cell {
     Eigen::Index column;
@@ -35,7 +35,7 @@ struct SparseMatrix {
   }
 };
 
-// Pairs of known words within the window of each other, both ways round.
+// Counts the pairs of known words within the window of each other, in both orders.
 std::unordered_map<uint64_t, int64_t> count_pairs(const std::vector<std::string>& files,
                                                   const Vocabulary& vocabulary, int64_t window) {
   std::unordered_map<uint64_t, int64_t> pairs;
@@ -77,7 +77,7 @@ SparseMatrix ppmi_matrix(const std::unordered_map<uint64_t, int64_t>& pairs, int
                  (static_cast<double>(sums[row]) * static_cast<double>(sums[column])));
     if (pmi > 0) m.rows[row].push_back({static_cast<Eigen::Index>(column), pmi});
   }
-  // A hash table's order is the library's own.
+  // Sorts the pairs, because the order of a hash table depends on the library.
   for (auto& row : m.rows)
     std::sort(row.begin(), row.end(),
               [](const auto& a, const auto& b) { return a.column < b.column; });
@@ -89,8 +89,8 @@ Matrix orthonormal(const Matrix& x) {
   return qr.householderQ() * Matrix::Identity(x.rows(), x.cols());
 }
 
-// The `k` right singular vectors of the largest singular values of a symmetric matrix, by subspace
-// iteration from a random start.
+// Returns the right singular vectors for the `k` largest singular values of a symmetric matrix, by
+// subspace iteration from a random start.
 Matrix largest_singular_vectors(const SparseMatrix& m, Eigen::Index k, uint64_t seed) {
   const auto n = static_cast<Eigen::Index>(m.rows.size());
   Matrix q(n, std::min(n, k + kOversampling));
@@ -99,7 +99,7 @@ Matrix largest_singular_vectors(const SparseMatrix& m, Eigen::Index k, uint64_t 
     for (Eigen::Index j = 0; j < q.cols(); ++j) q(i, j) = random.uniform() - 0.5;
   q = orthonormal(q);
   for (int i = 0; i < kIterations; ++i) q = orthonormal(m.times(q));
-  // Within the span the axes of the largest |M v|; eigenvalues come in ascending order.
+  // Finds the axes of the span with the largest |M v|. Eigenvalues come in ascending order.
   const Matrix mq = m.times(q);
   const Eigen::SelfAdjointEigenSolver<Matrix> axes(mq.transpose() * mq);
   return q * axes.eigenvectors().rightCols(k);

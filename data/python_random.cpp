@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kWords = 624;
 
-/// Gives std::mt19937 a state, which it otherwise computes from a seed in its own way.
+/// Gives std::mt19937 this state, because std::mt19937 would compute another state from a seed.
 struct StateSource {
   using result_type = uint32_t;
   const std::array<uint32_t, kWords>& words;
@@ -19,7 +19,7 @@ struct StateSource {
   }
 };
 
-/// init_by_array of the authors' mt19937ar.c.
+/// Computes init_by_array of the authors' mt19937ar.c.
 std::array<uint32_t, kWords> initial_state(uint64_t seed) {
   const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed),
                                        static_cast<uint32_t>(seed >> 32)};

@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kFirstSlots = 64;
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15u;
 
-/// A slot among `slots`, a power of two: the product's high bits, on which all bits of the key act.
+/// Returns the slot of a key among `slots`, a power of two. It takes the high bits of a product,
+/// because these depend on all bits of the key.
 size_t slot_for(uint64_t key, size_t slots) {
   return (key * kMultiplier) >> (64 - std::countr_zero(slots));
 }
@@ -26,7 +27,7 @@ uint64_t load(const char* at) {
   return value;
 }
 
-/// The first eight bytes of a text, zeros after its end.
+/// Returns the first eight bytes of a text, with zeros after its end.
 inline uint64_t start_of(std::string_view text) {
   const char* p = text.data();
   const size_t n = text.size();

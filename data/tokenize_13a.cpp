@@ -6,8 +6,8 @@ namespace nine {
 
 namespace {
 
-// All classes are ASCII, so that the passes may go byte by byte: bytes of longer characters are in
-// none of them.
+// All character classes are ASCII, so the passes may go byte by byte: no class holds a byte of a
+// longer character.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_stop(char c) { return c == '.' || c == ','; }
 bool is_ascii_punctuation(char c) {
@@ -32,8 +32,8 @@ std::string punctuation_apart(std::string_view text) {
   return out;
 }
 
-/// Rewrites pairs of neighbours that `matches`, from left to right, each character in one pair at
-/// most.
+/// Rewrites pairs of neighbours that `matches`, from left to right. Each character is in one pair
+/// at most.
 template <class Matches>
 std::string rewrite_pairs(const std::string& text, Matches matches, bool space_in_front,
                           bool space_behind) {
@@ -74,7 +74,7 @@ std::string with_single_spaces(std::string_view text) {
 std::string tokenize_13a(std::string_view line) {
   std::string text(line);
   replace_all(text, "<skipped>", "");
-  // One after the other, as in mteval-v13a: &amp;lt; becomes &lt; and then <.
+  // Replaces one entity after the other, as mteval-v13a does: &amp;lt; becomes &lt; and then <.
   replace_all(text, "&quot;", "\"");
   replace_all(text, "&amp;", "&");
   replace_all(text, "&lt;", "<");

@@ -43,7 +43,7 @@ std::vector<int32_t> WordCounts::by_count() const {
 std::vector<int32_t> WordCounts::by_count_and_code_point() const {
   std::vector<int32_t> order(counts.size());
   std::iota(order.begin(), order.end(), 0);
-  // Bytes of UTF-8 sort as code points do.
+  // The order of UTF-8 bytes is the order of code points.
   std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
     const int64_t count_a = counts[static_cast<size_t>(a)],
                   count_b = counts[static_cast<size_t>(b)];

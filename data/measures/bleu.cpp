@@ -76,7 +76,7 @@ BleuScore corpus_bleu(std::span<const std::string> hypotheses,
   }
   double logs = 0;
   for (double p : out.precisions)
-    logs += std::log(p);  // -inf where an order has no match: a score of 0
+    logs += std::log(p);  // -inf if an order has no match; the score is then 0
   out.score = out.brevity_penalty * std::exp(logs / kOrders);
   return out;
 }

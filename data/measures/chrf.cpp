@@ -19,8 +19,8 @@ bool is_punctuation(char c) {
          (c >= '{' && c <= '~');
 }
 
-/// The words of chrF++: one punctuation mark at a word's end, or else at its start, is a word of
-/// its own.
+/// Returns the words of chrF++: a punctuation mark at the end of a word, or otherwise at its start,
+/// is a separate word.
 Units words_and_marks(std::string_view line) {
   const Units words = word_units(line);
   std::vector<std::string_view> parts;

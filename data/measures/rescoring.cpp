@@ -10,21 +10,25 @@
 namespace nine {
 namespace {
 
-constexpr int kGridOctaves = 5;  // lambda: from 2^-5 to 2^5 units, two values an octave
-constexpr double kWords[] = {0, 0.25, 0.5, 1, 2, 4};  // mu: these units, either sign
+constexpr int kGridOctaves = 5;  // lambda goes from 2^-5 to 2^5 units, with two values in each
+                                 // octave
+constexpr double kWords[] = {0, 0.25, 0.5, 1, 2, 4};  // mu is one of these numbers of units, with
+                                                      // either sign
 constexpr int kRefinements = 8;
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
-constexpr double kWidest = 4;  // a spread over the median distance; of n-best lists some 2
+constexpr double kWidest = 4;  // most a spread may be of the median distance; n-best lists have
+                               // about 2
 
-// The middle one in order, of an even number the lower; sorts a part of them.
+// Returns the median; of an even number of values, the lower of the two in the middle. Reorders the
+// values.
 double median(std::vector<double>& values) {
   const auto middle = values.begin() + (std::ssize(values) - 1) / 2;
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-// Root of the mean variance within lists, unless outliers make it larger than the distances from
-// the lists' medians tell.
+// Returns the root of the mean variance within lists, limited to kWidest times the median distance
+// from the lists' medians because of outliers.
 template <class Value>
 double spread(std::span<const ScoredList> lists, Value&& value) {
   double squares = 0;
@@ -44,24 +48,24 @@ double spread(std::span<const ScoredList> lists, Value&& value) {
       if (x != middle) distances.push_back(std::fabs(x - middle));
   }
   if (distances.empty()) return 0;
-  // In this order: a deviation that is NaN is not taken.
+  // The order of the arguments matters: std::min then does not return a deviation that is NaN.
   return std::min(kWidest * median(distances), std::sqrt(squares / static_cast<double>(count)));
 }
 
-// The best weights so far.
+// Keeps the best weights so far.
 class Search {
  public:
   Search(std::span<const ScoredList> lists,
          const std::function<double(std::span<const size_t>)>& loss)
       : lists_(lists), loss_(loss), best_loss_(loss(choose_hypotheses(lists, best_))) {}
-  /// Whether these weights are better; none is after kMostTries.
+  /// True if these weights are better. After kMostTries tries, no weights are.
   bool try_weights(const RescoringWeights& w) {
     if (best_.stopped || ++tries_ > kMostTries) {
       best_.stopped = true;
       return false;
     }
     const double loss = loss_(choose_hypotheses(lists_, w));
-    // Less, not "not greater or equal": that would hold for NaN.
+    // Uses <, because !(a >= b) would be true for NaN.
     if (!(std::make_tuple(loss, w.lambda, std::fabs(w.mu)) <
           std::make_tuple(best_loss_, best_.lambda, std::fabs(best_.mu))))
       return false;
@@ -87,7 +91,7 @@ std::vector<size_t> choose_hypotheses(std::span<const ScoredList> lists,
   for (const ScoredList& list : lists) {
     const auto score = [&](size_t i) {
       const auto& [first_pass, log_p, words] = list[i];
-      // A model without a weight excludes no hypothesis.
+      // A model with weight 0 excludes no hypothesis.
       const bool excluded = log_p == kImpossible;
       if (first_pass == kImpossible || (excluded && weights.lambda != 0)) return kImpossible;
       const double sum = first_pass + weights.lambda * (excluded ? 0 : log_p) +
@@ -115,11 +119,12 @@ TunedWeights tune_weights(std::span<const ScoredList> lists,
   const double first = spread(lists, [](const auto&h) { return h.first_pass; }),
                log_p = spread(lists, [](const auto&h) { return h.log_p; }),
                words = spread(lists, [](const auto&h) { return static_cast<double>(h.words); });
-  // Without variation in one of them its weight changes nothing. Where the first pass says nothing,
-  // the language model decides alone.
+  // If scores do not vary within lists, their weight changes nothing. If the first-pass scores do
+  // not vary, the language model decides alone.
   const double unit = first > 0 ? first : 1, lambda_unit = log_p > 0 ? unit / log_p : 0,
                mu_unit = words > 0 ? unit / words : 0;
-  const double least = std::exp2(-kGridOctaves) * lambda_unit;  // but for 0
+  const double least = std::exp2(-kGridOctaves) * lambda_unit;  // the smallest lambda of the grid
+                                                                // besides 0
   Search search(lists, loss);
   for (int i = -2 * kGridOctaves - 1; i <= 2 * kGridOctaves; ++i)
     for (const double m : kWords)
@@ -134,7 +139,7 @@ TunedWeights tune_weights(std::span<const ScoredList> lists,
       for (const double sign : {-1.0, 1.0}) {
         const RescoringWeights w = search.best();
         const double lambda = w.lambda * std::exp2(sign * step);
-        // Where the first pass says nothing, smaller ones are as good down to the last.
+        // If the first-pass scores do not vary, all smaller lambdas are equally good.
         if (lambda >= least) better = search.try_weights({lambda, w.mu}) || better;
       }
       for (const double sign : {-1.0, 1.0}) {

@@ -13,11 +13,11 @@
 namespace nine {
 namespace {
 
-// Keeps Boost.Math from computing in long double, which it would begin to do whenever a program
-// starts, and which valgrind does not have.
+// Keeps Boost.Math from computing in long double. It would do so whenever a program starts, and
+// valgrind has no long double.
 using Doubles = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
 
-// Inside (0, 1); NaN is not.
+// Checks that p lies inside (0, 1), which is false for NaN.
 void require_probability(const char* op, double p) {
   require(p > 0 && p < 1, "[", op, "] a probability of ", p, ": it must lie between 0 and 1");
 }

@@ -20,7 +20,7 @@ double cosine(const double* a, const double* b, size_t width) {
   return norms > 0 ? std::clamp(std::inner_product(a, a + width, b, 0.0) / norms, -1.0, 1.0) : 0;
 }
 
-// Ranks from 1; equal values have the mean of theirs.
+// Returns ranks from 1; equal values share the mean of their ranks.
 std::vector<double> ranks_of(std::span<const double> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -34,7 +34,8 @@ std::vector<double> ranks_of(std::span<const double> values) {
   return ranks;
 }
 
-// Minus their mean, divided by their length: products of two such lists are correlations.
+// Subtracts the mean and divides by the length, so that the inner product of two results is a
+// correlation.
 std::vector<double> standardized(std::vector<double> values) {
   const double mean =
       std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -53,7 +54,7 @@ std::vector<double> below_diagonal(std::span<const double> matrix, size_t n) {
   return cells;
 }
 
-// The place in below_diagonal() of the cell of i and j.
+// Returns the place of cell (i, j) in below_diagonal().
 size_t cell_of(size_t i, size_t j) { return i > j ? i * (i - 1) / 2 + j : j * (j - 1) / 2 + i; }
 
 std::vector<size_t> permutation(size_t n, uint64_t seed, int64_t number) {

@@ -11,10 +11,11 @@ namespace nine {
 namespace {
 
 constexpr int32_t kSubstitution = 4, kGap = 3;  // sclite's costs
-constexpr int kCorrectBetween = 2;  // words that both have right, which separate two segments
+constexpr int kCorrectBetween = 2;  // number of words that both systems have right between two
+                                    // segments
 
-// Costs of aligning the first r words of the reference with the first h of the hypothesis, and the
-// last edit of each.
+// Holds the cost of aligning the first r words of the reference with the first h words of the
+// hypothesis, and the last edit of this alignment.
 class AlignmentTable {
  public:
   AlignmentTable(std::span<const std::string_view> reference,
@@ -53,21 +54,21 @@ class AlignmentTable {
   std::vector<Edit> last_;
 };
 
-// One system's place in its alignment.
+// Walks through the alignment of one system.
 struct Cursor {
   std::span<const Edit> edits;
   size_t at = 0;
-  size_t last_correct = 0;  // where the last stretch ended that both systems have right
+  size_t last_correct = 0;  // end of the last stretch of words that both systems have right
 
   bool inside() const { return at < edits.size(); }
   bool correct() const { return inside() && edits[at] == Edit::correct; }
-  // Whether there were insertions to step over.
+  // Steps over insertions. True if there were any.
   bool skip_insertions() {
     const size_t before = at;
     while (inside() && edits[at] == Edit::insertion) ++at;
     return at > before;
   }
-  // Errors from the correct words before the segment to `end` (exclusive).
+  // Counts the errors from the correct words before the segment to `end` (exclusive).
   int64_t errors_until(size_t end) const {
     const size_t back = kCorrectBetween - 1, from = last_correct > back ? last_correct - back : 0;
     return std::count_if(edits.begin() + static_cast<std::ptrdiff_t>(from),
@@ -130,8 +131,8 @@ void append_segments(std::span<const Edit> a, std::span<const Edit> b,
     const ErrorSegment segment{x.errors_until(end_x), y.errors_until(end_y)};
     if (segment.errors_a > 0 || segment.errors_b > 0) segments.push_back(segment);
   };
-  bool between = true;  // no error since the last segment
-  int correct = 0;      // words that both have right since the last error
+  bool between = true;  // true if there was no error since the last segment
+  int correct = 0;      // number of words since the last error that both systems have right
   while (x.inside()) {
     const bool inserted_x = x.skip_insertions(), inserted_y = y.skip_insertions();
     if (inserted_x || inserted_y) between = false, correct = 0;
@@ -165,7 +166,7 @@ Mapsswe mapsswe(std::span<const ErrorSegment> segments) {
   double squares = 0;
   for (const ErrorSegment& s : segments) squares += std::pow(difference(s) - m.mean, 2);
   if (m.segments == 1) return m;
-  if (squares <= 1e-12 * n) {  // all differences are the same
+  if (squares <= 1e-12 * n) {  // true if all differences are equal
     if (m.mean == 0) return m;
     m.z = std::copysign(std::numeric_limits<double>::infinity(), m.mean);
     m.p = 0;

@@ -67,7 +67,7 @@ Grammar::Derivation Grammar::generate(Symbol start, RandomStream& random, std::s
   const Rule& rule = rule_of(start);
   size_t choice = 0;
   if (rule.alternatives.size() > 1) {
-    // Rounding may leave the last sum a little below 1: hence the search among all sums but it.
+    // The search leaves out the last sum, because rounding may make it a little less than 1.
     choice = static_cast<size_t>(
         std::upper_bound(rule.cumulative.begin(), rule.cumulative.end() - 1, random.uniform()) -
         rule.cumulative.begin());

@@ -38,13 +38,13 @@ Words split(std::string_view text, std::string_view separators) {
   return parts;
 }
 
-/// "dog", or "mouse:mice".
+/// Parses a noun: "dog", or "mouse:mice".
 Noun noun_of(std::string_view entry) {
   const Words forms = split(entry, ":");
   return {forms[0], forms.size() > 1 ? forms[1] : with_s(forms[0])};
 }
 
-/// "walk", "see:saw" or "run:ran:running".
+/// Parses a verb: "walk", "see:saw" or "run:ran:running".
 Verb verb_of(std::string_view entry) {
   const Words forms = split(entry, ":");
   const std::string third = forms[0] == "go" ? "goes" : with_s(forms[0]);
@@ -87,7 +87,7 @@ std::optional<std::string_view> lexicon_section(std::string_view text, std::stri
   const size_t at = text.find(line);
   if (at == std::string_view::npos) return std::nullopt;
   text.remove_prefix(at + line.size());
-  size_t end = 0;  // of the lines that begin with spaces
+  size_t end = 0;  // end of the lines that begin with spaces
   while (end < text.size() && text[end] == ' ') end = text.find('\n', end) + 1;
   return text.substr(0, end);
 }

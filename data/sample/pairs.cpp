@@ -28,7 +28,7 @@ struct Phrase {
   const Word* adjective = nullptr;
   Determiner determiner = Determiner::definite;
   bool plural = false, person = true;
-  std::vector<Clause> relative;  // none or one, whose subject is this phrase
+  std::vector<Clause> relative;  // at most one clause; this phrase is its subject
 
   bool is_plural() const { return !name && plural; }
 };
@@ -38,7 +38,7 @@ struct Clause {
   Tense tense = Tense::present;
   const Modal* modal = nullptr;
   const Verb* verb = nullptr;
-  std::vector<Phrase> receiver, object, place;  // none or one of each
+  std::vector<Phrase> receiver, object, place;  // at most one of each
   const Word* preposition = nullptr;
 };
 
@@ -110,7 +110,7 @@ std::string german_place(const Clause& c) {
   return concat(preposition, " ", text);
 }
 
-/// The finite verb and what stands at the end of the clause.
+/// The finite verb, and the words at the end of the clause.
 struct VerbForms {
   std::string finite, last;
 };
@@ -125,8 +125,8 @@ VerbForms german_verb(const Clause& c) {
   return {plural ? v.plural : v.singular, v.prefix};
 }
 
-/// A subordinate clause has its verbs at the end, and a relative one no subject (its pronoun stands
-/// before).
+/// Writes a subordinate clause, with its verbs at the end. A relative clause has no subject,
+/// because its pronoun stands before.
 std::string german_clause(const Clause& c, Order order) {
   const VerbForms verb = german_verb(c);
   const bool relative = !c.subject.name && !c.subject.noun;
@@ -234,7 +234,7 @@ class Maker {
  private:
   bool chance(double p) { return random_.uniform() < p; }
 
-  /// One of a list, in which frequencies fall as 1/rank.
+  /// Draws an element of a list with a frequency that falls as 1/rank.
   template <class T>
   const T& one_of(const std::vector<T>& list) {
     double whole = 0;
@@ -310,7 +310,7 @@ class Maker {
     return c;
   }
 
-  /// Turns a clause into one that "dass" follows.
+  /// Turns a clause into a clause with a verb of saying, after which "dass" follows.
   void say(Clause& c) {
     c.verb = &one_of(verbs(VerbKind::saying));
     c.receiver.clear();
@@ -327,7 +327,8 @@ bool fits(const std::string& line) {
   return words >= 4 && words <= 16;
 }
 
-/// One sentence in 20 is for validation and one for the test.
+/// Returns the split of a sentence: one sentence in 20 is for validation, and one in 20 for the
+/// test.
 std::string_view split_of(const std::string& source) {
   const uint32_t part =
       philox({.seed = stream_id(source), .op = stream_id("sample pairs' split")}, 0)[0] % 20;

@@ -13,7 +13,7 @@ std::string_view section(const std::string& heading) {
   return lexicon_section(kPairsLexicon, heading).value();
 }
 
-/// The entries under a heading, one a line.
+/// Returns the entries under a heading, one for each line.
 template <class T>
 std::vector<T> all_of(const std::string& heading, T make(const Words&)) {
   std::vector<T> out;
@@ -25,7 +25,7 @@ std::string with_dative_n(const std::string& plural) {
   return plural.ends_with('n') || plural.ends_with('s') ? plural : plural + "n";
 }
 
-/// "die maus mäuse mouse mice"; + before the English of a head.
+/// Parses "die maus mäuse mouse mice". A + before the English word marks a head of compounds.
 Noun noun_of(const Words& w) {
   const bool head = w[3][0] == '+';
   const std::string english = w[3].substr(head ? 1 : 0);
@@ -36,7 +36,7 @@ Noun noun_of(const Words& w) {
           head};
 }
 
-/// "auf|machen macht gemacht open opened"; * before a verb with sein.
+/// Parses "auf|machen macht gemacht open opened". A * before the verb marks a perfect with sein.
 Verb verb_of(const Words& w) {
   const bool with_sein = w[0][0] == '*';
   const std::string german = w[0].substr(with_sein ? 1 : 0);

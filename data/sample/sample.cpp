@@ -21,7 +21,7 @@ using Alternatives = std::vector<Alternative>;
 
 enum class Number { singular, plural };
 enum class Initial { any, consonant, vowel };
-/// Where a verb phrase stands, which decides what may follow its verb.
+/// The place of a verb phrase, which decides what may follow the verb.
 enum class Place { main, complement, relative };
 
 constexpr std::array kNumbers = {Number::singular, Number::plural};
@@ -41,7 +41,7 @@ constexpr Subject kSubjects[] = {{NounClass::person, 0.62}, {NounClass::animal, 
 
 bool is_alive(NounClass c) { return c == NounClass::person || c == NounClass::animal; }
 
-/// How often a verb class is used with each kind of subject; 0: never.
+/// The frequency of a verb class with each kind of subject; 0: never.
 struct VerbUse {
   VerbClass verb;
   double by_people, by_animals, by_others;
@@ -57,10 +57,11 @@ constexpr VerbUse kVerbUses[] = {
     {VerbClass::write, 6, 0, 0},   {VerbClass::drive, 4, 0, 0}, {VerbClass::visit, 6, 0, 0},
     {VerbClass::meet, 7, 0, 0},    {VerbClass::feed, 4, 0, 0},  {VerbClass::hunt, 0, 14, 0},
     {VerbClass::give, 6, 0, 0},    {VerbClass::say, 7, 0, 0}};
-/// How often "is tired" and the like are used, on the same scale.
+/// The frequency of states such as "is tired", on the same scale.
 double copula_use(NounClass c) { return is_alive(c) ? 9 : 60; }
 
-/// What follows a verb as its direct object; nothing for a verb that takes none, or more than an
+/// A direct object: nouns of class `noun` are the share `share` of the objects of verbs of class
+/// `verb`. The table lacks verbs that take no object, and verbs that take more than a direct
 /// object.
 struct Object {
   VerbClass verb;
@@ -76,13 +77,13 @@ constexpr Object kObjects[] = {
     {VerbClass::meet, NounClass::person, 1},   {VerbClass::feed, NounClass::animal, 1},
     {VerbClass::hunt, NounClass::animal, 1}};
 
-/// Phrases inside phrases end here: a noun phrase of this depth has nothing after its noun.
+/// The deepest phrases: a noun phrase of this depth has nothing after its noun.
 constexpr int kDeepest = 2;
 double phrase_share(int depth) { return depth == 0 ? 0.15 : 0.08; }
 double clause_share(int depth) { return depth == 0 ? 0.13 : 0.05; }
 
-/// Adds the rules of the language to a grammar, each when it is first needed and after those
-/// that it uses.
+/// Adds the rules of the language to a grammar. Each rule is added when it is first needed, after
+/// the rules that it uses.
 class Builder {
  public:
   explicit Builder(Grammar& grammar) : grammar_(grammar) {}
@@ -105,9 +106,9 @@ class Builder {
 
   Symbol word(std::string_view text) { return grammar_.word(text); }
 
-  /// One of the words, or of the phrases, with a frequency that falls as 1/rank. The weight of the
-  /// rule is its share of the whole list when only a part, by first letter, is wanted; that part
-  /// may be empty.
+  /// Returns a rule for one of the words, or phrases, with a frequency that falls as 1/rank. If
+  /// only the words with some first letters are wanted, the weight of the rule is their share of
+  /// the whole list; there may be no such word.
   Alternatives ranked(const Words& entries, Initial initial = Initial::any) {
     double whole = 0;
     for (size_t rank = 0; rank < entries.size(); ++rank)
@@ -140,8 +141,8 @@ class Builder {
     return ranked(forms, initial);
   }
 
-  /// Adjectives from `slot` on, then the noun. A rule's weight is the share of those that begin as
-  /// `initial` says, which is what "a" and "an" are chosen by.
+  /// Returns a rule for adjectives from `slot` on, then the noun. Its weight is the share of
+  /// phrases that begin as `initial` says, because the first letter decides between "a" and "an".
   Symbol noun_with_adjectives(NounClass c, Number n, Initial initial, int slot = 0) {
     return once(key("noun with adjectives", c, n, initial, slot), [&] {
       constexpr double use[] = {0.25, 0.22, 0.20};
@@ -159,7 +160,7 @@ class Builder {
     });
   }
 
-  /// A noun with its article or the like, and its adjectives.
+  /// Returns a rule for a noun with its article or other determiner, and its adjectives.
   Symbol common_noun(NounClass c, Number n) {
     return once(key("common noun", c, n), [&] {
       const Symbol any = noun_with_adjectives(c, n, Initial::any);
@@ -207,7 +208,7 @@ class Builder {
     });
   }
 
-  /// "near the river" after a noun.
+  /// Returns a rule for a phrase such as "near the river" after a noun.
   Symbol phrase_after(NounClass c, int depth) {
     return once(key("phrase after", c, depth), [&] {
       Alternatives a = {
@@ -217,7 +218,8 @@ class Builder {
     });
   }
 
-  /// "who saw a fox" or "that the farmers see" after a noun, which is its subject or its object.
+  /// Returns a rule for a relative clause after a noun: "who saw a fox", where the noun is the
+  /// subject, or "that the farmers see", where it is the object.
   Symbol relative_clause(NounClass c, Number n, int depth) {
     return once(key("relative clause", c, n, depth), [&] {
       const Symbol pronoun = word(c == NounClass::person ? "who" : "that");
@@ -240,14 +242,14 @@ class Builder {
     });
   }
 
-  /// "was" or "were", "is" or "are", "will be".
+  /// Returns a form of "be": "was" or "were", "is" or "are", "will be".
   std::vector<Symbol> be(Tense t, Number n) {
     const bool one = n == Number::singular;
     if (t == Tense::future) return {word("will"), word("be")};
     return {word(t == Tense::past ? (one ? "was" : "were") : (one ? "is" : "are"))};
   }
 
-  /// "saw", "were seeing", "sees", "is seeing", "will see".
+  /// Returns a rule for the forms of a verb: "saw", "were seeing", "sees", "is seeing", "will see".
   Symbol finite_verb(VerbClass v, Tense t, Number n) {
     return once(key("finite verb", v, t, n), [&] {
       const Symbol base = verb_form(v, &Verb::base, "base");
@@ -261,7 +263,8 @@ class Builder {
     });
   }
 
-  /// "the farmers see", whose object of class c has gone before.
+  /// Returns a rule for a clause such as "the farmers see", whose object of class c stands before
+  /// the clause.
   Symbol clause_without_object(NounClass c, int depth) {
     return once(key("clause without object", c, depth), [&] {
       Alternatives a;
@@ -286,7 +289,8 @@ class Builder {
     return out;
   }
 
-  /// A verb that agrees with a subject of class c and number n, and what belongs to it.
+  /// Returns a rule for a verb that agrees with a subject of class c and number n, with its objects
+  /// and adverbs.
   Symbol verb_phrase(NounClass c, Tense t, Number n, Place place, int depth) {
     return once(key("verb phrase", c, t, n, place, depth), [&] {
       Alternatives a;
@@ -308,7 +312,7 @@ class Builder {
     });
   }
 
-  /// What follows a verb of the class.
+  /// Returns the symbols that follow a verb of the class.
   Symbol complement(VerbClass v, Place place, int depth) {
     return once(key("complement", v, place, depth), [&] {
       switch (v) {
@@ -330,7 +334,7 @@ class Builder {
     });
   }
 
-  /// "a letter to the king".
+  /// Returns a rule for two objects, such as "a letter to the king".
   Alternatives gift(int depth) {
     const Symbol to = word("to"), receiver = noun_phrase(NounClass::person, depth);
     return {{0.5, {noun_phrase(NounClass::thing, kDeepest), to, receiver}},
@@ -338,7 +342,7 @@ class Builder {
             {0.25, {noun_phrase(NounClass::food, kDeepest), to, receiver}}};
   }
 
-  /// "that the bird sings".
+  /// Returns a rule for a clause such as "that the bird sings".
   Alternatives statement() {
     Alternatives a;
     for (Tense t : kTenses)
@@ -346,7 +350,7 @@ class Builder {
     return a;
   }
 
-  /// "slowly in the garden", either, or nothing.
+  /// Returns a rule for "slowly in the garden", one of the two, or nothing.
   Alternatives circumstances(Place place) {
     if (place == Place::relative) return {{1, {}}};
     const Symbol manner = once("manner", [&] { return ranked(manner_adverbs()); }),
@@ -364,7 +368,7 @@ class Builder {
     Alternatives a;
     for (const Object& o : kObjects) {
       if (o.verb != v) continue;
-      // No place within a place, as in "visited the castle in the garden".
+      // Avoids a place within a place, as in "visited the castle in the garden".
       const double located = place == Place::relative || o.noun == NounClass::place ? 0 : 0.15;
       a.push_back({o.share * (1 - located), {noun_phrase(o.noun, depth)}});
       if (located > 0)
