@@ -60,11 +60,11 @@ struct Head {
         ldv(io.v.ld),
         scale(static_cast<T>(1 / std::sqrt(static_cast<double>(size)))) {}
 
-  // The number of keys that the queries [t0, t0 + rows) attend to, taken together.
+  // Returns how many of the first keys the queries [t0, t0 + rows) attend to together.
   int64_t keys_of_tile(int64_t t0, int64_t rows) const {
     return causal ? std::min(visible, t0 + rows) : visible;
   }
-  // The first query of the tile at t0 that attends to key s, counted from t0.
+  // Returns the first query of the tile at t0 that attends to key s, counted from t0.
   int64_t first_query(int64_t s, int64_t t0) const {
     return causal ? std::max<int64_t>(0, s - t0) : 0;
   }
@@ -79,11 +79,11 @@ struct Head {
   }
 };
 
-// Working memory of a thread.
+// The working memory of a thread.
 template <class T>
 struct Tiles {
   T *scores, *grads;   // (keys, kQueries): scores or probabilities, and their gradients
-  T* transposed;       // (kQueries, keys): the transpose of one of them
+  T* transposed;       // (kQueries, keys): the transpose of `scores` or `grads`
   T* transposed_rows;  // (size, kQueries): the transpose of queries or of gradients of the output
   T *top, *sum;        // (kQueries): maximum and sum over keys
 
@@ -99,7 +99,7 @@ struct Tiles {
   }
 };
 
-// scores[s][r] = scale * q_(t0 + r) . k_s for the first n keys.
+// Computes scores[s][r] = scale * q_(t0 + r) . k_s for the first n keys.
 template <class T>
 void score_tile(const Head<T>& head, int64_t t0, int64_t rows, int64_t n, const Tiles<T>& tiles) {
   transpose_tile(head.q + t0 * head.ldq, head.ldq, rows, head.size, tiles.transposed_rows, kQueries,
@@ -156,7 +156,8 @@ struct HeadGradients {
   bool add_dq;
 };
 
-// With p = exp(score - lse), dropout's factors m, dp = m dy v' and delta = sum over keys of p dp:
+// Computes the gradients. With p = exp(score - lse), dropout's factors m, dp = m dy v' and delta =
+// sum over keys of p dp:
 //   dv = (m p)' dy,  dscore = p (dp - delta),  dq = scale dscore k,  dk = scale dscore' q.
 template <class T>
 void backward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, const T* dy,
@@ -174,7 +175,7 @@ void backward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, const
                                                                           head.v, tiles.grads);
   T* __restrict delta = tiles.sum;
   std::fill_n(delta, rows, T(0));
-  // m p; with dropout in memory that is free until the products with dscore.
+  // Holds m p. With dropout, it uses memory that is free until the products with dscore.
   T* weights = head.dropout > 0 ? tiles.transposed : tiles.scores;
   for (int64_t s = 0; s < n; ++s) {
     T* __restrict prob = tiles.scores + s * kQueries;
@@ -208,7 +209,7 @@ void backward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, const
                                                                     g.dq + t0 * g.lddq);
 }
 
-// Calls f(batch element, head) for all pairs of them.
+// Calls f(batch element, head) for all pairs of a batch element and a head.
 template <class F>
 void for_heads(const ops::Attention& io, double operations, F&& f) {
   parallel_for(

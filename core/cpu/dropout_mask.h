@@ -20,7 +20,7 @@ void with_mask(const RandomKey& key, double p, int64_t element, int64_t n, F&& f
   const T keep = static_cast<T>(1 / (1 - p));
   alignas(64) uint32_t bits[kMaskNumbers];
   alignas(64) T mask[kMaskNumbers];
-  std::fill_n(mask, kMaskNumbers, T(1));  // for p = 0, where no random numbers are needed
+  std::fill_n(mask, kMaskNumbers, T(1));  // for p = 0, which needs no random numbers
   for (int64_t done = 0; done < n;) {
     const int64_t skip = (element + done) % 4, count = std::min(n - done, kMaskNumbers - skip);
     if (p > 0) {

@@ -192,8 +192,8 @@ void log_softmax(const View& x, const View& y) {
         T* out = row_ptr<T>(y, r);
         const auto all =
             RunningLogSumExp<T, double>::of(x.cols(), [in](int64_t c) { return in[c]; });
-        // (x - top) - log_sum rather than x - (top + log_sum): x - top is exact near the maximum,
-        // and top + log_sum loses digits of log_sum where x is large.
+        // Computes (x - top) - log_sum, not x - (top + log_sum): x - top is exact near the maximum,
+        // and top + log_sum loses digits of log_sum if x is large.
         const T log_sum = static_cast<T>(std::log(all.sum));
         for (int64_t c = 0; c < x.cols(); ++c) out[c] = (in[c] - all.top) - log_sum;
       }

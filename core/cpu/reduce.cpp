@@ -10,11 +10,12 @@ inline namespace NINE_ISA {
 namespace {
 
 constexpr int64_t kColumns = 64;   // columns of a task of column_sums
-constexpr int64_t kRunRows = 64;   // rows that column_sums adds in T before it adds that in double
+constexpr int64_t kRunRows = 64;   // rows that column_sums adds in T before it adds their sum in
+                                   // double
 constexpr int64_t kBlock = 32768;  // elements of a partial sum
 
-// The sum of f(element) in double: partial sums of blocks of elements (of rows, when the view has
-// gaps between rows), added in order.
+// Returns the sum of f(element) in double. It adds the partial sums of blocks of elements in order;
+// if the view has gaps between rows, of blocks of rows.
 template <class T, class F>
 double total(const View& x, F f) {
   const bool flat = x.contiguous();

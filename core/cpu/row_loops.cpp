@@ -113,7 +113,7 @@ void attend(const RowAttention<T>& a) {
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(size)));
   T* scores = scratch<T>(Scratch::tile, heads * n);  // [head][key]
   for (int64_t i = 0; i < n; ++i) {
-    // Keys lie apart, so that the CPU cannot tell which one is next.
+    // Prefetches the next key, because keys lie apart and the CPU cannot predict their addresses.
     for (int64_t c = 0; c < 2 * d && i + 1 < n; c += kLine<T>)
       __builtin_prefetch(a.keys[i + 1] + c);
     for (int64_t h = 0; h < heads; ++h)

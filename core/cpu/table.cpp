@@ -22,8 +22,8 @@ namespace nine {
 namespace cpu {
 namespace {
 
-// What this process may still map under a limit of its address space (ulimit -v), but for a quarter
-// that is left to everything else; SIZE_MAX without a limit.
+// Returns how many bytes this process may still map under a limit of its address space (ulimit -v).
+// It leaves a quarter for other uses. Returns SIZE_MAX without a limit.
 size_t address_space_left() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
@@ -33,17 +33,18 @@ size_t address_space_left() {
   return limit.rlim_cur > used ? (limit.rlim_cur - used) / 4 * 3 : 0;
 }
 
-// The machine's memory, or less where a container or a limit of the process says so.
+// Returns the machine's memory, or less if a container or a limit of the process allows less.
 size_t available(int) {
   size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
                  static_cast<size_t>(sysconf(_SC_PAGESIZE)),
          limit = 0;
-  std::ifstream cgroup("/sys/fs/cgroup/memory.max");  // "max" where there is no limit: not a number
+  std::ifstream cgroup("/sys/fs/cgroup/memory.max");  // without a limit the file holds "max", which
+                                                      // is not a number
   if (cgroup >> limit) bytes = std::min(bytes, limit);
   return std::min(bytes, address_space_left());
 }
 
-// Large tensors are put on huge pages (2 MiB instead of 4 KiB), which need far fewer address
+// Puts large tensors on huge pages (2 MiB instead of 4 KiB), which need far fewer address
 // translations.
 void* allocate(size_t bytes, int) {
   constexpr size_t kHugePage = size_t{2} << 20;
@@ -74,8 +75,8 @@ OpTable make_table() {
                 .available = available,
                 .clear = clear,
                 .copy_bytes = copy_bytes};
-  // It calls core/instruction_set.cpp, whose check that runs before main() every program has to
-  // link.
+  // Calls core/instruction_set.cpp, because every program must link the check in it that runs
+  // before main().
   install_best(table);
   return table;
 }

@@ -25,7 +25,7 @@ struct alignas(64) TileConfig {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-// This thread's tiles while it lives.
+// Configures this thread's tiles while the object lives.
 class Tiles {
  public:
   Tiles() {
@@ -37,7 +37,7 @@ class Tiles {
   Tiles& operator=(const Tiles&) = delete;
 };
 
-// Tiles 0 to 3 are C, 4 and 5 the left factor's, 6 and 7 the right one's.
+// Tiles 0 to 3 hold C, 4 and 5 the left factor, 6 and 7 the right factor.
 template <int M>
 void load_left(const uint16_t* tile, int64_t group_stride) {
   _tile_loadd(4, tile, kTileRow);
@@ -88,7 +88,8 @@ void store_sums(float* to, int64_t ld) {
   if constexpr (M == 2 && N == 2) _tile_stored(3, to + kGroup * ld + kGroup, bytes);
 }
 
-// Rows [row, row + 16 M) and columns [column, column + 16 N) of C, terms of one stretch.
+// Computes rows [row, row + 16 M) and columns [column, column + 16 N) of C for the terms of one
+// stretch.
 template <int M, int N, int kPieces>
 void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_block,
                  int64_t blocks) {

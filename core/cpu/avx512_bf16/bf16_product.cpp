@@ -1,9 +1,9 @@
-// Products of bfloat16 numbers by AVX512-BF16 (core/bf16_product.h): VDPBF16PS multiplies 32 pairs
-// in the time in which an FMA multiplies 16 of float32.
+// Products of bfloat16 numbers by AVX512-BF16 (core/bf16_product.h). VDPBF16PS multiplies 32 pairs
+// of bfloat16 numbers in the time in which an FMA multiplies 16 pairs of float32 numbers.
 //
-// 8 rows by 32 columns of C are in 16 registers, which hides an instruction's latency; for each
-// pair of terms two registers of the right factor and eight pairs of the left one are loaded for 16
-// products, where a core loads two registers while it multiplies two.
+// 8 rows by 32 columns of C are in 16 registers, which hides the latency of an instruction. For
+// each pair of terms, two registers of the right factor and eight pairs of the left factor are
+// loaded for 16 products. A core can load two registers while it multiplies two.
 #include <immintrin.h>
 
 #include "core/cpu/bf16_packing.h"
@@ -18,7 +18,7 @@ using bf16::kTile;
 using bf16::PiecePair;
 using bf16::Product;
 
-constexpr int kRows = 8;  // of C at once: half a group
+constexpr int kRows = 8;  // rows of C that are computed at once: half a group
 
 __m512bh right_pairs(const uint16_t* x) {
   return reinterpret_cast<__m512bh>(_mm512_loadu_si512(x));
@@ -29,8 +29,8 @@ __m512bh left_pair(const uint16_t* x) {
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
 }
 
-// Sums the products of `pairs` of pieces for `blocks` blocks of terms; inlined, so that the sums
-// stay in registers from pass to pass.
+// Sums the products of `pairs` of pieces for `blocks` blocks of terms. It is inlined so that the
+// sums stay in registers from pass to pass.
 template <int N, size_t kPairs>
 [[gnu::always_inline]] inline void add_pass(const PiecePair (&pairs)[kPairs], const Product& p,
                                             const uint16_t* left, const uint16_t* right,
@@ -50,7 +50,8 @@ template <int N, size_t kPairs>
       }
 }
 
-// Rows [row, row + 8) and columns [column, column + 16 N) of C, terms of one stretch.
+// Computes rows [row, row + 8) and columns [column, column + 16 N) of C for the terms of one
+// stretch.
 template <int N, int kPieces>
 void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_block,
                  int64_t blocks) {
