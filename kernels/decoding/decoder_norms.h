@@ -1,5 +1,5 @@
-// The norms that a HeadDecoder gives word vectors and contexts (kernels/options/head_norms.h), as
-// evaluation does.
+// Applies in decoding the word norm and the context norm of evaluation
+// (kernels/options/head_norms.h).
 #pragma once
 
 #include <vector>
@@ -12,24 +12,26 @@ namespace nine {
 
 class DecoderNorms {
  public:
-  /// Neither.
+  /// Changes no norms.
   DecoderNorms() = default;
-  /// Of a head's inner products. Error: the head has another kernel; not one norm a component.
+  /// Takes the norms of a head of inner products. Errors: the head has another kernel; not one
+  /// context norm for each component.
   DecoderNorms(const HeadNorms& norms, const HeadSpec& head);
 
   bool words() const { return static_cast<bool>(ratios_); }
   bool contexts() const { return !sizes_.empty(); }
-  /// (V, 2) float64: the statistics of scaled_lin (ops::word_scales) of word vectors (V, d). Error:
-  /// not one ratio a word.
+  /// Returns the statistics of scaled_lin (ops::word_scales) of the word vectors w (V, d): (V, 2)
+  /// float64. Error: not one ratio for each word.
   Tensor word_scales(const View& w) const;
-  /// Gives a context of component k its norm.
+  /// Scales a context of component k to its norm.
   template <class T>
   void set_norm(int64_t k, T* h, int64_t d) const {
     const double norm = scores::norm(h, d);
     const double factor = norm > 0 ? sizes_[static_cast<size_t>(k)] / norm : 0;
     for (int64_t i = 0; i < d; ++i) h[i] = scores::scaled(factor, h[i]);
   }
-  /// The score of a word, given its scales, and a context of component k that has its norm.
+  /// Returns the score of a word and a context of component k. `scales` are the word's scales; the
+  /// context must have its norm.
   template <class T>
   double score(int64_t k, const Tensor& scales, int64_t word, const T* w, const T* h,
                int64_t d) const {
@@ -40,7 +42,7 @@ class DecoderNorms {
   }
 
  private:
-  Tensor ratios_;  // on the CPU; empty: own norms
+  Tensor ratios_;  // on the CPU; empty if words keep their norms
   int64_t first_word_ = -1;
   std::vector<double> sizes_;  // HeadNorms::sizes
 };

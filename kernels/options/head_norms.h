@@ -33,9 +33,9 @@ struct WordNorm {
   bool through = false;  ///< true: |W_1| is differentiated; false: it is a constant
 
   explicit operator bool() const { return kind != Kind::none; }
-  /// Whether F depends on counts.
+  /// True if F depends on counts.
   bool needs_counts() const { return kind != Kind::none && kind != Kind::constant; }
-  /// Whether F is a multiple of |W_1|.
+  /// True if F is a multiple of |W_1|.
   bool multiplies_first() const;
   friend bool operator==(const WordNorm&, const WordNorm&) = default;
 };
@@ -44,7 +44,7 @@ std::string to_text(const WordNorm& n);  ///< "const:1", "log-rank:ratio:through
 /// log-unigram:scaled, and after those with |W_1| `:through`; a UsageError says what is wrong.
 WordNorm word_norm_from_text(std::string_view text);
 
-/// The id of the word of rank 1. Error: no counts.
+/// Returns the id of the word of rank 1. Error: no counts.
 int64_t most_frequent_word(std::span<const double> counts);
 /// Returns F_v of every word, divided by |W_1| if n.multiplies_first(). n.kind must not be none.
 /// Error: `counts` is empty.
@@ -92,7 +92,7 @@ struct HeadNorms : NormOptions {
   /// If context.of_batch(): G of each component in evaluation, (K) float64, which training updates.
   /// 0: training has seen nothing, and G is 1. Empty: each call takes the maximum of its rows.
   Tensor running = {};
-  bool training = false;  ///< the rows' maximum is used, and goes into `running`
+  bool training = false;  ///< true: G is the maximum of the rows, which also updates `running`
 
   /// Computes `ratios`, on `device`, and first_word from the words' counts. Does nothing if `word`
   /// is none. Error: `counts` is empty.

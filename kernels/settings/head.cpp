@@ -21,8 +21,8 @@ constexpr HeadPreset kPresets[] = {{"mos", "mix:9*lin"},
                                    {"mix4", "mix:lin,log,rbf,hpb"},
                                    {"mix5", "mix:2*lin,2*rbf"}};
 
-// What NAME@tuned stands for: a line here and one in docs/heads.md, section 10, with the command
-// that found it.
+// The meaning of NAME@tuned. A new entry needs a line here and a line in docs/heads.md, section 10,
+// with the command that found the parameters.
 constexpr HeadPreset kTuned[] = {{"lin", "lin"},
                                  {"log", "log:p=4"},
                                  {"pow", "pow:p=2"},
@@ -36,7 +36,7 @@ constexpr HeadPreset kTuned[] = {{"lin", "lin"},
 
 constexpr int64_t kMaxComponents = 1024;
 
-// Calls f with the struct of a kind.
+// Calls f with the struct of a kernel of this kind.
 template <class F>
 void with_kernel(ScoreKind kind, F&& f) {
   scores::for_each_kernel([&]<class K>() {
@@ -56,7 +56,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// The value of a parameter; `where` is what errors call it.
+// Returns the value of a parameter. Errors call the parameter `where`.
 double parameter_value(const ParameterInfo& info, std::string_view text, const std::string& where) {
   std::vector<std::string> words;
   for (const char* const* word = info.words; word != nullptr && *word != nullptr; ++word) {
@@ -105,7 +105,8 @@ const char* tuned_text(std::string_view name) {
              " (docs/heads.md): leave out @tuned, or name the parameters");
 }
 
-// What the kernel or the settings beside the head say of parameters that a component leaves open.
+// Sets the parameters to their defaults: those of the settings beside the head, otherwise those of
+// the kernel.
 void set_defaults(const KernelInfo& kernel, const HeadDefaults& defaults, Score& score) {
   for (size_t k = 0; k < kernel.parameters.size(); ++k) {
     score.parameters[k] = kernel.parameters[k].default_value;
@@ -136,7 +137,7 @@ void read_parameter(const KernelInfo& kernel, const HeadField& field, Score& sco
   learn_number(score, static_cast<int>(k), field, info.learnable == Learnable::positive, where);
 }
 
-// "NAME[@tuned][:PARAMETER=VALUE]...".
+// Parses "NAME[@tuned][:PARAMETER=VALUE]...".
 Score parse_component(std::string_view text, const HeadDefaults& defaults) {
   if (is_formula(text)) return parse_formula(text);
   std::string_view name = split_head(text, ':').front();
@@ -166,7 +167,7 @@ Score parse_component(std::string_view text, const HeadDefaults& defaults) {
   return score;
 }
 
-// "[COUNT*]COMPONENT" into `components`.
+// Parses "[COUNT*]COMPONENT" and appends the result to `components`.
 void parse_item(std::string_view text, const HeadDefaults& defaults,
                 std::vector<Score>& components) {
   const size_t star = find_outside_braces(text, "*");
@@ -198,7 +199,7 @@ bool has_contexts(const HeadDefaults& defaults, bool mixture) {
   return defaults.head_context == "tanh";
 }
 
-// A preset or `mix:` as its components' text; empty for a single kernel.
+// Returns the text of the components of a preset or of `mix:`; empty for a single kernel.
 std::string_view mixture_text(std::string_view text) {
   constexpr std::string_view kMix = "mix:";
   for (const HeadPreset& p : kPresets) {

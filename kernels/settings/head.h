@@ -19,7 +19,7 @@ struct HeadSpec {
   /// component.
   bool mixture = false;
   bool contexts = false;  ///< component k scores tanh(C_k' h) instead of h itself
-  bool untied = false;    ///< each component has word vectors of its own
+  bool untied = false;    ///< true if each component has its own word vectors
 
   friend bool operator==(const HeadSpec&, const HeadSpec&) = default;
 
@@ -49,27 +49,27 @@ struct HeadDefaults {
 /// the nearest valid name.
 HeadSpec parse_head(std::string_view text, const HeadDefaults& defaults = {});
 
-/// The description of a kernel, as kernel_inspect prints it.
+/// Describes a kernel for kernel_inspect.
 struct KernelInfo {
   const char* name = "";  ///< as in head strings
   const char* note = "";  ///< special cases and bounds
   std::span<const ParameterInfo> parameters;
 };
-/// All kernels but expr, which is a formula, in the order of ScoreKind.
+/// Returns all kernels except expr, which is a formula, in the order of ScoreKind.
 std::vector<KernelInfo> kernel_table();
-/// The kernel of a component.
+/// Returns the kernel of a component.
 KernelInfo kernel_info(const Score& score);
-/// A component's score without its scale, as formulas.
+/// Returns a component's score, without its scale, as formulas.
 KernelExpression kernel_expression(const Score& score);
-/// What is wrong with a component's numbers for vectors of d numbers; "" if nothing.
+/// Returns what is wrong with a component's numbers for vectors of d numbers; "" if nothing is.
 std::string check_score(const Score& score, int64_t d);
-/// A component with its parameters in full, such as "hpb:ball=lorentz:shift=-2".
+/// Returns a component's text with all parameters, such as "hpb:ball=lorentz:shift=-2".
 std::string to_text(const Score& score);
-/// A name for a head string.
+/// Names a head string.
 struct HeadPreset {
   const char *name, *text;
 };
-/// The presets of mixtures: {"mos", "mix:9*lin"}, ...
+/// Returns the presets of mixtures: {"mos", "mix:9*lin"}, ...
 std::span<const HeadPreset> head_presets();
 
 }  // namespace nine

@@ -76,7 +76,7 @@ std::vector<std::string> HeadConfig::warnings(std::span<const int64_t> counts) c
 
 namespace {
 
-// The kernels with their parameters, and the presets.
+// Returns the help of --head: the kernels with their parameters, and the presets.
 std::string head_help() {
   std::string text =
       "score function of the output layer, such as lin, pow:p=1 or mix:3*lin,log. Kernels with "
@@ -119,7 +119,8 @@ void read(const HeadSetting& setting, std::string& member, const std::string& te
   member = text;
 }
 
-// Whether the head depends on a default for what its components leave open, by two values of it.
+// True if the head depends on a default for its components. Compares the heads with two values of
+// this default.
 bool head_depends_on(const HeadSettings& settings, std::string HeadSettings::*member,
                      const char* one, const char* other) {
   try {
@@ -129,11 +130,11 @@ bool head_depends_on(const HeadSettings& settings, std::string HeadSettings::*me
     changed.*member = other;
     return !(first == changed.head_spec());
   } catch (const UsageError&) {
-    return true;  // not for every value: the head's own check says so
+    return true;  // a value is wrong; the check of the head reports it
   }
 }
-// Throws what is wrong with a head whatever the settings beside it say: the ball may be the one
-// that has a `shift`, and the variance a number, from which `variance=learn` starts.
+// Throws a UsageError if a head is wrong for all settings beside it. It tries the ball that has a
+// `shift`, and a variance that is a number, because `variance=learn` starts from a number.
 void check_head_text(const std::string& text) {
   HeadDefaults beside{.ball = "sigmoid"};
   try {
@@ -143,7 +144,7 @@ void check_head_text(const std::string& text) {
     try {
       parse_head(text, beside);
       return;
-    } catch (const UsageError&) {  // the first one says what is wrong
+    } catch (const UsageError&) {  // the first error is thrown
     }
     throw;
   }

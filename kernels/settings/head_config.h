@@ -38,7 +38,7 @@ template <>
 inline constexpr EnumNames<HeadMemory, 2> kEnumNames<HeadMemory>{
     "head memory", {{{HeadMemory::blocks, "blocks"}, {HeadMemory::tiles, "tiles"}}}};
 
-/// What the loss consists of besides the likelihood, and how it is computed.
+/// The parts of the loss besides the likelihood, and how scores are kept.
 struct HeadLoss {
   LabelSmoothing smoothing = {};
   PriorRegulariser prior = {};  ///< on a mixture's prior
@@ -50,14 +50,14 @@ struct HeadLoss {
   ops::HeadBlockOptions for_block(int64_t words) const;
 };
 
-/// An output layer. Its sizes (words, width of a context) belong to the model.
+/// Describes an output layer. Its sizes (words, width of a context) belong to the model.
 struct HeadConfig {
   HeadSpec spec = {};             ///< score functions, mixture, contexts, untied word vectors
   bool bias = false;              ///< one bias for each word
   HeadLoss loss = {};             ///< smoothing, margin and regularisation count in training only
   NormRegulariser norm_reg = {};  ///< on the norms of the word vectors, in training
-  NormOptions norms = {};         ///< in place of the vectors' own; inner products only
-  SampledSoftmax sampled = {};    ///< in training: the softmax over some words only
+  NormOptions norms = {};         ///< norms that replace those of the vectors; inner products only
+  SampledSoftmax sampled = {};    ///< in training only: the softmax over some words
 
   /// Returns a warning for each setting that is valid but probably not meant: a margin that rewards
   /// large angles, words that log-unigram gives the norm 0. counts: of each word in the training
@@ -83,18 +83,19 @@ struct HeadSettings {
   std::string context_norm = "none";   ///< see context_norm_from_text
   std::string sampled_softmax;         ///< see sampled_softmax_from_text
 
-  /// The head that `head` and the settings beside it describe. UsageError: a wrong one.
+  /// Returns the head that `head` and the settings beside it describe. UsageError: a wrong head.
   HeadSpec head_spec() const;
-  /// The whole configuration. UsageError: a wrong setting.
+  /// Returns the whole configuration. UsageError: a wrong setting.
   HeadConfig head_config() const;
 };
 
-/// Whether a trained model depends on a setting, and where its files show the setting.
+/// Says whether a trained model depends on a setting, and where the files of the model show the
+/// setting.
 enum class SettingUse : uint8_t {
-  training,  ///< the model does not depend on it: it counts in training alone
+  training,  ///< used in training only; the model does not depend on it
   written,   ///< part of the model; HeadSpec::to_text() contains it
   tensors,   ///< part of the model; the tensors show it
-  decoding   ///< part of the model; neither shows it, so decoding needs it besides
+  decoding   ///< part of the model; neither shows it, so decoding reads it from the model's files
 };
 
 /// A member of HeadSettings, for code that reads settings by name: trainers' flags, kernel_inspect,
@@ -102,11 +103,11 @@ enum class SettingUse : uint8_t {
 struct HeadSetting {
   const char* name;  ///< key in configuration files; the flag has dashes for underscores
   std::variant<bool HeadSettings::*, double HeadSettings::*, std::string HeadSettings::*> member;
-  std::string help;        ///< what it does, without a full stop
+  std::string help;        ///< text of the help, without a full stop
   const char* words = "";  ///< its name in error messages; empty: no message mentions it
   SettingUse use = SettingUse::training;
-  bool inner_products = false;  ///< where it is not "none", the head must be of lin alone
-  const char* example = "";     ///< a value of such a setting
+  bool inner_products = false;  ///< true: unless the value is "none", all components must be lin
+  const char* example = "";     ///< an example of a value, for settings of inner products
   /// Returns the setting's value in a HeadConfig; null: the head string contains it.
   std::variant<bool, double, std::string> (*value)(const HeadConfig& config) = nullptr;
   /// True: part of the loss in training; false: of the layer.
@@ -120,17 +121,18 @@ struct HeadSetting {
   /// in words what it requires.
   bool (*has_effect)(const HeadSettings& settings) = nullptr;
   const char* needs = "";
-  const char* unit = "";          ///< what a value is, for a help page
-  const char* default_text = "";  ///< the default in words, where the member's would not explain it
+  const char* unit = "";          ///< placeholder of a value in the help
+  const char* default_text = "";  ///< the default in words, if the member's value does not explain
+                                  ///< it
 
   /// Sets the member from a text such as "true", "0.1" or "tanh". Error: what is wrong with it.
   void set(HeadSettings& settings, const std::string& text) const;
   /// Returns the member as a text that set() reads.
   std::string text(const HeadSettings& settings) const;
-  /// Whether the member differs from its default.
+  /// True if the member differs from its default.
   bool is_given(const HeadSettings& settings) const;
 };
-/// Every member of HeadSettings, in the order of help pages.
+/// Returns every member of HeadSettings, in the order of help pages.
 std::span<const HeadSetting> head_settings();
 /// Returns the settings that need a head of lin alone (inner_products): the margin, then the norms.
 std::vector<const HeadSetting*> inner_product_settings();

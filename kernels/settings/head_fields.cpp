@@ -119,7 +119,7 @@ std::vector<std::string> variables() {
   return names;
 }
 
-// The text between the braces of a component's second field.
+// Returns the text between the braces of a component's second field.
 std::string_view formula_of(std::string_view component, std::span<const std::string_view> fields) {
   if (fields.size() < 2)
     fail_usage(

@@ -1,5 +1,6 @@
-// How head strings are cut into parts, the `NAME=VALUE` fields of their components, and the
-// component `expr:{FORMULA}:NAME=VALUE:...`. Nothing between { and } is grammar of head strings.
+// Cuts head strings into parts, and reads the `NAME=VALUE` fields of their components and the
+// component `expr:{FORMULA}:NAME=VALUE:...`. Text between { and } is not part of the grammar of
+// head strings.
 #pragma once
 
 #include <string>
@@ -10,45 +11,47 @@
 
 namespace nine {
 
-/// The parts of a head string between the characters `at` that are not within braces.
+/// Splits a head string at each character `at` outside of braces.
 std::vector<std::string_view> split_head(std::string_view text, char at);
-/// Where one of `characters` first stands outside of braces; npos: nowhere.
+/// Returns the first place of one of `characters` outside of braces; npos if there is none.
 size_t find_outside_braces(std::string_view text, std::string_view characters);
 
-/// One number of a component: `p=2`, `p=learn:2`, `p=learn+:2` or `p=learn`.
+/// A number of a component: `p=2`, `p=learn:2`, `p=learn+:2` or `p=learn`.
 struct HeadField {
   std::string_view name;
-  std::string_view value;  ///< a number or a word; learned: where it starts, or empty
+  std::string_view value;  ///< a number or a word; if learned, the start, which may be empty
   bool learned = false;
-  bool plus = false;  ///< learn+: it is kept positive
+  bool plus = false;  ///< true for learn+: the number is kept positive
 };
-/// The fields of a component from field `first` on; a UsageError says which is wrong, or was given
-/// twice.
+/// Returns the fields of a component from field `first` on. A UsageError names a wrong or repeated
+/// field.
 std::vector<HeadField> head_fields(std::string_view component, size_t first);
 
-/// Sets number `i` of the score, which is called `what` in errors, to be learned from its value at
-/// the moment on; `must_be_positive`: whatever the field says. UsageError: the value is not > 0
-/// although it is kept positive.
+/// Makes number `i` of the score a learned number, which starts from its present value. The number
+/// is kept positive if the field says so or `must_be_positive` is set. UsageError, which calls the
+/// number `what`: a number that is kept positive does not start above 0.
 void learn_number(Score& score, int i, const HeadField& field, bool must_be_positive,
                   const std::string& what);
-/// Reads the field `scale`, of any kernel; a UsageError says what is wrong.
+/// Reads the field `scale` of any kernel. A UsageError says what is wrong.
 void read_scale(const HeadField& field, const std::string& kernel, Score& score);
 
-/// ":NAME=VALUE", with learn or learn+ where number `i` of the score is learned.
-/// `always_positive`: the kernel keeps it positive, so that learn says enough.
+/// Returns ":NAME=VALUE", with learn or learn+ if number `i` of the score is learned. With
+/// `always_positive` the kernel keeps the number positive, so learn is written instead of learn+.
 std::string number_text(const Score& score, int i, const std::string& name, bool always_positive);
-/// ":scale=X"; "" where it is 1 and not learned.
+/// Returns ":scale=X", or "" if the scale is 1 and not learned.
 std::string scale_text(const Score& score);
 
-/// The whole text as a finite number.
+/// Reads the whole text as a finite number. Returns false if it is not a finite number.
 bool read_number(std::string_view text, double& value);
 
-/// Whether a component is a formula: "expr" or "expr:...".
+/// True if a component is a formula: "expr" or "expr:...".
 bool is_formula(std::string_view component);
 
-/// Reads such a component; a UsageError names the place in the formula, or the parameter.
+/// Reads a component that is a formula. A UsageError names the place in the formula, or the
+/// parameter.
 Score parse_formula(std::string_view component);
-/// The component in full, without spaces: parse_formula() of it is the same score.
+/// Returns the component's whole text, without spaces. parse_formula() of this text is the same
+/// score.
 std::string formula_text(const Score& score);
 
 }  // namespace nine

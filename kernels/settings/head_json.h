@@ -1,4 +1,4 @@
-// The configuration of an output layer as it is written into configuration files.
+// The configuration of an output layer in the form of configuration files.
 #pragma once
 
 #include "core/json.h"
@@ -6,8 +6,8 @@
 
 namespace nine {
 
-/// A configuration with everything resolved, under the names of HeadSettings; beside their table in
-/// head_config.cpp.
+/// Returns a configuration with all defaults resolved, under the names of HeadSettings. It is
+/// defined in head_config.cpp, beside the table of these names.
 Json to_json(const HeadConfig& config);
 
 }  // namespace nine

@@ -15,7 +15,7 @@ struct LearnedNumber {
   int64_t component = 0;
   int number = 0;         ///< Score::number
   std::string name = {};  ///< "p", "scale"
-  bool positive = false;  ///< what is stored and learned is its logarithm
+  bool positive = false;  ///< true: the logarithm of the number is stored and learned
   double start = 0;
 
   /// Returns its tensor's name after the head's name: "scores.COMPONENT.NAME".

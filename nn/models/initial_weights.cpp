@@ -21,7 +21,7 @@ void check_same_words(const std::string& path, const char* name, const Vocabular
             "source dictionary)");
 }
 
-// Throws where a setting that tensors do not show is another one.
+// Throws an Error if a setting that tensors do not show differs.
 void check_same_setting(const std::string& path, const char* name, const std::string& stored,
                         const std::string& given) {
   require(stored == given, "initial weights of ", path, ": they come from a network with ", name,
@@ -29,12 +29,12 @@ void check_same_setting(const std::string& path, const char* name, const std::st
           ", with which the same weights compute other values; set it as in the initial weights");
 }
 
-// Positions of this program are computed. Those of another one are the same if they differ by no
-// more than its arithmetic, or by the rounding of what the table was stored as.
+// Compares a table of positions with the positions that Nine computes. They are the same up to the
+// arithmetic of another program, and up to the rounding of the stored type.
 void check_same_positions(const std::string& path, const Tensor& table, const Tensor& own) {
   const int64_t count = std::min(table.elements(), own.elements());
   const std::vector<double> stored = table.to_vector(), computed = own.to_vector();
-  int bits = 0;  // of the longest mantissa
+  int bits = 0;  // bits of the longest mantissa in the table
   for (const double x : stored) {
     int exponent = 0, used = 53;
     for (double m = std::frexp(x, &exponent) * 0x1p53; used > 0 && std::fmod(m, 2) == 0; m /= 2)
@@ -61,8 +61,9 @@ void load_weights(const std::string& path, const Safetensors& weights,
   }
 }
 
-// "--init: 9 tensors of RUN/checkpoints/00000120 were taken; the head is pow:p=2 here and was lin
-// there". Of a head, tensors show the sizes alone.
+// Returns "--init: 9 tensors of RUN/checkpoints/00000120 were taken; the head is pow:p=2 in this
+// run and was lin in the initial weights". It names differences because tensors show only the sizes
+// of a head.
 std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
   const HeadConfig stored = head_of(files.config);
   std::string out = concat("--init: ", files.weights.tensors.size(), " tensors of ",
@@ -92,7 +93,7 @@ std::string load_initial_weights(const std::string& path, const Vocabulary& voca
   ModelFiles files = read_model(directory, ExcludedWords::refused);
   const std::map<std::string, std::string> settings = language_settings(files),
                                            own = network.metadata();
-  // An LSTM has no settings; the kind of network comes first.
+  // The kind of network is compared first; an LSTM has no other settings.
   for (const NetworkKey& key : network_keys()) {
     const auto in = [&](const auto& all) {
       const auto found = all.find(key.name);

@@ -1,4 +1,4 @@
-// Scores and slopes of formulas that are not finite: an Error that names the word, the row and the
+// Checks that scores and slopes of formulas are finite. The Error names the word, the row and the
 // subexpression.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace nine::cpu {
 inline namespace NINE_ISA {
 
-/// Whether n numbers are finite, in a loop that vectorises.
+/// True if n numbers are finite. The compiler can vectorise this loop.
 template <class T>
 bool all_finite(const T* x, int64_t n) {
   T sum = 0;
@@ -21,7 +21,7 @@ bool is_expr(const HeadKernel<T>& kernel) {
   return kernel.args.score.kind == ScoreKind::expr;
 }
 
-/// Refuses the pair of word `word` and row `row` of a component that is a formula.
+/// Throws the Error for the pair of word `word` and row `row` of a component that is a formula.
 template <class T>
 void refuse_pair(const StackedComponents<T>& stack, int64_t component, int64_t word, int64_t row,
                  bool slope) {
@@ -33,9 +33,9 @@ void refuse_pair(const StackedComponents<T>& stack, int64_t component, int64_t w
               concat("word ", word, " and row ", stack.block().first_row + row), slope);
 }
 
-/// Refuses the first number of a tile, [word][row] with `ld` from word to word, that is not finite:
-/// scores, or slopes. Does nothing for other kernels than expr, or where the vectors themselves are
-/// not finite.
+/// Throws the Error for the first score, or slope, of a tile that is not finite. The tile is
+/// [word][row], with `ld` numbers from word to word. Does nothing for kernels other than expr, or
+/// if the vectors themselves are not finite.
 template <class T>
 void refuse_not_finite(const StackedComponents<T>& stack, const TilePlace<T>& at, const T* tile,
                        int64_t ld, bool slope) {
@@ -50,7 +50,7 @@ void refuse_not_finite(const StackedComponents<T>& stack, const TilePlace<T>& at
   }
 }
 
-/// One word of a tile of vectors with `stats` statistics.
+/// Returns one word of a tile of vectors with `stats` statistics.
 template <class T>
 HeadTile<T> word_of(HeadTile<T> tile, int64_t v, int64_t stats) {
   tile.z += v * tile.ld;
@@ -61,9 +61,9 @@ HeadTile<T> word_of(HeadTile<T> tile, int64_t v, int64_t stats) {
   return tile;
 }
 
-/// Refuses the first pair of a tile whose slope by a learned number is not finite, likewise. `up`
-/// [word][kHeadPanel] is the tile's dL/dS, `sums` [number][kHeadPanel] what HeadLoops::
-/// number_gradients has summed of it, which is all that is looked at where it is finite.
+/// Throws the Error for the first pair of a tile whose slope by a learned number is not finite.
+/// `up` [word][kHeadPanel] is the tile's dL/dS. `sums` [number][kHeadPanel] are the sums of
+/// HeadLoops::number_gradients over the tile; if these are finite, the pairs are not checked.
 template <class T>
 void refuse_number_slopes(const StackedComponents<T>& stack, const TilePlace<T>& at,
                           const HeadTile<T>& tile, const T* up, const T* sums) {

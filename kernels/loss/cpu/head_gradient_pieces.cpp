@@ -12,7 +12,7 @@ bf16::Factor moved(const bf16::Factor& f, int64_t by) {
   return out;
 }
 
-// A factor packed into this thread's scratch memory.
+// Packs a factor into this thread's scratch memory.
 template <class Pack>
 bf16::Packed packed(Pack&& pack, Scratch where, const bf16::Factor& f, int64_t count, int64_t k,
                     int pieces) {

@@ -1,4 +1,4 @@
-// The two products of the head's backward pass, dW and dH, of bfloat16 pieces
+// The two products of the head's backward pass, dW and dH, computed from bfloat16 pieces
 // (core/bf16_product.h).
 #pragma once
 
@@ -14,21 +14,22 @@ struct Rows {
   bool add = false;
 };
 
-/// A block's contexts, packed once as the right factor of dW, and the products of strips of words.
-/// Planes of gradients by products, pairs of parts (i, j), are `plane` columns apart. Uses
-/// Scratch::packed_left and packed_right.
+/// Packs a block's contexts once, as the right factor of dW, and computes the products for strips
+/// of words. The planes of gradients by products, one for each pair of parts (i, j), are `plane`
+/// columns apart. Uses Scratch::packed_left and packed_right.
 class GradientPieces {
  public:
-  /// Whether pack_contexts() was called.
+  /// True if pack_contexts() was called.
   bool used() const { return pieces_ > 0; }
-  /// Packs the contexts; memory is the arena's, in the caller's Scope.
+  /// Packs the contexts into memory of the arena, in the caller's Scope.
   void pack_contexts(const StackedComponents<float>& stack, Arena& arena);
 
-  /// dW's rows, (words, d) at the strip's first word, += (words, rows) gradients times the contexts
-  /// h (rows, d) of a component or of several in succession.
+  /// Adds to the rows of dW, (words, d) from the strip's first word on: the gradients (words, rows)
+  /// times the contexts h (rows, d) of one component, or of several consecutive components.
   void add_dw(const StackedComponent<float>& c, const bf16::Factor& h, int64_t rows,
               const bf16::Factor& gradients, int64_t plane, const Rows& dw) const;
-  /// dH's rows, (rows, d), += (words, rows) gradients, transposed, times the words w (words, d).
+  /// Adds to the rows of dH, (rows, d): the transpose of the gradients (words, rows) times the word
+  /// vectors w (words, d).
   void add_dh(const StackedComponent<float>& c, const bf16::Factor& w, int64_t words,
               const bf16::Factor& gradients, int64_t plane, const Rows& dh) const;
 
@@ -36,7 +37,7 @@ class GradientPieces {
   int pieces_ = 0;
   bf16::Layout layout_;  // of `contexts_`: [stacked panel][part][group of columns]
   uint16_t* contexts_ = nullptr;
-  uint32_t largest_ = 0;  // of all contexts
+  uint32_t largest_ = 0;  // the largest |x| of all contexts
 };
 
 }  // namespace NINE_ISA

@@ -1,4 +1,4 @@
-// The backward pass of a block on the CPU: products z are replaced by dL/dz tile by tile, and two
+// The backward pass of a block on the CPU. It replaces the products z by dL/dz tile by tile. Two
 // matrix products with each tile give dW and dH.
 #include <utility>
 
@@ -16,18 +16,18 @@ using ops::HeadGradients;
 
 constexpr int64_t kDepthTile = 128;  // columns of dH and dW that one product writes
 
-// A matrix (rows, columns) as TileProduct's first factor, some of its columns at a time: in place,
-// or copied as [panel][row][column] where there is a tile_panel().
+// A matrix (rows, columns) as the first factor of TileProduct, which takes some columns at a time.
+// The matrix is used in place or, if there is a tile_panel(), copied as [panel][row][column].
 template <class T>
 class FirstFactor {
  public:
   FirstFactor() = default;
-  // Numbers that a copy has; 0 where there is none.
+  // Returns the size of the copy in numbers; 0 without a copy.
   static int64_t copied_size(int64_t rows, int64_t columns) {
     const int64_t panel = tile_panel<T>();
     return panel == 0 ? 0 : (columns + panel - 1) / panel * panel * rows;
   }
-  // `copy`: memory of copied_size() numbers.
+  // `copy` is memory for copied_size() numbers.
   FirstFactor(const T* x, int64_t ld, int64_t rows, int64_t columns, T* copy) : x_(x), ld_(ld) {
     if (copied_size(rows, columns) == 0) return;
     const int64_t panel = tile_panel<T>();
@@ -49,7 +49,7 @@ class FirstFactor {
     return copied_rows_ == 0 ? x_ + row * ld_ + column
                              : x_ + (column - within) * copied_rows_ + row * ld_ + within;
   }
-  // How many of `columns` from `column` on one product takes.
+  // Returns how many of `columns` columns from `column` on one product takes.
   int64_t width(int64_t column, int64_t columns) const {
     return std::min(copied_rows_ == 0 ? width_ : width_ - column % width_, columns);
   }
@@ -59,7 +59,7 @@ class FirstFactor {
   int64_t ld_ = 0, width_ = kDepthTile, copied_rows_ = 0;
 };
 
-// The sum over the rows of a panel, always in the same order.
+// Returns the sum over the rows of a panel, always in the same order.
 template <class T>
 T sum_lanes(const T* x) {
   T half[kHeadPanel / 2];
@@ -117,20 +117,21 @@ class Backward {
   }
 
  private:
-  // A thread's sums over the rows of a tile, with one SIMD lane for each row.
+  // The sums of a thread over the rows of a tile, with one SIMD lane for each row.
   struct Lanes {
     T *bias, *word_stats, *up;
-    // [component][panel][word][kHeadPanel]: dL/dS of VectorPairs that are no targets.
+    // [component][panel][word][kHeadPanel]: dL/dS of the VectorPairs that are not targets.
     T* exact;
   };
 
   void run_chunk(int64_t chunk) {
     const auto [begin, end] = chunk_words(block_.words(), chunk);
-    // Of pairs that are computed from their vectors `lanes` has one tile.
+    // `lanes` has one tile of the pairs that are computed from their vectors.
     const int64_t strip = exact_ ? kHeadTile : stack_.strip_words();
     T* z = block_.products ? nullptr : scratch<T>(Scratch::products, strip * stack_.columns());
     WordPacks packs = stack_.word_packs();
-    // Bias; statistics; scores of all components and log p for smoothed mixtures.
+    // Memory for the bias, for the statistics, and, for smoothed mixtures, for the scores of all
+    // components and log p.
     const int64_t up_tiles = joint_ || exact_ || numbers_ > 0 ? stack_.size() + 1 : 0,
                   exact_tiles = exact_ ? stack_.size() * stack_.panels() : 0;
     T* memory =
@@ -175,7 +176,7 @@ class Backward {
       }
   }
 
-  // dL/dz in place of z.
+  // Replaces z by dL/dz.
   void slopes(int64_t chunk, T* z, int64_t word, int64_t words, const Lanes& lanes) {
     std::fill_n(lanes.bias, words * kHeadPanel, T(0));
     for (int64_t k = 0; k < stack_.size(); ++k)
@@ -221,12 +222,12 @@ class Backward {
     }
   }
 
-  // How many learned numbers of a component have a gradient.
+  // Returns how many learned numbers of a component have a gradient.
   int learned_by(int64_t k) const {
     return numbers_ > 0 ? stack_[k].kernel.args.score.learned_count() : 0;
   }
   double* chunk_numbers(int64_t chunk) const { return partial_numbers_ + chunk * numbers_; }
-  // The gradients by a component's learned numbers, from one tile's dL/dS.
+  // Adds the gradients by a component's learned numbers, from the dL/dS of one tile.
   void add_numbers(const TilePlace<T>& at, const HeadTile<T>& t, const T* up, double* out) const {
     const HeadKernel<T>& kernel = at.component.kernel;
     T sums[kMaxScoreNumbers * kHeadPanel] = {};
@@ -235,7 +236,7 @@ class Backward {
     for (int i = 0; i < kernel.args.score.learned_count(); ++i)
       out[i] += static_cast<double>(sum_lanes(sums + i * kHeadPanel));
   }
-  // Where a pair of VectorPairs adds its slopes.
+  // Returns where a pair of VectorPairs adds its slopes.
   PairSlopes<T> slopes_of_pair(int64_t chunk, int64_t k, int64_t word, int64_t row) const {
     const View &dw = g_.dw[static_cast<size_t>(k)].view,
                &dstats = g_.dstats[static_cast<size_t>(k)];
@@ -247,8 +248,8 @@ class Backward {
                       : nullptr};
   }
 
-  // dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t gamma_k(v), with
-  // t = `spread` for every word but the target.
+  // Computes dL/dS of one panel and all components of a smoothed mixture: R_k p_k(v) - t
+  // gamma_k(v), with t = `spread` for every word except the target.
   void joint_slopes(T* z, int64_t panel, int64_t word, int64_t words, T* up) const {
     T* log_p = up + stack_.size() * kTileElements;
     for (int64_t k = 0; k < stack_.size(); ++k) {
@@ -273,7 +274,7 @@ class Backward {
     }
   }
 
-  // dL/dS of one panel of a component, as HeadLoops::gradients computes it.
+  // Computes dL/dS of one panel of a component, as HeadLoops::gradients does.
   void plain_slopes(const TilePlace<T>& at, const HeadTile<T>& t, T* up) const {
     stack_.scores(at, t, up);
     const HeadLanes<T> lane = lanes_.of(at.index, at.panel);
@@ -289,7 +290,7 @@ class Backward {
     }
   }
 
-  // Moves the slopes of such pairs from `up` to `exact`.
+  // Moves the slopes of pairs that are computed from their vectors from `up` to `exact`.
   void extract_exact_pairs(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums,
                            T* up, T* exact) const {
     pairs_.for_others(at, t, [&](int64_t v, int64_t r) {
@@ -314,7 +315,7 @@ class Backward {
   }
 
   // Calls f(row, word within the tile) for the rows of a panel whose target lies in the tile, in
-  // their order.
+  // the order of the rows.
   template <class F>
   void for_targets(const TilePlace<T>& at, F&& f) const {
     const int64_t first = at.panel * kHeadPanel, rows = stack_.rows_of(at.panel);
@@ -327,8 +328,8 @@ class Backward {
     return stack_.kept(block_.target_slope, block_.rows(), k, r);
   }
 
-  // Adds the targets' own dL/dS, which the loops leave out, where it goes through the product; the
-  // rest is added by add_targets.
+  // Adds the targets' own dL/dS, which the loops leave out, if the slope goes through the product.
+  // add_targets adds the other targets' slopes.
   void put_targets(const TilePlace<T>& at, const HeadTile<T>& t, const HeadSums<T>& sums) const {
     for_targets(at, [&](int64_t r, int64_t v) {
       const double up = target_slope(at.index, r);
@@ -367,8 +368,8 @@ class Backward {
     }
   }
 
-  // dW (words x d) += tile' H. Consecutive components that share word vectors and multiply whole
-  // contexts are computed by one product.
+  // Computes dW (words x d) += tile' H. One product computes consecutive components that share word
+  // vectors and multiply whole contexts.
   void add_dw(T* z, int64_t word, int64_t words) const {
     for (int64_t k = 0; k < stack_.size();) {
       const StackedComponent<T>& c = stack_[k];
@@ -418,7 +419,7 @@ class Backward {
       if (empty || !stack_[k].kernel.whole(d_))
         std::fill_n(dh_row(chunk, stack_.stacked(k, 0)), block_.rows() * d_, T(0));
   }
-  // The chunk's dH (rows x d) += tile W.
+  // Computes the chunk's dH (rows x d) += tile W.
   void add_dh(int64_t chunk, T* z, int64_t word, int64_t words, bool first) const {
     FirstFactor<T> of_words;
     for (int64_t k = 0; k < stack_.size(); ++k) {
@@ -435,7 +436,8 @@ class Backward {
       if (!c.shares_words)
         of_words = {row_ptr<T>(c.w, word), c.w.ld, words, d_,
                     scratch<T>(Scratch::tile, FirstFactor<T>::copied_size(words, d_))};
-      // Rows in whole panels, then the rest: libxsmm compiles code for each count.
+      // Multiplies whole panels of rows, then the remaining rows, because libxsmm compiles code for
+      // each number of rows.
       const int64_t rows = block_.rows();
       const int64_t together = rows > kHeadPanel ? rows / kHeadPanel * kHeadPanel : rows;
       add_dh_of(c.kernel, of_words, words, g, stride(z), together, out, add);
@@ -467,7 +469,7 @@ class Backward {
   }
   void combine_dh_row(int64_t k, int64_t r) const {
     const int64_t stacked = stack_.stacked(k, r);
-    T* sum = dh_row(0, stacked);  // in place, chunk after chunk
+    T* sum = dh_row(0, stacked);  // the sums are formed in place, chunk after chunk
     for (int64_t c = 1; c < kHeadChunks; ++c) add_row(d_, dh_row(c, stacked), sum);
     T* out = row_ptr<T>(g_.dh, stacked);
     std::copy_n(sum, d_, out);
@@ -492,12 +494,13 @@ class Backward {
   StackLanes<T> lanes_;
   const HeadGradients& g_;
   int64_t d_, padded_;
-  bool joint_;  // smoothed labels of a mixture: gradients depend on all components' scores
-  GradientPieces pieces_;    // the products of dW and dH, where they are made of bfloat16 pieces
+  bool joint_;  // true for smoothed labels of a mixture: gradients then depend on the scores of all
+                // components
+  GradientPieces pieces_;    // the products of dW and dH if they are computed from bfloat16 pieces
   FirstFactor<T> contexts_;  // all stacked rows
-  int64_t numbers_ = 0;      // learned ones of all components that have a gradient
+  int64_t numbers_ = 0;      // learned numbers of all components that have a gradient
   double* partial_numbers_ = nullptr;  // [chunk][number]
-  bool exact_ = false;       // some component has pairs that are computed from their vectors
+  bool exact_ = false;       // true if a component has pairs that are computed from their vectors
   T* partial_dh_ = nullptr;  // [chunk][stacked row][d]
   double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]
 };

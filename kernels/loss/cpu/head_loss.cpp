@@ -1,6 +1,6 @@
-// Mixture, loss and penalties on the prior (docs/heads.md, section 4) on the CPU, in log space. It
-// costs O(rows x components), but label smoothing of a mixture needs one more pass over the
-// vocabulary.
+// The mixture, the loss and the penalties on the prior (docs/heads.md, section 4) on the CPU, in
+// log space. The cost is O(rows x components); label smoothing of a mixture needs another pass over
+// the vocabulary.
 #include <cmath>
 #include <limits>
 
@@ -29,7 +29,7 @@ void set_element(const View& matrix, int64_t r, int64_t c, double value) {
   }
 }
 
-// log p(target) of a row without the margin.
+// Returns log p(target) of a row without the margin.
 double plain_log_p(const HeadBlock& block, int64_t r) {
   return scores::plain_log_p(block.size(), [&](int64_t k) {
     const auto at = [&](const View& v) {
@@ -40,7 +40,7 @@ double plain_log_p(const HeadBlock& block, int64_t r) {
   });
 }
 
-// Sums over the vocabulary that smoothed labels need: of log p(v), and of each gamma_k(v).
+// The sums over the vocabulary that smoothed labels need: of log p(v), and of each gamma_k(v).
 struct VocabularySums {
   double* log_probs;  // (R)
   double* shares;     // (K, R)
@@ -119,7 +119,8 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
              (at(block.target_score)[k * rows + r] - at(block.lse)[k * rows + r]);
     };
     double log_p = 0;
-    bool excluded = false;  // the target has a bias of -infinity: no component gives it a share
+    bool excluded = false;  // true if the target has a bias of -infinity: no component then has a
+                            // share
     if (counts) {
       log_p = size == 1 ? log_joint(0) : LogSumExp::of(size, log_joint).value();
       excluded = log_p == -std::numeric_limits<double>::infinity();
@@ -135,8 +136,8 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
       const double labels = counts ? spread * (all - words * gamma) + gamma : 0.0;  // R_k
       share[k * rows + r] = gamma;
       weight[k * rows + r] = row_weight * labels;
-      // p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k), where the second difference is
-      // the sum over the other words.
+      // Uses p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k). The second difference is the
+      // sum over the other words.
       slope[k * rows + r] =
           counts ? row_weight * (labels * posterior_minus_1 + spread * (all - gamma)) : 0.0;
       if (dlogits)
@@ -156,15 +157,15 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
 
 namespace {
 
-// Var_k / mean^2 of s, or Var_k alone, and its gradient by each s_k.
+// Returns Var_k / mean^2 of s, or Var_k, and its gradient by each s_k.
 double penalty(ops::PriorPenalty kind, const double* s, int64_t size, double* gradient) {
   const auto n = static_cast<double>(size);
   double mean = 0, variance = 0;
   for (int64_t k = 0; k < size; ++k) mean += s[k] / n;
   for (int64_t k = 0; k < size; ++k) variance += (s[k] - mean) * (s[k] - mean) / n;
   const double scale = kind == ops::PriorPenalty::cv2 ? 1 / (mean * mean) : 1;
-  // The mean of pi is 1/K whatever the logits. cv2 divides by the mean of its sums; the mean's own
-  // derivative vanishes through the softmax.
+  // The mean of pi is 1/K for all logits. cv2 divides by the mean of its sums; the derivative of
+  // this mean vanishes through the softmax.
   for (int64_t k = 0; k < size; ++k)
     gradient[k] = scale * 2 * (s[k] - mean) / n -
                   (kind == ops::PriorPenalty::cv2 ? 2 * variance * scale / (mean * n) : 0);

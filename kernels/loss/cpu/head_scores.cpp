@@ -1,5 +1,5 @@
-// The forward pass of a block on the CPU: the targets' scores and each component's log sum of
-// exponentials.
+// The forward pass of a block on the CPU: the scores of the targets, and the log sum of
+// exponentials of each component.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@ namespace nine::cpu {
 inline namespace NINE_ISA {
 namespace {
 
-// The targets' scores, from the vectors.
+// Computes the targets' scores from the vectors.
 template <class T>
 void target_scores(const StackedComponents<T>& stack) {
   const HeadBlock& block = stack.block();
@@ -43,7 +43,7 @@ void target_scores(const StackedComponents<T>& stack) {
     }
 }
 
-// Of the rows of one panel, over the words of a chunk.
+// The running log sum of exponentials of the rows of one panel, over the words of a chunk.
 template <class T>
 using RunningSum = LogSumExpLanes<T, kHeadPanel, double>;
 
@@ -56,13 +56,14 @@ void add_scores(const T* scores, int64_t words, double* sums) {
   for (int64_t r = 0; r < kHeadPanel; ++r) sums[r] += static_cast<double>(part[r]);
 }
 
-// An Error if finite vectors have scores without a finite sum: it names the kernel and the row.
+// Throws an Error, which names the kernel and the row, if finite vectors have scores without a
+// finite log sum of exponentials.
 template <class T>
 void check_normaliser(const StackedComponents<T>& stack, int64_t k, int64_t r, double lse) {
   if (std::isfinite(lse)) return;
   const HeadBlock& block = stack.block();
-  // A bias of -infinity excludes its word; any other that is not finite is found as the vectors
-  // are.
+  // A bias of -infinity excludes its word. Other biases that are not finite are found in the same
+  // way as vectors that are not finite.
   const auto sound = [](const View& bias) {
     const T* b = static_cast<const T*>(bias.data);
     return std::all_of(b, b + bias.elements(),

@@ -43,7 +43,8 @@ StackedComponents<T>::StackedComponents(const HeadBlock& block, Arena& arena)
     if (kernel.stats > 0) compute_row_stats(row_stats, k);
     components_[k].any_extreme = any_extreme_in(components_[k]);
   }
-  // Vectors of less than a block of terms would be padding for the most part.
+  // Does not use pieces for vectors shorter than a block of terms, because most of the block would
+  // be padding.
   if (std::is_same_v<T, float> && bf16::loops() != nullptr && d >= bf16::kDepth)
     pieces_ = bf16::pieces_of(matmul_precision());
   pieces_ > 0 ? pack_contexts_in_pieces(arena) : pack_contexts(arena);
@@ -66,7 +67,7 @@ void StackedComponents<T>::pack_contexts(Arena& arena) {
       4.0 * static_cast<double>(block_.h.elements()));
 }
 
-// The contexts as the right factor of the scores' product.
+// Packs the contexts as the right factor of the scores' product.
 template <class T>
 void StackedComponents<T>::pack_contexts_in_pieces(Arena& arena) {
   int64_t contexts = 0;
@@ -97,7 +98,7 @@ void StackedComponents<T>::pack_contexts_in_pieces(Arena& arena) {
             largest = std::max(
                 largest, bf16::loops()->pack_right(to.source, rows_of(panel), c.kernel.product_dims,
                                                    layout, const_cast<uint16_t*>(to.tiles)));
-            if (rows_of(panel) <= bf16::kGroup)  // the panel's second group
+            if (rows_of(panel) <= bf16::kGroup)  // the second group of the panel has no rows
               std::fill_n(const_cast<uint16_t*>(to.tiles) + layout.group_stride,
                           layout.group_stride, uint16_t{0});
           }
@@ -106,8 +107,8 @@ void StackedComponents<T>::pack_contexts_in_pieces(Arena& arena) {
         8.0 * static_cast<double>(block_.h.elements()));
 }
 
-// Padding rows have the statistics of the panel's first row, so that a kernel's results for them
-// are finite.
+// Gives padding rows the statistics of the panel's first row, so that the kernel's results for
+// these rows are finite.
 template <class T>
 void StackedComponents<T>::compute_row_stats(T* stats, int64_t k) {
   const HeadKernel<T>& kernel = components_[k].kernel;
@@ -128,7 +129,7 @@ void StackedComponents<T>::compute_row_stats(T* stats, int64_t k) {
 
 template <class T>
 bool StackedComponents<T>::any_extreme_row(const StackedComponent<T>& c, int64_t panel) const {
-  // Few statistics need no memory of the system; a kernel of many parts (mog) has more.
+  // A few statistics fit on the stack; a kernel with many parts (mog) has more.
   std::array<double, 16> few{};
   std::vector<double> many(c.kernel.stats > std::ssize(few) ? static_cast<size_t>(c.kernel.stats)
                                                             : 0);
@@ -198,7 +199,7 @@ void StackedComponents<T>::multiply(const TilePlace<T>& at, const HeadTile<T>& t
               tile.z + (i * kernel.parts + j) * tile.plane);
 }
 
-// Packed contexts of one panel of component k and one of its parts.
+// Returns the packed contexts of one panel and one part of component k.
 template <class T>
 bf16::Packed StackedComponents<T>::context_pieces(const StackedComponent<T>& c, int64_t k,
                                                   int64_t panel, int64_t part) const {
@@ -248,7 +249,8 @@ void StackedComponents<T>::multiply_pieces(const TilePlace<T>& at, const HeadTil
                         .k = kernel.product_dims,
                         .c = tile.z + (i * kernel.parts + j) * tile.plane,
                         .ldc = tile.ld};
-        if (!bf16::fits(p.left.largest, p.right.largest, p.k)) {  // sources have no padding rows
+        if (!bf16::fits(p.left.largest, p.right.largest, p.k)) {  // leaves out padding rows, which
+                                                                  // the sources do not have
           for (int64_t v = 0; v < at.words; ++v) std::fill_n(p.c + v * p.ldc, kHeadPanel, 0.0f);
           p.n = rows_of(at.panel);
         }

@@ -1,13 +1,15 @@
-// The seam between the two ways to a pair's score and slopes: most pairs' come from the product of
-// their vectors, tile by tile; of the pairs here they come from the vectors. This file says which
-// they are, and what one such pair gives; the loops over a block ask it.
+// The pairs of a word and a row whose score and slopes are computed from their vectors. For most
+// pairs, score and slopes come from the product of the vectors, tile by tile. This file decides
+// which pairs need their vectors, and computes their scores and slopes. The loops over a block call
+// it.
 //
-//   target   of every row: rounding in a product must not make a probability larger than 1, and
-//            |w - h|^2 must not be a difference of large numbers. Its slope goes through the
-//            product all the same where the score is a function of z alone; by angle it does not.
-//   extreme  pairs of tiles with a vector whose products overflow
-//   close    in float64, whose results are compared with formulas to nine digits and more:
-//            q = |w|^2 + |h|^2 - 2z has too few digits where the distance is small beside the norms
+//   target   the target of every row: rounding in a product must not make a probability larger than
+//            1, and |w - h|^2 must not be a difference of large numbers. If the score is a function
+//            of z alone, the slope still goes through the product, except for scores by angle.
+//   extreme  all pairs of a tile with a vector whose products overflow
+//   close    in float64 only, because results in float64 are compared with formulas to nine digits
+//            and more: q = |w|^2 + |h|^2 - 2z has too few digits if the distance is small compared
+//            with the norms
 #pragma once
 
 #include <vector>
@@ -20,17 +22,17 @@
 namespace nine::cpu {
 inline namespace NINE_ISA {
 
-/// A target's score, and without the margin; without bias.
+/// A target's score with and without the margin. Both are without bias.
 struct TargetScore {
   double value, plain;
 };
 
-/// Where a pair's slopes go; null: nowhere.
+/// The places to which a pair's slopes are added; null: not added.
 template <class T>
 struct PairSlopes {
   T *dw, *dh;      ///< added to
-  double* dstats;  ///< of the word; by angle d/dF is added to the second
-  double* dg;      ///< by G, the context's norm; of pairs by angle, overwritten
+  double* dstats;  ///< of the word; for pairs by angle, d/dF is added to the second statistic
+  double* dg;      ///< slope by G, the context's norm; for pairs by angle only, and overwritten
 };
 
 template <class T>
@@ -38,14 +40,16 @@ class VectorPairs {
  public:
   explicit VectorPairs(const StackedComponents<T>& stack) : stack_(stack), block_(stack.block()) {}
 
-  /// Whether the slopes of component k's targets come from the vectors; if not, their scores alone.
+  /// True if the slopes of component k's targets come from the vectors. Otherwise only their scores
+  /// do.
   bool target_slopes(int64_t k) const { return stack_[k].kernel.exact || block_.by_angle(); }
-  /// Whether a component may have extreme or close pairs.
+  /// True if a component may have extreme or close pairs.
   static bool others(const StackedComponent<T>& c) {
     return c.kernel.exact && (std::is_same_v<T, double> || c.any_extreme);
   }
-  /// Calls f(word within the tile, row within the panel) for those of a tile whose products have
-  /// been computed: for all of a tile with an extreme vector, else for the close ones.
+  /// Calls f(word within the tile, row within the panel) for the pairs of a tile that need their
+  /// vectors; the tile's products must be computed. These are all pairs of a tile with an extreme
+  /// vector, otherwise the close pairs.
   template <class F>
   void for_others(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
     const StackedComponent<T>& c = at.component;
@@ -59,7 +63,7 @@ class VectorPairs {
     }
   }
 
-  /// The score of row r's target and component k.
+  /// Returns the score of row r's target in component k.
   TargetScore target_score(int64_t k, int64_t r) const {
     const int64_t y = stack_.target(r);
     if (block_.by_angle()) {
@@ -71,18 +75,18 @@ class VectorPairs {
     const double s = score(k, y, r);
     return {s, s};
   }
-  /// The score of word v, row r and component k, which is not by angle.
+  /// Returns the score of word v and row r in component k, which must not be by angle.
   double score(int64_t k, int64_t v, int64_t r) const {
     const HeadKernel<T>& kernel = stack_[k].kernel;
     return kernel.loops->exact(kernel.args, word(k, v), stack_.context(k, r));
   }
-  /// dS/dz of row r's target; without target_slopes(k).
+  /// Returns dS/dz of row r's target. Only if target_slopes(k) is false.
   double target_dz(int64_t k, int64_t r, double up) const {
     const HeadKernel<T>& kernel = stack_[k].kernel;
     return kernel.loops->exact_slope(kernel.args, word(k, stack_.target(r)), stack_.context(k, r),
                                      up, nullptr, nullptr);
   }
-  /// Adds up times the slopes of a pair.
+  /// Adds `up` times the slopes of a pair.
   void add_slopes(int64_t k, int64_t v, int64_t r, double up, const PairSlopes<T>& to) const {
     if (block_.by_angle()) {
       const scores::AnglePair<T> pair = angle(k, v, r);
@@ -100,7 +104,7 @@ class VectorPairs {
       refuse_pair(stack_, k, v, r, true);
     kernel.loops->exact_slope(kernel.args, w, h, up, to.dw, to.dh);
   }
-  /// Adds up times the slopes by the component's learned numbers to out [number].
+  /// Adds `up` times the slopes by the component's learned numbers to out [number].
   void add_number_slopes(int64_t k, int64_t v, int64_t r, double up, double* out) const {
     const HeadKernel<T>& kernel = stack_[k].kernel;
     const int learned = kernel.args.score.learned_count();
@@ -118,7 +122,7 @@ class VectorPairs {
   }
   template <class F>
   void for_close(const TilePlace<T>& at, const HeadTile<T>& tile, F&& f) const {
-    constexpr T kClose = T(1e-3);  // q loses three digits there
+    constexpr T kClose = T(1e-3);  // below this share, q loses three digits
     const HeadKernel<T>& kernel = at.component.kernel;
     const int64_t first = at.panel * kHeadPanel, rows = stack_.rows_of(at.panel),
                   parts = kernel.parts;
@@ -143,7 +147,7 @@ class VectorPairs {
       norms_of(stack_.context(at.index, first + r), of_rows.data() + r * parts);
     for (int64_t v = 0; v < at.words; ++v) {
       norms_of(row_ptr<T>(at.component.w, at.word + v), of_word.data());
-      // For pair i * parts + j: part i of the word and part j of the row.
+      // Pair i * parts + j is part i of the word and part j of the row.
       const auto is_close = [&](int64_t pair, int64_t r) {
         const T both = of_word[static_cast<size_t>(pair / parts)] +
                        of_rows[static_cast<size_t>(r * parts + pair % parts)];

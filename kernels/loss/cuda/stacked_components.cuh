@@ -1,5 +1,5 @@
-// A block of the kernel softmax (ops::HeadBlock) with CUDA: its components, where their products
-// and scores lie in memory, and the loop over runs of words.
+// A block of the kernel softmax (ops::HeadBlock) with CUDA: its components, the places of their
+// products and scores in memory, and the loop over runs of words.
 //
 // The products of one word lie together, row after row, as on the CPU. If the block keeps its
 // products, one run is the whole vocabulary. Otherwise a run has as many words as fit in the limit
@@ -19,8 +19,7 @@ namespace nine::cuda {
 using ops::HeadBlock;
 using ops::kHeadPanel;
 
-/// One component: its kernel, and where it lies among the block's stacked rows, products and
-/// statistics.
+/// One component: its kernel, and its place in the block's stacked rows, products and statistics.
 template <class T>
 struct StackedComponent {
   HeadKernel<T> kernel;
@@ -28,20 +27,21 @@ struct StackedComponent {
   View w;
   const double* word_stats = nullptr;  ///< [word][stats]
   const T* row_stats = nullptr;        ///< [stats][padded]
-  int64_t first_column = 0;            ///< among the columns of a row of products
-  bool shares_words = false;           ///< with the component before it
+  int64_t first_column = 0;            ///< its first column in a row of products
+  bool shares_words = false;           ///< true if it shares word vectors with the component before
 };
 
-/// The targets of one component's rows as vectors with an angle between them, in a block that is
-/// by_angle().
+/// The pairs of a row and its target for one component, as vectors with an angle between them. For
+/// blocks that are by_angle().
 template <class T>
 struct AngleTargets {
   Vectors<T> w, h;
   const int32_t* targets;
-  scores::GivenNorms given;  ///< of word 0; those of the next word are 2 numbers on
+  scores::GivenNorms given;  ///< norms of word 0; the norms of the next word stand 2 numbers
+                             ///< further
   Margin margin;
 
-  /// For a warp.
+  /// Called by a warp.
   NINE_D scores::AnglePair<InWarp<T>> pair(int64_t r, int64_t y) const {
     return {in_warp(w.data + y * w.ld),
             in_warp(h.data + r * h.ld),
@@ -56,13 +56,12 @@ struct WordRun {
   int64_t begin, count;
 };
 
-/// A block as a stack of components.
+/// A block, as a stack of components.
 template <class T>
 class StackedComponents {
  public:
-  /// Computes the rows' statistics. `op` is named in errors. Its memory is the arena's, in the
-  /// caller's Scope. With `scores` a run also has score planes, one for each component and one
-  /// more.
+  /// Computes the rows' statistics. Errors name `op`. Takes memory of the arena, in the caller's
+  /// Scope. With `scores`, a run also has score planes: one for each component, and one more.
   StackedComponents(const char* op, const HeadBlock& block, bool scores, Arena& arena);
 
   CudaDevice& device() const { return device_; }
@@ -73,44 +72,45 @@ class StackedComponents {
   }
   int64_t rows() const { return block_.rows(); }
   int64_t padded() const { return block_.padded_rows(); }
-  /// Partial sums over the vocabulary.
+  /// Returns the number of partial sums over the vocabulary.
   int64_t splits() const { return (block_.words() + kSplitWords - 1) / kSplitWords; }
   const int32_t* targets() const { return static_cast<int32_t*>(block_.targets.data); }
 
-  /// Runs f(run) over the vocabulary; a run begins at a multiple of kSplitWords.
+  /// Calls f(run) for all runs of the vocabulary. A run begins at a multiple of kSplitWords.
   template <class F>
   void for_runs(F&& f) const {
     for (int64_t begin = 0; begin < block_.words(); begin += run_words_)
       f(WordRun{begin, std::min(run_words_, block_.words() - begin)});
   }
-  /// Computes the run's products of all components.
+  /// Computes the products of the run for all components.
   void multiply(const WordRun& run) const;
-  /// The same, unless the block has kept its products.
+  /// Does the same unless the block keeps its products.
   void ensure_products(const WordRun& run) const {
     if (!block_.products) multiply(run);
   }
-  /// Component k's products with the run of words, and the other inputs of its scores.
+  /// Returns component k's products with the run of words, and the other inputs of its scores.
   ComponentRun<T> component_run(int64_t k, const WordRun& run) const;
   /// Fills score_plane(0 ... size() - 1).
   void scores(const WordRun& run) const;
-  /// [word of the run][padded]
+  /// Returns a plane [word of the run][padded].
   T* score_plane(int64_t k) const { return score_planes_ + k * run_words_ * padded(); }
 
-  /// The run's products: of its first word, then products_ld() further for each word.
+  /// Returns the products of the run's first word. Those of each next word stand products_ld()
+  /// numbers further.
   T* products(const WordRun& run) const {
     return block_.products ? static_cast<T*>(block_.products.data) + run.begin * block_.products.ld
                            : spare_;
   }
   int64_t products_ld() const { return block_.products ? block_.products.ld : columns_; }
-  /// How many components from k on can be computed by one matrix product: they share word vectors
+  /// Returns how many components from k on one matrix product can compute: they share word vectors
   /// and multiply whole contexts.
   int64_t joint_count(int64_t k) const;
-  /// Rows of a product of `count` components together.
+  /// Returns the rows of a product of `count` components together.
   int64_t product_rows(int64_t count) const { return size() == 1 ? rows() : count * padded(); }
-  /// The components from k on that one launch can compute: they have one score, and their word
-  /// vectors lie at equal distances.
+  /// Returns how many components from k on one launch can compute: they have the same score, and
+  /// their word vectors lie at equal distances.
   Alike alike(int64_t k) const;
-  /// The first row of component k's contexts.
+  /// Returns the first row of component k's contexts.
   const T* context(int64_t k) const {
     return static_cast<T*>(block_.h.data) + k * padded() * block_.h.ld;
   }
@@ -118,9 +118,10 @@ class StackedComponents {
   Vectors<T> words(int64_t k) const {
     return {static_cast<T*>((*this)[k].w.data), (*this)[k].w.ld, block_.words()};
   }
-  /// What component k's launches are given.
+  /// Returns the arguments of component k's launches.
   HeadScore score_of(int64_t k) const { return {device_, *(*this)[k].score, block_.dims()}; }
-  /// Component k's rows and targets; with `alike` those of all components that can share a launch.
+  /// Returns component k's rows and targets; with `alike`, those of all components that can share a
+  /// launch.
   TargetRows<T> target_rows(int64_t k, const Alike& alike = {}) const {
     return {words(k), contexts(k), alike, targets()};
   }
@@ -128,7 +129,7 @@ class StackedComponents {
     return {words(k),     contexts(k), targets(), block_.given_norms(k, 0), block_.options.margin,
             block_.dims()};
   }
-  /// Component k's rows of one of the block's (K, R) float64 results.
+  /// Returns component k's rows of one of the block's (K, R) float64 results.
   double* kept(const View& v, int64_t k) const {
     return v ? static_cast<double*>(v.data) + k * rows() : nullptr;
   }
@@ -143,7 +144,7 @@ class StackedComponents {
   T *spare_ = nullptr, *score_planes_ = nullptr;
 };
 
-/// Temporary memory in the arena, on the device, for n numbers.
+/// Returns temporary memory of the arena, on the device, for n numbers.
 template <class T>
 T* pool_array(Arena& arena, int64_t n) {
   return static_cast<T*>(arena.temporary({std::max<int64_t>(1, n)}, dtype_of<T>).view().data);
@@ -152,15 +153,16 @@ T* pool_array(Arena& arena, int64_t n) {
 /// The numbers of each row and component from which gradients and posteriors are computed.
 template <class T>
 struct StackLanes {
-  /// Of posteriors: without weights, which the loss computes from posteriors.
+  /// Prepares the numbers for posteriors, without the weights, which the loss computes from
+  /// posteriors.
   enum class Use { posteriors, gradients };
   StackLanes(const StackedComponents<T>& stack, Use use, Arena& arena);
   int64_t rows;
   T *lse, *lse_rest, *weight = nullptr, *log_prior;  ///< [component][row]
 };
 
-/// log pi_k + log p_k(v) in place of the run's scores of all components, and score_plane(size()) =
-/// log p(v).
+/// Replaces the run's scores by log pi_k + log p_k(v) for all components, and sets
+/// score_plane(size()) to log p(v).
 template <class T>
 void mixture(const StackedComponents<T>& stack, const StackLanes<T>& lanes, const WordRun& run);
 
