@@ -36,7 +36,7 @@ struct Hpb {
       {"ball", 0, "how a vector enters the unit ball: lorentz, tanh, clip or sigmoid", kBalls},
       {.name = "shift",
        .default_value = -2,
-       .meaning = "ball=sigmoid: added to the radius' number",
+       .meaning = "ball=sigmoid: added to the number that gives the radius",
        .learnable = Learnable::real}};
 
   // Uses e^rho = e: cosh rho is half the sum of e and 1/e, sinh rho half their difference.

@@ -13,8 +13,8 @@ struct Lin {
   static constexpr ScoreKind kKind = ScoreKind::lin;
   static constexpr const char* kName = "lin";
   static constexpr const char* kNote =
-      "the softmax layer everybody uses; the log-probabilities' matrix has rank d + 1 at most, d + "
-      "2 with a bias";
+      "the usual softmax layer; the matrix of log-probabilities has rank d + 1 at most, with a "
+      "bias d + 2";
   static constexpr int kStats = 0;
   static constexpr bool kExactTarget = false, kConstantSlope = true;
 

@@ -15,7 +15,7 @@ struct Pol {
   static constexpr ScoreKind kKind = ScoreKind::pol;
   static constexpr const char* kName = "pol";
   static constexpr const char* kNote =
-      "p = 1 is the inner product scaled by alpha; c cancels in the softmax then";
+      "p = 1 is the inner product scaled by alpha; then c cancels in the softmax";
   static constexpr int kStats = 0;
   static constexpr bool kExactTarget = false;
   static constexpr int kBits = 10;  ///< of p
@@ -23,7 +23,7 @@ struct Pol {
       {.name = "alpha", .default_value = 1, .meaning = "factor of z", .learnable = Learnable::real},
       {.name = "c",
        .default_value = 1,
-       .meaning = "added to it",
+       .meaning = "added to alpha z",
        .learnable = Learnable::real,
        .symbol = "offset"},
       {.name = "p", .default_value = 2, .meaning = "power, an integer from 1 to 1023"}};

@@ -13,7 +13,8 @@ struct Rbf : Radial<Rbf> {
   static constexpr ScoreKind kKind = ScoreKind::rbf;
   static constexpr const char* kName = "rbf";
   static constexpr const char* kNote =
-      "within [0, 1]: perplexity >= 1 + (V-1)/e without bias, >= the unigrams'/e with one";
+      "S lies in [0, 1]: perplexity >= 1 + (V-1)/e without a bias, >= the unigram perplexity / e "
+      "with a bias";
   static constexpr ParameterInfo kParameters[] = {{.name = "gamma",
                                                    .default_value = 1,
                                                    .meaning = "width of the Gaussian, > 0",

@@ -13,7 +13,8 @@ namespace nine::scores {
 struct Sig {
   static constexpr ScoreKind kKind = ScoreKind::sig;
   static constexpr const char* kName = "sig";
-  static constexpr const char* kNote = "2z for z far below 0, z far above: not limited to rank d";
+  static constexpr const char* kNote =
+      "2z for z far below 0, z for z far above 0; not limited to rank d";
   static constexpr int kStats = 0;
   static constexpr bool kExactTarget = false;
 

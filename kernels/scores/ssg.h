@@ -22,7 +22,7 @@ struct Ssg {
   static constexpr ScoreKind kKind = ScoreKind::ssg;
   static constexpr const char* kName = "ssg";
   static constexpr const char* kNote =
-      "a constant variance makes it the inner product plus a word bias, (z - |w|^2/2)/sigma";
+      "with a constant variance, it is the inner product plus a word bias, (z - |w|^2/2)/sigma";
   static constexpr int kStats = 3, kGradients = 2;
   static constexpr bool kExactTarget = true;
   static constexpr const char* kVariances[] = {"split", nullptr};

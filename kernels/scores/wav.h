@@ -14,7 +14,8 @@ struct Wav : Radial<Wav> {
   static constexpr ScoreKind kKind = ScoreKind::wav;
   static constexpr const char* kName = "wav";
   static constexpr const char* kNote =
-      "within (-1, 1]: perplexity >= 1 + (V-1) e^(m-1), m its least value, without bias";
+      "S lies in (-1, 1], so without a bias perplexity >= 1 + (V-1) e^(m-1), m the least value of "
+      "S";
   static constexpr ParameterInfo kParameters[] = {{.name = "a",
                                                    .default_value = 1,
                                                    .meaning = "period of the wave over 2 pi, not 0",
