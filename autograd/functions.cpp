@@ -48,8 +48,8 @@ bool first_is_smaller(const char* name, const Var& a, const Var& b) {
   const Shape first = a.shape(), second = b.shape();
   if (fits(second, first)) return false;
   require(fits(first, second), "[", name, "] shapes ", first, " and ", second,
-          " do not agree: they must be the same, or one of them one row (rank 1) of the other's "
-          "width or a scalar");
+          " do not agree: they must be equal, or one must be a scalar or one row (rank 1) of the "
+          "other's width");
   return true;
 }
 

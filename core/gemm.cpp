@@ -89,7 +89,7 @@ void start_xsmm() {
     }
     libxsmm_registry_info tables{};  // another thread may have taken what the probe gave back
     if (libxsmm_get_registry_info(&tables) != EXIT_SUCCESS)
-      throw OutOfMemory("out of memory: none for the tables of libxsmm");
+      throw OutOfMemory("out of memory: there is no memory for the tables of libxsmm");
     return true;
   }();
   (void)started;
@@ -107,7 +107,7 @@ void* executable(void* code) {
     at = (at + 1) % kKnown;
   if (known[at] == code) return code;
   if (!is_executable(code))
-    throw OutOfMemory("out of memory: none for the code of a matrix product");
+    throw OutOfMemory("out of memory: there is no memory for the code of a matrix product");
   known[at] = code;  // replaces another entry if the table is full
   return code;
 }

@@ -102,7 +102,7 @@ std::vector<double> Tensor::to_vector() const {
 void Tensor::check_alive() const {
   require(arena_->generation() == generation_, "a tensor of shape ", shape(),
           " was used after its step: the pool '", arena_->name(),
-          "' has been reset; copy with clone() what must outlive a step");
+          "' has been reset; clone() tensors that must outlive a step");
 }
 
 }  // namespace nine

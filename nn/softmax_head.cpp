@@ -85,8 +85,8 @@ HeadNorms SoftmaxHead::norms() const {
     require(std::any_of(counts.begin(), counts.end(), [](double c) { return c > 0; }),
             config_.sampled ? concat("sampled softmax ", to_text(config_.sampled))
                             : concat("word norm ", to_text(norms_.word)),
-            " follows the words' counts in the training text, and "
-            "the model has none: its weights need a tensor '",
+            " follows the words' counts in the training text, but the model has no counts: its "
+            "weights need a tensor '",
             name_, ".counts' of shape (", vocabulary_, ") that is not all 0");
   }
   if (config_.sampled) sampler_.emplace(config_.sampled, counts);

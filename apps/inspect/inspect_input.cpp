@@ -54,7 +54,7 @@ void read_options(const Json& in, InspectInput& out) {
     named("options.matmul_precision",
           [&] { out.precision = enum_from_text<MatmulPrecision>(*text); });
   if (out.precision != MatmulPrecision::highest && out.dtype != DType::float32)
-    fail_usage("options.matmul_precision: is of float32; add \"dtype\": \"float32\"");
+    fail_usage("options.matmul_precision: works with float32 only; add \"dtype\": \"float32\"");
   for (const HeadSetting& setting : head_settings()) {
     const std::string_view name = setting.name;
     if (name == "sampled_softmax" && options.contains(setting.name))

@@ -71,7 +71,7 @@ void WorkedExample::check(const std::function<Var(std::span<const Var>)>& f,
   if (!checked_) return heading("Check");
   const GradcheckReport report = gradcheck(f, inputs, {.max_elements = 0});
   require(report.worst < 1e-6,
-          "[kernel_inspect] a gradient is not what finite differences say: ", report.where);
+          "[kernel_inspect] a gradient differs from finite differences: ", report.where);
   heading("Check: each number of each input moved by 1e-5 up and down, and L computed again");
   lines_.push_back({"worst",
                     concat("|gradient - (L(x + e) - L(x - e)) / 2e| over the largest, of ",

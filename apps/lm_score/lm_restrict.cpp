@@ -254,7 +254,7 @@ void write_restricted(const std::vector<std::string>& checkpoints,
       choices.push_back(
           choices_of(models[m], checkpoints[m], lines, sets, options.batch_tokens, communicator));
   }
-  require(!choices[0].empty(), "the text has none of the sets' words");
+  require(!choices[0].empty(), "the text has no word of the sets");
   if (options.choices) {
     out << choices_table(sets, choices);
     return;

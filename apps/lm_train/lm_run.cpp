@@ -78,8 +78,8 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
       " training tokens (", data.train.unknown(), " unknown), ", threads(), " threads")};
   if (o.sample && !data.valid_floor)
     messages.emplace_back(
-        "the vocabulary lacks words of the sample's validation text, so the sample's entropy is no "
-        "floor for this run");
+        "the vocabulary lacks words of the sample's validation text, so the sample's entropy is "
+        "not a floor for this run");
   const auto add_spelled = [&](const char* flag, const Corpus& text) {
     say_spelled_specials(text.spelled_specials(), flag,
                          [&](std::string line) { messages.push_back(std::move(line)); });

@@ -159,7 +159,7 @@ class Parser {
     if (!is_parameter_name(word))
       fail_at(begin,
               word == "scale"
-                  ? "scale multiplies the whole formula and stands behind it: expr:{...}:scale=2"
+                  ? "scale multiplies the whole formula and stands after it: expr:{...}:scale=2"
                   : concat(word, " is a function: write ", word, "(...)"));
     auto& known = out_.parameters;
     const auto found = std::find(known.begin(), known.end(), word);

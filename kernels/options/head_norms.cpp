@@ -63,8 +63,8 @@ void read_unigram(WordNorm& n, std::string_view text, std::string_view numbers) 
 
 std::vector<int64_t> by_count(std::span<const double> counts) {
   require(!counts.empty(),
-          "word norms that follow counts need the words' counts in the training targets, and there "
-          "are none; use const:X, or give the counts");
+          "word norms that follow counts need the words' counts in the training targets, but no "
+          "counts are given; use const:X, or give the counts");
   std::vector<int64_t> order(counts.size());
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {

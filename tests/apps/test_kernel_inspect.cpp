@@ -406,7 +406,7 @@ TEST_CASE("kernel_inspect: errors name the field") {
       {R"({"options": {"margin": "lsm:2.5"}})", "options.margin"},
       {R"({"options": {"matmul_precision": "bf16"}})", "options.matmul_precision: "},
       {R"({"options": {"matmul_precision": "medium"}})",
-       "options.matmul_precision: is of float32; add \"dtype\": \"float32\""},
+       "options.matmul_precision: works with float32 only; add \"dtype\": \"float32\""},
       {R"({"head": "rbf", "options": {"margin": "cos:0.1"}})", "inner products"},
       {R"({"head": "pow:p=1e-300", "dtype": "float32"})",
        "head, options: p of pow, 1e-300, is too small for float32"},

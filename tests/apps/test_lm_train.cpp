@@ -151,7 +151,7 @@ TEST_CASE("a run on the sample learns, validates, tests and says what it reached
   CHECK(best < 150);
   CHECK(has(r.out, "best validation perplexity"));
   CHECK(!has(r.err, "word frequencies alone"));
-  // 1,500 sentences do not show every word, so the entropy is no floor here; twenty thousand do.
+  // 1,500 sentences do not show every word, so the entropy is not a floor here; twenty thousand do.
   CHECK(!has(r.out, "floor"));
   CHECK(has(r.err, "no floor"));
   const Outcome whole = run_program("lm_train", {"--sample", "--hidden", "8", "--embed", "8",
