@@ -1,4 +1,4 @@
-// What bpe's commands do, over files or the standard streams.
+// The commands of bpe, on files or the standard streams.
 #pragma once
 
 #include "apps/bpe/bpe_options.h"

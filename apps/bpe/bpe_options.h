@@ -10,7 +10,7 @@
 
 namespace nine::app {
 
-/// What `bpe --help` prints.
+/// The text of `bpe --help`.
 inline constexpr const char* kBpeHelp =
     "Cuts words into subwords by byte pair encoding (BPE). The files have the format\n"
     "of subword-nmt 0.3.\n\n"
@@ -30,12 +30,12 @@ inline constexpr const char* kBpeHelp =
     "                              command lines (bash)\n\n"
     "By default, --input is standard input and --output is standard output.";
 
-/// The values of the flags of all commands; each has the name of its flag, but `first_merges` is
-/// --merges of `bpe apply`.
+/// The values of the flags of all commands. Each value has the name of its flag, except
+/// `first_merges`, which is --merges of `bpe apply`.
 struct BpeFlags {
   std::vector<std::string> input{"-"}, output{"-"};
   std::string tokenize = "none";
-  int num_workers = -1;  // 0 and below: all cores
+  int num_workers = -1;  // 0 or less: all cores
   std::string separator{kBpeSeparator};
   bool flush = false;  // of apply and undo
 
@@ -58,7 +58,7 @@ struct BpeFlags {
   void declare(Options& options, const std::string& command);
   /// Throws UsageError for options of `command` that contradict each other.
   void check(const std::string& command) const;
-  /// Sets what depends on where the program was started: `flush` of `command`.
+  /// Sets `flush` of `command`, whose default depends on where the program was started.
   void resolve(const Options& options, const std::string& command);
 
  private:

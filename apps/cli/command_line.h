@@ -8,9 +8,9 @@
 
 namespace nine::app {
 
-/// One list of texts for each option (switches: "true" or "false"), empty where it is not given.
-/// Throws UsageError for unknown flags, missing values, superfluous arguments, and flags given
-/// twice.
+/// Returns a list of texts for each option (for a switch: "true" or "false"), empty if the option
+/// is not given. Throws UsageError for unknown flags, missing values, superfluous arguments, and
+/// flags given twice.
 std::vector<std::vector<std::string>> read_command_line(const OptionList& options,
                                                         const std::vector<std::string>& arguments);
 

@@ -1,4 +1,4 @@
-// The script that completes a program's command line in bash: what --completion bash prints.
+// Writes the script of --completion bash, which completes a program's command line.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace nine::app {
 
-/// The commands of a program such as bpe: what is typed ("learn"), and the options after it.
+/// A command of a program such as bpe: the word that is typed ("learn"), and the options after this
+/// word.
 struct CommandOptions {
   std::string name;
   OptionList options;
 };
 
-/// A script for bash that completes names of options, their values where these are a list, and
-/// names of files and directories where an option takes them. It needs nothing but bash.
+/// Returns a script for bash that completes names of options, their values if these are a list, and
+/// names of files and directories if an option takes them. The script needs bash only.
 std::string bash_completion(const std::string& program, const OptionList& options);
-/// The same for a program whose first argument is one of `commands` or one of `flags`.
+/// Returns the same for a program whose first argument is one of `commands` or one of `flags`.
 std::string bash_completion(const std::string& program, const std::vector<CommandOptions>& commands,
                             const std::vector<std::string>& flags);
 

@@ -1,4 +1,5 @@
-// --flush: a program that another one talks to answers each line before it reads the next.
+// --flush: the program answers each line before it reads the next line, for other programs that
+// talk to it.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +19,29 @@ namespace nine::app {
 
 /// Declares --flush.
 void add_flush(Options& options, bool& flush);
-/// Whether lines are answered one by one: as --flush says, else where the program reads standard
-/// input and that is a terminal. UsageError: --flush in several processes.
+/// True if lines are answered one by one: if --flush says so or, without --flush, if the program
+/// reads standard input from a terminal. UsageError: --flush in several processes.
 bool flushes(const Options& options, bool flush, bool reads_standard_input,
              const Communicator& communicator = one_process());
 
-/// The lines of an input, all in one part or one by one as they come.
+/// Reads the lines of an input, all in one part, or one by one as they come.
 class LineInput {
  public:
-  /// Reads all lines, which lines() then has, in every process; `one_by_one`: none yet. `spelled`
-  /// counts every line that is read. Errors: TextReader's.
+  /// Reads all lines in every process, for lines(). With `one_by_one`, reads no line yet. `spelled`
+  /// counts the words of every line. Errors: those of TextReader.
   LineInput(const std::string& input, bool one_by_one, Communicator& communicator,
             SpelledSpecials* spelled = nullptr);
   ~LineInput();
   LineInput(const LineInput&) = delete;
   LineInput& operator=(const LineInput&) = delete;
 
-  /// Goes on to the next part; false after the last. One by one it waits for the next line's end.
-  /// Errors: TextReader's.
+  /// Goes to the next part. Returns false after the last part. With one_by_one(), waits for the end
+  /// of the next line. Errors: those of TextReader.
   bool next();
   const std::vector<std::string>& lines() const { return lines_; }
-  /// Lines before this part.
+  /// Returns the number of lines before this part.
   int64_t first() const { return first_; }
-  /// Lines in all parts so far.
+  /// Returns the number of lines in all parts so far.
   int64_t count() const { return first_ + static_cast<int64_t>(lines_.size()); }
   bool one_by_one() const { return reader_ != nullptr; }
 

@@ -1,4 +1,4 @@
-// Errors about flags that are valid one by one but not together.
+// Errors about flags that are valid separately, but not together.
 #pragma once
 
 #include <initializer_list>
@@ -16,21 +16,20 @@ void require_usage(bool ok, const Text&... text) {
   if (!ok) throw UsageError(concat(text...));
 }
 
-/// Unless `fits`, a UsageError when one of the options with these configuration keys differs from
-/// its default: they are for `what`.
+/// Throws a UsageError, unless `fits`, if one of the options with these configuration keys differs
+/// from its default. The message says that the option is for `what`.
 void only_with(const Options& options, bool fits, const char* what,
                std::initializer_list<const char*> keys);
 
-/// A flag, and whether it has an effect together with the other flags.
+/// A flag, and whether it has an effect together with the other flags of the command line.
 struct FlagUse {
   std::string flag;   ///< without dashes in front
-  bool useful;        ///< it has an effect
-  std::string needs;  ///< what it would need: "--schedule plateau"
+  bool useful;        ///< true if the flag has an effect
+  std::string needs;  ///< what the flag needs to have an effect: "--schedule plateau"
 };
 
-/// A UsageError when one of these flags would have no effect and its value differs from its
-/// default. (Values are compared, not what was given: a dumped configuration names every flag and
-/// must be readable again.)
+/// Throws a UsageError if one of these flags has no effect and its value differs from its default.
+/// It compares values, because a dumped configuration gives every flag and must be accepted again.
 void refuse_idle_flags(const Options& options, const std::vector<FlagUse>& flags);
 
 }  // namespace nine::app

@@ -1,4 +1,4 @@
-// Inside Options: the description of one flag.
+// The description of one flag, inside Options.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace nine::app {
 
-/// Which numbers a flag takes.
+/// The numbers that a flag accepts.
 struct Bounds {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -31,43 +31,45 @@ struct OptionData {
   std::string group;
   std::string unit;
   std::string default_text;  // for the help
-  std::string setting;       // its name in errors of the libraries: "learning rate"
+  std::string setting;       // its name in error messages of the libraries: "learning rate"
   Bounds bounds;
   std::vector<std::string> choices;
   std::string older_name;                                        // without dashes in front
-  std::vector<std::pair<std::string, std::string>> older_words;  // and the present ones
+  std::vector<std::pair<std::string, std::string>> older_words;  // older words of values, and the
+                                                                 // present words
   std::function<void(const std::string&)> check;
   bool positional = false;
-  bool built_in = false;  // not part of a configuration
+  bool built_in = false;  // true if the flag is not part of a configuration
   bool required = false;
-  bool may_be_empty = false;  // a text that is empty when it is not given
+  bool may_be_empty = false;  // true for a text that is empty by default
   bool set = false;
-  bool named = false;       // given, even as what it is by default
-  bool typed_here = false;  // on the command line
+  bool named = false;       // true if the flag was given, also with its default value
+  bool typed_here = false;  // true if the flag was given on the command line
 
   bool is_switch() const { return std::holds_alternative<bool*>(field); }
   bool takes_many() const { return std::holds_alternative<std::vector<std::string>*>(field); }
-  /// Whether its values are names of files or directories.
+  /// True if its values are names of files or directories.
   bool names_files() const;
-  /// As it is typed: --lr, RUN.
+  /// Returns the flag as it is typed: --lr, RUN.
   std::string typed() const { return positional ? name : "--" + name; }
-  /// The present word for a value under the older name; a UsageError for one that is none.
+  /// Returns the present word for a value under the older name. UsageError: the older name had no
+  /// such value.
   std::string present_word(const std::string& older) const;
-  /// Its key in a configuration: batch_tokens.
+  /// Returns its key in a configuration: batch_tokens.
   std::string key() const;
 };
 
 using OptionList = std::vector<const OptionData*>;
 
-/// The key of a flag in a configuration, batch_tokens of batch-tokens, and the flag of a key; both
-/// without dashes in front.
+/// Return the key of a flag in a configuration (batch_tokens for batch-tokens), and the flag of a
+/// key. Both are without dashes in front.
 std::string key_of(std::string flag);
 std::string flag_of(std::string key);
-/// "a whole number from 1 to 64": what a value must be. Bounds and choices included.
+/// Returns what a value must be, with bounds and choices: "a whole number from 1 to 64".
 std::string valid_text(const OptionData& option);
-/// The bounds alone: "1 to 64", "above 0", empty when there are none.
+/// Returns the bounds only: "1 to 64", "above 0"; empty without bounds.
 std::string bounds_text(const Bounds& bounds);
-/// "sgd, adam".
+/// Joins words by commas: "sgd, adam".
 std::string comma_separated(const std::vector<std::string>& words);
 
 }  // namespace nine::app

@@ -1,4 +1,5 @@
-// What a flag may be bound to: plain fields, and types whose values are written as one text.
+// The types to which a flag may be bound: plain fields, and types whose values are written as one
+// text.
 #pragma once
 
 #include <array>
@@ -13,8 +14,9 @@
 
 namespace nine::app {
 
-/// How a type whose values are written as one text is read. Enumerations with a table of names
-/// (core/enum_names.h) have it. Another type, which needs a free to_text(value), specialises it:
+/// Says how to read a type whose values are written as one text. Enumerations with a table of names
+/// (core/enum_names.h) have this specialisation. Another type needs a free function to_text(value)
+/// and a specialisation:
 ///
 ///   template <>
 ///   struct TextForm<TrainingLength> {
@@ -39,12 +41,13 @@ concept HasTextForm = requires(std::string_view text) {
   { TextForm<T>::from_text(text) } -> std::same_as<T>;
 };
 
-/// A field of a type with a text form, whichever type that is.
+/// A field of any type with a text form.
 class TextField {
  public:
   virtual ~TextField() = default;
   virtual std::string text() const = 0;
-  /// Sets the field. Throws Error, the field unchanged, for a text that is none of its values.
+  /// Sets the field. Throws Error for a text that is not a value of the type; the field is then
+  /// unchanged.
   virtual void set(const std::string& text) = 0;
   /// TextForm's members.
   virtual std::vector<std::string> choices() const = 0;
@@ -66,8 +69,8 @@ class TextFieldOf final : public TextField {
   T& field_;
 };
 
-/// Flags of bool are --x and --no-x; vectors take one or more values and may be repeated; the pair
-/// is "0.9,0.999".
+/// A field of a flag. Flags of bool are --x and --no-x. Flags of vectors take one or more values
+/// and may be repeated. The pair is written "0.9,0.999".
 using OptionField = std::variant<bool*, int*, int64_t*, uint64_t*, double*, std::string*,
                                  std::vector<std::string>*, std::array<double, 2>*, TextField*>;
 

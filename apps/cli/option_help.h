@@ -7,7 +7,7 @@
 
 namespace nine::app {
 
-/// The page that --help prints: the options by group, wrapped at 80 columns.
+/// Returns the text of --help: the options by group, wrapped at 80 columns.
 std::string help_page(const std::string& program, const std::string& description,
                       const OptionList& options);
 

@@ -1,5 +1,5 @@
-// A program's flags: declared once, bound to plain fields; from the declarations come parsing,
-// checks, help, --config and the run's config.json.
+// The flags of a program. They are declared once and bound to plain fields. Parsing, checks, help,
+// --config and the run's config.json follow from the declarations.
 //
 //   Options o("lm_train", "Trains a language model.", "nine 0.1.0");
 //   o.group("Model");
@@ -25,8 +25,7 @@ namespace nine::app {
 
 struct OptionData;
 
-/// A declared flag; these functions add to its declaration. Bounds hold for each of a pair's
-/// numbers.
+/// A declared flag. These functions add to its declaration. Bounds hold for each number of a pair.
 class Option {
  public:
   explicit Option(OptionData& data) : data_(&data) {}
@@ -39,44 +38,46 @@ class Option {
   Option& range_from(double low, double high);
   Option& at_least(double low);
   Option& above(double low);
-  /// The only texts that a flag takes: of a std::string, or fewer than an enumeration's names.
+  /// Sets the only texts that a flag accepts: those of a std::string, or fewer than an
+  /// enumeration's names.
   Option& choices(std::vector<std::string> words);
-  /// What a value is, in the help: "FILE...", "tokens", "seconds".
+  /// Sets the placeholder of a value in the help: "FILE...", "tokens", "seconds".
   Option& unit(std::string text);
-  /// The default in the help, where the field's value would not explain it: "all cores".
+  /// Sets the text of the default in the help, if the field's value does not explain it: "all
+  /// cores".
   Option& default_text(std::string text);
-  /// A command line without it is a usage error.
+  /// Makes a command line without this flag a usage error.
   Option& required();
-  /// A check of a std::string flag's value, which throws an Error; its message becomes a usage
-  /// error that names the flag.
+  /// Sets a check of the value of a std::string flag. The message of an Error that it throws
+  /// becomes a usage error that names the flag.
   Option& check(std::function<void(const std::string&)> checker);
-  /// The name of this setting in the libraries' errors, such as "learning rate": run_main adds the
-  /// flag to an error that mentions it (apps/cli/setting_flags.h).
+  /// Sets the name of this setting in errors of the libraries, such as "learning rate". run_main
+  /// adds the flag to an error that mentions this name (apps/cli/setting_flags.h).
   Option& called(std::string words);
-  /// An older name of this flag, whose values had other words: {"bf16", "medium"}. Command lines
-  /// and configurations that have it mean this one; both at once are a usage error.
+  /// Sets an older name of this flag, whose values had other words: {"bf16", "medium"}. Command
+  /// lines and configurations may use the older name. Giving both names is a usage error.
   Option& older_name(std::string name, std::vector<std::pair<std::string, std::string>> words);
 
  private:
   OptionData* data_;
 };
 
-/// The flags of one program. Fields bound to it must outlive it. Built in: --help (-h), --version,
-/// --config, --dump-config, and of a program without commands --completion.
+/// The flags of one program. The bound fields must outlive it. Built-in flags are --help (-h),
+/// --version, --config, --dump-config and, for a program without commands, --completion.
 class Options {
  public:
-  /// `program` is what the user types ("lm_train", "bpe learn"); `version` makes the text that
-  /// --version prints, null: there is no such flag.
+  /// `program` is the name that the user types ("lm_train", "bpe learn"). `version` returns the
+  /// text of --version; null: there is no flag --version.
   Options(std::string program, std::string description, std::string (*version)() = nullptr);
   ~Options();
   Options(const Options&) = delete;
   Options& operator=(const Options&) = delete;
 
-  /// Starts a group: flags added from here stand under this title in the help.
+  /// Starts a group: the help shows the flags that are added from here on under this title.
   void group(std::string title);
 
-  /// Declares --name (words joined by dashes), bound to `field`, whose value now is the default. An
-  /// enumeration takes the names in its table.
+  /// Declares --name (words joined by dashes), bound to `field`, whose present value is the
+  /// default. An enumeration accepts the names in its table.
   template <class T>
   Option add(const std::string& name, T& field, const std::string& help) {
     return add_field(name, OptionField{&field}, help, false);
@@ -93,48 +94,48 @@ class Options {
     return add_field(std::move(name), OptionField{&field}, std::move(help), true);
   }
 
-  /// Keys that a --config file may have without being flags, such as those a run adds to its
+  /// Allows keys in a --config file that are not flags, such as the keys that a run adds to its
   /// config.json.
   void ignore_in_config(std::vector<std::string> keys);
 
-  /// Fills the fields: defaults, then --config FILE.json, then the command line. False when --help,
-  /// --version, --dump-config or --completion was answered on `out` (standard output) and the
-  /// program should exit with 0. Throws UsageError.
+  /// Fills the fields: from the defaults, then from --config FILE.json, then from the command line.
+  /// Returns false after it has answered --help, --version, --dump-config or --completion on `out`
+  /// (standard output); the program must then exit with 0. Throws UsageError.
   [[nodiscard]] bool parse(int argc, const char* const* argv);
   [[nodiscard]] bool parse(const std::vector<std::string>& arguments, std::ostream& out);
 
-  /// Whether parse() has filled the fields, so that a later error may be about their values.
+  /// True if parse() has filled the fields, so that a later error may be about their values.
   bool parsed() const;
 
-  /// Whether the command line gave --name, or the configuration file a value that is not the
-  /// default. Throws Error when no such flag is declared.
+  /// True if the command line gave --name, or the configuration file gave it a value other than the
+  /// default. Throws Error if the flag is not declared.
   bool was_set(std::string_view name) const;
 
-  /// The same, and true too where the value given is the default.
+  /// True also if the given value is the default.
   bool was_named(std::string_view name) const;
 
-  /// Whether --name is to follow --other: it was not given, or only by a configuration file in
-  /// which it follows, being `times` the number that --other has there.
+  /// True if --name should be derived from --other: --name was not given, or the configuration
+  /// file's value of --name equals `times` its value of --other.
   bool follows(std::string_view name, std::string_view other, double times = 1) const;
 
-  /// Called when parse() has filled the fields, before --dump-config prints them: for defaults that
-  /// depend on other options.
+  /// Sets a function that parse() calls after it has filled the fields and before --dump-config
+  /// prints them, for defaults that depend on other options.
   void on_filled(std::function<void()> resolve);
 
-  /// A stored configuration with present names and words in place of older ones.
+  /// Returns a stored configuration in which present names and words replace older ones.
   Json in_present_names(Json config) const;
 
-  /// The fields' values now, of every declared flag in order of declaration, keys with underscores.
-  /// A file of it is a --config.
+  /// Returns the present values of all declared flags in the order of declaration; keys have
+  /// underscores. A file with this text is a file for --config.
   Json to_json() const;
-  /// The same with the values that the fields had when they were declared.
+  /// Returns the same with the values that the fields had when they were declared.
   Json defaults_json() const;
 
-  /// Each flag in order of declaration, built-in ones first (apps/cli/option_data.h).
+  /// Returns the flags in the order of declaration, built-in flags first (apps/cli/option_data.h).
   std::vector<const OptionData*> declared() const;
 
   const std::string& program() const;
-  /// The text of --help.
+  /// Returns the text of --help.
   std::string help() const;
 
  private:

@@ -9,33 +9,35 @@
 namespace nine::app {
 
 /// Runs `body` with the processes that mpirun started, joined through MPI, or alone without mpirun.
-/// When it has returned, waits for the others. A rank that waits for another one longer than
-/// `timeout_s` throws. Errors: start_mpi's.
+/// After `body` has returned, waits for the other processes. A rank throws if it waits for another
+/// rank longer than `timeout_s`. Errors: those of start_mpi.
 int with_processes(double timeout_s, const std::function<int(Communicator&)>& body);
 
-/// What require_one_process() throws in all processes but the first, which alone says why: the
-/// others end without a word, after a moment, so that mpirun does not end the first before it
-/// spoke.
+/// The exception of require_one_process() in all processes except the first. Only the first process
+/// prints the reason. The others end silently after a moment, so that mpirun does not end the first
+/// process before it has printed.
 struct RefusedByFirst {};
 
-/// For a program that cannot share its work. UsageError: mpirun has started it in more than one
-/// process, and each would do all of it, into the same files. A program that a process of such a
-/// job starts, itself or through a shell, is not meant: its parent is no mpirun.
+/// Checks that a program that cannot share its work runs in one process. UsageError: mpirun has
+/// started it in several processes, which would all do the whole work and write the same files. A
+/// program that a process of the job starts, directly or through a shell, is allowed, because its
+/// parent is not mpirun.
 void require_one_process();
 
-/// Whether this is rank 0, which prints what concerns all: true without mpirun.
+/// True if this is rank 0, which prints the messages that concern all ranks, and without mpirun.
 bool first_process();
 
-/// What run_main does with a failure while processes are joined: ends all of them. A failure that
-/// rank 0 has too is reported by rank 0 alone: the others wait for a moment before they report.
+/// Ends all joined processes after a failure, for run_main. Only rank 0 reports a failure that rank
+/// 0 has too: the other ranks wait for a moment before they report.
 void before_report_of_failure();
 void after_report_of_failure(int code);
 
-/// This machine's name, "?" where it has none.
+/// Returns the name of this machine; "?" if it has no name.
 std::string host_name();
 
-/// The threads of this process unless it was told: OMP_NUM_THREADS, else the cores that it may use,
-/// shared with the processes of the same machine that may use the same cores.
+/// Returns the default number of threads of this process: OMP_NUM_THREADS if it is set. Otherwise
+/// it is the number of cores that the process may use, divided among the processes of this machine
+/// that may use the same cores.
 int default_threads(Communicator& communicator);
 
 }  // namespace nine::app

@@ -1,4 +1,4 @@
-// Progress of the work: a line updated in place on a terminal, plain lines elsewhere.
+// Shows the progress of work: a line that is updated in place on a terminal, otherwise plain lines.
 #pragma once
 
 #include <cstdint>
@@ -11,38 +11,39 @@
 
 namespace nine::app {
 
-/// Where and how often Progress writes.
+/// Settings of Progress: where and how often it writes.
 struct ProgressSettings {
   std::FILE* out = stderr;
-  double seconds_between_lines = 10;   ///< when `out` is no terminal
-  double seconds_between_draws = 0.1;  ///< when it is one
+  double seconds_between_lines = 10;   ///< if `out` is not a terminal
+  double seconds_between_draws = 0.1;  ///< if `out` is a terminal
   std::function<double()> clock = {};  ///< seconds; a monotonic clock by default
-  /// Nothing is written: by default in the processes of mpirun that are not the first.
+  /// True: nothing is written. By default, true in all processes of mpirun except the first.
   bool silent = !first_process();
 };
 
-/// One task with its rate and time left. On a terminal a bar redrawn in place; elsewhere a
-/// line now and then, and one at finish(). Not for several threads at once.
+/// Shows one task with its rate and time left: on a terminal, a bar that is redrawn in place;
+/// otherwise a line now and then, and a line at finish(). Only one thread may use it at a time.
 class Progress {
  public:
-  /// `title` begins each line ("train"), `unit` is what is counted ("updates").
+  /// `title` begins each line ("train"). `unit` names what is counted ("updates").
   explicit Progress(std::string title, std::string unit, ProgressSettings settings = {});
-  /// Ends an unfinished bar's line, so that what follows (an error) starts on its own.
+  /// Ends the line of an unfinished bar, so that following text, such as an error, starts on a new
+  /// line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` of `total` (0: unknown) are done, with `text` such as the loss. Cheap when it is not
-  /// yet time to write.
+  /// Says that `done` of `total` (0: unknown) are done; `text` may hold the loss. A call is cheap
+  /// until it is time to write.
   void update(int64_t done, int64_t total, std::string_view text = {});
-  /// Prints a line that stays, above the bar where there is one.
+  /// Prints a line that stays, above the bar if there is a bar.
   void message(std::string_view line);
   /// Writes the last state at once and ends the line. Does nothing without an earlier update().
   void finish();
 
  private:
-  // The rate is that of the last quarter to half minute: from `from_` on, which `next_` replaces
-  // when it is old enough.
+  // The rate is measured over the last 15 to 30 seconds: from `from_` on, which `next_` replaces
+  // when `next_` is old enough.
   struct Anchor {
     double time = 0;
     int64_t done = 0;
@@ -51,7 +52,7 @@ class Progress {
   double now() const { return settings_.clock(); }
   void count(int64_t done, double time);
   double rate() const;   // per second
-  double share() const;  // done, 0 to 1; 0 where the total is unknown
+  double share() const;  // the share that is done, 0 to 1; 0 if the total is unknown
   std::string numbers() const;
   std::string bar_line() const;
   std::string plain_line() const;

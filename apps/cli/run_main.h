@@ -1,4 +1,4 @@
-// What every program's main() calls: exit codes and error messages.
+// Runs the main() of every program, with exit codes and error messages.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,15 @@ namespace nine::app {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
-inline constexpr int kExitInterrupted = 130;  ///< by SIGINT or SIGTERM, after a checkpoint
+inline constexpr int kExitInterrupted = 130;  ///< ended by SIGINT or SIGTERM, after a checkpoint
 
-/// Runs `body` and returns its exit code. A UsageError becomes "program: message" and "try 'program
-/// --help'" on standard error and kExitUsage; any other exception "program: message" and
-/// kExitFailed, output that could not be written too.
+/// Runs `body` and returns its exit code. A UsageError prints "program: message" and "try 'program
+/// --help'" to standard error and returns kExitUsage. Any other exception, and output that could
+/// not be written, prints "program: message" and returns kExitFailed.
 int run_main(const char* program, const std::function<int()>& body);
 
-/// The same for a program with these options, which `body` parses. To the message of an Error that
-/// comes after that, the flags of the settings that it mentions are added
-/// (apps/cli/setting_flags.h).
+/// Does the same for a program with these options, which `body` parses. An Error after parsing gets
+/// the flags of the settings that its message mentions (apps/cli/setting_flags.h).
 int run_main(const Options& options, const std::function<int()>& body);
 
 }  // namespace nine::app

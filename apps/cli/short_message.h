@@ -1,4 +1,4 @@
-// Messages that quote little of what a user gave: the one rule for all options of all programs.
+// Shortens the user's texts in messages, by one rule for all options of all programs.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace nine::app {
 
-/// Notes a value that an option was given. What messages do not quote in full: more than 60
-/// characters, of a file's name, which one needs whole, more than 200.
+/// Notes the value of an option. Messages shorten values of more than 60 characters; names of
+/// files, which a user needs whole, of more than 200 characters.
 void note_value(const OptionData& option, std::string_view value);
 
-/// `message` without names of functions ("[learn_bpe] "), and with noted values, and words of more
-/// than 200 characters, shortened to 60 (core/quote.h).
+/// Returns `message` without names of functions ("[learn_bpe] "). Noted values, and words of more
+/// than 200 characters, are shortened to 60 characters (core/quote.h).
 std::string short_message(std::string message);
 
 }  // namespace nine::app

@@ -3,13 +3,12 @@
 
 namespace nine::app {
 
-/// From now on SIGINT (Ctrl-C), SIGTERM and SIGUSR1, which mpirun forwards, set the flag instead of
-/// ending the program. A second SIGINT ends it at once; a second SIGTERM does not, since schedulers
-/// repeat it. A signal that was
-/// ignored (nohup, a background job) stays so.
+/// Makes SIGINT (Ctrl-C), SIGTERM and SIGUSR1, which mpirun forwards, set the flag instead of
+/// ending the program. A second SIGINT ends the program at once. A second SIGTERM does not, because
+/// schedulers repeat it. A signal that was ignored (nohup, a background job) is still ignored.
 void catch_interrupts();
 
-/// The first signal caught, 0 when there was none. Thread-safe.
+/// Returns the first signal that was caught; 0 if there was none. Thread-safe.
 int interrupted();
 
 /// Clears the flag and restores the default action of the signals.

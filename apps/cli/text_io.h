@@ -1,4 +1,5 @@
-// Text in and out of a program: --input and --output, where "-" is standard input and output.
+// Reads and writes the texts of --input and --output, where "-" is standard input and standard
+// output.
 #pragma once
 
 #include <fstream>
@@ -12,11 +13,12 @@
 
 namespace nine::app {
 
-/// All lines of a file or of standard input; none of an empty one. Errors: TextReader's.
+/// Returns all lines of a file or of standard input; no lines if it is empty. Errors: those of
+/// TextReader.
 std::vector<std::string> read_lines(const std::string& input);
-/// Rank 0's lines, in every process: no other one reads the input.
+/// Returns the lines in every process; only rank 0 reads the input.
 std::vector<std::string> read_lines(const std::string& input, Communicator& communicator);
-/// The name of an input in errors: its path, or "standard input".
+/// Returns the name of an input in errors: its path, or "standard input".
 std::string input_name(const std::string& input);
 
 /// A file on a command line: its flag and its path.
@@ -24,37 +26,38 @@ struct NamedFile {
   const char* flag;
   std::string path;
 };
-/// Whether both paths are one regular file, there or to be made. Standard streams ("-"), pipes and
-/// devices, and empty paths, are not.
+/// True if both paths are the same regular file, which need not exist yet. False for standard
+/// streams ("-"), pipes, devices and empty paths.
 bool same_file(const std::string& a, const std::string& b);
-/// UsageError: two inputs are one stream, such as standard input or a pipe, which can be read only
-/// once. Empty paths are none.
+/// Checks inputs. UsageError: two inputs are the same stream, such as standard input or a pipe,
+/// which can be read only once. Empty paths do not count.
 void check_inputs(const std::vector<NamedFile>& inputs);
-/// check_inputs(), and a UsageError where one of `outputs` is also an input or another output,
-/// which would be lost. Outputs may be one standard stream, pipe or device.
+/// Calls check_inputs(), and throws a UsageError if one of `outputs` is also an input or another
+/// output, which would be lost. Several outputs may be the same standard stream, pipe or device.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
-/// Where this process writes what rank 0 alone writes: `path`, elsewhere nowhere.
+/// Returns the output of this process for text that only rank 0 writes: `path` in rank 0, /dev/null
+/// in the other processes.
 std::string output_of(const std::string& path, const Communicator& communicator);
 
-/// Writes a whole text: to standard output ("-"), or to a file as atomic_write_text() does. Error:
-/// it cannot be written.
+/// Writes a whole text to standard output ("-"), or to a file as atomic_write_text() does. Error:
+/// the text cannot be written.
 void write_whole(const std::string& path, std::string_view text);
 
-/// A file to write, or standard output. An existing file keeps its content until the first text is
-/// written, so that an earlier error loses nothing.
+/// An output: a file, or standard output. An existing file keeps its content until the first text
+/// is written, so that an earlier error loses nothing.
 class TextOutput {
  public:
   /// Error: the file cannot be written.
   explicit TextOutput(const std::string& path);
   std::ostream& stream();
-  /// Writes out what there is so far. Error: not all of it could be written.
+  /// Writes the text so far to the file. Error: the text could not be written completely.
   void flush();
-  /// The last flush; a file to which nothing was written is empty then.
+  /// Flushes for the last time. A file to which nothing was written is then empty.
   void finish();
 
  private:
-  // Opens its file when the first character is put into it.
+  // Opens the file when the first character is written.
   class LazyFile : public std::filebuf {
    public:
     explicit LazyFile(std::string path) : path_(std::move(path)) {}

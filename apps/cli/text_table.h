@@ -1,4 +1,4 @@
-// Tables as plain text, for people at a terminal.
+// Formats tables as plain text for a terminal.
 #pragma once
 
 #include <string>
@@ -6,11 +6,12 @@
 
 namespace nine::app {
 
-/// Rows of cells, the header first; every row has as many cells. The first column is aligned left,
-/// the others right, with two spaces between columns. Widths are counted in characters of UTF-8.
+/// Returns the table of rows of cells, the header first. All rows must have the same number of
+/// cells. The first column is aligned left, the others right, with two spaces between columns.
+/// Widths are in characters of UTF-8.
 std::string text_table(const std::vector<std::vector<std::string>>& rows);
 
-/// A p value: four decimals, "<0.0001" below.
+/// Returns a p value with four decimals, or "<0.0001".
 std::string p_text(double p);
 
 }  // namespace nine::app

@@ -1,5 +1,5 @@
-// What is odd about the words of a text, said the same in every program that looks them up: a
-// vocabulary that does not fit (--max-unknown), words spelled as special ones.
+// Messages about the words of a text that all programs share: a vocabulary that does not fit the
+// text (--max-unknown), and words that are spelled as special words.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,27 @@ class SpelledSpecials;
 
 namespace nine::app {
 
-/// The share of unknown tokens that is usual at most.
+/// The default of --max-unknown: usual texts have a smaller share of unknown tokens.
 inline constexpr double kMaxUnknown = 0.5;
 
 /// Declares --max-unknown, bound to `most`.
 void add_max_unknown(Options& options, double& most);
 
-/// Throws an Error that names text and vocabulary where more than `most` of the text's tokens are
-/// unknown. The end of each sentence is a token.
+/// Throws an Error that names text and vocabulary if more than the share `most` of the text's
+/// tokens is unknown. The end of each sentence is a token.
 void require_known(int64_t unknown, int64_t tokens, double most, const std::string& text,
                    const std::string& vocabulary);
 
-/// The same for lines and the language models that will read them. Only their dictionaries are
-/// opened; where one is missing nothing is checked, and opening the model will say it.
+/// Does the same for lines and the language models that will read them. It opens only the models'
+/// dictionaries. If a dictionary is missing, it checks nothing, because opening the model reports
+/// the missing file.
 void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
                    double most, const std::string& text);
 
-/// Calls say(line) where words of `text` are spelled as special words, which the line counts.
+/// Calls say(line) if words of `text` are spelled as special words. The line has their numbers.
 void say_spelled_specials(const SpelledSpecials& spelled, const std::string& text,
                           const std::function<void(std::string)>& say);
-/// The same on standard error, behind the program's name.
+/// Prints the same line to standard error, after the program's name.
 void say_spelled_specials(const SpelledSpecials& spelled, const std::string& text,
                           const char* program);
 

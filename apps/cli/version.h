@@ -1,4 +1,4 @@
-// What --version prints.
+// The text of --version.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace nine::app {
 
-/// What --version prints: kVersionLine, the instruction set in use and the library of products.
-/// Error: NINE_ISA or NINE_GEMM name what cannot be used.
+/// Returns the text of --version: kVersionLine, the instruction set in use and the library of
+/// matrix products. Error: NINE_ISA or NINE_GEMM has a value that cannot be used.
 std::string version_text();
 
 }  // namespace nine::app
