@@ -1,4 +1,4 @@
-// The parts of a text as a model reads them, each encoded once.
+// The parts of a text, each encoded once for a model.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,29 @@
 
 namespace nine::app {
 
-/// Encodes each part of a text and holds --max-unknown against it: a whole text before it is worked
-/// with, lines that are answered one by one when all have been.
+/// Encodes each part of a text and checks --max-unknown: for a whole text, before work on it
+/// begins; for lines that are answered one by one, after the last line.
 class EncodedLines {
  public:
-  /// `name` of the text and `owner` of the vocabulary, both for messages; `most`: --max-unknown.
+  /// Messages call the text `name` and the owner of the vocabulary `owner`. `most` is
+  /// --max-unknown.
   EncodedLines(LineInput& input, const Vocabulary& vocabulary, double most, std::string name,
                std::string owner);
 
-  /// Goes on to the next part, as LineInput::next() does. Errors: its own; require_known()'s.
+  /// Goes to the next part, as LineInput::next() does. Errors: those of LineInput::next() and of
+  /// require_known().
   bool next();
-  /// Of lines one by one, when all have been answered. Error: require_known()'s.
+  /// Checks --max-unknown after the last line, if lines are answered one by one. Errors: those of
+  /// require_known().
   void finish() const;
 
   const Corpus& text() const { return *text_; }
   const std::vector<std::string>& lines() const { return input_.lines(); }
-  /// Lines before this part; lines in all parts so far.
+  /// Return the number of lines before this part, and the number of lines in all parts so far.
   int64_t first() const { return input_.first(); }
   int64_t count() const { return input_.count(); }
-  /// Tokens in all parts so far, and those of them that the vocabulary lacks.
+  /// Return the number of tokens in all parts so far, and the number of these tokens that the
+  /// vocabulary lacks.
   int64_t tokens() const { return tokens_; }
   int64_t unknown() const { return unknown_; }
 

@@ -9,28 +9,29 @@
 
 namespace nine::app {
 
-/// "20:ppmi": how many clusters, and by which distance.
+/// The value of --clusters: the number of clusters and the distance, such as "20:ppmi".
 struct ClusterSpec {
   int64_t count = 0;
   WordDistance distance = WordDistance::inner;
 
-  /// UsageError: not of that form.
+  /// Parses "20:ppmi". UsageError: another form.
   static ClusterSpec parse(std::string_view text);
 };
 
-/// What --clusters is asked.
+/// The settings of --clusters.
 struct ClusterOptions {
   ClusterSpec spec;
-  int64_t size = 5;         ///< words of a set
-  int64_t min_count = 500;  ///< occurrences in the training text of each of them
-  std::string text;         ///< for ppmi: where neighbours are counted
-  uint64_t seed = 1;        ///< of the decomposition behind ppmi
+  int64_t size = 5;         ///< number of words in a set
+  int64_t min_count = 500;  ///< fewest occurrences of a word in the training text
+  std::string text;         ///< for ppmi: the text in which neighbours are counted
+  uint64_t seed = 1;        ///< seed of the decomposition for ppmi
 };
 
-/// Writes a set a line, the closest first: words, the centre first, a tab and their counts in the
-/// training text; the first lines, which begin with #, say how they were made. A set whose first
-/// word begins with # has a space before it. For ppmi a word that stands beside no other in the
-/// text is no candidate. Errors: fewer candidates than a set has words; ppmi_vectors'.
+/// Writes one set a line, the closest set first. A line has the words, the centre first, then a tab
+/// and the words' counts in the training text. The first lines, which begin with #, say how the
+/// sets were made. A set whose first word begins with # has a space before it. For ppmi, words that
+/// never stand next to another word of the vocabulary are left out. Errors: fewer words than a set
+/// needs; those of ppmi_vectors().
 void write_clusters(const std::string& checkpoint, const ClusterOptions& options,
                     std::ostream& out);
 

@@ -1,4 +1,4 @@
-// lm_score --compare: one model's predictions against another's, written as a table.
+// lm_score --compare: compares the predictions of two models and writes a table.
 #pragma once
 
 #include <ostream>
@@ -9,17 +9,17 @@
 
 namespace nine::app {
 
-/// How two models are compared.
+/// The settings of a comparison.
 struct CompareOptions {
   ScoringOptions scoring;
   int64_t resamples = 1000;
-  int64_t worst = 10;  ///< sentences listed in each direction
+  int64_t worst = 10;  ///< number of sentences to list for each model
   uint64_t seed = 1;
   Device device;
 };
 
-/// Compares the models at a and b on `lines` (compare_models) and writes what docs/lm_score.md
-/// describes. Processes share the scoring out; each writes everything.
+/// Compares the models at a and b on `lines` (compare_models) and writes the output that
+/// docs/lm_score.md describes. Processes share the scoring; each process writes the whole output.
 void write_comparison(const std::string& a, const std::string& b,
                       std::span<const std::string> lines, const CompareOptions& options,
                       std::ostream& out, Communicator& communicator);

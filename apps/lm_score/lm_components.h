@@ -1,4 +1,4 @@
-// lm_score --components: what each component of a mixture does at each token.
+// lm_score --components: the prior and the share of each component of a mixture at each token.
 #pragma once
 
 #include <ostream>
@@ -9,10 +9,10 @@
 
 namespace nine::app {
 
-/// A line for each sentence of `text`, with a field for each token, </s> last: the components'
-/// prior before
-/// ';' and their shares in the token's probability after it, K numbers each, separated by commas.
-/// Processes share batches out; each writes everything. An Error when the head is no mixture.
+/// Writes a line for each sentence of `text`, with a field for each token, </s> last. A field has
+/// the components' prior, ';', and the components' shares of the token's probability: K numbers
+/// each, separated by commas. Processes share the batches; each process writes the whole output.
+/// Error: the head is not a mixture.
 void write_components(const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
                       std::ostream& out, Communicator& communicator);
 

@@ -1,5 +1,5 @@
-// lm_score --restrict: which word of a set do one or two models choose, as a table, JSON, or a line
-// for each choice.
+// lm_score --restrict: the words of sets that one or two models choose, as a table, as JSON, or as
+// a line for each choice.
 #pragma once
 
 #include <ostream>
@@ -13,19 +13,19 @@
 
 namespace nine::app {
 
-/// What --restrict is asked.
+/// The settings of --restrict.
 struct RestrictOptions {
   std::string sets;  ///< the file of sets
   int64_t batch_tokens = 4096;
   BootstrapOptions bootstrap;
   bool json = false;
-  bool choices = false;  ///< every choice in place of measures
+  bool choices = false;  ///< true: write every choice instead of measures
   Device device;
 };
 
-/// Writes the measures of one model (one checkpoint) or the comparison of two on `lines`, or each
-/// choice of theirs, as docs/restrict.md describes. Words that a model does not know are named on
-/// standard error. Processes share the text out; each writes everything.
+/// Writes the measures of one model (one checkpoint), or the comparison of two models, on `lines`,
+/// or each choice of the models, as docs/restrict.md describes. Names words that a model does not
+/// know on standard error. Processes share the text; each process writes the whole output.
 void write_restricted(const std::vector<std::string>& checkpoints,
                       std::span<const std::string> lines, const RestrictOptions& options,
                       std::ostream& out, Communicator& communicator);

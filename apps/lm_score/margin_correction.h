@@ -5,9 +5,9 @@
 
 namespace nine::app {
 
-/// The size of the cosine margin that the checkpoint's model was trained with. Prints a warning
-/// where the correction is not exact, because gradients reached F or G. Error: another margin or
-/// none, a mixture, label smoothing, no bias, no config.json.
+/// Returns the size of the cosine margin with which the checkpoint's model was trained. Prints a
+/// warning if the correction is not exact, because F or G were learned. Errors: another margin or
+/// no margin; a mixture; label smoothing; no bias; no config.json.
 double margin_to_undo(const std::string& checkpoint);
 
 }  // namespace nine::app

@@ -1,7 +1,7 @@
-// lm_score's options as one struct. It does one of seven things: scores a text, shows the likeliest
-// words (--top) or a mixture's components (--components), continues prompts (--generate), compares
-// two models (--compare), asks one or two for the word of a set (--restrict), or finds such sets
-// (--clusters).
+// The options of lm_score as one struct. lm_score has seven tasks: it scores a text, shows the
+// likeliest words (--top) or a mixture's components (--components), continues prompts (--generate),
+// compares two models (--compare), lets one or two models choose words of sets (--restrict), or
+// finds sets of similar words (--clusters).
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace nine::app {
 
-/// The values of lm_score's flags; each has the name of its flag.
+/// The values of lm_score's flags. Each value has the name of its flag.
 struct ScoreOptions {
   std::string checkpoint, input = "-", output = "-", device = "cpu";
   bool flush = false, tokens = false, carry_state = false, components = false,
@@ -46,9 +46,9 @@ struct ScoreOptions {
   RestrictOptions restricting(Device where) const;
   ClusterOptions clustering() const;
   TopPageOptions top_page(Device where) const;
-  /// Whether each line has an answer of its own, which --flush may give at once.
+  /// True if each line has its own answer, which --flush can write at once.
   bool answers_lines() const;
-  /// Whether none of the other six is asked for.
+  /// True if no other task is given than scoring a text.
   bool scores() const;
 };
 

@@ -9,17 +9,17 @@
 
 namespace nine::app {
 
-/// Most words of a continuation, most continuations of a prompt.
+/// The limits on the words of a continuation, and on the continuations of a prompt.
 inline constexpr int64_t kMostWords = 1'000'000, kMostSamples = 1'000'000;
 
-/// Writes a line for each continuation (line_of). Lines come in the order of prompts and samples,
-/// and reach `out` a batch at a time. Processes share batches out; each writes everything.
+/// Writes a line for each continuation (line_of), in the order of prompts and samples. Lines reach
+/// `out` a batch at a time. Processes share the batches; each process writes the whole output.
 GenerationStats write_continuations(const LanguageModel& model,
                                     std::span<const std::string> prompts,
                                     const GenerateOptions& options, std::ostream& out,
                                     Communicator& communicator);
 
-/// "20 texts, 131 words added, 17 ended by </s>; perplexity of what was added 14.30121".
+/// Returns "20 texts, 131 words added, 17 ended by </s>; perplexity of what was added 14.30121".
 std::string summary(const GenerationStats& made);
 
 }  // namespace nine::app

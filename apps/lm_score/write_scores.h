@@ -1,4 +1,4 @@
-// lm_score without one of its other tasks: log-probabilities of a text.
+// The task of lm_score if no other task is given: the log-probabilities of a text.
 #pragma once
 
 #include "apps/cli/text_io.h"
@@ -9,9 +9,9 @@
 
 namespace nine::app {
 
-/// Writes a line for each line of `input`: its log-probability (natural) or, with --tokens, that of
-/// each word and of </s>, and on standard error the perplexity. Processes share the text out; each
-/// writes everything.
+/// Writes a line for each line of `input`: its natural log-probability or, with --tokens, that of
+/// each word and of </s>. Prints the perplexity to standard error. Processes share the text; each
+/// process writes the whole output.
 void write_scores(const ScoreOptions& o, const LanguageModel& model, EncodedLines& input,
                   TextOutput& out, Communicator& communicator);
 

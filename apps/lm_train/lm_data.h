@@ -14,11 +14,11 @@ struct LmData {
   Vocabulary vocabulary;
   Corpus train;
   std::optional<Corpus> valid, test;
-  /// With --sample: perplexity of the language itself on the validation and test text, and per
-  /// token in general.
+  /// With --sample: the perplexity of the language itself on the validation text, on the test text,
+  /// and in general.
   std::optional<double> valid_floor, test_floor, language_floor;
 
-  /// A run goes on only with the data that it was started with.
+  /// Identifies the data, because a run resumes only with the data with which it was started.
   RunInputs inputs(const LmOptions& options) const;
 };
 

@@ -1,4 +1,4 @@
-// lm_train's options as one struct, and what they resolve to.
+// The options of lm_train as one struct, and the configurations that follow from them.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace nine::app {
 
-/// The values of lm_train's flags; each has the name of its flag.
+/// The values of lm_train's flags. Each value has the name of its flag.
 struct LmOptions : TrainOptions {
   LmOptions() { run = "runs/lm"; }
 
@@ -37,7 +37,7 @@ struct LmOptions : TrainOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// Checks flags against each other, and that none is without effect. Throws UsageError.
+  /// Checks flags against each other, and that every given flag has an effect. Throws UsageError.
   void check(const Options& given) const;
 
   /// Declares the network's parameters in `set`.
@@ -45,7 +45,7 @@ struct LmOptions : TrainOptions {
   LmBatching batching() const;
 
  private:
-  // After parsing: the defaults of --arch transformer, where the options were not given.
+  // Sets, after parsing, the defaults of --arch transformer for options that were not given.
   void resolve(const Options& given);
   void check_arch(const Options& given) const;
   LstmLanguageModelConfig lstm(int64_t vocabulary) const;

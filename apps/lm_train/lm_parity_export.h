@@ -1,4 +1,4 @@
-// lm_train --export-parity: the first steps of a training, for replay in PyTorch
+// lm_train --export-parity: exports the first steps of a training for a replay in PyTorch
 // (experiments/parity-lm.md).
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace nine::app {
 
-/// Runs `export_steps` updates of the trainer's own step from the model's present weights and
-/// writes init.safetensors, batches.safetensors, losses.json, final.safetensors and config.json
-/// into `export_parity`. UsageError for what the replay does not support.
+/// Runs `export_steps` updates by the trainer's own step, from the model's present weights. Writes
+/// init.safetensors, batches.safetensors, losses.json, final.safetensors and config.json into
+/// `export_parity`. UsageError: an option that the replay does not support.
 void export_lm_parity(const LmOptions& options, const LanguageNetwork& model,
                       ParameterSet& parameters, LanguageModelTask& task);
 

@@ -1,4 +1,4 @@
-// The messages and log entries of lm_train besides those of every training run.
+// The messages and log entries that lm_train adds to those of every training run.
 #pragma once
 
 #include "apps/lm_train/lm_data.h"
@@ -6,12 +6,13 @@
 
 namespace nine::app {
 
-/// The rule by which the run in --run cuts texts, where this start goes on with one;
-/// Remainder::read of a new run. config.json has it since there are two; before, the remainder was
-/// left out.
+/// Returns the rule by which the run in --run cuts texts, if this start resumes a run;
+/// Remainder::read for a new run. If config.json does not name the rule, the run is of an older
+/// version, which left out the remainder.
 Remainder remainder_of_run(const LmOptions& o, Communicator& communicator);
 
-/// The run of that model on that data, for run_training(). The arguments must outlive it.
+/// Returns the run of this model on this data, for run_training(). The arguments must outlive the
+/// result.
 TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& data,
                         const LanguageNetwork& model, ParameterSet& parameters,
                         LanguageModelTask& task);

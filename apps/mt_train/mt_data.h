@@ -15,9 +15,9 @@ namespace nine::app {
 struct MtData {
   Vocabulary source, target;
   ParallelCorpus train;
-  std::optional<HeldOutPairs> valid, test;  ///< pairs that the model has positions for
+  std::optional<HeldOutPairs> valid, test;  ///< the pairs that fit into the model's positions
 
-  /// A run goes on only with the data that it was started with.
+  /// Identifies the data, because a run resumes only with the data with which it was started.
   RunInputs inputs(const MtOptions& options) const;
 };
 

@@ -1,5 +1,5 @@
-// mt_train's options as one struct, and what they resolve to. Defaults are the paper's (Gao et al.,
-// 2019, section 4.2).
+// The options of mt_train as one struct, and the configurations that follow from them. The defaults
+// are those of the paper (Gao et al., 2019, section 4.2).
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace nine::app {
 
-/// The least number of positions of a translation model: a smaller --max-length does not lower it.
+/// The least number of positions of a translation model, also for a smaller --max-length.
 inline constexpr int64_t kFewestPositions = 1024;
 
-/// The values of mt_train's flags; each has the name of its flag.
+/// The values of mt_train's flags. Each value has the name of its flag.
 struct MtOptions : TrainOptions {
   MtOptions();
 
@@ -40,18 +40,19 @@ struct MtOptions : TrainOptions {
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
-  /// Checks flags against each other, and that none is without effect. Throws UsageError.
+  /// Checks flags against each other, and that every given flag has an effect. Throws UsageError.
   void check(const Options& given) const;
 
   bool has_valid() const { return sample || !valid_src.empty(); }
-  /// Number of positions of the model: --max-length, at least kFewestPositions.
+  /// Returns the number of positions of the model: --max-length, but at least kFewestPositions.
   int64_t positions() const;
   TransformerConfig model(int64_t src_vocab, int64_t tgt_vocab) const;
   PairBatchSize batching() const { return {.tokens = batch_tokens, .pairs = batch}; }
   TrainerConfig trainer() const override;
 
  private:
-  // After parsing: encoder and decoder have --layers where they were not given layers of their own.
+  // Sets, after parsing, the layers of encoder and decoder to --layers if their own options were
+  // not given.
   void resolve(const Options& given);
   // Declare the flags of a group.
   void declare_data(Options& options);

@@ -1,4 +1,5 @@
-// mt_train --export-parity: the first steps of a training, for replay in PyTorch (docs/formats.md).
+// mt_train --export-parity: exports the first steps of a training for a replay in PyTorch
+// (docs/formats.md).
 #pragma once
 
 #include <string>
@@ -8,23 +9,23 @@
 
 namespace nine::app {
 
-/// What is exported, for callers without mt_train's options (tests/bench).
+/// The settings of the export, for callers without mt_train's options (tests/bench).
 struct MtParityExport {
   std::string directory;
   int64_t steps = 20;
-  int32_t pad = 1;          ///< what fills up sentences in the batches' ids
-  OptimizerConfig adam;     ///< without weight decay
-  ScheduleConfig schedule;  ///< constant or inverse-sqrt; each step's rate is written
+  int32_t pad = 1;          ///< the id of padding in the batches
+  OptimizerConfig adam;     ///< must be without weight decay
+  ScheduleConfig schedule;  ///< constant or inverse-sqrt; the learning rate of each step is written
   double clip = 0;
 };
 
-/// Runs `steps` updates of the trainer's own step from the model's present weights, a micro-batch
-/// each, and writes init.safetensors, batches.safetensors, losses.json, final.safetensors and
-/// config.json. UsageError for what the replay does not support: dropout, other optimisers, heads
-/// but lin and mos.
+/// Runs `steps` updates by the trainer's own step, of one micro-batch each, from the model's
+/// present weights. Writes init.safetensors, batches.safetensors, losses.json, final.safetensors
+/// and config.json. UsageError: an option that the replay does not support, which are dropout,
+/// other optimisers, and heads other than lin and mos.
 void export_mt_parity(const MtParityExport& options, const Transformer& model,
                       ParameterSet& parameters, TranslationSource& data);
-/// The same with mt_train's options.
+/// Does the same with mt_train's options.
 void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
                       TranslationTask& task);
 

@@ -1,4 +1,4 @@
-// The messages and log entries of mt_train besides those of every training run.
+// The messages and log entries that mt_train adds to those of every training run.
 #pragma once
 
 #include "apps/mt_train/mt_data.h"
@@ -6,7 +6,8 @@
 
 namespace nine::app {
 
-/// The run of that model on that data, for run_training(). The arguments must outlive it.
+/// Returns the run of this model on this data, for run_training(). The arguments must outlive the
+/// result.
 TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& data,
                         const Transformer& model, ParameterSet& parameters, TranslationTask& task);
 

@@ -1,5 +1,6 @@
-// mt_translate's options as one struct. It does one of three things: translates, scores given
-// translations (--score-given), or scores a translated file (--score without --checkpoint).
+// The options of mt_translate as one struct. mt_translate has three tasks: it translates, scores
+// given translations with the model (--score-given), or scores a translated file against references
+// (--score without --checkpoint).
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace nine::app {
 
-/// The values of mt_translate's flags; each has the name of its flag.
+/// The values of mt_translate's flags. Each value has the name of its flag.
 struct TranslateOptions {
   std::string checkpoint, input = "-", output = "-", codes, vocabulary, tokenize_input = "none",
                           attention, score_given, reference;

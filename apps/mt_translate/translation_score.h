@@ -1,4 +1,4 @@
-// BLEU and chrF of a translated file: what `mt_translate --score` prints, the same lines as
+// BLEU and chrF of a translated file, for `mt_translate --score`. The lines are those of
 // sacreBLEU's --format text.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace nine::app {
 
-/// The options of scoring, named as sacreBLEU's.
+/// The options of scoring, with the names of sacreBLEU's options.
 struct TranslationScoreFlags {
   BleuTokenizer tokenize = BleuTokenizer::mteval_13a;
   BleuSmoothing smooth_method = BleuSmoothing::exp;
@@ -26,14 +26,16 @@ struct TranslationScoreFlags {
   void check() const;
 };
 
-/// Error: the file `references` has not as many lines as the input `name`.
+/// Checks the numbers of lines. Error: the file `references` and the input `name` have different
+/// numbers of lines.
 void require_references(const std::string& references, size_t expected, const std::string& name,
                         size_t lines);
-/// Scores lines against as many others: a line of BLEU and a line of chrF, each with its line feed.
+/// Scores lines against the same number of references. Returns a line of BLEU and a line of chrF,
+/// each with its line feed.
 std::string score_lines(std::span<const std::string> translated,
                         std::span<const std::string> references,
                         const TranslationScoreFlags& flags);
-/// The same of the lines of one file ("-": standard input).
+/// Does the same for the lines of a file ("-": standard input).
 std::string score_translation(const std::string& hypotheses, const std::string& references,
                               const TranslationScoreFlags& flags);
 
