@@ -1,5 +1,6 @@
-// The formulas of a worked example: read, computed with the numbers of the lines above, and written
-// as MathML. What is printed beside a number is thereby what gives it.
+// Reads the formulas of a worked example, computes them with the numbers of the lines above, and
+// writes them as MathML. So the formula that is printed beside a number is the formula that
+// computes it.
 #pragma once
 
 #include <map>
@@ -9,7 +10,8 @@
 
 namespace nine::app {
 
-/// A number or a vector. Operators go element by element; one number meets every element.
+/// A number or a vector. Operators work element by element; a single number is combined with every
+/// element.
 using Numbers = std::vector<double>;
 
 /// A formula as a tree.
@@ -31,16 +33,16 @@ struct Formula {
   std::vector<Formula> args;
 };
 
-/// The symbols that have a value so far, by name. A name may hold anything, as dL/dw_1 does: in a
-/// formula the longest one counts that ends where its word ends.
+/// The symbols that have a value so far, by name. A name may have any characters, as dL/dw_1 has.
+/// In a formula, the longest name counts that ends at the end of its word.
 class SymbolTable {
  public:
   void set(const std::string& symbol, Numbers value) { values_[symbol] = std::move(value); }
   const std::map<std::string, Numbers>& values() const { return values_; }
 
   /// Reads a formula of symbols, numbers, pi, + - * / ^ . |x| [a, b] x[2] x[1..2], the functions of
-  /// heads' formulas (docs/expressions.md) and ln, arcosh, arccos, sum. Error: something else, with
-  /// the place.
+  /// heads' formulas (docs/expressions.md) and ln, arcosh, arccos, sum. Error, which names the
+  /// place: other text.
   Formula read(std::string_view text) const;
   Numbers compute(const Formula& formula) const;
   Numbers compute(std::string_view text) const { return compute(read(text)); }
@@ -49,14 +51,14 @@ class SymbolTable {
   std::map<std::string, Numbers> values_;
 };
 
-/// As MathML, without <math>: products by juxtaposition, quotients as fractions, dL/dw_1 as one.
+/// Returns MathML without <math>: products by juxtaposition, quotients as fractions, also dL/dw_1.
 std::string to_mathml(const Formula& formula);
-/// The same cut where a line may break: before the signs of a sum, alone or as the last factor, and
-/// behind the commas of a list. Browsers break no line within a <math>.
+/// Returns the same, cut at places where a line may break: before the signs of a sum, which may be
+/// the last factor, and after the commas of a list. Browsers do not break lines inside <math>.
 std::vector<std::string> mathml_parts(const Formula& formula);
-/// An operator between two things, also where it begins a line.
+/// Returns an operator between two operands, also at the beginning of a line.
 std::string infix_mathml(const char* op);
-/// A symbol by itself.
+/// Returns a symbol by itself.
 std::string symbol_mathml(const std::string& symbol);
 
 }  // namespace nine::app

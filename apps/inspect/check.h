@@ -1,4 +1,4 @@
-// kernel_inspect --check: every op and every head against finite differences, on fresh random
+// kernel_inspect --check: compares every op and every head with finite differences, on random
 // shapes.
 #pragma once
 
@@ -8,11 +8,12 @@
 
 namespace nine::app {
 
-/// Shapes and precision of the checks.
+/// The shapes and the precision of the checks.
 struct CheckSettings {
-  /// "N,V,d" of the heads: contexts, words, numbers of a vector; empty: random by the seed.
+  /// "N,V,d", the heads' numbers of contexts, words and vector elements; empty: drawn from the
+  /// seed.
   std::string shape;
-  uint64_t seed = 1;  ///< of shapes, numbers and sampled elements
+  uint64_t seed = 1;  ///< seed of shapes, numbers and sampled elements
   /// Head strings of single kernels, separated by commas: only they are checked; empty: every op
   /// and every head.
   std::string kernels;
@@ -28,14 +29,14 @@ struct CheckRow {
   std::string where;  ///< the worst element
 };
 
-/// One row an op or head. UsageError: a shape that cannot be read or is too large.
+/// Returns one row for each op and head. UsageError: the shape cannot be read or is too large.
 std::vector<CheckRow> check_rows(const CheckSettings& settings);
-/// The table, the worst row once more, and how many are above 1e-6.
+/// Returns the table, the worst row again, and the number of rows above 1e-6.
 std::string check_text(const std::vector<CheckRow>& rows);
-/// Whether no row is above 1e-6.
+/// True if no row is above 1e-6.
 bool passed(const std::vector<CheckRow>& rows);
 
-/// The heads that are checked: every kernel and its variants, mixtures tied and untied.
+/// Returns the heads to check: every kernel with its variants, and tied and untied mixtures.
 std::vector<std::string> checked_heads();
 
 }  // namespace nine::app

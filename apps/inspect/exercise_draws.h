@@ -1,4 +1,5 @@
-// Numbers of exercises that no search finds: what is between them decides whether they come out.
+// Draws the numbers of exercises that a search cannot find, because relations between the numbers
+// decide whether the results have short forms.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace nine::app {
 
-/// Random numbers of a seed, one after another.
+/// Draws random numbers of a seed, one after another.
 class Draws {
  public:
   explicit Draws(uint64_t seed) : key_{.seed = seed, .op = stream_id("kernel_inspect exercise")} {}
@@ -21,8 +22,8 @@ class Draws {
   uint64_t count_ = 0;
 };
 
-/// The numbers of an exercise of layer_norm, lstm, attention or weight_norm_reg, in the order in
-/// which explain() takes them; nothing for other names.
+/// Returns the numbers of an exercise of layer_norm, lstm, attention or weight_norm_reg, in the
+/// order in which explain() takes them; nothing for other names.
 std::optional<std::vector<double>> drawn_numbers(const std::string& name, Draws& draws);
 
 }  // namespace nine::app

@@ -15,38 +15,39 @@
 
 namespace nine::app {
 
-/// The names of the examples that are not kernels: softmax, lstm, ...
+/// Returns the names of the examples that are not kernels: softmax, lstm, ...
 std::vector<std::string> layer_examples();
 
-/// What margin_settings() reads, for a help page: "margin=cos:0.3, ... or ...".
+/// Returns examples of what margin_settings() reads, for the help: "margin=cos:0.3, ... or ...".
 std::string margin_examples();
-/// "margin=cos:0.3,word_norm=unigram:2,1" as settings of a head; nothing where the name has another
-/// form.
+/// Reads "margin=cos:0.3,word_norm=unigram:2,1" as settings of a head. Returns nothing for a name
+/// of another form.
 std::optional<HeadSettings> margin_settings(const std::string& name);
 
-/// The example of a kernel with its parameters ("pow:p=1"), of a mixture of them
-/// ("mix:lin,rbf"), of one of layer_examples(), or of lin with margin_settings(). UsageError: none
-/// of these.
-/// `numbers` replace its own; layer_norm, lstm and attention take them as exercise_draws.h has
-/// them.
+/// Returns the example of a kernel with its parameters ("pow:p=1"), of a mixture ("mix:lin,rbf"),
+/// of one of layer_examples(), or of lin with margin_settings(). UsageError: another name.
+/// `numbers` replace the numbers of the example; layer_norm, lstm and attention take them in the
+/// order of exercise_draws.h.
 WorkedExample explain(const std::string& name, const ShortNumbers& numbers = {});
 
-/// Row r of a matrix.
+/// Returns row r of a matrix.
 inline std::vector<double> row(const Tensor& t, int64_t r) { return t.row_range(r, 1).to_vector(); }
 
 enum class KernelPart : uint8_t { forward, backward };
-/// The lines of S of every row of `w` with the context's numbers `h`, or those of its gradients,
-/// compared with the kernel's own. The words' subscripts are those of the rows, whatever `names`
-/// says.
+/// Adds the lines of S, or of its gradients, for every row of `w` and the context's numbers `h`,
+/// and compares them with the kernel's own results. The words' subscripts are those of the rows;
+/// the word in `names` does not matter.
 void kernel_lines(WorkedExample& example, const Score& score, Subscripts names, const Tensor& w,
                   Numbers h, KernelPart part);
-/// The gradient by a learned number, `grad`, and where that is learned as its logarithm by it.
-/// `component` is its subscript.
+/// Adds the lines of the gradient `grad` by a learned number and, if the number is learned as its
+/// logarithm, by the logarithm. `component` is the subscript.
 void learned_lines(WorkedExample& example, const LearnedNumber& number,
                    const std::string& component, const Tensor& grad);
-/// Whether a component has a ball whose rim vectors of ordinary length are beyond.
+/// True if a component has a ball that ordinary vectors do not fit into, because they are longer
+/// than its radius.
 bool needs_short_vectors(const HeadSpec& head);
-/// The softmax of a symbol, whose numbers are `scores`, as a formula that does not overflow.
+/// Returns the softmax of a symbol, whose numbers are `scores`, as a formula that does not
+/// overflow.
 std::string softmax_formula(const Numbers& scores, const std::string& symbol);
 
 /// The counts of the words in the example of margins and norms.
@@ -65,7 +66,7 @@ WorkedExample explain_label_smoothing(const ShortNumbers& numbers);
 WorkedExample explain_layer_norm(const ShortNumbers& numbers);
 WorkedExample explain_lstm(const ShortNumbers& numbers);
 WorkedExample explain_attention(const ShortNumbers& numbers);
-/// Of lin with the margin and the norms of a configuration.
+/// Explains lin with the margin and the norms of a configuration.
 WorkedExample explain_margin(const HeadConfig& by_angle, const ShortNumbers& numbers);
 
 }  // namespace nine::app

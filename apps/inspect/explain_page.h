@@ -1,4 +1,5 @@
-// kernel_inspect --explain NAME --page: the worked example as a page, with a plane to play in.
+// kernel_inspect --explain NAME --page: the worked example as a page, with a plane whose vectors
+// can be moved.
 #pragma once
 
 #include <string>
@@ -12,10 +13,10 @@ extern const std::string_view kExplainCompute;  ///< apps/inspect/explain_comput
 extern const std::string_view kExplainScript;   ///< apps/inspect/explain_page.js
 extern const std::string_view kExplainPrint;    ///< apps/inspect/explain_print.js
 
-/// One HTML page that fetches nothing: for heads of any kernels, a formula, margins and norms of
-/// lin a plane whose points can be moved, computed by JavaScript generated from the kernels'
-/// formulas; for every
-/// example its derivation as MathML with numbers and rules. UsageError: see explain().
+/// Returns one HTML page that fetches nothing. The page has the derivation of the example as
+/// MathML, with numbers and rules. For heads of any kernels, for formulas, and for margins and
+/// norms of lin, it also has a plane whose points can be moved; JavaScript that is generated from
+/// the kernels' formulas computes it. UsageError: see explain().
 std::string explain_page(const std::string& name);
 
 }  // namespace nine::app

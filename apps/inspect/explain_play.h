@@ -1,4 +1,4 @@
-// What a page's plane plays with: the data and the generated functions of a head.
+// The data and the generated functions of a head for the plane of a page.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace nine::app {
 
-/// The plane of a page: one context and three words, by a kernel, a mixture of kernels, or lin with
-/// margins and norms of its own. Both texts go into the page's scripts.
+/// The plane of a page: one context and three words, with a kernel, a mixture of kernels, or lin
+/// with margins and norms. Both texts go into the page's scripts.
 class PagePlay {
  public:
-  /// Any head of kernels.
+  /// Takes any head of kernels.
   explicit PagePlay(const HeadSpec& head);
-  /// The same with what an option changes in the loss: "label_smoothing", "pi_reg" (of a mixture)
-  /// or "weight_norm_reg". Margins are not offered then.
+  /// Does the same with an option that changes the loss: "label_smoothing", "pi_reg" (of a mixture)
+  /// or "weight_norm_reg". The page then offers no margins.
   PagePlay(const HeadSpec& head, const std::string& option);
-  /// lin with a margin or norms; words' counts are those of the worked example.
+  /// Takes lin with a margin or norms. The words' counts are those of the worked example.
   explicit PagePlay(const HeadConfig& by_angle);
 
-  /// The object NINE: one function for each form of score.
+  /// Returns the script of the object NINE, which has one function for each form of score.
   std::string script() const;
-  /// The numbers that the page begins with, as JSON.
+  /// Returns the numbers with which the page begins, as JSON.
   std::string data(const std::string& name) const;
 
  private:
@@ -41,7 +41,7 @@ class PagePlay {
   HeadSpec head_;
   int64_t size_ = 2;  ///< of a vector
   std::vector<Component> components_;
-  std::vector<std::string> margins_;  ///< what the list of margins offers
+  std::vector<std::string> margins_;  ///< the margins that the page offers
   std::string margin_ = "score", norms_ = "null", loss_ = "null", functions_;
   int pieces_ = 2;  ///< of lsm
 };

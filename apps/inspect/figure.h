@@ -1,5 +1,4 @@
-// Figures as SVG files that stand alone: panels of curves with axes, in the reader's light or dark
-// theme.
+// Draws figures as SVG files: panels of curves with axes, in the reader's light or dark theme.
 #pragma once
 
 #include <string>
@@ -20,17 +19,17 @@ struct Mark {
 struct Panel {
   std::string title, x_label;
   double x_low = 0, x_high = 1;
-  /// Equal: the range that the curves need, on a logarithmic scale when all values are positive and
-  /// far apart.
+  /// The range of an axis. If both ends are equal, it is the range that the curves need, on a
+  /// logarithmic scale if all values are positive and far apart.
   double y_low = 0, y_high = 0;
   std::vector<Curve> curves;
   std::vector<Mark> marks;
-  /// Both axes have the same unit, as on a map; both ranges must have the same length.
+  /// True if both axes have the same unit, as on a map. Both ranges must then have the same length.
   bool square = false;
 };
 
-/// Panels side by side, `columns` in a row, and a legend of all curves' names. `title` is read by
-/// screen readers. Error: no panels.
+/// Returns a figure with panels side by side, `columns` in a row, and a legend of all curves'
+/// names. Screen readers read `title`. Error: no panels.
 std::string figure_svg(const std::string& title, const std::vector<Panel>& panels, size_t columns);
 
 }  // namespace nine::app

@@ -1,4 +1,4 @@
-// kernel_inspect --input: everything that a head computes from given numbers.
+// kernel_inspect --input: all results of a head for given numbers.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace nine::app {
 
-/// loss, nll, scores, log_probs, pi, grad, check and formulas, as docs/formats.md describes them.
-/// Values and gradients are those of the library's fused op in the input's dtype; the check's
-/// finite differences are taken in float64. Error: a number that is not finite.
+/// Returns loss, nll, scores, log_probs, pi, grad, check and formulas, as docs/formats.md
+/// describes. The library's fused op computes values and gradients in the input's dtype; the check
+/// takes finite differences in float64. Error: a number is not finite.
 Json inspect(const InspectInput& input);
 
-/// The same from JSON text to one line of JSON. UsageError: the text is no such input.
+/// Does the same from JSON text to one line of JSON. UsageError: the text is not a valid input.
 std::string inspect_json(const std::string& text);
 
 }  // namespace nine::app

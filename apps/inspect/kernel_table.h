@@ -5,8 +5,8 @@
 
 namespace nine::app {
 
-/// The kernels with formula, derivative, parameters with defaults and ranges, and what they
-/// become with some of them; the presets of mixtures.
+/// Returns the table of kernels: formula, derivative, parameters with defaults and ranges, and
+/// special cases. The presets of mixtures follow.
 std::string kernel_table_text();
 
 }  // namespace nine::app

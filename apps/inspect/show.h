@@ -11,22 +11,22 @@
 
 namespace nine::app {
 
-/// What an experiment prints and draws.
+/// The result of an experiment.
 struct ExperimentResult {
-  std::string text;  ///< what was done and what came out, as a table
+  std::string text;  ///< a description of the experiment and its results as a table
   std::string svg;   ///< the figure
 };
 
 /// An experiment by name.
 struct Experiment {
-  const char* name;      ///< as --show takes it; its page is docs/ideas/NAME.md
+  const char* name;      ///< the value of --show; its page is docs/ideas/NAME.md
   const char* question;  ///< one line, for the help
   ExperimentResult (*run)();
 };
 
-/// All experiments, in the order of the help.
+/// Returns all experiments, in the order of the help.
 std::span<const Experiment> experiments();
-/// Runs the experiment of that name. UsageError: there is none.
+/// Runs the experiment of this name. UsageError: there is no such experiment.
 ExperimentResult show(const std::string& name);
 
 /// The experiments themselves, each in show_NAME.cpp.
@@ -38,14 +38,16 @@ ExperimentResult show_reach();
 ExperimentResult show_geometry();
 ExperimentResult show_margin();
 
-/// Standard normal numbers times `scale`, the same at every call with the same stream.
+/// Returns standard normal numbers times `scale`. Calls with the same stream return the same
+/// numbers.
 std::vector<double> normal_numbers(int64_t count, double scale, std::string_view stream);
-/// The row of a row-major matrix.
+/// Returns a row of a row-major matrix.
 std::vector<double> row_of(const std::vector<double>& matrix, int64_t row, int64_t cols);
-/// A line of a table, "name        1.234   5.678"; `format` is printf's for one number.
+/// Returns a line of a table, "name        1.234   5.678". `format` is printf's format for one
+/// number.
 std::string table_line(const std::string& name, const std::vector<double>& numbers,
                        const char* format = "%11.4g");
-/// The line above it, with the names of the columns.
+/// Returns the first line of a table, with the names of the columns.
 std::string table_head(const std::string& name, const std::vector<std::string>& columns);
 
 }  // namespace nine::app

@@ -16,23 +16,23 @@ namespace nine::app {
 /// The words of most examples.
 inline constexpr int64_t kExampleWords = 3;
 
-/// `text`, filled up with spaces to `width` columns; a longer one stays as it is.
+/// Returns `text`, padded with spaces to `width` columns. A longer text is not changed.
 std::string padded(std::string text, size_t width);
 
-/// The numbers that an example is given.
+/// The given numbers of an example.
 class ShortNumbers {
  public:
-  ShortNumbers() = default;  ///< a fixed list of few digits
-  /// These, from the first to the last and over again; the example is not checked by differences,
-  /// which a search among many does not need.
+  ShortNumbers() = default;  ///< a fixed list of numbers with few digits
+  /// Uses these numbers, from the first to the last, then again from the first. The example is not
+  /// checked by finite differences, because a search through many examples does not need the check.
   explicit ShortNumbers(std::vector<double> list, bool checked = true)
       : list_(std::move(list)), given_(true), checked_(checked) {}
 
   bool given() const { return given_; }
   bool checked() const { return checked_; }
-  /// How many numbers of the list were asked for so far.
+  /// Returns how many numbers of the list were used so far.
   size_t asked() const { return *asked_; }
-  /// Of the list from its element `first` on.
+  /// Returns a tensor with the numbers of the list from its element `first` on.
   Tensor operator()(const Shape& shape, size_t first) const;
 
  private:
@@ -44,49 +44,49 @@ class ShortNumbers {
 /// The lines of a worked example, in the order in which they are added.
 class WorkedExample {
  public:
-  /// A line without numbers is a heading or a sentence, which is in `formula`.
+  /// A line. A line without numbers is a heading or a sentence, which `formula` holds.
   struct Line {
     std::string symbol, formula;
     Numbers numbers;
-    std::string rule = {};  ///< why the formula holds; empty where it is a definition
-    Formula tree = {};      ///< the formula, where numbers come from it
+    std::string rule = {};  ///< the reason for the formula; empty for a definition
+    Formula tree = {};      ///< the formula from which the numbers are computed
   };
 
   explicit WorkedExample(const std::string& title) { lines_.push_back({{}, title, {}}); }
-  /// With numbers that are not checked check() adds its heading only.
+  /// If `numbers` are not checked, check() adds only its heading.
   WorkedExample(const ShortNumbers& numbers, const std::string& title) : WorkedExample(title) {
     checked_ = numbers.checked();
   }
 
-  /// A heading after an empty line.
+  /// Adds a heading after an empty line.
   void heading(const std::string& text) { lines_.push_back({{}, '\n' + text, {}}); }
-  /// A number that the example begins with; where it has many digits and a short form (ln 2), with
-  /// that for a formula.
+  /// Adds a given number. If the number has many digits and a short form (ln 2), the short form is
+  /// its formula.
   void given(const std::string& symbol, const Numbers& numbers);
   void given(const std::string& symbol, const Tensor& numbers) {
     given(symbol, numbers.to_vector());
   }
-  /// A line `symbol = formula = numbers  (rule)`: the formula (apps/inspect/arithmetic.h) is
+  /// Adds a line `symbol = formula = numbers  (rule)`. The formula (apps/inspect/arithmetic.h) is
   /// computed with the numbers of the lines above.
   void step(const std::string& symbol, const std::string& formula, const std::string& rule = "");
-  /// Compares the numbers of a line with those that the library's ops have computed. Error: they
-  /// differ by more than 1e-9 of the largest.
+  /// Compares the numbers of a line with the results of the library's ops. Error: they differ by
+  /// more than 1e-9 of the largest number.
   void agree(const std::string& symbol, const Numbers& numbers);
   void agree(const std::string& symbol, const Tensor& numbers) {
     agree(symbol, numbers.to_vector());
   }
-  /// Adds the last lines: the gradients of f by the inputs compared with central differences.
-  /// Error: they differ by more than 1e-6 relative.
+  /// Adds the last lines, which compare the gradients of f by the inputs with central differences.
+  /// Error: they differ by more than 1e-6, relative to the largest.
   void check(const std::function<Var(std::span<const Var>)>& f, const std::vector<Tensor>& inputs);
 
-  /// The symbols that were compared, in order: what an example is about.
+  /// Returns the symbols that were compared, in order. They are the results of the example.
   const std::vector<std::string>& results() const { return results_; }
   const SymbolTable& symbols() const { return symbols_; }
   const std::vector<Line>& lines() const { return lines_; }
-  /// The numbers of the line with that symbol; an Error when there is none.
+  /// Returns the numbers of the line with this symbol. Error: there is no such line.
   const Numbers& at(const std::string& symbol) const;
-  /// All lines, the symbols and formulas in columns.
-  /// `forms`: after the rule the numbers as short forms (short_form), where they all have one.
+  /// Returns all lines, with symbols and formulas in columns. With `forms`, the numbers' short
+  /// forms (short_form) follow the rule if all numbers of the line have short forms.
   std::string text(bool forms = false) const;
 
  private:

@@ -1,4 +1,4 @@
-// The curve on which a function of two variables is zero, for maps of equal scores.
+// Finds the curve on which a function of two variables is zero, for maps of equal scores.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace nine::app {
 
-/// Where f(x, y) = 0 over low..high in both variables, by marching squares on `cells` x `cells`: a
-/// short line a cell, with a gap (y is NaN) after each. Edges of cells with an end at which f is
-/// not finite are left out.
+/// Returns the points with f(x, y) = 0 for low..high in both variables, by marching squares on
+/// `cells` x `cells` cells: a short line for each cell, followed by a gap (y is NaN). Leaves out
+/// edges of cells if f is not finite at an end.
 std::vector<Point> zero_line(const std::function<double(double, double)>& f, double low,
                              double high, int cells);
 
