@@ -12,9 +12,8 @@
 namespace nine::app {
 
 void add_flush(Options& options, bool& flush) {
-  options.add("flush", flush,
-              "answer each line before the next line is read; on by default if standard input is a "
-              "terminal");
+  options.add("flush", flush, "answer each line before the next line is read")
+      .default_text("yes if standard input is a terminal");
 }
 
 bool flushes(const Options& options, bool flush, bool reads_standard_input,

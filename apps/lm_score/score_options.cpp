@@ -10,12 +10,12 @@
 namespace nine::app {
 
 void ScoreOptions::declare(Options& o) {
-  o.add("checkpoint", checkpoint, "a checkpoint, or a run directory (its best checkpoint)")
+  o.add("checkpoint", checkpoint, "a checkpoint, or a run directory (for its best checkpoint)")
       .unit("DIR");
   o.add("input", input, "text, tokenised, one sentence a line; -: standard input").unit("FILE");
   o.add("output", output, "file for the results; -: standard output").unit("FILE");
   add_flush(o, flush);
-  o.add("batch-tokens", batch_tokens, "positions computed at once")
+  o.add("batch-tokens", batch_tokens, "number of positions computed at once")
       .at_least(1)
       .unit("tokens")
       .called("batch tokens");
@@ -35,11 +35,11 @@ void ScoreOptions::declare(Options& o) {
   o.add("margin-correction", margin_correction,
         "undo the effect of the cosine margin with which a model with the head lin was trained");
   o.add("components", components,
-        "mixtures: print no scores, but for each token the prior of the components and, after ';', "
-        "each component's share of the token's probability");
+        "mixtures: instead of scores, print for each token the prior of the components and, after "
+        "';', each component's share of the token's probability");
   o.add("top", top,
-        "print no scores, but for each position the word, its probability and rank, and this many "
-        "of the likeliest words; 0: off")
+        "instead of scores, print for each position the word, its probability and rank, and this "
+        "many of the likeliest words; 0: off")
       .at_least(0)
       .unit("words");
 
@@ -74,7 +74,8 @@ void ScoreOptions::declare(Options& o) {
   o.add("resamples", resamples, "number of bootstrap resamples for each confidence interval")
       .range(100, 1'000'000);
   o.add("worst", worst,
-        "number of sentences to show for each model, those that it predicts better by most")
+        "number of sentences to show for each model: those with the largest lead over the other "
+        "model")
       .at_least(0)
       .unit("sentences");
 
@@ -88,7 +89,7 @@ void ScoreOptions::declare(Options& o) {
         "with --restrict: print one line for each choice, with its line, word and set, instead of "
         "a table");
   o.add("clusters", clusters,
-        "write N sets of similar words for --restrict, and score nothing; DISTANCE is inner, "
+        "instead of scores, write N sets of similar words for --restrict; DISTANCE is inner, "
         "euclidean or cosine (between word vectors) or ppmi (between the words' neighbours in "
         "--cluster-text)")
       .unit("N:DISTANCE")

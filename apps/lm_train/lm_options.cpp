@@ -84,7 +84,7 @@ void LmOptions::declare_regularisation(Options& o) {
   o.add("dropout-hidden", dropout_hidden, "lstm: dropout between layers").range_from(0, 1);
   o.add("dropout-output", dropout_output, "dropout of the last layer's output").range_from(0, 1);
   o.add("variational", variational,
-        "lstm: use one dropout mask for all time steps of a segment (variational dropout)");
+        "lstm: variational dropout, with one dropout mask for all time steps of a segment");
   declare_head_regularisation(o);
   o.add("ar", ar,
         "activation regularisation (AR): factor of the mean square of the last layer's output "

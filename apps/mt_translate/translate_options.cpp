@@ -9,7 +9,7 @@
 namespace nine::app {
 
 void TranslateOptions::declare(Options& o) {
-  o.add("checkpoint", checkpoint, "a checkpoint, or a run directory (its best checkpoint)")
+  o.add("checkpoint", checkpoint, "a checkpoint, or a run directory (for its best checkpoint)")
       .unit("DIR");
   o.add("input", input, "text to translate, tokenised, one sentence a line; -: standard input")
       .unit("FILE");
