@@ -81,11 +81,13 @@ Conditions conditions_of(const Score& score) {
 
 std::string conditions_text() {
   std::string text =
-      "Kanai's four conditions (2018), tried with the default parameters on random vectors: "
-      "1 S(w,h) - S(w',h) is not affine in h, so the rank of the\n"
-      "log-probabilities is not bound to d; 2 its gradient by h is bounded near and far; "
-      "3 what is normalised, e^S, is not negative; 4 S never falls as z grows.\n"
-      "Last, the scores seen at scales from 0.01 to 100.\n\n"
+      "Kanai's four conditions (2018), tried with the default parameters on random vectors:\n"
+      "1 S(w,h) - S(w',h) is not affine in h, so the rank of the log-probabilities is not limited "
+      "by d\n"
+      "2 the gradient of this difference by h is bounded, near and far\n"
+      "3 e^S, which softmax normalises, is not negative\n"
+      "4 S never falls as z grows\n"
+      "The last columns are the range of S for vectors at scales from 0.01 to 100.\n\n"
       "        1    2    3    4    S from         to\n";
   for (const KernelInfo& k : kernel_table()) {
     const Conditions c = conditions_of(parse_head(k.name).components.front());

@@ -57,13 +57,13 @@ ExperimentResult show_definiteness() {
   Panel middle = figure;
   middle.title = "the same after centring";
   ExperimentResult out{
-      .text =
-          concat("Gram matrices of ", kPoints, " random points in ", kSize, " dimensions, ", kSets,
-                 " sets at scales from 0.25 to 2.\nSmallest eigenvalue over the largest in size, "
-                 "the worst set; definite: none below -1e-10.\n"
-                 "S: the score. centred: without what is common to a row or a column, which "
-                 "softmax and word bias make up for. e^S: what is summed.\n\n",
-                 table_head("kernel", {"S", "centred", "e^S"}))};
+      .text = concat(
+          "Gram matrices of ", kPoints, " random points in ", kSize, " dimensions, ", kSets,
+          " sets at scales from 0.25 to 2.\nThe table has the smallest eigenvalue, divided by "
+          "the largest in size, of the worst set. A kernel is definite if it is at least "
+          "-1e-10.\nS: the score. centred: S without the means of its rows and columns, "
+          "which softmax and word bias cancel. e^S: the terms that softmax sums.\n\n",
+          table_head("kernel", {"S", "centred", "e^S"}))};
   for (const KernelInfo& k : kernel_table()) {
     const Score score = parse_head(k.name).components.front();
     Doubles worst(3, INFINITY);

@@ -94,8 +94,8 @@ ExperimentResult show_geometry() {
   border.marks = {{0.1, 0, "general"}, {0.7, 0, "special"}};
 
   ExperimentResult out{.text =
-                           "Hyperbolic distance of points on one radius of the disk, and what a "
-                           "step of 0.1 is worth there:\n\n" +
+                           "Hyperbolic distance of points on one radius of the disk, to the centre "
+                           "and to the point 0.1 further:\n\n" +
                            table_head("|theta|", {"to centre", "next 0.1"})};
   for (const double r : {0.0, 0.2, 0.4, 0.6, 0.8, 0.89})
     out.text += table_line(

@@ -68,10 +68,12 @@ ExperimentResult show_margin() {
   }
   ExperimentResult out{.text =
                            "Five words are drawn from q. A head without context learns them with a "
-                           "cosine margin M = F G m; trained is what it then\nsays without the "
-                           "margin, formula solves p_v (1 - kappa p_v) = lambda q_v, kappa = 1 - "
-                           "e^-M, undone is the trained p times (1 - kappa p),\nnormalised. Last, "
-                           "the largest distance from the formula, or from q.\n\n"};
+                           "cosine margin M = F G m.\n"
+                           "trained: the learned p, without the margin\n"
+                           "formula: the solution of p_v (1 - kappa p_v) = lambda q_v, kappa = 1 - "
+                           "e^-M\n"
+                           "undone: the trained p times (1 - kappa p), normalised\n"
+                           "off by: the largest distance from the formula, or from q\n\n"};
   columns.emplace_back("off by");
   out.text += table_head("", columns) + table_line("q", q, "%11.6f");
   for (const double margin : kShownMargins) {
@@ -97,9 +99,8 @@ ExperimentResult show_margin() {
     line("undone", undone, &q);
   }
   out.text +=
-      "\nA margin makes a model surer than the text is: likely words get more than their share, "
-      "and "
-      "unlikely words less. The formula is exact, so what\nthe margin did can be taken back "
+      "\nA margin makes a model too sure: likely words get more than their share of the text, and "
+      "unlikely words get less.\nThe formula is exact, so the effect of the margin can be undone "
       "(lm_score --margin-correction).\n";
   Panel figure{.title = "learned p over q, of two words",
                .x_label = "q of the word",
