@@ -31,7 +31,7 @@ struct InspectOptions {
           "JSON file with the head and the numbers to compute with: head, options, dtype, H, W, b, "
           "M, C, targets (docs/formats.md); -: standard input")
         .unit("IN.json")
-        .default_text("the table of kernels");
+        .default_text("none, which prints the table of kernels");
     o.add("output", output, "file for the text; -: standard output").unit("FILE");
     std::string layers, ideas;
     for (const std::string& name : layer_examples()) layers += ", " + name;

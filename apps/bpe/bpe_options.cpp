@@ -66,7 +66,8 @@ void BpeFlags::declare(Options& o, const std::string& command) {
     o.add("seed", seed, "seed of --dropout; draws the same random numbers as subword-nmt");
   }
   if (command == "vocab")
-    o.add("format", format, "program whose order subwords with equal counts have")
+    o.add("format", format,
+          "order of subwords with equal counts: that of subword-nmt or of fairseq")
         .choices({"subword-nmt", "fairseq"});
   if (command != "vocab")
     o.add("separator", separator,

@@ -54,8 +54,8 @@ void TranslateOptions::declare(Options& o) {
       .unit("words")
       .called("maximum length");
   o.add("skip-long", skip_long,
-        "translate a line that has more tokens than the model has positions to an empty line, with "
-        "a warning; by default, such a line is an error");
+        "for a line with more tokens than the model has positions, write an empty translation and "
+        "a warning; otherwise, the line is an error");
   o.add("batch", batch,
         "number of sentences translated at once; the translations do not depend on it")
       .range(1, 10'000)
@@ -72,8 +72,8 @@ void TranslateOptions::declare(Options& o) {
 
   o.group("Scoring given translations with the model");
   o.add("score-given", score_given,
-        "print the natural log-probability of each translation in FILE, which has one line for "
-        "each line of input, and translate nothing")
+        "instead of translating, print the natural log-probability of each translation in FILE, "
+        "one for each line of input")
       .unit("FILE");
   o.add("tokens", tokens,
         "with --score-given: print the log-probability of each word and of the end of sentence "
