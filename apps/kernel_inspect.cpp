@@ -1,5 +1,7 @@
 // kernel_inspect: formulas, values, exact gradients, examples, figures and checks of any head.
 // Its parts are in apps/inspect/: inspect.h is --input.
+#include <limits>
+
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/options.h"
 #include "apps/cli/processes.h"
@@ -68,7 +70,8 @@ struct InspectOptions {
         .unit("N,V,d")
         .default_text("drawn from the seed");
     o.add("seed", checks.seed, "of shapes and numbers, and of --exercise");
-    o.add("eps", checks.eps, "half step of the differences").range_open(0, 1);
+    o.add("eps", checks.eps, "half step of the differences; a smaller one would change no number")
+        .range(std::numeric_limits<double>::epsilon(), 1);
   }
 
   void refuse_contradictions(const Options& given) const {

@@ -37,6 +37,17 @@ bool is_stream(const std::string& path) {
          (S_ISCHR(mode) && isatty(STDIN_FILENO) == 1 && same_stream(path, "-"));
 }
 
+// Whether a path is in a checkpoint, or has the name of a run's own file in a run's directory.
+bool is_of_run(const std::string& path) {
+  std::error_code error;
+  if (path.empty() || path == "-" || is_device_or_pipe(path)) return false;
+  const fs::path file = fs::weakly_canonical(path, error), directory = file.parent_path();
+  if (error) return false;  // said when it is written
+  const bool own = file.filename() == "log.jsonl" || file.filename() == "config.json";
+  return fs::exists(directory / "state.json", error) ||
+         (own && fs::exists(directory / "checkpoints", error));
+}
+
 }  // namespace
 
 bool same_file(const std::string& a, const std::string& b) {
@@ -65,6 +76,9 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<Name
   check_inputs(inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const NamedFile& out = outputs[i];
+    require_usage(!is_of_run(out.path), out.flag, " ", out.path,
+                  " is a file of a run or of a checkpoint, which training alone writes: give "
+                  "another file");
     for (const NamedFile& in : inputs)
       require_usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag,
                     " and would be lost: give another file");

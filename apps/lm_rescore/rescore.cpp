@@ -20,8 +20,8 @@ void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
     if (const int64_t unknown = lists.model.unknown[m]; unknown > 0)
       std::fprintf(
           stderr,
-          "lm_rescore: %s: %lld of %lld tokens are unknown to %s (%s%%); each has the "
-          "probability of <unk>\n",
+          "lm_rescore: %s, all different hypotheses: %lld of %lld tokens are unknown to %s (%s%%); "
+          "each has the probability of <unk>\n",
           lists.file.c_str(), static_cast<long long>(unknown),
           static_cast<long long>(lists.model.tokens), o.checkpoint[m].c_str(),
           fixed(100.0 * static_cast<double>(unknown) / static_cast<double>(lists.model.tokens), 2)

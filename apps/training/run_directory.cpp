@@ -45,6 +45,12 @@ void require_outside_of_checkpoints(const fs::path& directory) {
                  p.parent_path().string(), " to go on with that, or another --run");
 }
 
+// Whether a lock's text is nothing or a process and its host, and not a file of the user's.
+bool is_owner(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  return text.empty() || (digits > 0 && text.substr(digits).starts_with(" on "));
+}
+
 // Calls take(line) for each whole line.
 template <class F>
 void for_each_line(std::string_view text, F take) {
@@ -92,6 +98,12 @@ class LogCutter {
 
 }  // namespace
 
+Json read_run_config(const fs::path& run) {
+  require(is_there(run / "config.json"), "--run ", run.string(),
+          " holds a run without config.json; use --restart or another --run");
+  return read_json_object(run / "config.json", "; use --restart or another --run");
+}
+
 RunDirectory::RunDirectory(fs::path directory) : path_(std::move(directory)) {
   if (path_.empty()) throw UsageError("--run is empty; give the run's directory");
   require_outside_of_checkpoints(path_);
@@ -111,7 +123,10 @@ void RunDirectory::fail_unwritable() const {
 
 void RunDirectory::lock() {
   const fs::path file = path_ / ".lock";
-  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  // Without O_NOFOLLOW the owner would be written into the file that a link leads to.
+  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  require(lock_ >= 0 || errno != ELOOP, "--run ", path_.string(), ": ", file.string(),
+          " is a symbolic link, and the run's lock is a file of its own: remove the link");
   if (lock_ < 0) {
     write_error_ = errno;
     if (!finished()) fail_unwritable();
@@ -128,6 +143,13 @@ void RunDirectory::lock() {
     fail("--run ", path_.string(), " is in use by process ",
          owner.empty() ? "of unknown id" : owner, "; wait until it ends, or give another --run");
   }
+  if (!is_owner(read_text(file))) {
+    ::close(lock_);
+    lock_ = -1;
+    fail("--run ", path_.string(), ": ", file.string(),
+         " is not a run's lock, which has a process ",
+         "and its host: move it elsewhere, or give another --run");
+  }
   const std::string me = concat(::getpid(), " on ", host_name(), "\n");
   // The owner is only used in the message above, so an error is ignored here: a full disk is
   // reported by the first file that the run needs.
@@ -140,12 +162,6 @@ bool RunDirectory::holds_run(const fs::path& directory) {
 }
 
 bool RunDirectory::finished() const { return is_event(last_event(), "done"); }
-
-Json RunDirectory::read_config() const {
-  require(is_there(config_file()), "--run ", path_.string(),
-          " holds a run without config.json; use --restart or another --run");
-  return read_json_object(config_file(), "; use --restart or another --run");
-}
 
 void RunDirectory::write_config(const Json& config) const {
   atomic_write_text(config_file(), json_text(config, 2) + "\n");
