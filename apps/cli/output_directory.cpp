@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "nn/training/checkpoint.h"
 
 namespace nine::app {
 namespace fs = std::filesystem;
@@ -60,21 +61,30 @@ void require_output_directory(const char* flag, const fs::path& directory) {
           " cannot be written: ", std::strerror(error), kOwn, flag);
 }
 
-void require_no_run(const char* flag, const fs::path& directory) {
+void require_outside_of_checkpoints(const char* flag, const fs::path& directory) {
   std::error_code error;
   const fs::path whole = fs::weakly_canonical(directory / "x", error).parent_path();
   if (error) return;  // said when it is made
-  const auto has = [&](const char* name) { return fs::exists(whole / name, error); };
+  require(!holds_state(whole), flag, " ", directory.string(),
+          " is a checkpoint, with which other files would mix; give another ", flag);
+  for (fs::path p = whole; p.has_relative_path(); p = p.parent_path())
+    require(p.filename() != "checkpoints" || !fs::exists(p.parent_path() / "log.jsonl", error),
+            flag, " ", directory.string(), " lies within the checkpoints of the run ",
+            p.parent_path().string(), "; give another ", flag);
+}
+
+void require_no_run(const char* flag, const fs::path& directory) {
+  std::error_code error;
+  const auto has = [&](std::string_view name) {
+    return name == "state.json" ? holds_state(directory) : fs::exists(directory / name, error);
+  };
   // The config.json beside losses.json is that of an export, which writes losses.json first.
   for (const char* name :
        {"log.jsonl", "checkpoints", "state.json", "model.safetensors", "config.json"})
     require(!has(name) || (name == std::string_view("config.json") && has("losses.json")), flag,
             " ", directory.string(), " holds a run or a model (its ", name,
             "), with which other files would mix; give another ", flag);
-  for (fs::path p = whole; p.has_relative_path(); p = p.parent_path())
-    require(p.filename() != "checkpoints" || !fs::exists(p.parent_path() / "log.jsonl", error),
-            flag, " ", directory.string(), " lies within the checkpoints of the run ",
-            p.parent_path().string(), "; give another ", flag);
+  require_outside_of_checkpoints(flag, directory);
 }
 
 void require_output_files(const char* flag, const fs::path& directory,

@@ -16,6 +16,9 @@ void make_output_directory(const char* flag, const std::filesystem::path& direct
 /// where the directory or a file in it could not be made for want of permission. Makes nothing.
 void require_output_directory(const char* flag, const std::filesystem::path& directory);
 
+/// Error: `directory` is a checkpoint, or lies within a run's checkpoints.
+void require_outside_of_checkpoints(const char* flag, const std::filesystem::path& directory);
+
 /// Error: `directory` is a run, a checkpoint or another model, or lies within a run's checkpoints,
 /// where other files would be taken for the run's own or replace them.
 void require_no_run(const char* flag, const std::filesystem::path& directory);

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/text.h"
+#include "nn/training/checkpoint.h"
 
 namespace nine::app {
 namespace {
@@ -44,8 +45,7 @@ bool is_of_run(const std::string& path) {
   const fs::path file = fs::weakly_canonical(path, error), directory = file.parent_path();
   if (error) return false;  // said when it is written
   const bool own = file.filename() == "log.jsonl" || file.filename() == "config.json";
-  return fs::exists(directory / "state.json", error) ||
-         (own && fs::exists(directory / "checkpoints", error));
+  return holds_state(directory) || (own && fs::exists(directory / "checkpoints", error));
 }
 
 }  // namespace
@@ -76,12 +76,12 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<Name
   check_inputs(inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const NamedFile& out = outputs[i];
-    require_usage(!is_of_run(out.path), out.flag, " ", out.path,
-                  " is a file of a run or of a checkpoint, which training alone writes: give "
-                  "another file");
     for (const NamedFile& in : inputs)
       require_usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag,
                     " and would be lost: give another file");
+    require_usage(!is_of_run(out.path), out.flag, " ", out.path,
+                  " is a file of a run or of a checkpoint, which training alone writes: give "
+                  "another file");
     for (size_t j = 0; j < i; ++j)
       require_usage(!same_file(out.path, outputs[j].path), outputs[j].flag, " ", out.path,
                     " is also ", out.flag, ": one of the two would be lost; give another file");

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 
 #include "apps/cli/progress.h"
 #include "core/number_format.h"
@@ -130,6 +131,13 @@ RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredList
     };
   else
     errors = errors_of(lists);
+  if (!errors.empty() && std::ranges::all_of(errors, [](const std::vector<int64_t>& of_list) {
+        return std::ranges::adjacent_find(of_list, std::not_equal_to<>()) == of_list.end();
+      }))
+    std::fprintf(stderr,
+                 "warning: in no list of %s does one hypothesis have fewer errors than another, so "
+                 "that nothing tells lambda and mu: they stay 0\n",
+                 lists.file.c_str());
   const TunedWeights tuned = tune_weights(lists.scores, loss);
   if (tuned.stopped)
     std::fprintf(

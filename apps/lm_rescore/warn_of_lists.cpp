@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <string_view>
+
+#include "data/text.h"
 
 namespace nine::app {
 
@@ -38,6 +41,23 @@ std::vector<std::string> words_of(const RescoredLists& lists) {
 }
 
 }  // namespace
+
+void warn_of_other_words(const RescoredLists& lists, const std::string& reference) {
+  for (size_t i = 0; i < lists.lists.size(); ++i) {
+    std::set<std::string_view> spoken;
+    for_each_word(lists.references[i], [&](std::string_view word) { spoken.insert(word); });
+    bool found = false;
+    for (const NBestHypothesis& h : lists.lists[i].hypotheses)
+      for_each_word(h.words,
+                    [&](std::string_view word) { found = found || spoken.contains(word); });
+    if (found) return;
+  }
+  std::fprintf(
+      stderr,
+      "lm_rescore: no word of %s is in a hypothesis of its utterance in %s: are both written "
+      "alike, in the same case, and of the same text?\n",
+      reference.c_str(), lists.file.c_str());
+}
 
 void warn_of_same_lists(const RescoredLists& reported, const RescoredLists& tuning) {
   const std::vector<std::string> tuned = words_of(tuning);

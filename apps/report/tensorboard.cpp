@@ -199,6 +199,7 @@ std::string tensorboard_text(double wall_time, int64_t step, std::string_view ta
 TensorBoard::TensorBoard(const fs::path& directory, const Json& config)
     : text_("| setting | value |\n|---|---|\n") {
   append_rows(config, "", text_);
+  require_outside_of_checkpoints("--tensorboard", directory);
   make_output_directory("--tensorboard", directory);
   const int64_t before = largest_stamp(directory);
   std::array<char, 32> stamp{};

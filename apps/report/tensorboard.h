@@ -37,7 +37,7 @@ std::filesystem::path move_events_away(const std::filesystem::path& directory);
 class TensorBoard {
  public:
   /// Makes `directory` and a new event file in it, whose name sorts after those that are there.
-  /// Throws Error when the file cannot be written.
+  /// Throws Error when the file cannot be written, or when `directory` is in a run's checkpoints.
   TensorBoard(const std::filesystem::path& directory, const Json& config);
 
   /// Where `directory` had no event file, writes the lines of `log` (a log.jsonl; it may be

@@ -30,7 +30,7 @@ bool is_there(const fs::path& path) {
 
 // UsageError: the directory is, or would be, within the checkpoints of a run, where --restart would
 // move a checkpoint's files away.
-void require_outside_of_checkpoints(const fs::path& directory) {
+void require_place_of_run(const fs::path& directory) {
   std::error_code error;
   const fs::path whole = fs::weakly_canonical(directory / "x", error).parent_path();
   if (error) return;  // said when it is made
@@ -106,8 +106,13 @@ Json read_run_config(const fs::path& run) {
 
 RunDirectory::RunDirectory(fs::path directory) : path_(std::move(directory)) {
   if (path_.empty()) throw UsageError("--run is empty; give the run's directory");
-  require_outside_of_checkpoints(path_);
+  require_place_of_run(path_);
   make_output_directory("--run", path_);
+  for (const fs::path& file : {config_file(), log_file()}) {
+    std::error_code ignored;  // reading a pipe would wait without end
+    require(!fs::is_fifo(fs::status(file, ignored)), file.string(),
+            " is a named pipe, and a run's file is expected there: move it elsewhere");
+  }
   lock();
 }
 

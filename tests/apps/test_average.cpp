@@ -115,9 +115,9 @@ TEST_CASE("mt_train: --average refuses what resuming refuses") {
   refused("latest points to 00000035, which is not there");
   fs::remove(run / "config.json");
   refused("holds a run without config.json");
-  change_tensor(third, "model.safetensors", "head.weight", 2,
+  change_tensor(third, "model.safetensors", "tgt_embedding.weight", 2,
                 std::numeric_limits<double>::quiet_NaN());
-  refused(weights + ": tensor 'head.weight' has nan at [0, 2]");
+  refused(weights + ": tensor 'tgt_embedding.weight' has nan at [0, 2]");
   change_tensor(third, "model.safetensors", "positions", 5, 0.25);
   refused(weights + ": tensor 'positions' is not the table of sines");
   fs::rename(third / "src.dict.txt", third / "x");

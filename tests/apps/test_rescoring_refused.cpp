@@ -120,8 +120,9 @@ TEST_CASE("lm_rescore: lists that are tuned on and reported are known by what is
     f.dir.write("tune.ref", references);
     const Outcome r = f.run(f.tuning());
     REQUIRE_MESSAGE(r.code == 0, r.err);
-    const size_t at = r.err.find("warning: lambda is found on the very lists of --nbest: ");
-    return at == std::string::npos ? "" : r.err.substr(at + 55, r.err.find('\n', at) - at - 55);
+    const std::string warning = "warning: lambda is found on the very lists of --nbest: ";
+    const size_t at = r.err.find(warning);
+    return at == std::string::npos ? "" : r.err.substr(at + warning.size());
   };
   CHECK(said(f.tune.nbest, f.tune.reference).empty());
   CHECK(said(f.test.nbest, f.test.reference).starts_with("60 of the 60 lists of "));
@@ -202,4 +203,36 @@ TEST_CASE("lm_rescore: scores that run the wrong way get a hint at --nbest-cost"
   CHECK_FALSE(has(run(true, {"--nbest-cost"}), "nbest-cost"));
   CHECK_FALSE(has(run(false, {}), "nbest-cost"));
   CHECK(has(run(false, {"--nbest-cost"}), "are these no costs? then leave out --nbest-cost"));
+}
+
+TEST_CASE("lm_rescore: lists that tell nothing are said") {
+  const RescoringFiles f;
+  const auto said = [&] {
+    const Outcome r = f.run(f.tuning());
+    CHECK_MESSAGE(r.code == 0, r.err);
+    return r.err;
+  };
+  const std::string words =
+                        concat("no word of ", f.dir / "tune.ref", " is in a hypothesis of its "),
+                    nothing =
+                        concat("in no list of ", f.dir / "tune.nbest", " does one hypothesis");
+  const std::string plain = said();
+  CHECK_FALSE(has(plain, "is in a hypothesis of its"));
+  CHECK_FALSE(has(plain, "does one hypothesis"));
+  // References in capitals: every word is wrong, and no list is better than another.
+  std::string capitals;
+  for (const std::string& line : split(f.tune.reference, '\n'))
+    capitals += split(line, '\t')[0] + "\tTHE CAT\n";
+  f.dir.write("tune.ref", capitals);
+  CHECK(has(said(), words));
+  // One hypothesis a list.
+  std::string single, before;
+  for (const std::string& line : split(f.tune.nbest, '\n'))
+    if (const std::string name = split(line, '\t')[0]; std::exchange(before, name) != name)
+      single += line + "\n";
+  f.dir.write("tune.nbest", single);
+  f.dir.write("tune.ref", f.tune.reference);
+  const std::string one = said();
+  CHECK_MESSAGE(has(one, nothing), one);
+  CHECK(f.results()["lambda"] == 0);
 }

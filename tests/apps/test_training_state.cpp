@@ -1,11 +1,13 @@
 // What a run reads of its own directory when it goes on: a state that a training can have written,
 // finite numbers, its own log.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/json.h"
 #include "tests/support/checkpoints.h"
@@ -132,7 +134,7 @@ TEST_CASE("training state: another run's log is not continued") {
   };
   const Strings valid{"--valid-every", "10u"};
   refused(other_run(joined(valid, {"--lr", "0.5"})), "is of another run: nll of step ");
-  refused(other_run(joined(valid, {"--vocab-size", "20"})), "is of another run: ");
+  refused(other_run(joined(valid, {"--min-count", "2"})), "is of another run: ");
   put(run.dir / "run/log.jsonl", log);
   CHECK(run.go("30u").code == 0);
 }
@@ -202,4 +204,85 @@ TEST_CASE("training state: files of the user's stay") {
   put(lock, "a list of mine\n");
   CHECK(has(run.go("90u").err, lock + " is not a run's lock"));
   CHECK(slurp(lock) == "a list of mine\n");
+}
+
+TEST_CASE("training state: no program writes into a checkpoint or over a run's files") {
+  const Run run;
+  const std::string best = fs::canonical(run.dir / "run/checkpoints/best");
+  const auto refused = [&](const std::string& file) {
+    const std::string before = slurp(file);
+    for (const auto& [program, arguments] :
+         {std::pair<std::string, Strings>{"nine_report", {run.path()}},
+          {"bpe", {"learn", "--input", run.dir / "text"}}}) {
+      const Outcome o = run_program(program, joined(arguments, {"--output", file}));
+      CHECK(o.code == 2);
+      CHECK_MESSAGE(has(o.err, "--output " + file + " is "), o.err);
+      CHECK(slurp(file) == before);
+    }
+  };
+  run.dir.write("text", "a b\n");
+  refused(best + "/model.safetensors");
+  refused(best + "/new");
+  refused(run.dir / "run/log.jsonl");
+  refused(run.dir / "run/config.json");
+  const Outcome board = run.go("30u", {"--tensorboard", best});
+  CHECK(board.code == 1);
+  CHECK_MESSAGE(has(board.err, "--tensorboard " + best + " is a checkpoint"), board.err);
+}
+
+TEST_CASE("training state: a named pipe in the place of a run's file is named, not waited for") {
+  const Run run;
+  for (const char* name : {"run/log.jsonl", "run/config.json"}) {
+    const std::string file = run.dir / name;
+    fs::rename(file, run.dir / "kept");
+    REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+    const Outcome o = run.go("30u");
+    CHECK(o.code == 1);
+    CHECK_MESSAGE(has(o.err, file + " is a named pipe"), o.err);
+    fs::remove(file);
+    fs::rename(run.dir / "kept", file);
+  }
+}
+
+TEST_CASE("training state: texts that are one text are said") {
+  const TemporaryDirectory dir;
+  std::string text, other;
+  for (int i = 0; i < 30; ++i) text += "a b c d\nb c\n", other += "d c b a\nc b\n";
+  dir.write("text", text);
+  dir.write("copy", text);
+  dir.write("other", other);
+  int n = 0;
+  const auto said = [&](const std::string& valid, const std::string& test) {
+    const Outcome o = run_program(
+        "lm_train", {"--train", dir / "text", "--valid", dir / valid, "--test", dir / test,
+                     "--hidden", "4", "--embed", "4", "--batch", "2", "--bptt", "4", "--after",
+                     "1u", "--run", dir / std::to_string(n++)});
+    CHECK_MESSAGE(o.code == 0, o.err);
+    return o.err;
+  };
+  const std::string plain = said("other", "other");
+  CHECK_FALSE(has(plain, "is the training text"));
+  CHECK_MESSAGE(has(plain, "the test text is the validation text, by which the best model"), plain);
+  const std::string same = said("copy", "copy");
+  CHECK_MESSAGE(has(same, "the validation text is the training text"), same);
+  CHECK(has(same, "the test text is the training text"));
+}
+
+TEST_CASE(
+    "training state: nine_report tells a run's copy, and a log beside another's config.json") {
+  const Run run;
+  fs::copy(run.path(), run.dir / "copy",
+           fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  const Outcome copies =
+      run_program("nine_report", {run.path(), run.dir / "copy", "--output", run.dir / "page"});
+  CHECK(copies.code == 2);
+  CHECK_MESSAGE(has(copies.err, concat(run.path(), " and ", run.dir / "copy",
+                                       " are one run under two names (log.jsonl is the same)")),
+                copies.err);
+  Json config = Json::parse(slurp(run.dir / "copy/config.json"));
+  config["resolved"]["parameters"] = 7;
+  put(run.dir / "copy/config.json", config.dump());
+  REQUIRE(run_program("nine_report", {run.dir / "copy"}).code == 0);
+  CHECK(has(slurp(run.dir / "copy/report.html"),
+            "config.json and log.jsonl are not of one run: parameters is 7 in the one and "));
 }
