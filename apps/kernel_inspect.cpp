@@ -1,5 +1,7 @@
 // kernel_inspect: formulas, values, exact gradients, examples, figures and checks of any head.
 // Its parts are in apps/inspect/: inspect.h is --input.
+#include <limits>
+
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/options.h"
 #include "apps/cli/processes.h"
@@ -75,8 +77,10 @@ struct InspectOptions {
           "shape of the checked heads: number of contexts, number of words, size of a vector")
         .unit("N,V,d")
         .default_text("drawn from the seed");
-    o.add("seed", checks.seed, "seed of random shapes and numbers");
-    o.add("eps", checks.eps, "half of the step of the finite differences").range_open(0, 1);
+    o.add("seed", checks.seed, "seed of random shapes and numbers, and of --exercise");
+    o.add("eps", checks.eps,
+          "half of the step of the finite differences; a smaller step changes no number")
+        .range(std::numeric_limits<double>::epsilon(), 1);
   }
 
   void refuse_contradictions(const Options& given) const {

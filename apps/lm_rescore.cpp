@@ -5,22 +5,26 @@
 
 #include "apps/cli/machine.h"
 #include "apps/cli/number_format.h"
-#include "apps/cli/output_directory.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/lm_rescore/rescore_report.h"
-#include "apps/lm_rescore/warn_of_costs.h"
+#include "apps/lm_rescore/warn_of_lists.h"
 
 namespace nine::app {
 namespace {
 
 int run(const RescoreOptions& o, Device device) {
-  require_output_directory("--output", o.output);
+  require_own_results(o);
   // All files are read before anything is scored: a wrong one is an error now.
   RescoredLists tuning, lists = read_lists(o, o.nbest, o.reference);
   if (o.tunes()) tuning = read_lists(o, o.tune_nbest, o.tune_reference);
   warn_of_costs(o, lists);
-  if (o.tunes()) warn_of_costs(o, tuning);
+  warn_of_other_words(lists, o.reference);
+  if (o.tunes()) {
+    warn_of_costs(o, tuning);
+    warn_of_other_words(tuning, o.tune_reference);
+    warn_of_same_lists(lists, tuning);
+  }
   const Comparison comparison = read_comparison(o, lists);
   RescoringWeights weights{o.lambda, o.mu};
   if (o.tunes()) {

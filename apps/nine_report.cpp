@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
@@ -14,10 +16,12 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/report/angles.h"
+#include "apps/report/page.h"
 #include "apps/report/report.h"
 #include "apps/report/sections.h"
 #include "apps/report/word_page.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/quote.h"
 #include "nn/models/model_directory.h"
 
@@ -91,10 +95,32 @@ struct ReportOptions {
       require_usage(places.insert(std::filesystem::weakly_canonical(directory, ignored)).second,
                     directory, words.empty() ? " is a run" : " is a model",
                     " that is named twice: leave one of them out");
+    refuse_copies(all);
     for (const std::string& directory : all) add_model_files(read, "a file of the run", directory);
     check_outputs({{"--output", page_file()}}, read);
+    if (output.empty() && !json) require_own_page(page_file());
     only_with(given, !words.empty(), "--words",
               {"most_frequent", "perplexity", "iterations", "seed"});
+  }
+
+  // A copy counts twice, too, whatever its name: a run is its log, a model its weights.
+  void refuse_copies(const std::vector<std::string>& all) const {
+    std::map<std::pair<uint64_t, uint32_t>, std::string> seen;
+    for (const std::string& directory : all) {
+      std::filesystem::path file = std::filesystem::path(directory) / "log.jsonl";
+      std::error_code ignored;
+      try {
+        if (!words.empty()) file = model_directory(directory) / kWeightsFile;
+      } catch (const Error&) {  // said when it is opened
+        continue;
+      }
+      if (!std::filesystem::is_regular_file(file, ignored)) continue;
+      const FileDigest digest = digest_of_file(file);
+      const auto [before, is_new] = seen.emplace(std::pair(digest.bytes, digest.crc32c), directory);
+      require_usage(is_new || digest.bytes == 0, before->second, " and ", directory, " are one ",
+                    words.empty() ? "run" : "model", " under two names (", file.filename().string(),
+                    " is the same): leave one of them out");
+    }
   }
 
   std::string page_file() const {

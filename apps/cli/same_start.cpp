@@ -17,17 +17,27 @@
 namespace nine::app {
 namespace {
 
-// Where two objects of the same keys differ first, as "--hidden 32, where process 0 has 16".
+// The inputs that a configuration knows by their contents, of which the paths do not matter.
+Json identity_of(const Json& config) {
+  return config.value("resolved", Json::object()).value("identity", Json::object());
+}
+
+// What differs first between two configurations, as "--hidden 32, where process 0 has 16"; empty
+// where nothing does. `options`: the keys are those of options.
 std::string difference(const Json& own, const Json& first, bool options) {
-  for (const auto& [key, value] : own.items()) {
-    const Json there = first.contains(key) ? first[key] : Json();
+  Json keys = own;
+  keys.update(first);
+  const Json known = identity_of(own), known_there = identity_of(first);
+  for (const auto& [key, ignored] : keys.items()) {
+    if (options && known.contains(key) && known_there.contains(key)) continue;
+    const Json value = own.value(key, Json()), there = first.value(key, Json());
     if (value == there) continue;
     if (key == "resolved") return difference(value, there, false);
     if (key == "identity") return "other data, by checksum: " + difference(value, there, true);
     return concat(options ? "--" + flag_of(key) : key, " ", json_text(value),
                   ", where process 0 has ", json_text(there));
   }
-  return "other settings";
+  return {};
 }
 
 }  // namespace
@@ -38,12 +48,14 @@ void require_same_start(Communicator& communicator, const Json& config) {
   for (const char* key : {"threads", "mpi_timeout"}) own.erase(key);  // they change no result
   const std::vector<std::string> hosts = communicator.all_gather(host_name()),
                                  all = communicator.all_gather(json_text(own));
-  for (size_t r = 1; r < all.size(); ++r)
-    if (all[r] != all[0])
-      throw UsageError(concat(
-          "process ", r, " on ", hosts[r], " has ",
-          difference(parse_json_object(all[r]), parse_json_object(all[0]), true), " (on ", hosts[0],
-          "): all processes need the same data, options, instruction set and version"));
+  const Json first = parse_json_object(all[0]);
+  for (size_t r = 1; r < all.size(); ++r) {
+    const std::string other = difference(parse_json_object(all[r]), first, true);
+    if (!other.empty())
+      throw UsageError(concat("process ", r, " on ", hosts[r], " has ", other, " (on ", hosts[0],
+                              "): all processes need the same data, options, instruction set and "
+                              "version"));
+  }
 }
 
 void require_same_use(Communicator& communicator, const Options& options,

@@ -10,9 +10,10 @@
 
 namespace nine::app {
 
-/// Compares every process's configuration (the options, and `resolved`: data, instruction set,
-/// versions) with rank 0's, but for threads and waiting. UsageError, in all processes: it names the
-/// first process that differs, its machine and the difference.
+/// Compares every process's configuration (all options, and `resolved`: data, instruction set,
+/// versions) with rank 0's, but for threads and waiting, and for the paths of inputs whose
+/// checksums both have under `resolved.identity`. UsageError, in all processes: it names the first
+/// process that differs, its machine and the difference.
 void require_same_start(Communicator& communicator, const Json& config);
 
 /// The same for programs that use models: options (rank 0 alone reads the files of text that they

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/text.h"
+#include "nn/training/checkpoint.h"
 
 namespace nine::app {
 namespace {
@@ -35,6 +36,16 @@ bool is_stream(const std::string& path) {
   const mode_t mode = state_of(path).st_mode;
   return path == "-" || S_ISFIFO(mode) || S_ISSOCK(mode) ||
          (S_ISCHR(mode) && isatty(STDIN_FILENO) == 1 && same_stream(path, "-"));
+}
+
+// Whether a path is in a checkpoint, or has the name of a run's own file in a run's directory.
+bool is_of_run(const std::string& path) {
+  std::error_code error;
+  if (path.empty() || path == "-" || is_device_or_pipe(path)) return false;
+  const fs::path file = fs::weakly_canonical(path, error), directory = file.parent_path();
+  if (error) return false;  // said when it is written
+  const bool own = file.filename() == "log.jsonl" || file.filename() == "config.json";
+  return holds_state(directory) || (own && fs::exists(directory / "checkpoints", error));
 }
 
 }  // namespace
@@ -68,6 +79,9 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<Name
     for (const NamedFile& in : inputs)
       require_usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag,
                     " and would be lost: give another file");
+    require_usage(!is_of_run(out.path), out.flag, " ", out.path,
+                  " is a file of a run or of a checkpoint, which training alone writes: give "
+                  "another file");
     for (size_t j = 0; j < i; ++j)
       require_usage(!same_file(out.path, outputs[j].path), outputs[j].flag, " ", out.path,
                     " is also ", out.flag, ": one of the two would be lost; give another file");

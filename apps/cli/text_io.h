@@ -33,7 +33,8 @@ bool same_file(const std::string& a, const std::string& b);
 /// which can be read only once. Empty paths do not count.
 void check_inputs(const std::vector<NamedFile>& inputs);
 /// Calls check_inputs(), and throws a UsageError if one of `outputs` is also an input or another
-/// output, which would be lost. Several outputs may be the same standard stream, pipe or device.
+/// output, which would be lost, or if it is a file of a training run or in a checkpoint. Several
+/// outputs may be the same standard stream, pipe or device.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
 /// Returns the output of this process for text that only rank 0 writes: `path` in rank 0, /dev/null

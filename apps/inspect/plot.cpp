@@ -6,6 +6,7 @@
 
 #include "apps/inspect/figure.h"
 #include "apps/inspect/score_at.h"
+#include "core/notice.h"
 #include "kernels/options/angle.h"
 #include "kernels/settings/head.h"
 #include "kernels/settings/head_fields.h"
@@ -79,6 +80,13 @@ void require_values(const Curve& curve, const char* what, const PlotSettings& se
     throw UsageError(concat("--kernels: ", what, curve.name,
                             " has no finite value in the range --from ", settings.from, " --to ",
                             settings.to, "; give another range"));
+  std::vector<double> without;
+  for (const Point& p : curve.points)
+    if (!std::isfinite(p.y)) without.push_back(p.x);
+  if (10 * without.size() > curve.points.size())
+    notice(concat("--plot: ", what, curve.name, " has no finite value at ", without.size(), " of ",
+                  curve.points.size(), " points, between ", without.front(), " and ",
+                  without.back(), ": the curve has a gap there"));
 }
 
 std::string margins_svg(const PlotSettings& settings) {

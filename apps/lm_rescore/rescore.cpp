@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 
 #include "apps/cli/progress.h"
 #include "core/number_format.h"
@@ -20,8 +21,8 @@ void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
     if (const int64_t unknown = lists.model.unknown[m]; unknown > 0)
       std::fprintf(
           stderr,
-          "lm_rescore: %s: %lld of %lld tokens are unknown to %s (%s%%); each has the "
-          "probability of <unk>\n",
+          "lm_rescore: %s, all different hypotheses: %lld of %lld tokens are unknown to %s (%s%%); "
+          "each has the probability of <unk>\n",
           lists.file.c_str(), static_cast<long long>(unknown),
           static_cast<long long>(lists.model.tokens), o.checkpoint[m].c_str(),
           fixed(100.0 * static_cast<double>(unknown) / static_cast<double>(lists.model.tokens), 2)
@@ -130,6 +131,13 @@ RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredList
     };
   else
     errors = errors_of(lists);
+  if (!errors.empty() && std::ranges::all_of(errors, [](const std::vector<int64_t>& of_list) {
+        return std::ranges::adjacent_find(of_list, std::not_equal_to<>()) == of_list.end();
+      }))
+    std::fprintf(stderr,
+                 "warning: in no list of %s does one hypothesis have fewer errors than another, so "
+                 "that nothing tells lambda and mu: they stay 0\n",
+                 lists.file.c_str());
   const TunedWeights tuned = tune_weights(lists.scores, loss);
   if (tuned.stopped)
     std::fprintf(

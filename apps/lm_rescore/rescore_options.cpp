@@ -1,7 +1,6 @@
 #include "apps/lm_rescore/rescore_options.h"
 
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 
 #include "apps/cli/machine.h"
@@ -101,10 +100,6 @@ void RescoreOptions::check(const Options& options) const {
   require_usage(checkpoint.size() > 1 || weights.empty(),
                 "--weights are for several models, but there is one");
   check_weights();
-  if (same_file(tune_nbest, nbest))
-    std::fprintf(stderr,
-                 "warning: lambda is found on the very lists of --nbest, so that their figures are "
-                 "better than those of other lists would be\n");
   const bool wer = measure == RescoringMeasure::wer;
   only_with(options, wer, "--measure wer",
             {"baseline", "group_by", "margin_wer", "resamples", "seed"});
@@ -117,8 +112,7 @@ void RescoreOptions::check(const Options& options) const {
   if (groups_by_file()) read.push_back({"--group-by", group_by});
   for (const std::string& model : checkpoint) add_model_files(read, "a file of the model", model);
   std::vector<NamedFile> written;
-  for (const char* name : {"hyp.trn", "first.trn", "ref.trn", "utterances.tsv", "results.json"})
-    written.push_back({"--output's file", file(name)});
+  for (const char* name : kResultFiles) written.push_back({"--output's file", file(name)});
   check_outputs(written, read);
 }
 

@@ -1,6 +1,7 @@
 // lm_rescore's options as one struct.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ inline constexpr nine::EnumNames<nine::app::RescoringMeasure, 2>
         {{{nine::app::RescoringMeasure::wer, "wer"}, {nine::app::RescoringMeasure::bleu, "bleu"}}}};
 
 namespace nine::app {
+
+/// The files that lm_rescore writes into --output.
+inline constexpr std::array<const char*, 5> kResultFiles{"results.json", "hyp.trn", "first.trn",
+                                                         "ref.trn", "utterances.tsv"};
 
 /// The values of lm_rescore's flags; each has the name of its flag.
 struct RescoreOptions {

@@ -277,16 +277,32 @@ Comparison read_comparison(const RescoreOptions& o, const RescoredLists& lists) 
   return c;
 }
 
+void require_own_results(const RescoreOptions& o) {
+  require_output_directory("--output", o.output);
+  require_no_run("--output", o.output);
+  require_output_files("--output", o.output, kResultFiles);
+  std::error_code ignored;
+  Json results;
+  if (const std::string file = o.file("results.json"); std::filesystem::exists(file, ignored))
+    results = parse_json_object(read_text(file));
+  if (results.contains("nbest") && results.contains("models")) return;  // of an earlier rescoring
+  for (const char* name : kResultFiles)
+    require(!std::filesystem::exists(o.file(name), ignored), "--output ", o.output, " has a ", name,
+            " that lm_rescore did not write there, as no results.json tells of it: move it "
+            "elsewhere, or give another --output");
+}
+
 void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,
                       const Comparison& comparison, const RescoringWeights& weights) {
   const Results x = results_of(options, lists, comparison, weights);
   make_output_directory("--output", options.output);
+  // First, as it tells the next rescoring that these files are lm_rescore's.
+  const std::string json = json_text(as_json(options, lists, x), 2) + '\n';
+  atomic_write_text(options.file("results.json"), json);
   atomic_write_text(options.file("hyp.trn"), trn(lists, x.rescored));
   atomic_write_text(options.file("first.trn"), trn(lists, x.first));
   atomic_write_text(options.file("ref.trn"), trn(lists, lists.references));
   write_utterances(options, lists, x);
-  const std::string json = json_text(as_json(options, lists, x), 2) + '\n';
-  atomic_write_text(options.file("results.json"), json);
   std::fputs(options.json ? json.c_str() : as_text(options, lists, x).c_str(), stdout);
 }
 

@@ -16,6 +16,11 @@ struct Comparison {
 /// the references have no words.
 Comparison read_comparison(const RescoreOptions& options, const RescoredLists& lists);
 
+/// Whether --output can be written, before the long work. Errors: require_output_directory()'s,
+/// require_no_run()'s, require_output_files()'s; a file of those names is there that no earlier
+/// rescoring wrote.
+void require_own_results(const RescoreOptions& options);
+
 /// Writes the files of --output and prints the table or the JSON, as docs/rescoring.md describes.
 /// Error: a file cannot be written.
 void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,

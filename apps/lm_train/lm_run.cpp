@@ -25,6 +25,7 @@ constexpr const char* kRemainder = "remainder";
 // Whether the configuration of a run is of one that leaves the remainder of texts out. A file that
 // cannot be read is an error later, when the run is opened.
 bool leaves_remainder_out(const std::filesystem::path& config) try {
+  if (!std::filesystem::is_regular_file(config)) return false;
   return !read_json_object(config).value("resolved", Json::object()).contains(kRemainder);
 } catch (const std::exception&) {
   return false;

@@ -1,5 +1,9 @@
 #include "apps/report/page.h"
 
+#include <algorithm>
+#include <array>
+#include <fstream>
+
 #include "apps/svg/text.h"
 #include "core/error.h"
 
@@ -23,6 +27,21 @@ std::string page_html(const std::string& title, const std::string& body, std::st
       "<title>",
       escaped(title), "</title>\n<style>\n\n", style, "</style>\n</head>\n<body>\n<main>\n", body,
       "</main>\n<script>\n\n", script, "</script>\n</body>\n</html>\n");
+}
+
+void require_own_page(const std::filesystem::path& file) {
+  std::error_code ignored;
+  const auto status = std::filesystem::symlink_status(file, ignored);
+  require(!std::filesystem::is_symlink(status), file.string(),
+          " is a symbolic link, and the page would replace what it leads to: remove the link");
+  if (!std::filesystem::is_regular_file(status)) return;
+  std::array<char, 4096> start{};
+  std::ifstream in(file, std::ios::binary);
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  const std::string_view text(start.data(), static_cast<size_t>(in.gcount()));
+  const std::string_view title = text.substr(std::min(text.find("<title>"), text.size()));
+  require(text.empty() || title.substr(0, title.find("</title>")).find("– Nine") != title.npos,
+          file.string(), " is not a page that Nine wrote: move it elsewhere");
 }
 
 }  // namespace nine::app

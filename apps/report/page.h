@@ -1,6 +1,7 @@
 // The frame of a page: head, style sheet and script around the content.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -22,5 +23,9 @@ std::string page_html(const std::string& title, const std::string& body);
 /// The same with another style sheet and script.
 std::string page_html(const std::string& title, const std::string& body, std::string_view style,
                       std::string_view script);
+
+/// For a page whose name nobody gave. Error: its file is there and is not a page that Nine wrote,
+/// or is a symbolic link, so that writing the page would replace a file of the user's.
+void require_own_page(const std::filesystem::path& file);
 
 }  // namespace nine::app

@@ -7,12 +7,15 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "apps/svg/text.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/number_format.h"
+#include "core/quote.h"
 
 namespace nine::app {
 namespace {
@@ -20,6 +23,21 @@ namespace {
 constexpr std::array<const char*, static_cast<size_t>(Field::kCount)> kFieldNames{
     "loss",         "nll",         "ppl",      "lr",     "grad_norm",
     "tokens_per_s", "ms_per_step", "peak_mib", "tokens", "bleu"};
+
+// What each field may be at least and at most. Regularisers and margins move the loss; rounding may
+// leave the nats of a model that is always sure a little below 0.
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+constexpr std::array<std::pair<double, double>, kFieldNames.size()> kPossible{
+    {{-kNoLimit, kNoLimit},
+     {-1e-3, kNoLimit},
+     {0.99, kNoLimit},
+     {0, kNoLimit},
+     {0, kNoLimit},
+     {0, kNoLimit},
+     {0, kNoLimit},
+     {0, kNoLimit},
+     {0, kNoLimit},
+     {0, 100.001}}};
 
 bool says_not_finite(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -119,11 +137,74 @@ SampleTranslation translation(const Json& event) {
   return t;
 }
 
+// Whether a line of a log can follow the lines before it: what no run writes is no measurement.
+class PossibleLines {
+ public:
+  void line(const std::string& kind, const Json& event, bool of_best, int64_t number) {
+    const bool from_here = kind == "start" || kind == "resume";
+    std::string problem = kind == "start" && seen_ ? "a second start" : impossible_value(event);
+    seen_ = true;
+    if (problem.empty() && !of_best) {
+      if (const auto step = event.find("step"); step != event.end() && !is_whole(*step))
+        problem = concat("step is ", shortened(json_text(*step)));
+      for (Last& last : last_) {
+        const double value = number_or(event, last.key, last.value);
+        if (problem.empty() && !from_here && value < last.value - 1e-9)
+          problem = concat(last.key, " ", shortest(value), " after ", shortest(last.value));
+        last.value = value;
+      }
+    }
+    if (!problem.empty() && count_++ == 0) first_ = concat("line ", number, ": ", problem);
+  }
+  // A sentence, or nothing.
+  std::string note() const {
+    return count_ == 0 ? ""
+                       : concat(plural(count_, "line"), " of log.jsonl ",
+                                count_ == 1 ? "has" : "have", " what no run writes (", first_,
+                                "): the log is damaged, or not of one run. The page shows it as it "
+                                "is.");
+  }
+
+ private:
+  struct Last {
+    const char* key;
+    double value;
+  };
+  static bool is_whole(const Json& value) {
+    return value.is_number() && value.get<double>() >= 0 &&
+           std::floor(value.get<double>()) == value.get<double>();
+  }
+  static double number_or(const Json& event, const char* key, double other) {
+    const double value = number(event, key);
+    return std::isfinite(value) ? value : other;
+  }
+  static std::string impossible_value(const Json& event) {
+    const auto outside = [&](const char* key, double low, double high) {
+      const double value = number(event, key);
+      return std::isfinite(value) && !(value >= low && value <= high)
+                 ? concat(key, " is ", shortest(value))
+                 : std::string();
+    };
+    std::string problem;
+    for (size_t i = 0; i < kFieldNames.size() && problem.empty(); ++i)
+      problem = outside(kFieldNames[i], kPossible[i].first, kPossible[i].second);
+    for (const char* key : {"epoch", "time_s", "lost_updates", "parameters"})
+      if (problem.empty()) problem = outside(key, 0, kNoLimit);
+    return problem;
+  }
+
+  std::array<Last, 3> last_{{{"step", 0}, {"epoch", 0}, {"time_s", 0}}};
+  bool seen_ = false;
+  double count_ = 0;
+  std::string first_;
+};
+
 class LogReader {
  public:
   explicit LogReader(Run& run) : run_(run) {}
 
   void line(const std::string& text, bool cut) {
+    ++lines_;
     if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); }))
       return;
     const Json event = parse_json_object(text);
@@ -143,6 +224,7 @@ class LogReader {
     if (lost_updates_ > 0)
       run_.notes.push_back("log.jsonl lacks " + plural(lost_updates_, "update") +
                            ": it was removed or cut while the run went on.");
+    if (std::string note = possible_.note(); !note.empty()) run_.notes.push_back(std::move(note));
     if (unreadable_ > 0)
       run_.notes.push_back(plural(unreadable_, "line") + " of log.jsonl could not be read and " +
                            (unreadable_ == 1 ? "was" : "were") + " left out.");
@@ -153,6 +235,7 @@ class LogReader {
     if (kind == "resume") resume(event);
     // These say the step of the best model, which the run has passed.
     const bool of_best = kind == "test" || kind == "word_norms" || kind == "target_angles";
+    possible_.line(kind, event, of_best, lines_);
     if (!of_best) update(run_.last_step, event, "step");
     if (!of_best) update(run_.last_epoch, event, "epoch");
     update(run_.last_time, event, "time_s");
@@ -199,6 +282,13 @@ class LogReader {
   }
 
   void start(const Json& event) {
+    for (const char* key : {"parameters", "vocab", "src_vocab", "tgt_vocab"}) {
+      const std::string known = run_.setting(concat("resolved.", key));
+      const auto said = event.find(key);
+      if (!known.empty() && said != event.end() && said->is_number() && json_text(*said) != known)
+        run_.notes.push_back(concat("config.json and log.jsonl are not of one run: ", key, " is ",
+                                    known, " in the one and ", json_text(*said), " in the other."));
+    }
     update(run_.parameters, event, "parameters");
     update(run_.vocab, event, "vocab");
     update(run_.vocab, event, "tgt_vocab");
@@ -257,6 +347,8 @@ class LogReader {
 
   Run& run_;
   double unreadable_ = 0, lost_updates_ = 0;
+  int64_t lines_ = 0;
+  PossibleLines possible_;
 };
 
 void read_log(const std::filesystem::path& file, Run& run) {

@@ -48,6 +48,8 @@ std::string difference_of(const std::vector<std::string>& lines, const Json& con
 std::vector<std::string> validation_lines(const fs::path& run) {
   const Json config =
       read_json_object(run / "config.json", ": the report takes the validation text from it");
+  require(!config.contains("src_dict"), "[report] ", run.string(),
+          " is a run of mt_train: --differences compares words of two runs of lm_train");
   std::vector<std::string> lines;
   std::string names;
   if (config.value("sample", false)) {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "apps/cli/output_directory.h"
 #include "core/crc32c.h"
@@ -88,7 +89,18 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-constexpr std::string_view kPrefix = "events.out.tfevents.";
+constexpr std::string_view kPrefix = "events.out.tfevents.", kOwnEnd = ".nine";
+
+// The event files of a directory that Nine wrote.
+std::vector<fs::path> own_events(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.starts_with(kPrefix) && name.ends_with(kOwnEnd)) files.push_back(it->path());
+  }
+  return files;
+}
 
 // The largest number after the prefix in the names of event files. Readers sort the files by name,
 // so a later file needs a larger number.
@@ -132,6 +144,23 @@ bool is_number(const Json& value) { return value.is_number() || value.is_null();
 
 }  // namespace
 
+bool holds_events(const fs::path& directory) { return !own_events(directory).empty(); }
+
+fs::path move_events_away(const fs::path& directory) {
+  const std::vector<fs::path> files = own_events(directory);
+  if (files.empty()) return {};
+  std::error_code error;
+  int n = 1;
+  while (fs::exists(directory / concat("old-", n), error)) ++n;
+  fs::path old = directory / concat("old-", n);
+  fs::create_directory(old, error);
+  for (const fs::path& file : files)
+    if (!error) fs::rename(file, old / file.filename(), error);
+  require(!error, "--tensorboard: the events in ", directory.string(), " cannot be moved to ",
+          old.string(), ": ", error.message(), "; give another --tensorboard");
+  return old;
+}
+
 std::string tensorboard_record(std::string_view data) {
   std::string out;
   append_little_endian(out, static_cast<uint64_t>(data.size()));
@@ -170,12 +199,13 @@ std::string tensorboard_text(double wall_time, int64_t step, std::string_view ta
 TensorBoard::TensorBoard(const fs::path& directory, const Json& config)
     : text_("| setting | value |\n|---|---|\n") {
   append_rows(config, "", text_);
+  require_outside_of_checkpoints("--tensorboard", directory);
   make_output_directory("--tensorboard", directory);
   const int64_t before = largest_stamp(directory);
   std::array<char, 32> stamp{};
   std::snprintf(stamp.data(), stamp.size(), "%010lld",
                 static_cast<long long>(std::max(static_cast<int64_t>(now()), before + 1)));
-  file_ = directory / concat(kPrefix, stamp.data(), ".", host_name(), ".", getpid(), ".nine");
+  file_ = directory / concat(kPrefix, stamp.data(), ".", host_name(), ".", getpid(), kOwnEnd);
   out_.open(file_, std::ios::binary);
   started_ = now();
   write(tensorboard_version(started_));

@@ -25,13 +25,19 @@ std::string tensorboard_scalar(double wall_time, int64_t step, std::string_view 
 std::string tensorboard_text(double wall_time, int64_t step, std::string_view tag,
                              std::string_view markdown);
 
+/// Whether a directory has event files that Nine wrote.
+bool holds_events(const std::filesystem::path& directory);
+/// Moves them to `directory`/old-N, the first N that is free, and returns that path: TensorBoard
+/// then shows them as a run of their own. An empty path where there are none.
+std::filesystem::path move_events_away(const std::filesystem::path& directory);
+
 /// Writes a run's event file: every number of the train, valid and test lines under EVENT/KEY,
 /// lists such as pi_mean under EVENT/KEY/k (k from 1), and the run's configuration as the text
 /// `run`.
 class TensorBoard {
  public:
   /// Makes `directory` and a new event file in it, whose name sorts after those that are there.
-  /// Throws Error when the file cannot be written.
+  /// Throws Error when the file cannot be written, or when `directory` is in a run's checkpoints.
   TensorBoard(const std::filesystem::path& directory, const Json& config);
 
   /// Where `directory` had no event file, writes the lines of `log` (a log.jsonl; it may be

@@ -1,5 +1,6 @@
 #include "apps/training/own_checkpoint.h"
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -7,6 +8,9 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/quote.h"
+#include "data/vocabulary.h"
+#include "nn/models/model_directory.h"
+#include "nn/training/training_state.h"
 
 namespace nine::app {
 
@@ -23,6 +27,31 @@ Json resolved_of(const Json& config, const fs::path& file) {
   object(resolved, kIdentity);
   return resolved;
 }
+
+namespace {
+
+// What differs between the words of the checkpoint's dictionaries and its configuration.
+std::string dictionary_differences(const Checkpoint& checkpoint, const Json& identity) {
+  struct Dictionary {
+    const char *file, *key;
+    const Specials& specials;
+  };
+  std::string all;
+  for (const auto& [name, key, specials] :
+       {Dictionary{kDictionaryFile, "vocab", Specials::kLanguageModel},
+        Dictionary{kSourceDict, "src_dict", Specials::kTranslation},
+        Dictionary{kTargetDict, "tgt_dict", Specials::kTranslation}}) {
+    if (!checkpoint.has(name) || !identity.contains(key)) continue;
+    const uint32_t words =
+        Vocabulary::read_saved(checkpoint.file(name).string(), specials).word_checksum();
+    if (identity[key] != words)
+      all += concat("the words of ", name, " have the checksum ", words, ", where that file has ",
+                    json_text(identity[key]), "; ");
+  }
+  return all;
+}
+
+}  // namespace
 
 void require_own_checkpoint(const Checkpoint& checkpoint, const fs::path& config_file,
                             const Json& config, const Options& flags,
@@ -44,6 +73,7 @@ void require_own_checkpoint(const Checkpoint& checkpoint, const fs::path& config
     if (text(was) != text(is))
       all += concat(key, " was ", text(was), " ", kWhere, ", now ", text(is), "; ");
   }
+  all += dictionary_differences(checkpoint, was.value(kIdentity, Json::object()));
   if (!all.empty())
     throw UsageError(concat(file.string(), " is of another run than ", config_file.string(), ": ",
                             all,
@@ -63,6 +93,55 @@ void require_own_best(const fs::path& checkpoints, int64_t step, const fs::path&
       return;
     }
     require_own_checkpoint(*best, config_file, config, flags, former);
+    read_training_weights(*best);  // whose errors are better known now than at the end
+  }
+}
+
+namespace {
+
+// The event of a log that the checkpoint's state has the nats of.
+struct KnownEvent {
+  const char* event;
+  Json step, nll;
+};
+
+// A number of a line and what it should be.
+void require_same(const fs::path& log, int64_t line, const std::string& key, const Json& value,
+                  const Json& expected, const std::string& where) {
+  if (value == expected) return;
+  throw UsageError(concat(log.string(), ", line ", line, ", is of another run: ", key, " is ",
+                          shortened(json_text(value)), " there, and ", json_text(expected), " in ",
+                          where,
+                          "; put the run's own log back, or move this one away, then the "
+                          "run goes on without those lines"));
+}
+
+}  // namespace
+
+void require_own_log(const fs::path& log, const Checkpoint& checkpoint, const Json& start) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(log, ignored)) return;
+  const std::string of_checkpoint = (checkpoint.directory() / "state.json").string();
+  std::vector<KnownEvent> known;
+  for (const auto& [key, event] : {std::pair("best", "valid"), std::pair("logged", "train")}) {
+    const Json entry = checkpoint.state().value(key, Json::object());
+    if (entry.value("step", int64_t{0}) > 0 && entry.contains("nll"))
+      known.push_back({event, entry["step"], entry["nll"]});
+  }
+  std::ifstream in(log, std::ios::binary);
+  std::string text;
+  for (int64_t line = 1; std::getline(in, text); ++line) {
+    const Json event = parse_json_object(text);
+    if (!event.is_object() || !event.contains("event")) continue;
+    if (event["event"] == "start")
+      for (const auto& [key, value] : start.items())
+        if (value.is_number_integer() && event.contains(key))
+          require_same(log, line, key, event[key], value, "this run");
+    if (!event.contains("step") || !event.contains("nll")) continue;
+    for (const KnownEvent& k : known)
+      if (event["event"] == k.event && event["step"] == k.step)
+        require_same(log, line, concat("nll of step ", json_text(k.step)), event["nll"], k.nll,
+                     of_checkpoint);
   }
 }
 

@@ -39,17 +39,8 @@ void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch)
 }
 
 void make_export_directory(const std::filesystem::path& directory) {
+  require_no_run("--export-parity", directory);
   make_output_directory("--export-parity", directory);
-  const auto has = [&](const char* name) {
-    std::error_code ignored;
-    return std::filesystem::exists(directory / name, ignored);
-  };
-  // An export writes losses.json before config.json; a run that was killed may have the latter
-  // alone.
-  require(!has("log.jsonl") && !has("checkpoints") && !has("state.json") &&
-              !has("model.safetensors") && (!has("config.json") || has("losses.json")),
-          "--export-parity ", directory.string(),
-          " holds a run or a model, whose config.json would be lost; give another --export-parity");
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/signals.h"
+#include "apps/report/page.h"
 #include "apps/report/report.h"
 #include "core/json.h"
 #include "core/number_format.h"
@@ -54,6 +55,7 @@ void RunCallbacks::validated() {
                    unigram_->help));
   warned_ = at_unigram_;
   try {
+    require_own_page(run_.report_file());
     write_report({run_.path()}, run_.report_file());
   } catch (const Error& error) {
     message(concat("the report was not written: ", error.what()));

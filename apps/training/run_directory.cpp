@@ -30,7 +30,7 @@ bool is_there(const fs::path& path) {
 
 // UsageError: the directory is, or would be, within the checkpoints of a run, where --restart would
 // move a checkpoint's files away.
-void require_outside_of_checkpoints(const fs::path& directory) {
+void require_place_of_run(const fs::path& directory) {
   std::error_code error;
   const fs::path whole = fs::weakly_canonical(directory / "x", error).parent_path();
   if (error) return;  // said when it is made
@@ -43,6 +43,12 @@ void require_outside_of_checkpoints(const fs::path& directory) {
     if (p.filename() == "checkpoints" && is_there(p.parent_path() / "log.jsonl"))
       fail_usage("--run ", directory.string(), " lies within the checkpoints of a run; give --run ",
                  p.parent_path().string(), " to go on with that, or another --run");
+}
+
+// Whether a lock's text is nothing or a process and its host, and not a file of the user's.
+bool is_owner(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  return text.empty() || (digits > 0 && text.substr(digits).starts_with(" on "));
 }
 
 // Calls take(line) for each whole line.
@@ -92,10 +98,21 @@ class LogCutter {
 
 }  // namespace
 
+Json read_run_config(const fs::path& run) {
+  require(is_there(run / "config.json"), "--run ", run.string(),
+          " holds a run without config.json; use --restart or another --run");
+  return read_json_object(run / "config.json", "; use --restart or another --run");
+}
+
 RunDirectory::RunDirectory(fs::path directory) : path_(std::move(directory)) {
   if (path_.empty()) throw UsageError("--run is empty; give the run's directory");
-  require_outside_of_checkpoints(path_);
+  require_place_of_run(path_);
   make_output_directory("--run", path_);
+  for (const fs::path& file : {config_file(), log_file()}) {
+    std::error_code ignored;  // reading a pipe would wait without end
+    require(!fs::is_fifo(fs::status(file, ignored)), file.string(),
+            " is a named pipe, and a run's file is expected there: move it elsewhere");
+  }
   lock();
 }
 
@@ -111,7 +128,10 @@ void RunDirectory::fail_unwritable() const {
 
 void RunDirectory::lock() {
   const fs::path file = path_ / ".lock";
-  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  // Without O_NOFOLLOW the owner would be written into the file that a link leads to.
+  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  require(lock_ >= 0 || errno != ELOOP, "--run ", path_.string(), ": ", file.string(),
+          " is a symbolic link, and the run's lock is a file of its own: remove the link");
   if (lock_ < 0) {
     write_error_ = errno;
     if (!finished()) fail_unwritable();
@@ -128,6 +148,13 @@ void RunDirectory::lock() {
     fail("--run ", path_.string(), " is in use by process ",
          owner.empty() ? "of unknown id" : owner, "; wait until it ends, or give another --run");
   }
+  if (!is_owner(read_text(file))) {
+    ::close(lock_);
+    lock_ = -1;
+    fail("--run ", path_.string(), ": ", file.string(),
+         " is not a run's lock, which has a process ",
+         "and its host: move it elsewhere, or give another --run");
+  }
   const std::string me = concat(::getpid(), " on ", host_name(), "\n");
   // The owner is only used in the message above, so an error is ignored here: a full disk is
   // reported by the first file that the run needs.
@@ -140,12 +167,6 @@ bool RunDirectory::holds_run(const fs::path& directory) {
 }
 
 bool RunDirectory::finished() const { return is_event(last_event(), "done"); }
-
-Json RunDirectory::read_config() const {
-  require(is_there(config_file()), "--run ", path_.string(),
-          " holds a run without config.json; use --restart or another --run");
-  return read_json_object(config_file(), "; use --restart or another --run");
-}
 
 void RunDirectory::write_config(const Json& config) const {
   atomic_write_text(config_file(), json_text(config, 2) + "\n");

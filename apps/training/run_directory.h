@@ -11,6 +11,9 @@
 
 namespace nine::app {
 
+/// The configuration that the run in a directory was started with. Error: it is missing or broken.
+Json read_run_config(const std::filesystem::path& run);
+
 /// A run directory that this process alone may write, from construction to destruction:
 /// config.json, log.jsonl, report.html, checkpoints/. The lock is flock's on DIR/.lock and ends
 /// with the process, however that ends.
@@ -44,8 +47,7 @@ class RunDirectory {
   /// Whether the log's last line is "done".
   bool finished() const;
 
-  /// The configuration that the run was started with. Throws Error when it is missing or broken.
-  Json read_config() const;
+  Json read_config() const { return read_run_config(path_); }
   /// Writes it, indented, all or nothing.
   void write_config(const Json& config) const;
 

@@ -8,6 +8,7 @@
 #include "apps/cli/same_start.h"
 #include "apps/cli/signals.h"
 #include "apps/cli/version.h"
+#include "apps/report/tensorboard.h"
 #include "apps/training/compare_configs.h"
 #include "apps/training/instruction_set_of_run.h"
 #include "apps/training/own_checkpoint.h"
@@ -22,6 +23,7 @@
 #include "nn/models/model_description.h"
 #include "nn/models/model_directory.h"
 #include "nn/softmax_head.h"
+#include "nn/training/training_state.h"
 
 namespace nine::app {
 namespace {
@@ -64,6 +66,28 @@ bool resumes(const TrainingRun& t, Json& now, RunDirectory& run, std::vector<std
   return true;
 }
 
+// Sentences about texts that are one text, under whatever names: figures on a text that was trained
+// on, or that the best model was chosen by, say little about others.
+std::vector<std::string> same_texts(const Json& identity) {
+  // The checksums of a text, or of both sides of one; null where there is none.
+  const auto text = [&](const std::string& one, const std::string& source,
+                        const std::string& target) -> Json {
+    if (identity.contains(one)) return identity[one];
+    if (!identity.contains(source)) return {};
+    return {identity[source], identity[target]};
+  };
+  const Json train = text("train", "src", "tgt"), valid = text("valid", "valid_src", "valid_tgt"),
+             test = text("test", "test_src", "test_tgt");
+  std::vector<std::string> out;
+  if (!valid.is_null() && valid == train)
+    out.emplace_back("the validation text is the training text: its figures are too good");
+  if (!test.is_null() && test == train)
+    out.emplace_back("the test text is the training text: its figures are too good");
+  if (!test.is_null() && test == valid)
+    out.emplace_back("the test text is the validation text, by which the best model is chosen");
+  return out;
+}
+
 // The log's first line, `start`, or `resume` where a checkpoint was found.
 void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoint& found,
               const RunDirectory& run, RunCallbacks& callbacks) {
@@ -96,6 +120,7 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
     if (!t.init_taken.empty()) callbacks.message(t.init_taken);
   }
   for (const std::string& line : t.messages) callbacks.message(line);
+  for (const std::string& line : same_texts(t.inputs.identity)) callbacks.message(line);
 }
 
 // What model.safetensors says of its model, and the version that wrote it.
@@ -125,7 +150,7 @@ void conclude(const TrainingRun& t, const Json& config, Trainer& trainer, RunCal
   const Checkpoint best =
       open_best(run, t.task.has_validation() ? trainer.best().step : trainer.step());
   require_own_checkpoint(best, run.config_file(), config, t.flags, t.inputs.former);
-  t.parameters.load(best.tensors("model.safetensors"));
+  t.parameters.load(read_training_weights(best));
   Json done{{"event", "done"},
             {"step", trainer.step()},
             {"epoch", trainer.epochs()},
@@ -176,6 +201,9 @@ Start open_run(const TrainingRun& t, Json& config, RunDirectory& run) {
     const Json best = latest.state().value("best", Json::object());
     require_own_best(run.checkpoints(), best.value("step", int64_t{0}), run.config_file(), config,
                      t.flags, t.inputs.former);
+    Json counts = t.start;
+    counts["parameters"] = t.parameters.count();
+    require_own_log(run.log_file(), latest, counts);
   }
   // A finished run has checkpoints: where they are gone, its log is not overwritten.
   const bool lost = start.resumed && (!start.found.skipped.empty() || run.finished());
@@ -260,7 +288,12 @@ TrainerConfig trainer_config(const TrainingRun& t, Communicator& communicator) {
 // Rank 0's part, and all there is with one process. Of several, what the others wait for is written
 // beside (assist() below).
 int lead(const TrainingRun& t, Json config, Communicator& communicator) {
-  if (t.options.restart || !RunDirectory::holds_run(t.options.run)) require_initial_weights(t);
+  const bool is_new = !RunDirectory::holds_run(t.options.run);
+  if (t.options.restart || is_new) require_initial_weights(t);
+  if (is_new && !t.options.restart && holds_events(t.options.tensorboard))
+    throw UsageError(concat("--tensorboard ", t.options.tensorboard,
+                            " has the events of another run, and TensorBoard would show both as "
+                            "one: give another directory, or --restart, which moves them away"));
   RunDirectory run(t.options.run);
   const Start start = open_run(t, config, run);
   if (!start.found.checkpoint) require_initial_weights(t);
@@ -290,8 +323,13 @@ int lead(const TrainingRun& t, Json config, Communicator& communicator) {
     return kExitDone;
   }
   run.require_writable();
-  if (!t.options.tensorboard.empty())  // may fail: before anything of the run changes
+  if (!t.options.tensorboard.empty()) {  // may fail: before anything of the run changes
+    if (t.options.restart || !start.moved_to.empty())
+      if (const auto old = move_events_away(t.options.tensorboard); !old.empty())
+        callbacks.message(
+            concat("--tensorboard: the events of the run before are in ", old.string()));
     callbacks.mirror_to_tensorboard(t.options.tensorboard, config);
+  }
   if (start.resumed) run.write_config(config);
   run.cut_log(start.found.checkpoint ? start.found.checkpoint->step() : -1);
   callbacks.copy_log_to_tensorboard();
@@ -343,14 +381,11 @@ std::string init_error_of(const std::function<void()>& load) {
 int run_training(const TrainingRun& t, Communicator& communicator) {
   if (!t.options.freeze.empty()) t.parameters.freeze(split_list(t.options.freeze));
   Json config = t.flags.to_json();
-  for (const char* key : {"restart", "other_gpu"})
-    config.erase(key);  // about one start, not the run
   config["resolved"] = t.resolved;
   config["resolved"][kIdentity] = t.inputs.identity;
-  Json compared = config;  // rank 0 alone writes
-  for (const char* key : {"run", "tensorboard"}) compared.erase(key);
-  for (const auto& [key, identity] : t.inputs.identity.items()) compared.erase(key);  // paths
-  require_same_start(communicator, compared);
+  require_same_start(communicator, config);
+  for (const char* key : {"restart", "other_gpu"})
+    config.erase(key);  // about one start, not the run
   return communicator.first() ? lead(t, config, communicator) : assist(t, communicator);
 }
 

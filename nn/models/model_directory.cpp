@@ -131,7 +131,12 @@ fs::path checkpoint_directory(const std::string& path) {
     if (const auto pickles = pickles_in(path); !pickles.empty()) fail_for_directory(pickles);
     fail(e.what(), ", or a directory with ", kWeightsFile);
   }
-  fs::path directory = open_checkpoint(path, CheckpointUse::model).directory();
+  const Checkpoint checkpoint = open_checkpoint(path, CheckpointUse::model);
+  const fs::path& directory = checkpoint.directory();
+  for (const char* name : {kWeightsFile, "config.json", kDictionaryFile, kSourceDict, kTargetDict})
+    require(checkpoint.has(name) || !holds(directory, name), (directory / name).string(),
+            " is not among the files that state.json lists, so that nothing tells whether it is ",
+            "the checkpoint's own: put the run's own state.json back, or move ", name, " away");
   require_of_run(path, directory);
   return directory;
 }
@@ -185,17 +190,15 @@ std::string index_text(const Shape& shape, int64_t element) {
 void require_finite(const std::string& name, const Tensor& tensor, const fs::path& file,
                     ExcludedWords words) {
   if (tensor.dtype() == DType::int32 || tensor.elements() == 0 || ops::all_finite(tensor)) return;
-  const std::vector<double> values = tensor.to_vector();
   const bool bias = name.ends_with(kOutputBias), excludes = bias && words == ExcludedWords::allowed;
-  const auto wrong = std::ranges::find_if(
-      values, [&](double x) { return !std::isfinite(x) && !(excludes && x == -INFINITY); });
-  if (wrong != values.end())
-    fail(file.string(), ": tensor '", name, "' has ", *wrong, " at ",
-         index_text(tensor.shape(), wrong - values.begin()),
-         ", and a model's weights are finite numbers",
-         !bias      ? ""
-         : excludes ? ", but for -inf in this bias, which excludes a word"
-                    : "; training needs -10000 or so in place of -inf");
+  require_numbers(
+      file, name, tensor,
+      [&](double x) { return std::isfinite(x) || (excludes && x == -INFINITY); },
+      concat("a model's weights are finite numbers",
+             !bias      ? ""
+             : excludes ? ", but for -inf in this bias, which excludes a word"
+                        : "; training needs -10000 or so in place of -inf"));
+  const std::vector<double> values = tensor.to_vector();
   require(std::ranges::any_of(values, [](double x) { return std::isfinite(x); }), file.string(),
           ": tensor '", name, "' excludes every word: each has a bias of -inf");
 }
@@ -217,14 +220,23 @@ void require_usable_buffer(const std::string& name, const Tensor& tensor, const 
   require(!counts || std::isfinite(std::accumulate(values.begin(), values.end(), 0.0)),
           file.string(), ": the counts of words in the tensor '", name,
           "' add up to more than a double holds");
-  const auto wrong = std::ranges::find_if(values, [](double x) { return x <= 0; });
-  if (norms && wrong != values.end())
-    fail(file.string(), ": tensor '", name, "' has ", *wrong, " at ",
-         index_text(tensor.shape(), wrong - values.begin()),
-         ", and the largest norm of a batch's contexts is above 0");
+  if (norms)
+    require_numbers(
+        file, name, tensor, [](double x) { return x > 0; },
+        "the largest norm of a batch's contexts is above 0");
 }
 
 }  // namespace
+
+void require_numbers(const fs::path& file, const std::string& name, const Tensor& tensor,
+                     const std::function<bool(double)>& sound, std::string_view rule) {
+  if (tensor.elements() == 0) return;
+  const std::vector<double> values = tensor.to_vector();
+  const auto wrong = std::ranges::find_if_not(values, sound);
+  if (wrong != values.end())
+    fail(file.string(), ": tensor '", name, "' has ", *wrong, " at ",
+         index_text(tensor.shape(), wrong - values.begin()), ", and ", rule);
+}
 
 Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
   Safetensors weights;

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "core/json.h"
 #include "core/safetensors.h"
@@ -46,6 +48,12 @@ enum class ExcludedWords : uint8_t { allowed, refused };
 /// that is not finite, but for excluded words where they are allowed; all words excluded.
 Safetensors read_finite_weights(const std::filesystem::path& file,
                                 ExcludedWords words = ExcludedWords::allowed);
+
+/// Error, with file, tensor, the first number that is not `sound` and its index, and `rule`: "a
+/// mean of squares is 0 or more".
+void require_numbers(const std::filesystem::path& file, const std::string& name,
+                     const Tensor& tensor, const std::function<bool(double)>& sound,
+                     std::string_view rule);
 
 /// Throws an Error that names `file` for what JSON says of a key of another type than is read.
 [[noreturn]] void fail_for_type(const std::string& file, const std::exception& error);

@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/notice.h"
 #include "core/quote.h"
 
 namespace nine {
@@ -30,6 +31,8 @@ constexpr std::string_view kUseAnother = "; use another checkpoint of the run";
 // Prefixes of directories that are not (or no longer) checkpoints.
 constexpr std::string_view kTemporary = ".tmp-";
 constexpr std::string_view kReplaced = ".old-";
+// The end of the name of a directory for files that the run did not write.
+constexpr const char* kKept = ".kept";
 
 // ---- names
 
@@ -219,6 +222,31 @@ void require_links_or_nothing(const fs::path& directory) {
           "them); move what is there elsewhere, then the run makes its links anew");
 }
 
+// Returns whether a run wrote the file of a checkpoint: state.json lists it, or, where that is
+// damaged, it has the name of a run's file.
+bool is_own_file(const fs::path& checkpoint, const std::string& name) {
+  if (name == kStateFile) return true;
+  try {
+    return digests_of(read_state(checkpoint).at("files")).contains(name);
+  } catch (const std::exception&) {
+    const auto names = {"model.safetensors", kOptimizerFile, "config.json",
+                        "dict.txt",          "src.dict.txt", "tgt.dict.txt"};
+    return std::ranges::find(names, name) != names.end();
+  }
+}
+
+// Returns whether the files of a checkpoint have the sizes that its state lists.
+bool sizes_are_right(const fs::path& checkpoint) {
+  try {
+    const auto files = digests_of(read_state(checkpoint).at("files"));
+    return std::ranges::all_of(files, [&](const auto& file) {
+      return fs::file_size(checkpoint / file.first) == file.second.bytes;
+    });
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 bool exchange(const fs::path& a, const fs::path& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
@@ -390,17 +418,45 @@ std::vector<fs::path> checkpoints_in(const fs::path& checkpoints) {
   return out;
 }
 
+namespace {
+
+// The steps of a run's checkpoints in the order in which it tries to resume from them.
+struct StepsToTry {
+  std::vector<int64_t> steps;  // up to `latest`, most steps first, then those beyond it
+  size_t committed = 0;        // how many are up to `latest`
+  std::string problem;         // `latest` leads to none
+};
+
+StepsToTry steps_to_try(const fs::path& checkpoints) {
+  StepsToTry out{.steps = steps_in(checkpoints)};
+  out.committed = out.steps.size();
+  const auto latest = step_of_link(checkpoints / kLatest);
+  if (!latest) return out;
+  if (std::ranges::find(out.steps, *latest) == out.steps.end())
+    out.problem = concat((checkpoints / kLatest).string(), " points to ", name_of_step(*latest),
+                         ", which is not there");
+  const auto beyond = std::stable_partition(out.steps.begin(), out.steps.end(),
+                                            [&](int64_t step) { return step <= *latest; });
+  out.committed = static_cast<size_t>(beyond - out.steps.begin());
+  return out;
+}
+
+}  // namespace
+
+std::vector<fs::path> committed_checkpoints(const fs::path& checkpoints) {
+  const StepsToTry found = steps_to_try(checkpoints);
+  require(found.problem.empty(), found.problem);
+  std::vector<fs::path> out;
+  for (size_t i = 0; i < found.committed; ++i)
+    out.push_back(checkpoints / name_of_step(found.steps[i]));
+  return out;
+}
+
 IntactCheckpoint find_latest_intact(const fs::path& checkpoints) {
   IntactCheckpoint out;
-  std::vector<int64_t> steps = steps_in(checkpoints);
-  if (const auto latest = step_of_link(checkpoints / kLatest)) {
-    if (std::find(steps.begin(), steps.end(), *latest) == steps.end())
-      out.skipped.push_back(concat((checkpoints / kLatest).string(), " points to ",
-                                   name_of_step(*latest), ", which is not there"));
-    std::stable_partition(steps.begin(), steps.end(),
-                          [&](int64_t step) { return step <= *latest; });
-  }
-  for (const int64_t step : steps) {
+  const StepsToTry found = steps_to_try(checkpoints);
+  if (!found.problem.empty()) out.skipped.push_back(found.problem);
+  for (const int64_t step : found.steps) {
     try {
       out.checkpoint.emplace(checkpoints / name_of_step(step));
       break;
@@ -460,6 +516,9 @@ void CheckpointStore::save(int64_t step, const Json& state,
   const std::string name = name_of_step(step);
   const fs::path temporary = directory_ / with_pid(kTemporary, step);
   const fs::path replaced = directory_ / with_pid(kReplaced, step);
+  const auto status = fs::symlink_status(directory_ / name);
+  require(!fs::exists(status) || fs::is_directory(status), (directory_ / name).string(),
+          " is in the way of a checkpoint's directory; move it elsewhere and start again");
   remove_or_fail(temporary);
   try {
     make_directory(temporary);
@@ -470,6 +529,7 @@ void CheckpointStore::save(int64_t step, const Json& state,
     // Sets `best` before publishing the state that records it: a run killed in between resumes from
     // the old state and finds the same best validation again.
     if (is_best && holds_state(directory_ / name)) replace_symlink(directory_ / kBest, name);
+    keep_other_files(step);
     publish(temporary, directory_ / name, replaced);
   } catch (...) {
     std::error_code ignored;
@@ -477,6 +537,7 @@ void CheckpointStore::save(int64_t step, const Json& state,
     require_own_directory();             // gives a clearer error than the missing file
     throw;
   }
+  intact_.insert(step);
   fsync_dir(directory_);
   if (is_best) replace_symlink(directory_ / kBest, name);
   replace_symlink(directory_ / kLatest, name);
@@ -520,15 +581,47 @@ void CheckpointStore::prune(int64_t step) {
   int kept = 0;
   for (const int64_t other : steps_in(directory_)) {
     if (other <= step && kept < keep_) {
-      ++kept;
+      if (is_intact(other)) ++kept;
     } else if (other != best) {
       discard(other);
     }
   }
 }
 
+bool CheckpointStore::is_intact(int64_t step) {
+  const fs::path checkpoint = directory_ / name_of_step(step);
+  if (intact_.contains(step)) return sizes_are_right(checkpoint);
+  try {
+    const Checkpoint verified(checkpoint);
+  } catch (const Error&) {
+    return false;
+  }
+  return intact_.insert(step).second;
+}
+
+void CheckpointStore::keep_other_files(int64_t step) const {
+  const fs::path checkpoint = directory_ / name_of_step(step);
+  std::string kept;
+  for (const std::string& name : names_in(checkpoint)) {
+    if (is_own_file(checkpoint, name)) continue;
+    const fs::path to = directory_ / (name_of_step(step) + kKept);
+    make_directories(to);
+    require(!fs::exists(fs::symlink_status(to / name)), (checkpoint / name).string(),
+            " would be removed with its checkpoint, and ", (to / name).string(),
+            " is in the way: move one of them elsewhere");
+    rename_or_fail(checkpoint / name, to / name);
+    kept += (kept.empty() ? "" : ", ") + name;
+  }
+  if (!kept.empty())
+    notice(concat(checkpoint.string(),
+                  " is removed or replaced; what the run did not write there, ", shortened(kept),
+                  ", is in ", name_of_step(step), kKept, " beside it"));
+}
+
 // Renames before removing, because removing takes time and a checkpoint must be complete or absent.
 void CheckpointStore::discard(int64_t step) {
+  keep_other_files(step);
+  intact_.erase(step);
   const fs::path temporary = directory_ / with_pid(kTemporary, step);
   remove_or_fail(temporary);
   rename_or_fail(directory_ / name_of_step(step), temporary);

@@ -24,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -111,6 +112,11 @@ Checkpoint open_checkpoint(const std::filesystem::path& path,
 /// list if the directory is missing.
 std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& checkpoints);
 
+/// Returns the checkpoints of RUN/checkpoints up to `latest`, intact or not, most steps first: a
+/// run has not committed to later ones. Without `latest` returns all. Error: `latest` leads to
+/// none.
+std::vector<std::filesystem::path> committed_checkpoints(const std::filesystem::path& checkpoints);
+
 /// The checkpoint from which a run resumes, and for each newer checkpoint a sentence that says why
 /// it cannot be used.
 struct IntactCheckpoint {
@@ -127,8 +133,9 @@ IntactCheckpoint find_latest_intact(const std::filesystem::path& checkpoints);
 class CheckpointStore {
  public:
   /// Makes the directory and removes the remains of a killed writer. Keeps the last `keep` (at
-  /// least 1) checkpoints and the best. Errors: another process is writing there; a file or
-  /// directory has the name of a link.
+  /// least 1) intact checkpoints and the best. Files in a checkpoint that no run wrote are never
+  /// removed: they move to NNNNNNNN.kept beside it, and a notice says so. Errors: another process
+  /// is writing there; a file or directory has the name of a link.
   CheckpointStore(const std::filesystem::path& checkpoints, int keep);
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
@@ -165,10 +172,13 @@ class CheckpointStore {
   void clear_leftovers();
   void prune(int64_t step);
   void discard(int64_t step);
+  bool is_intact(int64_t step);
+  void keep_other_files(int64_t step) const;
 
   std::filesystem::path directory_;
   int keep_;
-  int lock_;  // file descriptor of the locked directory
+  int lock_;                  // file descriptor of the locked directory
+  std::set<int64_t> intact_;  // steps that this object wrote, or verified byte by byte
 };
 
 }  // namespace nine

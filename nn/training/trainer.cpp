@@ -12,6 +12,7 @@
 #include "core/number_format.h"
 #include "core/ops.h"
 #include "core/profile.h"
+#include "nn/training/training_state.h"
 
 namespace nine {
 namespace {
@@ -199,6 +200,7 @@ void Trainer::log_window(double lr) {
   Json line{{"event", "train"}};
   stamp(line);
   const double nll = window_.nll / tokens;
+  logged_ = {progress_.step, nll};
   line.update({{"loss", window_.loss / tokens},
                {"nll", nll},
                {"ppl", std::exp(nll)},
@@ -348,16 +350,17 @@ Json Trainer::state() const {
             {"nll", window_.nll},
             {"grad_norm", window_.grad_norm},
             {"seconds", window_.seconds}}},
+          {"logged", {{"step", logged_.step}, {"nll", number(logged_.nll)}}},
           {"seed", config_.step.seed}};
 }
 
-void Trainer::restore(const Checkpoint* checkpoint) try {
+void Trainer::restore(const Checkpoint* checkpoint) {
   Json saved;
   Safetensors others;
   if (checkpoint != nullptr) {
     saved = {{"step", checkpoint->step()}, {"state", checkpoint->state()}};
-    parameters_.load(checkpoint->tensors("model.safetensors"));
-    others = checkpoint->tensors(kOptimizerFile);
+    parameters_.load(read_training_weights(*checkpoint));
+    others = read_optimizer_state(*checkpoint);
   }
   if (communicator_.size() > 1)
     saved =
@@ -378,11 +381,12 @@ void Trainer::restore(const Checkpoint* checkpoint) try {
   restore_state(s);
   progress_.step = saved.at("step");
   saved_step_ = progress_.step;
+  // `position` says it once more; older versions did not write it.
+  const double share = s.value("epochs", epochs());
+  require(std::fabs(share - epochs()) < 1e-9, "the checkpoint's state.json says that ", share,
+          " epochs are done, but its position ", json_text(s.at("position")), " is after ",
+          epochs(), ": put the run's own file back, or move the checkpoint away");
   find_best();
-} catch (const Json::exception& e) {
-  fail("the state of the checkpoint",
-       checkpoint != nullptr ? " " + checkpoint->directory().string() : "",
-       " lacks a key or has one of the wrong type (", e.what(), ")");
 }
 
 void Trainer::find_best() {
@@ -440,6 +444,8 @@ void Trainer::restore_state(const Json& s) {
              .nll = w.at("nll"),
              .grad_norm = w.at("grad_norm"),
              .seconds = w.at("seconds")};
+  if (const auto logged = s.find("logged"); logged != s.end())  // older versions did not write it
+    logged_ = {logged->at("step"), number_from(logged->at("nll"))};
   seconds_before_ = s.at("time_s");
   started_ = profile::clock_seconds();
 }

@@ -180,6 +180,12 @@ class Trainer {
     double fastest_s = 0, slowest_s = 0;  // of the processes' micro-batches
   };
 
+  // The last `train` event, by which a log is known to be this run's.
+  struct Logged {
+    int64_t step = 0;
+    double nll = 0;
+  };
+
   void find_best();
   void replace_lost_best();
   void one_update();
@@ -207,6 +213,7 @@ class Trainer {
   NonMonotoneTrigger trigger_;
   Progress progress_;
   Window window_;
+  Logged logged_;
   Best best_;
   double seconds_before_ = 0, started_ = 0;
   int64_t saved_step_ = -1, updates_here_ = 0;

@@ -551,6 +551,19 @@ TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
   check_drawing(slurp(directory / "b.svg"));
   CHECK(run_program("kernel_inspect", {"--check", "--shape", "2,3,8", "--seed", "5"}).code == 0);
   CHECK(run_program("kernel_inspect", {"--check", "--eps", "0.3"}).code == 1);
+  const Outcome tiny = run_program("kernel_inspect", {"--check", "--eps", "1e-17"});
+  CHECK(tiny.code == 2);
+  CHECK_MESSAGE(has(tiny.err, "--eps 1e-17: must be a number from 2.22"), tiny.err);
+  // A range in which a curve has values in a part only, or everywhere.
+  const auto said_of = [&](const std::string& kernel) {
+    const Outcome r = run_program("kernel_inspect", {"--plot", directory / "d.svg", "--kernels",
+                                                     kernel, "--from", "-5", "--to", "5"});
+    CHECK(r.code == 0);
+    return r.err;
+  };
+  CHECK(has(said_of("expr:{log(z)}"),
+            "expr:{log(z)} has no finite value at 200 of 400 points, between -4.9875 and -0.0125"));
+  CHECK(said_of("lin").empty());
   CHECK(run_program("kernel_inspect", {"--check", "--explain", "lin"}).code == 2);
   const Outcome both = run_program(
       "kernel_inspect", {"--plot", directory / "c.svg", "--output", directory / "c.txt"});

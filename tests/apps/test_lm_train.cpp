@@ -1,8 +1,7 @@
-// lm_train and lm_score from the outside: what a user's commands do.
+// lm_train and lm_score from the outside: what a training computes.
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -11,62 +10,15 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/safetensors.h"
-#include "tests/support/programs.h"
+#include "tests/apps/lm_runs.h"
 #include "tests/support/support.h"
 
 namespace {
 
 using namespace nine;
 using namespace nine::tests;
-using Strings = std::vector<std::string>;
-
-// A small training on the sample text: some 190 updates an epoch, a fraction of a second.
-Strings small(const std::string& run, const Strings& more = {}) {
-  Strings a{"--sample", "--sample-sentences",
-            "1500",     "--layers",
-            "2",        "--hidden",
-            "24",       "--embed",
-            "20",       "--batch",
-            "6",        "--bptt",
-            "14",       "--lr",
-            "0.01",     "--schedule",
-            "plateau",  "--log-every",
-            "25",       "--run",
-            run};
-  a.insert(a.end(), more.begin(), more.end());
-  return a;
-}
 
 }  // namespace
-
-// A validation at the end of a run that is trained on later must not count.
-TEST_CASE("lm_train: early stopping of a run in parts is that of the whole one") {
-  const TemporaryDirectory dir;
-  const auto train = [&](const char* run, const char* after) {
-    const Outcome r = run_program("lm_train", {"--sample", "--sample-sentences",
-                                               "300",      "--layers",
-                                               "1",        "--hidden",
-                                               "16",       "--embed",
-                                               "16",       "--optimizer",
-                                               "sgd",      "--lr",
-                                               "25",       "--batch",
-                                               "8",        "--bptt",
-                                               "8",        "--save-every",
-                                               "0u",       "--threads",
-                                               "1",        "--valid-every",
-                                               "4u",       "--early-stop",
-                                               "2",        "--after",
-                                               after,      "--run",
-                                               dir / run});
-    REQUIRE_MESSAGE(r.code == 0, r.err);
-    return log_of(dir / run).back()["step"].get<int64_t>();
-  };
-  const int64_t whole = train("whole", "60u");
-  CHECK(whole < 60);
-  CHECK(train("parts", "14u") ==
-        14);  // its last validation, between two that are due, is better than the next ones
-  CHECK(train("parts", "60u") == whole);
-}
 
 // dict.txt's own counts may be of another text.
 TEST_CASE(
@@ -235,37 +187,6 @@ TEST_CASE("what only watches, and where the head's products are kept: the same b
     CHECK_MESSAGE(weights_of(dir / name) == weights_of(dir / "plain"), name);
 }
 
-TEST_CASE("same bits with one and two threads, and after kill -9, SIGTERM and resume") {
-  const TemporaryDirectory dir;
-  const Strings options{"--after", "500u", "--save-every", "60u", "--valid-every", "130u"};
-  const auto with = [&](const std::string& run, const Strings& more) {
-    Strings all = small(dir / run, options);
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  };
-  REQUIRE(run_program("lm_train", with("one", {"--threads", "1"})).code == 0);
-  REQUIRE(run_program("lm_train", with("two", {"--threads", "2"})).code == 0);
-  CHECK(weights_of(dir / "one") == weights_of(dir / "two"));
-  CHECK(results_of(dir / "one") == results_of(dir / "two"));
-
-  int interrupted = 0;
-  for (int round = 0; round < 40; ++round) {
-    const bool polite = round % 3 == 2;
-    const Outcome r =
-        run_program("lm_train", with("broken", {"--threads", round % 2 == 0 ? "1" : "2"}), {},
-                    60 + 45 * (round % 7), polite ? SIGTERM : SIGKILL);
-    if (r.code == 0) break;
-    REQUIRE_MESSAGE((r.code == 130 || r.code == 128 + SIGKILL || r.code == 128 + SIGTERM), r.code,
-                    ": ", r.err);
-    ++interrupted;
-  }
-  REQUIRE(run_program("lm_train", with("broken", {})).code == 0);
-  MESSAGE("interrupted ", interrupted, " times");
-  CHECK(interrupted > 0);
-  CHECK(weights_of(dir / "broken") == weights_of(dir / "one"));
-  CHECK(results_of(dir / "broken") == results_of(dir / "one"));
-}
-
 TEST_CASE("learned numbers of a head: logged, the same bits in parts, drawn, frozen") {
   const TemporaryDirectory dir;
   const Strings head{"--head", "mix:rbf:gamma=learn:0.5,lin:scale=learn", "--save-every", "10u"};
@@ -349,18 +270,6 @@ TEST_CASE("the end of an epoch is trained on: the same bits in parts and with tw
     if (event["event"] == "valid") CHECK(event["tokens"] == 225);
 }
 
-TEST_CASE("SIGINT saves and exits 130") {
-  const TemporaryDirectory dir;
-  Program program("lm_train", small(dir / "run", {"--after", "100Ku", "--save-every", "0u"}));
-  REQUIRE(
-      soon([&] { return has(slurp(dir / "run/log.jsonl"), "\"train\"") || !program.running(); }));
-  program.signal(SIGINT);
-  const Outcome r = program.wait();
-  CHECK(r.code == 130);
-  CHECK(has(r.err, "is saved"));
-  CHECK(!weights_of(dir / "run").empty());
-}
-
 TEST_CASE(
     "gradient accumulation, sentence mode, other optimisers and schedules train and resume to the "
     "same bits" *
@@ -416,45 +325,6 @@ TEST_CASE(
     CHECK(last < first);
     ++n;
   }
-}
-
-TEST_CASE("a log that was removed while the run goes on is said, and how much is lost") {
-  const TemporaryDirectory dir;
-  const std::string run = dir / "run", log = dir / "run/log.jsonl";
-  const auto train = [&](const std::string& updates) {
-    const Outcome r = run_program("lm_train", tiny_lm_flags(run, updates));
-    REQUIRE_MESSAGE(r.code == 0, r.err);
-    return r.err;
-  };
-  train("12u");
-  CHECK(!has(train("17u"), "was removed or cut"));
-  std::filesystem::remove(log);
-  for (const char* updates : {"22u", "32u"}) {  // also when it goes on a second time
-    CAPTURE(updates);
-    CHECK(has(train(updates), log + " was removed or cut: it lacks 15 of the "));
-    const std::vector<Json> events = log_of(run);
-    CHECK(events.front()["event"] == "resume");
-    CHECK(events.front()["lost_updates"] == 15);
-  }
-  CHECK(has(slurp(dir / "run/report.html"),
-            "log.jsonl lacks 15 updates: it was removed or cut while the run went on."));
-}
-
-TEST_CASE("a damaged checkpoint is passed over for the one before it") {
-  const TemporaryDirectory dir;
-  REQUIRE(run_program("lm_train",
-                      small(dir / "run", {"--after", "200u", "--save-every", "50u", "--keep", "3"}))
-              .code == 0);
-  const std::string latest = dir / "run/checkpoints/latest/model.safetensors";
-  std::string bytes = slurp(latest);
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
-  put(latest, bytes);
-  const Outcome r = run_program(
-      "lm_train", small(dir / "run", {"--after", "220u", "--save-every", "50u", "--keep", "3"}));
-  CHECK_MESSAGE(r.code == 0, r.err);
-  CHECK(has(r.err, "model.safetensors"));
-  REQUIRE(run_program("lm_train", small(dir / "fresh", {"--after", "220u"})).code == 0);
-  CHECK(weights_of(dir / "run") == weights_of(dir / "fresh"));
 }
 
 TEST_CASE("lm_score: a line out for each line in, and validation's perplexity with carried state") {
@@ -559,187 +429,6 @@ TEST_CASE("the test's perplexity is the best model's, not the last one's") {
   CHECK_MESSAGE(has(scored.err, expected), scored.err);
 }
 
-TEST_CASE("wrong command lines: exit 2 and the way out") {
-  const TemporaryDirectory dir;
-  put(dir / "tiny.txt", "a b\n");
-  put(dir / "bad.txt", "good line\nbad \xff line\n");
-  put(dir / "empty.txt", "");
-  struct Case {
-    Strings arguments;
-    int code;
-    const char* says;
-  };
-  const std::vector<Case> cases{
-      {{}, 2, "no training text"},
-      {{"--sample", "--train", dir / "tiny.txt"}, 2, "exclude each other"},
-      {{"--smaple"}, 2, "--sample"},
-      {{"--sample", "--hiden", "3"}, 2, "--hidden"},
-      {{"--sample", "--optimizer", "adamm"}, 2, "adam"},
-      {{"--sample", "--lr", "-1"}, 2, "--lr"},
-      {{"--sample", "--lr", "nan"}, 2, "--lr"},
-      {{"--sample", "--dropout", "1"}, 2, "--dropout"},
-      {{"--sample", "--layers", "0"}, 2, "--layers"},
-      {{"--sample", "--after", "10"}, 2, "10e"},
-      {{"--sample", "--after", "0e"}, 2, "--after"},
-      {{"--sample", "--head", "rbff"}, 2, "lin"},
-      {{"--sample", "--tie-embeddings", "--embed", "8"}, 2, "--hidden"},
-      {{"--sample", "--batch-tokens", "100"}, 2, "--sentences"},
-      {{"--sample", "--dtype", "float16"}, 2, "float32"},
-      {{"--sample", "--export-parity", dir / "p"}, 2, "--dropout 0"},
-      {{"--sample", "--device", "cuda", "--run", dir / "r"}, 1, "CUDA"},
-      {{"--train", dir / "missing.txt", "--run", dir / "r"}, 1, "missing.txt"},
-      {{"--train", dir / "empty.txt", "--run", dir / "r"}, 1, "empty.txt"},
-      {{"--train", dir / "tiny.txt", "--run", dir / "r"}, 1, "--batch"},
-      {{"--train", dir / "bad.txt", "--run", dir / "r"}, 1, "line 2"},
-      {{"--sample", "--init", dir / "nowhere", "--run", dir / "r"}, 1, "nowhere"},
-  };
-  for (const Case& c : cases) {
-    const Outcome r = run_program("lm_train", c.arguments);
-    CAPTURE(r.err);
-    CHECK(r.code == c.code);
-    CHECK(has(r.err, c.says));
-    CHECK(has(r.err, "lm_train: "));
-  }
-  CHECK(run_program("lm_score", {}).code == 2);
-  CHECK(run_program("lm_score", {"--checkpoint", dir / "nowhere"}).code == 1);
-  CHECK(run_program("lm_train", {"--help"}).code == 0);
-}
-
-TEST_CASE("--dump-config is a --config that gives the same run") {
-  const TemporaryDirectory dir;
-  const Outcome dumped =
-      run_program("lm_train", small(dir / "a", {"--after", "30u", "--dump-config"}));
-  REQUIRE(dumped.code == 0);
-  Json config = Json::parse(dumped.out);
-  config["run"] = dir / "b";
-  put(dir / "c.json", config.dump());
-  REQUIRE(run_program("lm_train", small(dir / "a", {"--after", "30u"})).code == 0);
-  REQUIRE(run_program("lm_train", {"--config", dir / "c.json"}).code == 0);
-  CHECK(weights_of(dir / "a") == weights_of(dir / "b"));
-}
-
-TEST_CASE("--init starts from another run's weights") {
-  const TemporaryDirectory dir;
-  REQUIRE(run_program("lm_train", small(dir / "a", {"--after", "120u"})).code == 0);
-  const Outcome r = run_program(
-      "lm_train", small(dir / "b", {"--after", "25u", "--seed", "1", "--init", dir / "a"}));
-  REQUIRE_MESSAGE(r.code == 0, r.err);
-  const auto first_ppl = [&](const std::string& run) {
-    for (const Json& e : log_of(run))
-      if (e["event"] == "train") return e["ppl"].get<double>();
-    return 0.0;
-  };
-  CHECK(first_ppl(dir / "b") < 0.7 * first_ppl(dir / "a"));
-  const std::string taken =
-      concat(" tensors of ", std::filesystem::canonical(dir / "a/checkpoints/best").string(),
-             " were taken");
-  CHECK_MESSAGE(has(r.err, taken + "\n"), r.err);
-  const Outcome kernel = run_program(
-      "lm_train", small(dir / "k", {"--after", "2u", "--init", dir / "a", "--head", "log"}));
-  CHECK(kernel.code == 0);
-  CHECK_MESSAGE(has(kernel.err, taken + "; the head is log:"), kernel.err);
-  CHECK(has(kernel.err, " here and was lin there\n"));
-  const Outcome on = run_program(
-      "lm_train", small(dir / "k", {"--after", "3u", "--init", dir / "a", "--head", "log"}));
-  CHECK(on.code == 0);
-  CHECK_FALSE(has(on.err, "were taken"));
-
-  // Once begun, a run does not need them.
-  std::filesystem::rename(dir / "a", dir / "moved");
-  const auto go_on = [&](const Strings& more) {
-    return run_program("lm_train",
-                       small(dir / "b", joined({"--seed", "1", "--init", dir / "a"}, more)));
-  };
-  CHECK(go_on({"--after", "25u"}).code == 0);
-  CHECK(go_on({"--after", "27u"}).code == 0);
-  const std::string log = slurp(dir / "b/log.jsonl");
-  const Outcome anew = go_on({"--after", "27u", "--restart"});
-  CHECK(anew.code == 1);
-  CHECK(has(anew.err, concat("--init: there is no checkpoint at ", dir / "a")));
-  CHECK(slurp(dir / "b/log.jsonl") == log);
-  CHECK(run_program("lm_train", small(dir / "c", {"--init", dir / "a"})).code == 1);
-  CHECK_FALSE(std::filesystem::exists(dir / "c"));
-  const Outcome other =
-      run_program("lm_train", small(dir / "c", {"--init", dir / "moved", "--head", "mix:lin,log"}));
-  CHECK(other.code == 1);
-  CHECK_MESSAGE(has(other.err, concat("initial weights of ", dir / "moved", ": ")), other.err);
-  CHECK(has(other.err, "must be those of the initial weights"));
-
-  // Without a checkpoint that is intact it does, and is left as it is.
-  for (const auto& checkpoint : std::filesystem::directory_iterator(dir / "b/checkpoints"))
-    if (!checkpoint.is_symlink()) put(checkpoint.path() / "state.json", "{");
-  const Outcome damaged = go_on({"--after", "29u"});
-  CHECK(damaged.code == 1);
-  CHECK_MESSAGE(has(damaged.err, "--init: there is no checkpoint at"), damaged.err);
-  CHECK(slurp(dir / "b/log.jsonl") == log);
-  std::filesystem::rename(dir / "moved", dir / "a");
-  const Outcome over = go_on({"--after", "29u"});
-  REQUIRE_MESSAGE(over.code == 0, over.err);
-  CHECK(has(over.out + over.err, "the run starts over from the beginning"));
-}
-
-TEST_CASE("--init refuses a Transformer that shapes alone do not tell from another") {
-  const TemporaryDirectory dir;
-  const auto train = [&](const char* run, const Strings& more) {
-    return run_program("lm_train",
-                       joined({"--sample", "--sample-sentences", "200", "--arch", "transformer",
-                               "--layers", "1", "--hidden", "8", "--batch", "4", "--bptt", "16",
-                               "--after", "1u", "--run", dir / run},
-                              more));
-  };
-  REQUIRE(train("a", {"--heads", "2"}).code == 0);
-  CHECK(train("b", {"--heads", "2", "--init", dir / "a"}).code == 0);
-  const Outcome heads = train("c", {"--heads", "4", "--init", dir / "a"});
-  CHECK(heads.code == 1);
-  CHECK_MESSAGE(has(heads.err, "with heads 2, but this network has 4"), heads.err);
-  const Outcome other = train("c", {"--heads", "2", "--activation", "relu", "--init", dir / "a"});
-  CHECK(other.code == 1);
-  CHECK_MESSAGE(has(other.err, "with activation gelu"), other.err);
-  REQUIRE(run_program("lm_train",
-                      {"--sample", "--sample-sentences", "200", "--layers", "1", "--hidden", "8",
-                       "--embed", "8", "--batch", "4", "--after", "1u", "--run", dir / "lstm"})
-              .code == 0);
-  const Outcome lstm = train("c", {"--heads", "2", "--init", dir / "lstm"});
-  CHECK(lstm.code == 1);
-  CHECK_MESSAGE(has(lstm.err, "with arch lstm, but this network has transformer"), lstm.err);
-}
-
-TEST_CASE("a log stays as it is where --tensorboard cannot be written") {
-  const TemporaryDirectory dir;
-  REQUIRE(run_program("lm_train", small(dir / "r", {"--after", "20u"})).code == 0);
-  const std::string log = slurp(dir / "r/log.jsonl"), config = slurp(dir / "r/config.json");
-  const Outcome r = run_program(
-      "lm_train", small(dir / "r", {"--after", "30u", "--tensorboard", dir.write("file", "")}));
-  CHECK(r.code == 1);
-  CHECK(has(r.err, "is a file, not a directory"));
-  CHECK(slurp(dir / "r/log.jsonl") == log);
-  CHECK(slurp(dir / "r/config.json") == config);
-}
-
-TEST_CASE(
-    "a loss that is not finite names the op and the step, and keeps the last good checkpoint") {
-  const TemporaryDirectory dir;
-  const Strings wild{"--sample",  "--sample-sentences",
-                     "600",       "--hidden",
-                     "16",        "--embed",
-                     "16",        "--batch",
-                     "4",         "--bptt",
-                     "8",         "--optimizer",
-                     "sgd",       "--lr",
-                     "1e38",      "--clip",
-                     "0",         "--after",
-                     "50u",       "--save-every",
-                     "1u",        "--run",
-                     dir / "wild"};
-  const Outcome diverged = run_program("lm_train", wild);
-  CAPTURE(diverged.err);
-  CHECK(diverged.code == 1);
-  CHECK(has(diverged.err, "NaN or infinity"));
-  CHECK(has(diverged.err, "step "));
-  CHECK(has(diverged.err, "["));
-  CHECK(!weights_of(dir / "wild").empty());
-}
-
 TEST_CASE("the parity export holds what the replay reads") {
   const TemporaryDirectory dir;
   const Outcome r =
@@ -762,16 +451,4 @@ TEST_CASE("the parity export holds what the replay reads") {
   CHECK(losses["loss"][0].get<double>() ==
         doctest::Approx(std::log(static_cast<double>(init.at("embedding.weight").shape()[0])))
             .epsilon(0.05));
-}
-
-TEST_CASE("lm_train: a text too small for --accumulate is said with --batch and --accumulate") {
-  const TemporaryDirectory dir;
-  const Outcome o =
-      run_program("lm_train", {"--train", dir.write("text", "a b c d e f g\na b c\n"), "--batch",
-                               "2", "--bptt", "3", "--accumulate", "100", "--run", dir / "run"});
-  CHECK(o.code == 1);
-  CHECK_MESSAGE(has(o.err,
-                    "12 tokens, too few for one update of batch size (--batch) 2 columns x "
-                    "accumulation steps (--accumulate) 100: lower one of them"),
-                o.err);
 }

@@ -13,6 +13,7 @@
 #include "nn/models/transformer.h"
 #include "nn/models/translator.h"
 #include "nn/training/checkpoint.h"
+#include "tests/apps/mt_runs.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
@@ -21,42 +22,6 @@ namespace {
 using namespace nine;
 using namespace nine::tests;
 namespace fs = std::filesystem;
-using Strings = std::vector<std::string>;
-
-// A model so small that an update takes a millisecond.
-Strings tiny(const std::string& run, const Strings& more = {}) {
-  return joined({"--layers", "1", "--hidden", "16", "--ffn", "16", "--heads", "2", "--warmup", "20",
-                 "--lr", "0.01", "--run", run},
-                more);
-}
-
-Outcome train(const Strings& arguments) { return run_program("mt_train", arguments); }
-
-// A text whose translation is the source reversed, in capitals.
-struct Reversed {
-  TemporaryDirectory dir;
-  explicit Reversed(int pairs = 200) {
-    const Strings words{"a", "b", "c", "d", "e"}, capitals{"A", "B", "C", "D", "E"};
-    std::string s, t;
-    for (int i = 0; i < pairs; ++i) {
-      std::string back;
-      for (int k = 0, code = i * i + 7 * i; k < 1 + i % 6; ++k, code /= 5) {
-        const auto w = static_cast<size_t>(code % 5);
-        s += (k > 0 ? " " : "") + words[w];
-        back = capitals[w] + (k > 0 ? " " : "") + back;
-      }
-      s += "\n";
-      t += back + "\n";
-    }
-    dir.write("s", s);
-    dir.write("t", t);
-  }
-  Strings files(const Strings& more = {}) const {
-    return joined({"--src", dir / "s", "--tgt", dir / "t", "--valid-src", dir / "s", "--valid-tgt",
-                   dir / "t", "--batch-tokens", "150"},
-                  more);
-  }
-};
 
 }  // namespace
 
@@ -309,74 +274,6 @@ TEST_CASE("mt_train: the best model by BLEU and by loss") {
       train(tiny(text.dir / "none", text.files({"--best-metric", "bleu", "--valid-beam", "0"})));
   CHECK(none.code == 2);
   CHECK(has(none.err, "--valid-beam must be at least 1"));
-}
-
-TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkpoint of its own") {
-  const Reversed text;
-  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "40u", "--save-every", "10u",
-                                                   "--keep", "3", "--valid-every", "1000u"})))
-              .code == 0);
-  // Started again, the finished run does nothing, and still has its three checkpoints.
-  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "40u", "--save-every", "10u",
-                                                   "--keep", "1", "--valid-every", "1000u"})))
-              .code == 0);
-  const Outcome r = train({"--run", text.dir / "run", "--average", "3"});
-  REQUIRE_MESSAGE(r.code == 0, r.err);
-  const Checkpoint mean = open_checkpoint(text.dir / "run/average");
-  CHECK(mean.step() == 40);
-  CHECK(mean.state()["averaged"].get<std::vector<int>>() == std::vector{20, 30, 40});
-  const Translator saved = Translator::load(text.dir / "run/average");
-  std::vector<Safetensors> parts;
-  for (const char* step : {"20", "30", "40"})
-    parts.push_back(
-        read_safetensors(text.dir / "run/checkpoints/000000" + step + "/model.safetensors"));
-  const Safetensors weights = mean.tensors("model.safetensors");
-  REQUIRE(weights.tensors.size() == parts[0].tensors.size());
-  for (const auto& [name, tensor] : weights.tensors) {
-    const auto a = parts[0].at(name).to_vector(), b = parts[1].at(name).to_vector(),
-               c = parts[2].at(name).to_vector(), m = tensor.to_vector();
-    for (size_t i = 0; i < m.size(); ++i)
-      REQUIRE(m[i] == static_cast<double>(static_cast<float>((a[i] + b[i] + c[i]) / 3)));
-  }
-  const std::string bytes = slurp(text.dir / "run/average/latest/model.safetensors");
-  CHECK(train({"--run", text.dir / "run", "--average", "3"}).code == 0);
-  CHECK(slurp(text.dir / "run/average/latest/model.safetensors") == bytes);
-  const Outcome nowhere = train({"--run", text.dir / "nosuch", "--average", "1"});
-  CHECK(nowhere.code == 1);
-  CHECK_MESSAGE(has(nowhere.err, "there is no directory " + text.dir / "nosuch"), nowhere.err);
-  const Outcome many = train({"--run", text.dir / "run", "--average", "9"});
-  CHECK(many.code == 1);
-  CHECK(has(many.err, "has the last 3 checkpoints; train with a larger --keep"));
-  CHECK(has(train({"--run", text.dir / "run", "--average", "2", "--lr", "1"}).err,
-            "--average reads --run and does nothing with --lr"));
-  // The best checkpoint is kept beside the last ones, here two, but is none of them.
-  Json config = Json::parse(slurp(text.dir / "run/config.json"));
-  config["keep"] = 2;
-  text.dir.write("run/config.json", config.dump());
-  CHECK(
-      has(train({"--run", text.dir / "run", "--average", "3"}).err, "has the last 2 checkpoints"));
-  config["keep"] = "2";
-  text.dir.write("run/config.json", config.dump());
-  CHECK(has(train({"--run", text.dir / "run", "--average", "2"}).err,
-            "run/config.json: the key 'keep' is \"2\", and a whole number was expected"));
-  config["keep"] = 2;
-  text.dir.write("run/config.json", config.dump());
-  // Another run's checkpoint is not averaged.
-  REQUIRE(train(tiny(text.dir / "other", text.files({"--after", "30u", "--seed", "7"}))).code == 0);
-  fs::rename(text.dir / "run/checkpoints/00000030", text.dir / "own");
-  fs::copy(text.dir / "other/checkpoints/00000030", text.dir / "run/checkpoints/00000030");
-  const Outcome mixed = train({"--run", text.dir / "run", "--average", "2"});
-  CHECK(mixed.code == 2);
-  CHECK_MESSAGE(has(mixed.err, "checkpoints/00000030/config.json is of another run than " +
-                                   text.dir / "run/config.json" + ": --"),
-                mixed.err);
-  CHECK_MESSAGE(has(mixed.err, "; --seed was 7 in that checkpoint, now 1; put the"), mixed.err);
-  fs::remove_all(text.dir / "run/checkpoints/00000030");
-  fs::rename(text.dir / "own", text.dir / "run/checkpoints/00000030");
-  // A run that starts over takes the mean along.
-  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "2u", "--restart"}))).code == 0);
-  CHECK_FALSE(fs::exists(text.dir / "run/average"));
-  CHECK(open_checkpoint(text.dir / "run/old-1/average").step() == 40);
 }
 
 TEST_CASE("mt_train: a tab separates words, and none gets into the dictionaries of a checkpoint") {

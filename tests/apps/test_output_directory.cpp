@@ -136,9 +136,10 @@ TEST_CASE("output directory: --export-parity keeps what a run or a model has") {
     const std::string name = std::string("of-") + held;
     fs::create_directory(dir / name);
     put(dir / name + "/" + held, "kept");
-    CHECK(says(name) == concat("--export-parity ", dir / name,
-                               " holds a run or a model, whose config.json would be lost; give "
-                               "another --export-parity"));
+    CHECK(says(name) == concat("--export-parity ", dir / name, " holds a run or a model (its ",
+                               held,
+                               "), with which other files would mix; give another "
+                               "--export-parity"));
     CHECK(slurp(dir / name + "/" + held) == "kept");
   }
   fs::create_directories(dir / "run/checkpoints");

@@ -169,3 +169,42 @@ TEST_CASE("report: unfinished and damaged logs") {
     CHECK(has(page_of(dir, {dir.path() / "resumed"}), "resumed once"));
   }
 }
+
+TEST_CASE("report: a log that no run can have written is named on the page") {
+  const TempDir dir;
+  const auto note_of = [&](const std::string& log) {
+    const nine::app::Run run = nine::app::read_run(dir.run("log", log));
+    std::string all;
+    for (const std::string& note : run.notes) all += note;
+    return all;
+  };
+  const auto event = [](const std::string& rest) { return R"({"event":)" + rest + "}\n"; };
+  CHECK(note_of(kStart + train(10, 50) + valid(10, 40) + train(20, 30)).empty());
+  CHECK(note_of(kStart + train(10, 50) + train(20, 30) + event(R"("resume","step":10)") +
+                train(20, 30))
+            .empty());
+  const std::string back = note_of(kStart + train(20, 50) + train(10, 40) + train(30, 30));
+  CHECK_MESSAGE(back ==
+                    "1 line of log.jsonl has what no run writes (line 3: step 10 after 20): the "
+                    "log is damaged, or not of one run. The page shows it as it is.",
+                back);
+  CHECK(has(note_of(kStart + event(R"("train","step":1,"epoch":3)") +
+                    event(R"("train","step":2,"epoch":2)")),
+            "line 3: epoch 2 after 3"));
+  CHECK(has(note_of(kStart + kStart), "line 2: a second start"));
+  for (const auto& [value, what] : {std::pair(R"("step":-1)", "step is -1"),
+                                    {R"("step":1.5)", "step is 1.5"},
+                                    {R"("step":null)", "step is null"},
+                                    {R"("step":1,"nll":-3)", "nll is -3"},
+                                    {R"("step":1,"ppl":0.5)", "ppl is 0.5"},
+                                    {R"("step":1,"bleu":101)", "bleu is 101"},
+                                    {R"("step":1,"tokens":-9)", "tokens is -9"},
+                                    {R"("step":1,"time_s":-1)", "time_s is -1"}}) {
+    const std::string note = note_of(kStart + event(std::string(R"("valid",)") + value));
+    CHECK_MESSAGE(has(note, concat("has what no run writes (line 2: ", what, "):")), note);
+  }
+  CHECK(has(note_of(event(R"("resume","step":5,"lost_updates":-5)")), "lost_updates is -5"));
+  // The loss may be below 0.
+  CHECK(note_of(kStart + event(R"("train","step":1,"loss":-3)")).empty());
+  check_page(page_of(dir, {dir.path() / "log"}));
+}

@@ -466,3 +466,17 @@ TEST_CASE("nine_report --differences: only on the text that the runs were valida
     CHECK(has(other.err, concat("(checksum ", checksum(times(4, kOther)), ", the run's is ",
                                 checksum(times(4, kWords)), ")")));
 }
+
+TEST_CASE("nine_report --differences: a run of mt_train is named for what it is") {
+  const LmRun run;
+  for (const char* seed : {"1", "2"})
+    REQUIRE(run_program("mt_train", {"--sample", "--sample-pairs", "100", "--layers", "1",
+                                     "--hidden", "8", "--ffn", "8", "--heads", "2", "--after", "1u",
+                                     "--seed", seed, "--run", run.at(seed)})
+                .code == 0);
+  const Outcome o = run_program(
+      "nine_report", {run.at("1"), run.at("2"), "--differences", "--output", run.at("page.html")});
+  CHECK(o.code == 1);
+  CHECK_MESSAGE(has(o.err, run.at("1") + " is a run of mt_train: --differences compares words"),
+                o.err);
+}

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/error.h"
 #include "core/gemm.h"
@@ -321,6 +322,20 @@ TEST_CASE("processes: what does not fit is refused" * doctest::test_suite("needs
   CHECK(other.code == 2);
   CHECK(other.err.find("process 1 on ") != std::string::npos);
   CHECK(other.err.find("has --lr 0.5, where process 0 has 0.001") != std::string::npos);
+  // Also what rank 0 alone uses.
+  const std::string board = dir / "board";
+  for (const auto& [option, value, said] :
+       {std::tuple("--run", (dir / "elsewhere").string(), "--run \""),
+        {"--tensorboard", board, "--tensorboard \""}}) {
+    Strings others = lm_flags(dir / "other", 2, kColumns);
+    if (const auto at = std::find(others.begin(), others.end(), option); at != others.end())
+      *(at + 1) = value;
+    else
+      others.insert(others.end(), {option, value});
+    const Outcome o = under_mpirun(1, "lm_train", with_second(flags, "lm_train", others)).wait();
+    CHECK(o.code == 2);
+    CHECK_MESSAGE(o.err.find(std::string("has ") + said) != std::string::npos, o.err);
+  }
 }
 
 TEST_CASE("processes: other data or another library on one of them is refused" *

@@ -186,6 +186,10 @@ TEST_CASE("processes: what differs at the start is named, with its process") {
       const Json same{
           {"lr", 0.5},
           {"threads", c.rank()},
+          {"restart", false},
+          {"run", "a"},
+          {"valid_src", {"a/text"}},
+          {"test_src", {"a/text"}},
           {"resolved",
            {{"version", "1.2"}, {"instruction_set", "avx2"}, {"identity", {{"valid_src", 7}}}}}};
       Json own = same;
@@ -201,6 +205,13 @@ TEST_CASE("processes: what differs at the start is named, with its process") {
   CHECK(has(error({{"resolved", {{"version", "1.3"}}}}),
             "has version \"1.3\", where process 0 has \"1.2\""));
   CHECK(has(error({{"resolved", {{"instruction_set", "avx512"}}}}), "has instruction_set "));
+  // The path of an input does not matter where both know its contents.
+  CHECK(error({{"valid_src", {"b/text"}}}).empty());
+  CHECK(has(error({{"test_src", {"b/text"}}}),
+            "has --test-src [\"b/text\"], where process 0 has [\"a/text\"]"));
+  CHECK(has(error({{"restart", true}}), "has --restart true, where process 0 has false"));
+  CHECK(has(error({{"run", "b"}}), "has --run \"b\", where process 0 has \"a\""));
+  CHECK(has(error({{"novel", 1}}), "has --novel 1, where process 0 has null"));
   const std::string data = error({{"resolved", {{"identity", {{"valid_src", 8}}}}}});
   CHECK(has(data, "process 2 on "));
   CHECK(has(data, "has other data, by checksum: --valid-src 8, where process 0 has 7"));

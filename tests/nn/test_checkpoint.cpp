@@ -21,6 +21,7 @@
 #include "core/crc32c.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/notice.h"
 #include "nn/training/checkpoint.h"
 #include "tests/support/programs.h"
 #include "tests/support/skip.h"
@@ -150,6 +151,56 @@ TEST_CASE("checkpoint: the last k and the best are kept, links are relative") {
   // The run may move as a whole.
   fs::rename(dir, run / "moved");
   CHECK(open_checkpoint(run / "moved/best").step() == 60);
+}
+
+TEST_CASE("checkpoint: a damaged one does not count for those that are kept") {
+  const Scratch run;
+  const fs::path dir = run / "c";
+  {
+    CheckpointStore store(dir, 2);
+    for (int64_t step : {1, 2}) save(store, step);
+  }
+  flip_bit(dir / "00000002/model.safetensors", 800);  // its size stays
+  CheckpointStore store(dir, 2);
+  save(store, 3);
+  CHECK(names_in(dir) == std::set<std::string>{"00000001", "00000002", "00000003", "latest"});
+  // One that this object wrote is looked at again.
+  fs::resize_file(dir / "00000003/model.safetensors", 5);
+  save(store, 4);
+  CHECK(names_in(dir) ==
+        std::set<std::string>{"00000001", "00000002", "00000003", "00000004", "latest"});
+  save(store, 5);
+  CHECK(names_in(dir) == std::set<std::string>{"00000004", "00000005", "latest"});
+}
+
+TEST_CASE("checkpoint: what no run wrote is kept, and never removed with a checkpoint") {
+  const Scratch run;
+  const fs::path dir = run / "c";
+  std::vector<std::string> said;
+  set_notices([&](const std::string& text) { said.push_back(text); });
+  CheckpointStore store(dir, 1);
+  save(store, 1);
+  put(dir / "00000001/note", "mine");
+  fs::create_directories(dir / "00000001/plots/a");
+  save(store, 2);
+  CHECK(names_in(dir) == std::set<std::string>{"00000001.kept", "00000002", "latest"});
+  CHECK(slurp(dir / "00000001.kept/note") == "mine");
+  CHECK(fs::is_directory(dir / "00000001.kept/plots/a"));
+  REQUIRE(said.size() == 1);
+  check_says(said[0], "c/00000001 is removed or replaced; what the run did not write there, ");
+  // A step that is saved again, and one whose state is gone.
+  put(dir / "00000002/note", "mine too");
+  save(store, 2);
+  CHECK(slurp(dir / "00000002.kept/note") == "mine too");
+  put(dir / "00000002/other", "x");
+  fs::remove(dir / "00000002/state.json");
+  save(store, 3);
+  CHECK(names_in(dir / "00000002.kept") == std::set<std::string>{"note", "other"});
+  // A file of that name is no checkpoint.
+  put(dir / "00000004", "a file");
+  check_says(error_of([&] { save(store, 4); }), "00000004 is in the way of a checkpoint's");
+  CHECK(slurp(dir / "00000004") == "a file");
+  set_notices({});
 }
 
 TEST_CASE("checkpoint: keep one") {
