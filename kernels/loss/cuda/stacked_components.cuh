@@ -154,9 +154,10 @@ template <class T>
 struct StackLanes {
   /// Of posteriors: without weights, which the loss computes from posteriors.
   enum class Use { posteriors, gradients };
-  StackLanes(const StackedComponents<T>& stack, Use use, Arena& arena);
+  StackLanes(const StackedComponents<T>& stack, Use use, double row_weight, Arena& arena);
   int64_t rows;
   T *lse, *lse_rest, *weight = nullptr, *log_prior;  ///< [component][row]
+  T* shift = nullptr;                                ///< [row]: the row's weight times `spread`
 };
 
 /// log pi_k + log p_k(v) in place of the run's scores of all components, and score_plane(size()) =
