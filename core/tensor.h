@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/device.h"
@@ -79,6 +80,14 @@ class Tensor {
   /// number of values is not the shape's.
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape);
+  /// Returns a tensor over memory that something else has allocated, without a copy. The tensor and
+  /// all tensors that share its memory keep `owner`. strides: elements from one index to the next,
+  /// one for each dimension; empty: row-major without gaps. Errors: strides other than a View has,
+  /// that is a row whose elements are not side by side, or rows that overlap or are not at equal
+  /// distances; an address that is null or not a multiple of the element's size.
+  static Tensor view_of(void* pointer, DType dtype, const Shape& shape,
+                        std::span<const int64_t> strides, std::shared_ptr<void> owner,
+                        Device device = kCpu);
 
   /// Returns the view. Every op calls this function. Error: the tensor's pool was reset.
   const View& view() const {

@@ -50,8 +50,12 @@ void wait_until(F&& done) {
     if (!spin(spins)) std::this_thread::yield();  // more threads than cores: let others run
 }
 
-// In a child of fork() OpenMP's threads are missing, and its next region would wait for them.
+// In a child of fork() OpenMP's threads are missing, and its next region would wait for them. The
+// handler is there before main(): the program may fork before its first loop, when another library
+// has started OpenMP's threads.
 std::atomic<bool> g_forked = false;
+[[maybe_unused]] const int g_fork_handler =
+    pthread_atfork(nullptr, nullptr, [] { g_forked = true; });
 
 // The helpers of an OpenMP team whose thread 0 runs a program. Between loops a helper spins for a
 // moment and then sleeps. A loop does not wait for a thread that has lost its core, unlike the
@@ -146,8 +150,6 @@ struct InParallel {
 };
 
 bool is_serial() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { g_forked = true; });
-  (void)registered;
   return threads() == 1 || t_in_parallel || g_forked ||
          (g_team == nullptr && omp_in_parallel() != 0);  // a loop inside of the user's own region
 }

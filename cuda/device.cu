@@ -96,11 +96,11 @@ Memory memory_of(int index) {
   return m;
 }
 
+// Asks CUDA, because another library of the program may have chosen another device since.
 void set_current(int index) {
-  thread_local int current = -1;
-  if (current == index) return;
-  check("device", cudaSetDevice(index));
-  current = index;
+  int current = -1;
+  check("device", cudaGetDevice(&current));
+  if (current != index) check("device", cudaSetDevice(index));
 }
 
 }  // namespace

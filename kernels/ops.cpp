@@ -44,6 +44,12 @@ void check_head(const char* op, const HeadBlock& b) {
   are_indices(op, b.h, b.targets, rows);
   if (b.log_prior) is_matrix(op, "log_prior", b.log_prior, rows, columns);
   if (b.context_norm) has_elements(op, "context_norm", b.context_norm, columns);
+  for (const View* v : {&b.row_factor, &b.row_loss}) {
+    if (!*v) continue;
+    has_elements(op, "a number of each row", *v, rows);
+    require(v->dtype == DType::float64, "[", op, "] the numbers of each row must be float64, got ",
+            v->dtype);
+  }
   require(!b.options.margin || b.plain_score, "[", op, "] a margin needs plain_score");
   require(columns == 1 || b.log_prior, "[", op, "] a mixture needs log_prior");
   if (b.products)

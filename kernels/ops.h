@@ -44,6 +44,8 @@ struct HeadBlockOptions {
   /// = spread for every word but the target, and 1 - (V - 1) * spread for the target.
   double spread = 0;
   Margin margin = {};  ///< on the targets' angles; inner products only
+  /// Each row's loss + z_loss times the mean over the components of lse^2.
+  double z_loss = 0;
 };
 
 /// One block of rows. t is the distribution of the targets (HeadBlockOptions). The mixture is p(v)
@@ -59,8 +61,9 @@ struct HeadBlock {
   View bias;  ///< (V), shared by all components; may be empty
   /// (V): replaces the bias in the targets' scores; empty: the bias.
   View target_bias;
-  View targets;    ///< (R) int32; -1: no target, and the row has no gradient
-  View log_prior;  ///< (R, K): log pi; empty for a single component
+  View targets;     ///< (R) int32; -1: no target, and the row has no gradient
+  View log_prior;   ///< (R, K): log pi; empty for a single component
+  View row_factor;  ///< (R) float64: multiplies a row's weight; empty: 1
   /// (K) float64: the norm G of each component's contexts (set_norms); empty: contexts keep their
   /// own norms.
   View context_norm;
@@ -82,8 +85,12 @@ struct HeadBlock {
   View plain_score;   ///< target_score without the margin; needed with a margin, else may be empty
   View score_sum;     ///< sum_v S_k(v, r); needed if K = 1 and spread > 0, else may be empty
   View share;         ///< gamma_k(target); 0 without a target
-  View weight;        ///< R_k = sum_v t_v gamma_k(v), times the row's weight; 0 without a target
+  /// (R_k + 2 z_loss lse / K), R_k = sum_v t_v gamma_k(v), times the row's weight; 0 without a
+  /// target.
+  View weight;
   View target_slope;  ///< dL/dS_k(target, r); 0 without a target
+  /// (R) float64: the row's part of the loss before weights, 0 without a target; may be empty.
+  View row_loss;
 
   int64_t first_row = 0;  ///< the block's first row in all contexts, for messages
 
@@ -123,10 +130,11 @@ void head_stats_backward(const Score& score, const View& w, const View& stats, c
 /// (unless empty). CUDA recomputes scores when they are needed.
 void head_scores(const HeadBlock& block, Arena& arena);
 /// Computes the mixture and the loss from the results of head_scores. nll[r] = -log p(target)
-/// without the margin, 0 without a target. loss = row_weight * sum over rows with a target of
-/// -sum_v t_v log p_v. Both are float64. Fills share, weight and target_slope. dlogits (R, K),
-/// unless empty, receives the loss's gradient with respect to the prior's logits, row_weight *
-/// (pi_k - R_k).
+/// without the margin, 0 without a target. loss = the sum over rows with a target of the row's
+/// weight times (-sum_v t_v log p_v + the z-loss). The row's weight is row_weight * row_factor[r].
+/// Both are float64. Fills share, weight, target_slope and row_loss. dlogits (R, K), unless empty,
+/// receives the loss's gradient with respect to the prior's logits, the row's weight times (pi_k -
+/// R_k).
 void head_loss(const HeadBlock& block, double row_weight, const View& nll, const OutputView& loss,
                const View& dlogits, Arena& arena);
 /// The outputs of head_gradients: gradients of head_loss's loss. Outputs without memory are not

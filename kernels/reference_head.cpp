@@ -72,8 +72,8 @@ double target_score(const Margin& margin, const double* w, const double* h, int6
 
 ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& weights,
                              std::span<const double> contexts, std::span<const int32_t> targets,
-                             int64_t d, double row_weight, const LabelSmoothing& smoothing,
-                             const Margin& margin) {
+                             int64_t d, double all_rows_weight, const LabelSmoothing& smoothing,
+                             const Margin& margin, double z_loss, std::span<const double> factors) {
   const std::vector<LearnedNumber> learned = learned_numbers(written);
   std::vector<double> values;
   for (size_t i = 0; i < learned.size(); ++i)
@@ -83,6 +83,7 @@ ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& we
 
   ReferenceLoss out;
   out.nll.resize(targets.size());
+  out.rows.resize(targets.size());
   out.h.resize(contexts.size());
   out.gradients = {std::vector<double>(weights.w.size()), std::vector<double>(weights.bias.size()),
                    std::vector<double>(weights.prior.size()),
@@ -91,6 +92,7 @@ ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& we
   for (size_t n = 0; n < targets.size(); ++n) {
     if (targets[n] < 0) continue;
     const int64_t y = targets[n];
+    const double row_weight = all_rows_weight * (factors.empty() ? 1 : factors[n]);
     const double* const h = contexts.data() + static_cast<int64_t>(n) * d;
     double* const dh = out.h.data() + static_cast<int64_t>(n) * d;
     const auto word = [&](auto& all, int64_t k, int64_t v) {
@@ -112,7 +114,8 @@ ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& we
 
     // The scores S_kv + b_v, with and without the target's margin, and each component's softmax:
     // log q_kv = S_kv + b_v - LSE_v. Then the mixture: log p_v = LSE_k (log pi_k + log q_kv).
-    std::vector<double> log_q(static_cast<size_t>(K * V)), log_p(static_cast<size_t>(V));
+    std::vector<double> log_q(static_cast<size_t>(K * V)), log_p(static_cast<size_t>(V)),
+        normaliser(static_cast<size_t>(K));
     for (const bool with_margin : {false, true}) {
       for (int64_t k = 0; k < K; ++k) {
         const std::span<double> row(log_q.data() + k * V, static_cast<size_t>(V));
@@ -125,6 +128,7 @@ ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& we
         }
         const double lse = log_sum_exp(row);
         for (double& s : row) s -= lse;
+        normaliser[k] = lse;
       }
       for (int64_t v = 0; v < V; ++v) {
         std::vector<double> joint(static_cast<size_t>(K));
@@ -134,16 +138,19 @@ ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& we
       if (!with_margin) out.nll[n] = -log_p[y];
     }
 
-    // The loss: the cross-entropy with the target distribution t, with label smoothing.
+    // The loss: the cross-entropy with the target distribution t, with label smoothing; and the
+    // z-loss, z mean_k LSE_k^2.
     std::vector<double> t(static_cast<size_t>(V), smoothing.spread(V));
     t[y] = 1 - smoothing.epsilon;
     if (smoothing.kind == LabelSmoothing::Kind::uniform) t[y] += smoothing.spread(V);
     for (int64_t v = 0; v < V; ++v)
-      if (t[v] != 0) out.loss -= row_weight * t[v] * log_p[v];
+      if (t[v] != 0) out.rows[n] -= t[v] * log_p[v];
+    for (const double lse : normaliser) out.rows[n] += z_loss * lse * lse / static_cast<double>(K);
+    out.loss += row_weight * out.rows[n];
 
     // The gradients. gamma_kv = pi_k q_kv / p_v is the posterior of component k given word v, and
-    // R_k = sum_v t_v gamma_kv. Then dL/dS_kv = q_kv R_k - t_v gamma_kv. With respect to the
-    // prior's logits the gradient is pi_k - R_k.
+    // R_k = sum_v t_v gamma_kv. Then dL/dS_kv = q_kv R_k - t_v gamma_kv, and the z-loss adds
+    // q_kv 2 z LSE_k / K. With respect to the prior's logits the gradient is pi_k - R_k.
     double* numbers = out.gradients.numbers.data();
     for (int64_t k = 0; k < K; ++k) {
       std::vector<double> t_gamma(static_cast<size_t>(V)), dh_k(static_cast<size_t>(d));
@@ -151,7 +158,9 @@ ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& we
       for (int64_t v = 0; v < V; ++v)
         r += t_gamma[v] = t[v] * std::exp(log_pi[k] + log_q[k * V + v] - log_p[v]);
       for (int64_t v = 0; v < V; ++v) {
-        const double up = row_weight * (std::exp(log_q[k * V + v]) * r - t_gamma[v]);
+        const double q = std::exp(log_q[k * V + v]),
+                     by_lse = 2 * z_loss * normaliser[k] / static_cast<double>(K),
+                     up = row_weight * (q * (r + by_lse) - t_gamma[v]);
         const double *const w = word(weights.w, k, v), *const context = h_k.data() + k * d;
         double* const dw = word(out.gradients.w, k, v);
         if (margin && v == y)

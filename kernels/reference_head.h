@@ -26,7 +26,8 @@ struct ReferenceWeights {
 
 /// The results for N contexts.
 struct ReferenceLoss {
-  double loss = 0;             ///< row_weight * the sum of the rows' cross-entropies
+  double loss = 0;             ///< row_weight * the sum of the rows' losses times their factors
+  std::vector<double> rows;    ///< (N): each row's loss: the cross-entropy and the z-loss
   std::vector<double> nll;     ///< (N): -log p(target), without smoothing and margin
   std::vector<double> h;       ///< (N, d): the gradient with respect to the contexts
   ReferenceWeights gradients;  ///< the gradients with respect to the weights
@@ -34,10 +35,12 @@ struct ReferenceLoss {
 
 /// Computes the loss of contexts h (N, d) with targets (N; -1: the row does not count), as
 /// kernel_softmax defines it, and its gradients. `margin` is for heads of inner products only.
+/// `z_loss` is HeadLoss::z_loss; `factors` (N) are SoftmaxRows::factor, empty: ones.
 /// Sources: docs/heads.md, section 4; docs/margins.md.
 ReferenceLoss reference_loss(const HeadSpec& head, const ReferenceWeights& weights,
                              std::span<const double> h, std::span<const int32_t> targets, int64_t d,
                              double row_weight, const LabelSmoothing& smoothing = {},
-                             const Margin& margin = {});
+                             const Margin& margin = {}, double z_loss = 0,
+                             std::span<const double> factors = {});
 
 }  // namespace nine

@@ -22,6 +22,7 @@
 // Tensors, functions and their gradients
 #include "autograd/gradcheck.h"     // gradients against finite differences
 #include "core/error.h"             // Error, require
+#include "core/interrupt.h"         // InterruptCheck: ends a long op early
 #include "core/matmul_precision.h"  // set_matmul_precision: highest, high, medium
 #include "core/notice.h"            // set_notices: where notices about files go
 #include "core/ops.h"               // ops on Views, without gradients; for new functions

@@ -213,6 +213,14 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
   if (scaling_.contexts() && scaling_.of_these_rows()) measure_contexts();
 }
 
+void HeadBlocks::set_rows(const View& factors, const View& losses) {
+  for (const View* v : {&factors, &losses})
+    require(!*v || v->elements() == rows(), "[kernel_softmax] ", v->elements(), " numbers for ",
+            rows(), " rows");
+  row_factors_ = factors;
+  row_losses_ = losses;
+}
+
 void HeadBlocks::check_kernels(const char* op, const ops::HeadBlockOptions& options) const {
   if (!options.margin && !weights_.norms) return;
   for (const Score& s : head_.components)
@@ -311,6 +319,7 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
       .target_bias = target_bias_,
       .targets = vector_part(targets_, first, count),
       .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
+      .row_factor = vector_part(row_factors_, first, count),
       .options = options_,
       .products =
           block_products_ ? block_products_.view().col_range(0, products_ * padded) : View{},
@@ -322,6 +331,7 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
       .share = kept(3),
       .weight = kept(4),
       .target_slope = kept(5),
+      .row_loss = vector_part(row_losses_, first, count),
       .first_row = first};
   if (scaling_.contexts()) scaling_.give(block);
   return block;

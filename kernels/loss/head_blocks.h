@@ -7,6 +7,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "core/interrupt.h"
 #include "kernels/loss/head_scaling.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/ops.h"
@@ -38,8 +39,12 @@ class HeadBlocks {
   /// receives the gradient of h, or empty.
   void start(const View& targets, const ops::HeadBlockOptions& options, HeadMemory memory,
              const View& log_prior, const View& dh);
+  /// Sets the factors of the rows' weights and the place for the rows' losses, (N) each; a view
+  /// without memory is not used.
+  void set_rows(const View& factors, const View& losses);
   /// Runs f(block, first row) over the blocks, in order. f must first call ops::head_scores,
-  /// because nothing of the block has been computed before.
+  /// because nothing of the block has been computed before. Between blocks the caller may end the
+  /// loop (core/interrupt.h).
   template <class F>
   void for_blocks(F&& f);
   /// Adds the gradients of a block's loss.
@@ -76,7 +81,8 @@ class HeadBlocks {
   const HeadWeights& weights_;
   HeadScaling scaling_;
   Arena& arena_;
-  View contexts_, targets_, log_prior_, dlogits_, dh_, bias_, target_bias_;
+  View contexts_, targets_, log_prior_, dlogits_, dh_, bias_, target_bias_, row_factors_,
+      row_losses_;
   int64_t words_ = 0;        // size of the vocabulary
   int64_t block_rows_ = 0;   // contexts of a block
   int64_t group_rows_ = 0;   // contexts of a group of blocks
@@ -101,8 +107,10 @@ void HeadBlocks::for_blocks(F&& f) {
     const int64_t end = std::min(rows(), group + group_rows_);
     group_first_ = group;
     compute_contexts(group, end - group);
-    for (int64_t first = group; first < end; first += block_rows_)
+    for (int64_t first = group; first < end; first += block_rows_) {
+      check_interrupt();
       f(block_of(first, std::min(block_rows_, end - first), group), first);
+    }
     if (gradients_) compute_context_gradients(group, end - group);
   }
 }

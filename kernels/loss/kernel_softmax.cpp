@@ -56,12 +56,16 @@ Var loss_of(Tape& tape, const Var& h, const HeadWeights& weights) {
 }  // namespace
 
 SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights& weights,
-                           const Tensor& targets, double row_weight, const HeadLoss& options) {
+                           const Tensor& targets, double row_weight, const HeadLoss& options,
+                           const SoftmaxRows& own) {
   Tape& tape = h.tape();
   SoftmaxLoss out{.loss = loss_of(tape, h, weights)};
   const bool needs_grad = out.loss.needs_grad();  // false under NoGrad
   HeadBlocks blocks("kernel_softmax", head, h, weights, needs_grad);
   const int64_t rows = blocks.rows(), size = blocks.size();
+  require(!own.factor || options.prior.strength == 0,
+          "[kernel_softmax] factors of rows do not go with a penalty on the prior: set the penalty "
+          "to 0");
   out.nll = tape.result("kernel_softmax", {rows}, DType::float64, {});
   if (blocks.mixture()) {
     out.prior = tape.result("kernel_softmax", {rows, size}, h.dtype(), {});
@@ -76,6 +80,7 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
     const Arena::Scope scope(arena);
     blocks.start(targets, options.for_block(blocks.words()), options.memory,
                  out.prior ? out.prior.value().view() : View{}, dh ? dh.value().view() : View{});
+    blocks.set_rows(own.factor.view(), own.loss.view());
     blocks.for_blocks([&](const ops::HeadBlock& block, int64_t first) {
       const int64_t count = block.rows();
       ops::head_scores(block, arena);
@@ -85,6 +90,8 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
       if (out.share)
         ops::copy(block.share.reshaped({size, count}),
                   out.share.value().view().col_range(first, count));
+      if (own.lse)
+        ops::copy(block.lse.reshaped({size, count}), own.lse.view().col_range(first, count));
       if (needs_grad) blocks.add_gradients(block, row_weight);
     });
     if (out.prior && options.prior.strength != 0)

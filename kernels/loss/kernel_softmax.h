@@ -52,7 +52,7 @@ int64_t balanced_block_rows(int64_t rows, int64_t most);
 /// The results of kernel_softmax for N contexts and K components.
 struct SoftmaxLoss {
   /// A float64 scalar: row_weight * (sum of -log p(target) + the penalty on the prior), with the
-  /// smoothing and the margin of HeadLoss.
+  /// smoothing, the margin and the z-loss of HeadLoss and the factors of SoftmaxRows.
   Var loss = {};
   /// (N) float64: -log p(target) of each row in nats, without smoothing and margin; 0 where the
   /// target is -1.
@@ -63,6 +63,20 @@ struct SoftmaxLoss {
   /// margin: (K, N) float64, so components are rows here; 0 where the target is -1. Otherwise
   /// empty.
   Var share = {};
+};
+
+/// Numbers of each row that a caller of kernel_softmax may set or ask for, on the contexts' device.
+/// Empty tensors are not used. The caller's memory is written, so it may belong to another library
+/// (Tensor::view_of).
+struct SoftmaxRows {
+  /// (N) float64: a factor of each row's weight. Not together with HeadLoss::prior.
+  Tensor factor = {};
+  /// (N) float64, filled: each row's part of the loss before weights, with smoothing, margin and
+  /// z-loss; 0 where the target is -1.
+  Tensor loss = {};
+  /// (K, N) float64, filled: the log of the sum of exponentials of each component's scores, with
+  /// the margin.
+  Tensor lse = {};
 };
 
 /// Computes the softmax cross-entropy of contexts h (N, d). targets: N int32, -1 = the row does not
@@ -76,7 +90,8 @@ struct SoftmaxLoss {
 /// scaled loss, is an Error; scale by row_weight instead. If you only want the loss value, call it
 /// under NoGrad, which computes no gradients.
 SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights& weights,
-                           const Tensor& targets, double row_weight, const HeadLoss& options = {});
+                           const Tensor& targets, double row_weight, const HeadLoss& options = {},
+                           const SoftmaxRows& rows = {});
 
 /// Decoding: returns log p(v | h) of every word v for a few contexts, (N, V) float64 on the CPU,
 /// computed as in kernel_softmax, for any head. Records nothing on the tape. A row's bits do not

@@ -12,7 +12,7 @@
 namespace nine {
 
 ops::HeadBlockOptions HeadLoss::for_block(int64_t words) const {
-  return {.spread = smoothing.spread(words), .margin = margin};
+  return {.spread = smoothing.spread(words), .margin = margin, .z_loss = z_loss};
 }
 
 HeadSpec HeadSettings::head_spec() const {

@@ -44,6 +44,9 @@ struct HeadLoss {
   PriorRegulariser prior = {};  ///< on a mixture's prior
   HeadMemory memory = HeadMemory::blocks;
   Margin margin = {};  ///< on the targets' scores; inner products only
+  /// Adds z_loss * (log of the sum of exponentials of the scores)^2 to each row's loss, for a
+  /// mixture the mean over its components, so that the scores' normalisers stay near 1.
+  double z_loss = 0;
 
   /// Returns the options as the loops over a vocabulary of `words` words take them. Errors: epsilon
   /// outside of [0, 1]; LabelSmoothing::Kind::others with one word.

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -117,6 +118,57 @@ TEST_CASE("tensor: windows keep the memory alive and read as what they show") {
   CHECK_THROWS_WITH_AS(window.col_range(-1, 2), doctest::Contains("columns [-1, -1 + 2)"), Error);
   CHECK_THROWS_AS(Tensor({2, 2, 2}, DType::float32).row_range(0, 1), Error);
   CHECK(window.row_range(2, 0).elements() == 0);
+}
+
+TEST_CASE("tensor: a view of somebody's memory shares it and keeps its owner") {
+  auto memory = std::make_shared<std::vector<float>>(24);
+  for (size_t i = 0; i < memory->size(); ++i) (*memory)[i] = static_cast<float>(i);
+  const std::weak_ptr<void> watch = memory;
+  Tensor window;
+  {
+    const std::vector<int64_t> strides{12, 4, 1};  // rows of 3, a gap of 1 behind each
+    const Tensor t = Tensor::view_of(memory->data(), DType::float32, {2, 3, 3}, strides, memory);
+    CHECK(t.view().data == memory->data());
+    CHECK(t.view().ld == 4);
+    CHECK(t.to_vector()[8] == 10);
+    CHECK(t.to_vector()[9] == 12);
+    t.data<float>()[0] = 7;
+    window = t.reshaped({6, 3}).row_range(5, 1);
+  }
+  CHECK((*memory)[0] == 7);
+  memory.reset();
+  CHECK_FALSE(watch.expired());
+  CHECK(window.to_vector() == std::vector<double>{20, 21, 22});
+  window = {};
+  CHECK(watch.expired());
+}
+
+TEST_CASE("tensor: a view of somebody's memory has the strides of a View, or is an Error") {
+  std::vector<double> memory(64);
+  const auto view = [&](const Shape& shape, const std::vector<int64_t>& strides) {
+    return Tensor::view_of(memory.data(), DType::float64, shape, strides, nullptr);
+  };
+  CHECK(view({2, 3}, {}).view().ld == 3);
+  CHECK(view({2, 3}, {8, 1}).view().ld == 8);
+  CHECK(view({1, 3}, {99, 1}).view().ld == 3);  // one row may have any distance
+  CHECK(view({4, 1}, {5, 77}).view().ld == 5);  // and one column any stride
+  CHECK(view({2, 1, 3}, {8, 1, 1}).view().ld == 8);
+  CHECK(view({}, {}).elements() == 1);
+  CHECK(view({0, 3}, {1, 2}).elements() == 0);
+  for (const auto& strides :
+       std::vector<std::vector<int64_t>>{{1, 2}, {0, 1}, {-3, 1}, {2, 1}, {3, 2}, {3, 0}}) {
+    CAPTURE(strides[0]);
+    CHECK_THROWS_WITH_AS(view({2, 3}, strides), doctest::Contains("make a contiguous copy"), Error);
+  }
+  CHECK_THROWS_WITH_AS(view({2, 2, 3}, {13, 6, 1}),
+                       doctest::Contains("strides (13, 6, 1) of a shape of (2, 2, 3)"), Error);
+  CHECK_THROWS_WITH_AS(view({2, 3}, {1}), doctest::Contains("1 strides for a shape of (2, 3)"),
+                       Error);
+  CHECK_THROWS_WITH_AS(Tensor::view_of(nullptr, DType::float32, {2}, {}, nullptr),
+                       doctest::Contains("no memory for 2 elements"), Error);
+  auto* odd = reinterpret_cast<char*>(memory.data()) + 2;
+  CHECK_THROWS_WITH_AS(Tensor::view_of(odd, DType::float32, {2}, {}, nullptr),
+                       doctest::Contains("not a multiple of the 4 bytes of float32"), Error);
 }
 
 TEST_CASE("element types and devices have names, and a wrong one lists them") {

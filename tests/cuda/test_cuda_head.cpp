@@ -34,6 +34,7 @@ struct Problem {
   size_t pool = size_t{64} << 20;  // bytes
   // A sampled softmax: every second word counts only for the rows whose target it is.
   bool sampled = false;
+  bool rows_differ = false;  // the rows' losses have different factors
 
   HeadNorms norms(Device device) const {
     HeadNorms n{
@@ -50,7 +51,7 @@ struct Problem {
 };
 
 struct Result {
-  Doubles loss, nll, prior, share, log_probs, scores, running;
+  Doubles loss, nll, prior, share, log_probs, scores, running, row_loss, lse;
   std::vector<Doubles> gradients;
 };
 
@@ -97,11 +98,23 @@ Result run(const Problem& p, DType dtype, Device device) {
     weights.offset = on_device();
   }
   const Tensor y = to_device(tensor_of(targets, {p.rows}), device);
-  const SoftmaxLoss out = kernel_softmax(head, x[0], weights, y, 0.3, p.options);
+  SoftmaxRows rows{.loss = Tensor({p.rows}, DType::float64, device),
+                   .lse = Tensor({k, p.rows}, DType::float64, device)};
+  if (p.rows_differ) {
+    Doubles factors;
+    for (int64_t r = 0; r < p.rows; ++r) factors.push_back(0.5 * static_cast<double>(r % 7) - 1);
+    rows.factor = to_device(tensor_of(factors, {p.rows}, DType::float64), device);
+  }
+  const SoftmaxLoss out = kernel_softmax(head, x[0], weights, y, 0.3, p.options, rows);
   weights.norms.training = false;
   const HeadNorms evaluation = weights.norms;
   const auto read = [](const Var& v) { return v ? v.value().to_vector() : Doubles{}; };
-  Result r{read(out.loss), read(out.nll), read(out.prior), read(out.share), {}, {}, {}, {}};
+  Result r{.loss = read(out.loss),
+           .nll = read(out.nll),
+           .prior = read(out.prior),
+           .share = read(out.share),
+           .row_loss = rows.loss.to_vector(),
+           .lse = rows.lse.to_vector()};
   tape.backward(out.loss);
   const bool used[] = {true, true, p.bias, head.mixture, head.contexts};
   for (size_t i = 0; i < parameters.size(); ++i)
@@ -132,6 +145,8 @@ void compare(const Problem& p, DType dtype, double limit) {
   CHECK(relative_error(gpu.log_probs, cpu.log_probs) < limit);
   CHECK(relative_error(gpu.scores, cpu.scores) < limit);
   CHECK(relative_error(gpu.running, cpu.running) < limit);
+  CHECK(relative_error(gpu.row_loss, cpu.row_loss) < limit);
+  CHECK(relative_error(gpu.lse, cpu.lse) < limit);
   REQUIRE(gpu.gradients.size() == cpu.gradients.size());
   for (size_t i = 0; i < cpu.gradients.size(); ++i) {
     CAPTURE(i);
@@ -183,6 +198,14 @@ TEST_CASE("cuda head: mixtures against the CPU") {
        {"mix:lin", "mix:2*lin,rbf", "mix:lin,ssg,pow:p=1", "mix:mog:form=mixture,lin"})
     compare({.head = head});
   compare({.head = "mix:2*lin,sig", .bias = false, .untied = true});
+}
+
+TEST_CASE("cuda head: the z-loss and factors of rows, with and without smoothing") {
+  for (const char* head : {"lin", "rbf", "mog", "mix:2*lin,rbf"})
+    for (const double epsilon : {0.0, 0.1})
+      compare({.head = head,
+               .options = {.smoothing = {.epsilon = epsilon}, .z_loss = 0.1},
+               .rows_differ = true});
 }
 
 TEST_CASE("cuda head: rows in several chunks, and equal components in one launch") {

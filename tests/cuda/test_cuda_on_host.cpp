@@ -123,6 +123,7 @@ TEST_CASE("cuda on the host: two cards keep to themselves") {
   using namespace cuda_on_host;
   CHECK(has(error_of([] { probe_other_card(); }), "an address of another GPU"));
   CHECK(has(error_of([] { probe_other_current_card(); }), "invalid resource handle"));
+  CHECK(error_of([] { probe_card_chosen_elsewhere(); }).empty());
 }
 
 TEST_CASE("cuda on the host: cuBLAS checks what it is given") {

@@ -186,6 +186,11 @@ cudaError_t cudaRuntimeGetVersion(int* v) {
   *v = 13000;
   return cudaSuccess;
 }
+cudaError_t cudaGetDevice(int* i) {
+  NINE_ENTER();
+  *i = g_current;
+  return cudaSuccess;
+}
 cudaError_t cudaSetDevice(int i) {
   NINE_ENTER();
   if (i < 0 || i >= kCards) return failed(cudaErrorInvalidDevice);

@@ -164,6 +164,7 @@ cudaError_t cudaGetDeviceCount(int*);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int);
 cudaError_t cudaDriverGetVersion(int*);
 cudaError_t cudaRuntimeGetVersion(int*);
+cudaError_t cudaGetDevice(int*);
 cudaError_t cudaSetDevice(int);
 cudaError_t cudaDeviceGetAttribute(int*, cudaDeviceAttr, int);
 namespace cuda_on_host {

@@ -251,6 +251,12 @@ void probe_other_current_card() {
   CudaDevice::of(1);
   launch(first, "probe", count_kernel, dim3(1), dim3(32), 0, p);
 }
+void probe_card_chosen_elsewhere() {
+  int* p = CudaDevice::of(0).scratch<int>(1);
+  check("probe", cudaSetDevice(1));
+  launch(CudaDevice::of(0), "probe", count_kernel, dim3(1), dim3(32), 0, p);
+  CudaDevice::of(0).wait();
+}
 void probe_misaligned() {
   int* p = device().scratch<int>(8);
   launch(device(), "probe", read_kernel, dim3(1), dim3(32), 0, reinterpret_cast<const char*>(p) + 2,

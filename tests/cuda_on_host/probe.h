@@ -31,6 +31,7 @@ void probe_pageable_copy_in_capture();
 void probe_stale_replay();
 void probe_other_card();
 void probe_other_current_card();
+void probe_card_chosen_elsewhere();  // no error: another library made another GPU the current one
 void probe_misaligned();
 // What only the strict build sees.
 /// A tensor of a pool, of 100 numbers: reads or writes number `at` of it. It was written before.

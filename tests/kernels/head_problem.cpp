@@ -33,7 +33,8 @@ HeadWeights HeadProblem::weights(std::span<const Var> x) const {
 }
 
 SoftmaxLoss HeadProblem::run(std::span<const Var> x) const {
-  return kernel_softmax(head, x[0], weights(x), tensor_of(targets, {rows}), row_weight, options);
+  return kernel_softmax(head, x[0], weights(x), tensor_of(targets, {rows}), row_weight, options,
+                        {.factor = factors.empty() ? Tensor() : Tensor::from(factors, {rows})});
 }
 
 HeadProblem head_problem(HeadSpec head, int64_t rows, int64_t words, int64_t size, double scale) {

@@ -20,6 +20,7 @@ struct HeadProblem {
   checks::Ints targets;
   HeadLoss options = {};
   double row_weight = 0.3;
+  checks::Doubles factors = {};  ///< SoftmaxRows::factor; empty: none
 
   int64_t copies() const { return head.untied ? head.size() : 1; }
   /// The inputs that the head has, in that order.

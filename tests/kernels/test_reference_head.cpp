@@ -1,5 +1,6 @@
-// The reference head and the fused head agree: the loss, -log p and every gradient, of each kernel,
-// mixtures, formulas, learned numbers, label smoothing and margins.
+// The reference head and the fused head agree: the loss, each row's loss, -log p and every
+// gradient, of each kernel, mixtures, formulas, learned numbers, label smoothing, margins, the
+// z-loss and factors of rows.
 #include "kernels/reference_head.h"
 
 #include <doctest/doctest.h>
@@ -25,8 +26,9 @@ void check_against_fused(const HeadProblem& p) {
   if (p.head.contexts) weights.latent = p.latent;
   for (const LearnedNumber& n : learned_numbers(p.head))
     weights.numbers.push_back(n.stored(n.start));
-  const ReferenceLoss reference = reference_loss(
-      p.head, weights, p.h, p.targets, p.size, p.row_weight, p.options.smoothing, p.options.margin);
+  const ReferenceLoss reference =
+      reference_loss(p.head, weights, p.h, p.targets, p.size, p.row_weight, p.options.smoothing,
+                     p.options.margin, p.options.z_loss, p.factors);
 
   Arena pool("reference");
   Tape tape(pool);
@@ -35,14 +37,18 @@ void check_against_fused(const HeadProblem& p) {
   HeadWeights fused_weights = p.weights(x);
   for (const double number : weights.numbers)
     fused_weights.numbers.push_back(tape.leaf(tensor_of(Doubles{number}, {1}, DType::float64)));
-  const SoftmaxLoss fused = kernel_softmax(p.head, x[0], fused_weights,
-                                           tensor_of(p.targets, {p.rows}), p.row_weight, p.options);
+  const Tensor row_loss({p.rows}, DType::float64);
+  const SoftmaxLoss fused = kernel_softmax(
+      p.head, x[0], fused_weights, tensor_of(p.targets, {p.rows}), p.row_weight, p.options,
+      {.factor = p.factors.empty() ? Tensor() : tensor_of(p.factors, {p.rows}, DType::float64),
+       .loss = row_loss});
   const double loss = fused.loss.value().item();
   const Doubles nll = fused.nll.value().to_vector();
   tape.backward(fused.loss);
 
   constexpr double kTolerance = 1e-10;
   CHECK(std::abs(reference.loss - loss) < kTolerance * std::abs(reference.loss));
+  CHECK(relative_error(reference.rows, row_loss.to_vector()) < kTolerance);
   CHECK(relative_error(reference.nll, nll) < kTolerance);
   CHECK(relative_error(reference.h, x[0].grad().to_vector()) < kTolerance);
   CHECK(relative_error(reference.gradients.w, x[1].grad().to_vector()) < kTolerance);
@@ -106,4 +112,23 @@ TEST_CASE("reference head: label smoothing and margins") {
       p.options.margin = margin_from_text(margin);
       check_against_fused(p);
     }
+}
+
+TEST_CASE("reference head: the z-loss and factors of rows, with and without other options") {
+  for (const std::string head : {"lin", "hpb", "rbf", "mix:lin,rbf", "mog"})
+    for (const double epsilon : {0.0, 0.1}) {
+      CAPTURE(head);
+      CAPTURE(epsilon);
+      HeadProblem p = problem(head);
+      p.options.z_loss = 0.2;
+      p.options.smoothing.epsilon = epsilon;
+      check_against_fused(p);
+      p.factors = {0.5, 2, -1, 0, 3, 1, 0.25};
+      check_against_fused(p);
+    }
+  HeadProblem p = problem("mix:3*lin");
+  p.options.margin = margin_from_text("arc:0.5");
+  p.options.z_loss = 0.2;
+  p.factors = {0.5, 2, -1, 0, 3, 1, 0.25};
+  check_against_fused(p);
 }

@@ -100,8 +100,10 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
                const View& dlogits, Arena& arena) {
   const Arena::Scope scope(arena);
   const int64_t rows = block.rows(), size = block.size();
-  const double spread = block.options.spread, words = static_cast<double>(block.words());
+  const double spread = block.options.spread, words = static_cast<double>(block.words()),
+               z_loss = block.options.z_loss / static_cast<double>(size);
   const auto at = [&](const View& v) { return static_cast<double*>(v.data); };
+  const double* factors = at(block.row_factor);
   double *share = at(block.share), *weight = at(block.weight), *slope = at(block.target_slope),
          *out = at(nll);
   const bool smoothed_mixture = spread != 0 && size > 1;
@@ -114,6 +116,7 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
   double total = 0;
   for (int64_t r = 0; r < rows; ++r) {
     const bool counts = static_cast<int32_t*>(block.targets.data)[r] >= 0;
+    const double factor = factors != nullptr ? factors[r] : 1, own_weight = row_weight * factor;
     const auto log_joint = [&](int64_t k) {
       return log_prior_of(block, r, k) +
              (at(block.target_score)[k * rows + r] - at(block.lse)[k * rows + r]);
@@ -135,21 +138,37 @@ void head_loss(const HeadBlock& block, double row_weight, const View& nll, const
                  : 0.0;
       const double labels = counts ? spread * (all - words * gamma) + gamma : 0.0;  // R_k
       share[k * rows + r] = gamma;
-      weight[k * rows + r] = row_weight * labels;
+      weight[k * rows + r] = own_weight * labels;
       // Uses p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k). The second difference is the
       // sum over the other words.
       slope[k * rows + r] =
-          counts ? row_weight * (labels * posterior_minus_1 + spread * (all - gamma)) : 0.0;
+          counts ? own_weight * (labels * posterior_minus_1 + spread * (all - gamma)) : 0.0;
       if (dlogits)
         set_element(dlogits, r, k,
-                    counts ? row_weight * (std::exp(log_prior_of(block, r, k)) - labels) : 0.0);
+                    counts ? own_weight * (std::exp(log_prior_of(block, r, k)) - labels) : 0.0);
+      if (z_loss == 0 || !counts) continue;
+      // d lse / dS(v) = p_k(v), so the z-loss adds to what multiplies p_k.
+      const double by_lse = own_weight * 2 * z_loss * at(block.lse)[k * rows + r];
+      weight[k * rows + r] += by_lse;
+      slope[k * rows + r] += by_lse * (1 + posterior_minus_1);
     }
-    total += counts ? -log_p : 0.0;
+    const double log_loss = counts ? -log_p : 0.0;
+    double smoothed = 0, squares = 0;
+    total += factor * log_loss;
     if (counts && spread != 0) {
       const double sum_log_p =
           smoothed_mixture ? sums.log_probs[r] : at(block.score_sum)[r] - words * at(block.lse)[r];
-      total += spread * (words * log_p - sum_log_p);
+      smoothed = words * log_p - sum_log_p;
+      total += factor * spread * smoothed;
     }
+    if (counts && z_loss != 0) {
+      for (int64_t k = 0; k < size; ++k) {
+        const double lse = at(block.lse)[k * rows + r];
+        squares += lse * lse;
+      }
+      total += factor * z_loss * squares;
+    }
+    if (block.row_loss) at(block.row_loss)[r] = log_loss + spread * smoothed + z_loss * squares;
   }
   auto* total_loss = at(loss.view);
   *total_loss = (loss.add ? *total_loss : 0.0) + row_weight * total;

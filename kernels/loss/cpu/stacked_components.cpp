@@ -317,7 +317,9 @@ StackLanes<T>::StackLanes(const StackedComponents<T>& stack, double row_weight, 
       lse_rest[at] = real ? static_cast<T>(exact - static_cast<double>(lse[at])) : T(0);
       weight[at] =
           counts && block.weight ? static_cast<T>(stack.kept(block.weight, rows, k, r)) : T(0);
-      shift[at] = counts ? static_cast<T>(row_weight * block.options.spread) : T(0);
+      const double factor =
+          counts && block.row_factor ? static_cast<const double*>(block.row_factor.data)[r] : 1;
+      shift[at] = counts ? static_cast<T>(row_weight * factor * block.options.spread) : T(0);
       log_prior[at] = real && block.log_prior ? row_ptr<T>(block.log_prior, r)[k] : T(0);
     }
 }

@@ -20,12 +20,10 @@ struct PlainUp {
   T* up;
   int64_t word, padded;
   const int32_t* targets;
-  const T *lse, *lse_rest, *weight;
-  T shift;
+  const T *lse, *lse_rest, *weight, *shift;
   NINE_D void operator()(int64_t v, int64_t r) const {
     const T p = vexp((scores[v * padded + r] - lse[r]) - lse_rest[r]);
-    up[v * padded + r] =
-        targets[r] == word + v ? T(0) : weight[r] * p - (targets[r] >= 0 ? shift : T(0));
+    up[v * padded + r] = targets[r] == word + v ? T(0) : weight[r] * p - shift[r];
   }
 };
 
@@ -37,12 +35,10 @@ struct JointUp {
   const T* all;  // log p(v)
   int64_t word, padded;
   const int32_t* targets;
-  const T *weight, *log_prior;
-  T shift;
+  const T *weight, *log_prior, *shift;
   NINE_D void operator()(int64_t v, int64_t r) const {
     T& a = joint[v * padded + r];
-    const T own = weight[r] * vexp(a - log_prior[r]) -
-                  (targets[r] >= 0 ? shift : T(0)) * vexp(a - all[v * padded + r]);
+    const T own = weight[r] * vexp(a - log_prior[r]) - shift[r] * vexp(a - all[v * padded + r]);
     a = targets[r] == word + v ? T(0) : own;
   }
 };
@@ -128,11 +124,10 @@ class Backward {
       : block_(block),
         joint_(block.options.spread != 0 && block.size() > 1),
         stack_(kOp, block, joint_ || has_parts(block) || g.dnumbers, arena),
-        lanes_(stack_, StackLanes<T>::Use::gradients, arena),
+        lanes_(stack_, StackLanes<T>::Use::gradients, row_weight, arena),
         g_(g),
         device_(stack_.device()),
-        d_(block.dims()),
-        shift_(static_cast<T>(row_weight * block.options.spread)) {
+        d_(block.dims()) {
     const int64_t padded = stack_.padded(),
                   max_tiles = (std::min<int64_t>(block.words(), max_run_words()) + kTileWords - 1) /
                               kTileWords;
@@ -204,7 +199,7 @@ class Backward {
       each(device_, kOp, {run.count, stack_.rows()},
            JointUp<T>{stack_.score_plane(k), stack_.score_plane(stack_.size()), run.begin,
                       stack_.padded(), stack_.targets(), of_rows(lanes_.weight, k),
-                      of_rows(lanes_.log_prior, k), shift_});
+                      of_rows(lanes_.log_prior, k), lanes_.shift});
   }
 
   // Replaces component k's products by dL/dz and sums over words and rows.
@@ -214,7 +209,7 @@ class Backward {
     HeadLanes<T> lanes{.lse = of_rows(lanes_.lse, k),
                        .lse_rest = of_rows(lanes_.lse_rest, k),
                        .weight = of_rows(lanes_.weight, k),
-                       .shift = shift_,
+                       .shift = lanes_.shift,
                        .target_slope = stack_.kept(block_.target_slope, k),
                        .target_dz = of_rows(target_dz_, k),
                        .up = joint_ ? stack_.score_plane(k) : nullptr,
@@ -228,7 +223,7 @@ class Backward {
         T* up = stack_.score_plane(stack_.size());
         each(device_, kOp, {run.count, stack_.rows()},
              PlainUp<T>{scores, up, run.begin, stack_.padded(), stack_.targets(), lanes.lse,
-                        lanes.lse_rest, lanes.weight, shift_});
+                        lanes.lse_rest, lanes.weight, lanes.shift});
         lanes.up = up;
       }
     }
@@ -352,7 +347,6 @@ class Backward {
   const HeadGradients& g_;
   CudaDevice& device_;
   int64_t d_;
-  T shift_;
   T *target_dz_ = nullptr, *partial_ = nullptr, *chunks_ = nullptr, *target_dw_ = nullptr;
   double* of_word_norm_ = nullptr;
   std::vector<double*> row_stats_;  // per component: [stat][padded], or null

@@ -38,7 +38,7 @@ template <class T>
 void sum_over_vocabulary(const HeadBlock& block, const VocabularySums& out, Arena& arena) {
   const Arena::Scope scope(arena);
   const StackedComponents<T> stack("head_loss", block, true, arena);
-  const StackLanes<T> lanes(stack, StackLanes<T>::Use::posteriors, arena);
+  const StackLanes<T> lanes(stack, StackLanes<T>::Use::posteriors, 1, arena);
   const int64_t size = stack.size(), rows = stack.rows(), padded = stack.padded();
   stack.for_runs([&](const WordRun& run) {
     stack.ensure_products(run);
@@ -59,12 +59,14 @@ void sum_over_vocabulary(const HeadBlock& block, const VocabularySums& out, Aren
 template <class T>
 struct RowLoss {
   int64_t rows, size;
-  double spread, words, row_weight;
+  double spread, words, row_weight, z_loss;  // z_loss: of one component
+  const double* factors;                     // null: 1
   const int32_t* targets;
   Matrix<T> prior, dlogits;  // without memory: no prior
   const double *lse, *target_score, *score_sum;
   const double* plain_score;  // null: no margin
   double *share, *weight, *slope, *nll, *total;
+  double* row_loss;     // may be null
   VocabularySums sums;  // without memory: no smoothing of a mixture
 
   NINE_D double log_prior(int64_t r, int64_t k) const {
@@ -81,6 +83,7 @@ struct RowLoss {
   }
   NINE_D void operator()(int64_t, int64_t r) const {
     const bool counts = targets[r] >= 0;
+    const double factor = factors != nullptr ? factors[r] : 1, own_weight = row_weight * factor;
     double log_p = 0;
     bool excluded = false;  // the target has a bias of -infinity: no component gives it a share
     if (counts) {
@@ -97,20 +100,28 @@ struct RowLoss {
       const double posterior_minus_1 = counts ? expm1(target_score[at] - lse[at]) : 0.0;
       const double labels = counts ? spread * (all - words * gamma) + gamma : 0.0;  // R_k
       share[at] = gamma;
-      weight[at] = row_weight * labels;
+      weight[at] = own_weight * labels;
       // p_k R_k - t gamma_k = R_k (p_k - 1) + (R_k - t gamma_k), where the second difference is
       // the sum over the other words.
-      slope[at] = counts ? row_weight * (labels * posterior_minus_1 + spread * (all - gamma)) : 0.0;
+      slope[at] = counts ? own_weight * (labels * posterior_minus_1 + spread * (all - gamma)) : 0.0;
       if (dlogits.data != nullptr)
         dlogits.at(r, k) =
-            static_cast<T>(counts ? row_weight * (exp(log_prior(r, k)) - labels) : 0.0);
+            static_cast<T>(counts ? own_weight * (exp(log_prior(r, k)) - labels) : 0.0);
+      if (z_loss == 0 || !counts) continue;
+      // d lse / dS(v) = p_k(v), so the z-loss adds to what multiplies p_k.
+      const double by_lse = own_weight * 2 * z_loss * lse[at];
+      weight[at] += by_lse;
+      slope[at] += by_lse * (1 + posterior_minus_1);
     }
     double loss = counts ? -log_p : 0.0;
     if (counts && spread != 0)
       loss +=
           spread * (words * log_p - (sums.log_probs != nullptr ? sums.log_probs[r]
                                                                : score_sum[r] - words * lse[r]));
-    total[r] = loss;
+    for (int64_t k = 0; k < size && counts && z_loss != 0; ++k)
+      loss += z_loss * lse[k * rows + r] * lse[k * rows + r];
+    if (row_loss != nullptr) row_loss[r] = loss;
+    total[r] = factor * loss;
   }
 };
 struct Element {
@@ -137,6 +148,8 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
                   .spread = block.options.spread,
                   .words = static_cast<double>(block.words()),
                   .row_weight = row_weight,
+                  .z_loss = block.options.z_loss / static_cast<double>(size),
+                  .factors = at(block.row_factor),
                   .targets = static_cast<int32_t*>(block.targets.data),
                   .prior = block.log_prior ? Matrix<T>(block.log_prior) : Matrix<T>(),
                   .dlogits = dlogits ? Matrix<T>(dlogits) : Matrix<T>(),
@@ -149,6 +162,7 @@ void run_loss(const HeadBlock& block, double row_weight, const View& nll, const 
                   .slope = at(block.target_slope),
                   .nll = at(nll),
                   .total = total,
+                  .row_loss = at(block.row_loss),
                   .sums = sums});
   sum_of(device, "head_loss", rows, Element{total},
          PutSum<double>{at(loss.view), loss.add, row_weight});

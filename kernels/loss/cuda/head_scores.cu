@@ -123,7 +123,7 @@ void run_inference(const HeadBlock& block, const View& log_probs, const View& sc
                    Arena& arena) {
   const Arena::Scope scope(arena);
   const StackedComponents<T> stack("head_inference", block, true, arena);
-  const StackLanes<T> lanes(stack, StackLanes<T>::Use::posteriors, arena);
+  const StackLanes<T> lanes(stack, StackLanes<T>::Use::posteriors, 1, arena);
   const int64_t words = block.words(), rows = stack.rows();
   stack.for_runs([&](const WordRun& run) {
     const auto write = [&](int64_t plane, double* out) {

@@ -126,16 +126,24 @@ namespace {
 template <class T>
 struct FillLanes {
   int64_t rows;
+  double shift_of_1;                       // of a row whose factor is 1
+  const double* factors;                   // [row], null: 1
   const double *exact_lse, *exact_weight;  // [component][row]
   const int32_t* targets;
-  Matrix<T> prior;                         // without memory: no prior
-  T *lse, *lse_rest, *weight, *log_prior;  // weight may be null
+  Matrix<T> prior;  // without memory: no prior
+  T *lse, *lse_rest, *log_prior;
+  T *weight, *shift;  // null, or both
   NINE_D void operator()(int64_t k, int64_t r) const {
     const int64_t at = k * rows + r;
     const double exact = exact_lse[at];
     lse[at] = static_cast<T>(exact);
     lse_rest[at] = static_cast<T>(exact - static_cast<double>(lse[at]));
-    if (weight != nullptr) weight[at] = targets[r] >= 0 ? static_cast<T>(exact_weight[at]) : T(0);
+    if (weight != nullptr) {
+      const bool counts = targets[r] >= 0;
+      const double factor = factors != nullptr ? factors[r] : 1;
+      weight[at] = counts ? static_cast<T>(exact_weight[at]) : T(0);
+      if (k == 0) shift[r] = counts ? static_cast<T>(shift_of_1 * factor) : T(0);
+    }
     log_prior[at] = prior.data != nullptr ? prior.at(r, k) : T(0);
   }
 };
@@ -163,15 +171,28 @@ struct Mix {
 }  // namespace
 
 template <class T>
-StackLanes<T>::StackLanes(const StackedComponents<T>& stack, Use use, Arena& arena)
+StackLanes<T>::StackLanes(const StackedComponents<T>& stack, Use use, double row_weight,
+                          Arena& arena)
     : rows(stack.rows()) {
   const HeadBlock& b = stack.block();
   for (T** v : {&lse, &lse_rest, &log_prior}) *v = pool_array<T>(arena, stack.size() * rows);
-  if (use == Use::gradients) weight = pool_array<T>(arena, stack.size() * rows);
+  if (use == Use::gradients) {
+    weight = pool_array<T>(arena, stack.size() * rows);
+    shift = pool_array<T>(arena, rows);
+  }
   each(stack.device(), "kernel_softmax", {stack.size(), rows},
-       FillLanes<T>{rows, stack.kept(b.lse, 0), stack.kept(b.weight, 0), stack.targets(),
-                    b.log_prior ? Matrix<T>(b.log_prior) : Matrix<T>(), lse, lse_rest, weight,
-                    log_prior});
+       FillLanes<T>{.rows = rows,
+                    .shift_of_1 = row_weight * b.options.spread,
+                    .factors = static_cast<const double*>(b.row_factor.data),
+                    .exact_lse = stack.kept(b.lse, 0),
+                    .exact_weight = stack.kept(b.weight, 0),
+                    .targets = stack.targets(),
+                    .prior = b.log_prior ? Matrix<T>(b.log_prior) : Matrix<T>(),
+                    .lse = lse,
+                    .lse_rest = lse_rest,
+                    .log_prior = log_prior,
+                    .weight = weight,
+                    .shift = shift});
 }
 
 template <class T>

@@ -156,9 +156,10 @@ struct StackLanes {
   /// Prepares the numbers for posteriors, without the weights, which the loss computes from
   /// posteriors.
   enum class Use { posteriors, gradients };
-  StackLanes(const StackedComponents<T>& stack, Use use, Arena& arena);
+  StackLanes(const StackedComponents<T>& stack, Use use, double row_weight, Arena& arena);
   int64_t rows;
   T *lse, *lse_rest, *weight = nullptr, *log_prior;  ///< [component][row]
+  T* shift = nullptr;                                ///< [row]: the row's weight times `spread`
 };
 
 /// Replaces the run's scores by log pi_k + log p_k(v) for all components, and sets

@@ -42,8 +42,7 @@ template <class T>
 struct HeadLanes {
   /// [row]: lse rounded to T, and the rounding error, so that large scores stay exact.
   const T *lse, *lse_rest;
-  const T* weight;             ///< [row]
-  T shift;                     ///< of rows with a target
+  const T *weight, *shift;     ///< [row]
   const double* target_slope;  ///< [row]: dL/dS of the target
   const T* target_dz;          ///< [row]: dL/dz of the target's product
   /// [word of the run][padded]: dL/dS if it is already computed; else null.

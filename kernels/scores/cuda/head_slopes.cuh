@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(kWarp* kWarps, kSlopeBlocks<K, T>)
         }
       } else {
         const T lse = lanes.lse[r], lse_rest = lanes.lse_rest[r], weight = lanes.weight[r],
-                shift = target >= 0 ? lanes.shift : T(0);
+                shift = lanes.shift[r];
 #pragma unroll
         for (int j = 0; j < kWarpWords; ++j) {
           const T s = p.scale * value_in(space, k, z[j], w + j * kCount, h.s) + bias[j];

@@ -1,0 +1,381 @@
+// The module nine._nine: the library's functions on arrays of any framework that speaks DLPack.
+// Arrays are read and written in place. While a function computes, other Python threads run, and
+// Ctrl-C ends it.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <deque>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/enum_names.h"
+#include "core/interrupt.h"
+#include "core/matmul_precision.h"
+#include "core/threads.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "kernels/settings/learned_numbers.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using nine::concat;
+using nine::DType;
+using nine::HeadSpec;
+using nine::Shape;
+using nine::Tensor;
+using nine::Var;
+
+using Input = nb::ndarray<nb::ro>;
+using Output = nb::ndarray<>;
+
+std::string framework_type(const nb::dlpack::dtype& t) {
+  const auto code = static_cast<nb::dlpack::dtype_code>(t.code);
+  const char* kind = code == nb::dlpack::dtype_code::Float    ? "float"
+                     : code == nb::dlpack::dtype_code::Int    ? "int"
+                     : code == nb::dlpack::dtype_code::UInt   ? "uint"
+                     : code == nb::dlpack::dtype_code::Bool   ? "bool"
+                     : code == nb::dlpack::dtype_code::Bfloat ? "bfloat"
+                                                              : "another type of ";
+  return concat(kind, static_cast<int>(t.bits));
+}
+
+// The array's memory as a tensor. `name` is the argument's.
+template <class Array>
+Tensor tensor_of(const Array& array, const char* name) {
+  if (array.device_type() != nb::device::cpu::value)
+    throw nb::value_error(
+        concat(name,
+               " is on another device than the CPU: this build of nine computes on the CPU; "
+               "pass ",
+               name, ".cpu()")
+            .c_str());
+  const nb::dlpack::dtype type = array.dtype();
+  const DType dtype = type == nb::dtype<float>()     ? DType::float32
+                      : type == nb::dtype<double>()  ? DType::float64
+                      : type == nb::dtype<int32_t>() ? DType::int32
+                                                     : DType::bfloat16;
+  if (dtype == DType::bfloat16)
+    throw nb::type_error(
+        concat(name, " is ", framework_type(type), ", and float32 or float64 was expected")
+            .c_str());
+  std::vector<int64_t> sizes, strides;
+  for (size_t i = 0; i < array.ndim(); ++i) {
+    sizes.push_back(static_cast<int64_t>(array.shape(i)));
+    strides.push_back(array.stride(i));
+  }
+  const Shape shape(sizes.data(), static_cast<int>(sizes.size()));
+  try {
+    return Tensor::view_of(const_cast<void*>(static_cast<const void*>(array.data())), dtype, shape,
+                           strides, nullptr);
+  } catch (const nine::Error& e) {
+    throw nb::value_error(concat(name, ": ", e.what()).c_str());
+  }
+}
+
+// The weights of a head, as arguments of a call.
+struct Weights {
+  Input weight;
+  std::optional<Input> bias, prior, context, numbers;
+};
+// The places for their gradients, and for that of the contexts; None: the gradient is not computed.
+struct Gradients {
+  std::optional<Output> h, weight, bias, prior, context, numbers;
+};
+
+HeadSpec spec_of(const std::string& head, const Weights& w) {
+  HeadSpec spec = nine::parse_head(
+      head, {.head_context = w.context ? "tanh" : "none", .untied = w.weight.ndim() == 3});
+  if (w.prior && !spec.mixture)
+    throw nb::value_error(concat("head ", head, " is no mixture, so it takes no prior").c_str());
+  return spec;
+}
+
+// The arguments of one call on a tape.
+class Call {
+ public:
+  Call(const std::string& head, const Input& h, const Weights& w, const Gradients& g)
+      : spec_(spec_of(head, w)), tape_(pool_) {
+    if (h.ndim() != 2)
+      throw nb::value_error(
+          concat("h has ", h.ndim(), " dimensions; (rows, width) was expected").c_str());
+    h_ = on_tape("h", h, g.h);
+    weights_.w = {on_tape("weight", w.weight, g.weight)};
+    if (w.bias) weights_.bias = on_tape("bias", *w.bias, g.bias);
+    if (w.prior) weights_.prior = on_tape("prior", *w.prior, g.prior);
+    if (w.context) weights_.latent = on_tape("context", *w.context, g.context, true);
+    if (w.numbers) put_numbers(*w.numbers, g.numbers);
+    tape_.set_recording(!parameters_.empty());
+  }
+
+  const HeadSpec& spec() const { return spec_; }
+  nine::Tape& tape() { return tape_; }
+  const Var& h() const { return h_; }
+  const nine::HeadWeights& weights() const { return weights_; }
+  int64_t words() const {
+    const int64_t all = weights_.w.front().shape().rows();
+    return spec_.untied ? all / spec_.size() : all;
+  }
+
+ private:
+  Var on_tape(const char* name, const Tensor& value, const Tensor& grad) {
+    if (!grad) return tape_.constant(value);
+    nine::require(grad.shape() == value.shape() && grad.dtype() == value.dtype(),
+                  "the gradient of ", name, " has the shape ", grad.shape(), " and not ",
+                  value.shape());
+    return tape_.parameter(parameters_.emplace_back(name, value, grad));
+  }
+  // `rows`: as a matrix, whatever the number of dimensions.
+  Var on_tape(const char* name, const Input& value, const std::optional<Output>& grad,
+              bool rows = false) {
+    const auto seen = [&](Tensor t) {
+      return rows ? t.reshaped({t.shape().rows(), t.shape().cols()}) : t;
+    };
+    return on_tape(name, seen(tensor_of(value, name)),
+                   grad ? seen(tensor_of(*grad, name)) : Tensor());
+  }
+  // Each number is a parameter of one element.
+  void put_numbers(const Input& values, const std::optional<Output>& grads) {
+    const Tensor all = tensor_of(values, "numbers"),
+                 gradients = grads ? tensor_of(*grads, "numbers") : Tensor();
+    const int64_t count = all.elements();
+    const auto one = [&](const Tensor& t, int64_t i) {
+      return t ? t.reshaped({count, 1}).row_range(i, 1).reshaped({1}) : Tensor();
+    };
+    for (int64_t i = 0; i < count; ++i)
+      weights_.numbers.push_back(on_tape("numbers", one(all, i), one(gradients, i)));
+  }
+
+  HeadSpec spec_;
+  nine::Arena pool_{"kernel_softmax"};
+  std::deque<nine::Parameter> parameters_;  // the tape keeps their addresses
+  nine::Tape tape_;
+  Var h_;
+  nine::HeadWeights weights_;
+};
+
+// The targets as the library takes them: int32, -1 for `ignore`.
+template <class Id>
+Tensor targets_of(const Input& target, int64_t words, int64_t ignore) {
+  const auto rows = static_cast<int64_t>(target.shape(0));
+  Tensor out({rows}, DType::int32);
+  const Id* ids = static_cast<const Id*>(target.data());
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto y = static_cast<int64_t>(ids[r * target.stride(0)]);
+    if (y != ignore && (y < 0 || y >= words))
+      throw nb::index_error(concat("target ", y, " of row ", r, " is outside of the ", words,
+                                   " words; rows with ignore_index (", ignore, ") do not count")
+                                .c_str());
+    out.data<int32_t>()[r] = y == ignore ? -1 : static_cast<int32_t>(y);
+  }
+  return out;
+}
+Tensor targets_of(const Input& target, int64_t rows, int64_t words, int64_t ignore) {
+  if (target.ndim() != 1 || static_cast<int64_t>(target.shape(0)) != rows)
+    throw nb::value_error(
+        concat("target has another shape than (", rows, "): one word is needed for each row of h")
+            .c_str());
+  if (target.device_type() != nb::device::cpu::value)
+    throw nb::value_error("target is on another device than h");
+  if (target.dtype() == nb::dtype<int64_t>()) return targets_of<int64_t>(target, words, ignore);
+  if (target.dtype() == nb::dtype<int32_t>()) return targets_of<int32_t>(target, words, ignore);
+  throw nb::type_error(
+      concat("target is ", framework_type(target.dtype()), ", and int64 or int32 was expected")
+          .c_str());
+}
+
+// Runs `compute` without Python's lock. Ctrl-C, or any other signal whose handler raises, ends it.
+template <class F>
+auto without_lock(F&& compute) {
+  constexpr auto kPatience = std::chrono::milliseconds(50);
+  auto next = std::chrono::steady_clock::now() + kPatience;
+  const nb::gil_scoped_release release;
+  const nine::InterruptCheck check([&] {
+    if (std::chrono::steady_clock::now() < next) return;
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    next = std::chrono::steady_clock::now() + kPatience;
+  });
+  return compute();
+}
+
+double kernel_softmax(const std::string& head, const Input& h, const Input& target,
+                      const Weights& weights, const Gradients& gradients, int64_t ignore_index,
+                      double label_smoothing, const std::string& margin, double z_loss,
+                      const std::optional<Input>& row_weight, const std::optional<Output>& row_loss,
+                      const std::optional<Output>& lse) {
+  Call call(head, h, weights, gradients);
+  const nine::HeadLoss options{.smoothing = {.epsilon = label_smoothing},
+                               .margin = nine::margin_from_text(margin),
+                               .z_loss = z_loss};
+  const nine::SoftmaxRows rows{
+      .factor = row_weight ? tensor_of(*row_weight, "row_weight") : Tensor(),
+      .loss = row_loss ? tensor_of(*row_loss, "row_loss") : Tensor(),
+      .lse = lse ? tensor_of(*lse, "lse") : Tensor()};
+  const Tensor targets = targets_of(target, call.h().shape().rows(), call.words(), ignore_index);
+  return without_lock([&] {
+    const nine::SoftmaxLoss out =
+        nine::kernel_softmax(call.spec(), call.h(), call.weights(), targets, 1, options, rows);
+    const double loss = out.loss.value().item();
+    if (call.tape().recording()) call.tape().backward(out.loss);
+    return loss;
+  });
+}
+
+template <class T>
+using Matrix = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
+
+// An array that owns what `values` held.
+template <class T>
+Matrix<T> matrix_of(std::vector<T> values, int64_t rows, int64_t columns) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Matrix<T>(kept->data(), {static_cast<size_t>(rows), static_cast<size_t>(columns)}, owner);
+}
+
+Matrix<double> log_probabilities(const std::string& head, const Input& h, const Weights& weights) {
+  Call call(head, h, weights, {});
+  auto* log_p = without_lock(
+      [&] { return new Tensor(nine::log_probabilities(call.spec(), call.h(), call.weights())); });
+  const nb::capsule owner(log_p, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
+  return Matrix<double>(
+      log_p->data<double>(),
+      {static_cast<size_t>(log_p->shape()[0]), static_cast<size_t>(log_p->shape()[1])}, owner);
+}
+
+std::pair<Matrix<int32_t>, Matrix<double>> top_words(const std::string& head, const Input& h,
+                                                     const Weights& weights, int64_t k) {
+  Call call(head, h, weights, {});
+  nine::WordScores best =
+      without_lock([&] { return nine::top_words(call.spec(), call.h(), call.weights(), k); });
+  const int64_t rows = call.h().shape().rows();
+  return {matrix_of(std::move(best.words), rows, k), matrix_of(std::move(best.log_probs), rows, k)};
+}
+
+std::vector<std::pair<std::string, double>> numbers_of(const HeadSpec& spec) {
+  std::vector<std::pair<std::string, double>> all;
+  for (const nine::LearnedNumber& n : nine::learned_numbers(spec))
+    all.emplace_back(n.tensor_name(), n.stored(n.start));
+  return all;
+}
+
+}  // namespace
+
+NB_MODULE(_nine, m) {
+  m.doc() = "The kernel softmax of Nine on arrays. Use nine and nine.torch instead.";
+  m.attr("__version__") = NINE_PYTHON_VERSION;
+
+  static nb::exception<nine::Error> error(m, "Error", PyExc_RuntimeError);
+  error.doc() = "An error of the library; its message says what to do.";
+  // A wrong setting is a ValueError too.
+  static nb::object usage_error = nb::steal(PyErr_NewException(
+      "nine._nine.UsageError", nb::make_tuple(error, nb::handle(PyExc_ValueError)).ptr(), nullptr));
+  m.attr("UsageError") = usage_error;
+  nb::register_exception_translator([](const std::exception_ptr& e, void*) {
+    try {
+      std::rethrow_exception(e);
+    } catch (const nine::UsageError& wrong) {
+      PyErr_SetString(usage_error.ptr(), wrong.what());
+    } catch (const nine::OutOfMemory& full) {
+      PyErr_SetString(PyExc_MemoryError, full.what());
+    }
+  });
+
+  nb::class_<HeadSpec>(m, "Head", "An output layer: its kernels, and how they are combined.")
+      .def(
+          "__init__",
+          [](HeadSpec* self, const std::string& text, const std::string& context, bool untied) {
+            new (self)
+                HeadSpec(nine::parse_head(text, {.head_context = context, .untied = untied}));
+          },
+          "text"_a, "context"_a = "", "untied"_a = false,
+          "Reads a head string such as 'mix:3*lin,log'. context: 'tanh', 'none', or '' for tanh in "
+          "mixtures. untied: each component has word vectors of its own.")
+      .def_prop_ro("text", &HeadSpec::to_text, "The head string with all parameters.")
+      .def_prop_ro("size", &HeadSpec::size, "The number of components.")
+      .def_ro("mixture", &HeadSpec::mixture)
+      .def_ro("contexts", &HeadSpec::contexts,
+              "Whether component k scores tanh(C_k' h) instead of h.")
+      .def_ro("untied", &HeadSpec::untied)
+      .def_prop_ro(
+          "numbers", &numbers_of,
+          "The learned numbers, [(name, initial value)]; the value of a positive number is "
+          "its logarithm.")
+      .def(
+          "check",
+          [](const HeadSpec& self, int64_t width) {
+            if (const std::string wrong = self.check(width); !wrong.empty())
+              nine::fail_usage("head ", self.to_text(), ": ", wrong);
+          },
+          "width"_a, "Raises UsageError unless the head takes vectors of `width` numbers.")
+      .def("__repr__", [](const HeadSpec& self) { return concat("Head('", self.to_text(), "')"); });
+
+  nb::class_<Weights>(m, "Weights", "The weights of a head, see nine.torch.kernel_cross_entropy.")
+      .def(
+          "__init__",
+          [](Weights* self, Input weight, std::optional<Input> bias, std::optional<Input> prior,
+             std::optional<Input> context, std::optional<Input> numbers) {
+            new (self) Weights{std::move(weight), std::move(bias), std::move(prior),
+                               std::move(context), std::move(numbers)};
+          },
+          "weight"_a, "bias"_a = nb::none(), "prior"_a = nb::none(), "context"_a = nb::none(),
+          "numbers"_a = nb::none());
+  nb::class_<Gradients>(m, "Gradients", "Arrays that kernel_softmax fills with gradients.")
+      .def(
+          "__init__",
+          [](Gradients* self, std::optional<Output> h, std::optional<Output> weight,
+             std::optional<Output> bias, std::optional<Output> prior, std::optional<Output> context,
+             std::optional<Output> numbers) {
+            new (self) Gradients{std::move(h),     std::move(weight),  std::move(bias),
+                                 std::move(prior), std::move(context), std::move(numbers)};
+          },
+          "h"_a = nb::none(), "weight"_a = nb::none(), "bias"_a = nb::none(),
+          "prior"_a = nb::none(), "context"_a = nb::none(), "numbers"_a = nb::none());
+
+  m.def("kernel_softmax", &kernel_softmax, "head"_a, "h"_a, "target"_a, "weights"_a, "gradients"_a,
+        "ignore_index"_a = -100, "label_smoothing"_a = 0.0, "margin"_a = "none", "z_loss"_a = 0.0,
+        "row_weight"_a = nb::none(), "row_loss"_a = nb::none(), "lse"_a = nb::none(),
+        "Returns the sum of the rows' losses times `row_weight` (rows), float64. Fills `gradients` "
+        "with the gradients of this sum, `row_loss` (rows) and `lse` (components, rows), float64.");
+  m.def("log_probabilities", &log_probabilities, "head"_a, "h"_a, "weights"_a,
+        "Returns log p of every word, (rows, words).");
+  m.def("top_words", &top_words, "head"_a, "h"_a, "weights"_a, "k"_a,
+        "Returns the k most probable words of each row, best first, and their log p.");
+
+  m.def(
+      "kernels",
+      [] {
+        std::vector<std::string> names;
+        for (const nine::KernelInfo& k : nine::kernel_table()) names.emplace_back(k.name);
+        return names;
+      },
+      "Returns the names of the kernels.");
+  m.def(
+      "presets",
+      [] {
+        nb::dict all;
+        for (const nine::HeadPreset& p : nine::head_presets()) all[p.name] = p.text;
+        return all;
+      },
+      nb::sig("def presets() -> dict[str, str]"),
+      "Returns the presets of mixtures and the head strings that they stand for.");
+  m.def("threads", &nine::threads, "Returns the number of threads that the library uses.");
+  m.def("set_threads", &nine::set_threads, "count"_a, "Sets the number of threads.");
+  m.def(
+      "set_matmul_precision",
+      [](const std::string& precision) {
+        nine::set_matmul_precision(nine::enum_from_text<nine::MatmulPrecision>(precision));
+      },
+      "precision"_a,
+      "Sets the precision of float32 products: 'highest', 'high' or 'medium'; the faster ones need "
+      "a CPU with bfloat16 tiles.");
+}

@@ -1,0 +1,427 @@
+"""The kernel softmax for PyTorch: the function kernel_cross_entropy and the module KernelSoftmax.
+
+The loss never stores a matrix of contexts times words, and computes its gradients in the forward
+pass. Tensors are on the CPU; they are read and written in place.
+"""
+
+from __future__ import annotations
+
+from typing import List, Optional, Tuple, Union
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from . import Head, _nine, _threads
+
+__all__ = ["KernelSoftmax", "kernel_cross_entropy"]
+
+_REDUCTIONS = ("mean", "sum", "none")
+
+
+# --- the op
+
+
+def _array(tensor: Optional[Tensor]) -> Optional[Tensor]:
+    """The tensor without its graph, which DLPack does not take; copied if the library cannot read
+    its strides: it wants rows whose elements lie side by side."""
+    if tensor is None:
+        return None
+    tensor = tensor.detach()
+    rows_apart = tensor.dim() == 2 and tensor.stride(1) == 1 and tensor.stride(0) >= tensor.shape[1]
+    return tensor if rows_apart else tensor.contiguous()
+
+
+def _weights(*weights: Optional[Tensor]) -> _nine.Weights:
+    return _nine.Weights(*(_array(t) for t in weights))
+
+
+def _row_weights(
+    target: Tensor, token_weight: Optional[Tensor], reduction: str, ignore_index: int
+) -> Tensor:
+    """What multiplies each row's loss, float64."""
+    if token_weight is None:
+        weights = torch.ones(target.shape, dtype=torch.float64)
+    else:
+        weights = token_weight.to(torch.float64)
+    if reduction != "mean":
+        return weights
+    total = float(weights[target != ignore_index].sum())
+    if total == 0:
+        raise ValueError(
+            f"there is no mean: all {target.numel()} targets are ignore_index ({ignore_index}), or "
+            "the weights of the others add up to 0; reduction='sum' takes such a batch"
+        )
+    return weights / total
+
+
+@torch.library.custom_op("nine::kernel_softmax", mutates_args=())
+def _kernel_softmax(
+    h: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    bias: Optional[Tensor],
+    prior: Optional[Tensor],
+    context: Optional[Tensor],
+    numbers: Optional[Tensor],
+    token_weight: Optional[Tensor],
+    head: str,
+    reduction: str,
+    ignore_index: int,
+    label_smoothing: float,
+    margin: str,
+    z_loss: float,
+    wanted: int,
+) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Returns the loss, lse (components, rows) and the gradients of the reduced loss. Bit i of
+    `wanted` asks for the i-th gradient, of h, weight, bias, prior, context, numbers; others are
+    empty, as are all with reduction 'none'."""
+    size = 1 if prior is None else prior.shape[0]
+    row_loss = torch.empty(h.shape[0], dtype=torch.float64)
+    lse = torch.empty((size, h.shape[0]), dtype=torch.float64)
+    gradients = _empty_gradients((h, weight, bias, prior, context, numbers), reduction, wanted)
+    row_weights = _row_weights(target, token_weight, reduction, ignore_index)
+    _threads.follow(torch.get_num_threads())
+    total = _nine.kernel_softmax(
+        head,
+        _array(h),
+        _array(target),
+        _weights(weight, bias, prior, context, numbers),
+        _nine.Gradients(*(g if g.numel() > 0 else None for g in gradients)),
+        ignore_index=ignore_index,
+        label_smoothing=label_smoothing,
+        margin=margin,
+        z_loss=z_loss,
+        row_weight=_array(row_weights),
+        row_loss=row_loss,
+        lse=lse,
+    )
+    if reduction == "none":
+        loss = (row_loss * row_weights).to(h.dtype)
+    else:
+        loss = torch.tensor(total, dtype=h.dtype)
+    return (loss, lse, *gradients)
+
+
+def _empty_gradients(
+    inputs: Tuple[Optional[Tensor], ...], reduction: str, wanted: int
+) -> List[Tensor]:
+    return [
+        (
+            inputs[0].new_empty(0)
+            if t is None or reduction == "none" or not wanted >> i & 1
+            else t.new_empty(t.shape)
+        )
+        for i, t in enumerate(inputs)
+    ]
+
+
+@_kernel_softmax.register_fake
+def _(h, weight, target, bias, prior, context, numbers, token_weight, head, reduction, *settings):
+    size = 1 if prior is None else prior.shape[0]
+    inputs = (h, weight, bias, prior, context, numbers)
+    return (
+        h.new_empty(target.shape if reduction == "none" else ()),
+        h.new_empty((size, h.shape[0]), dtype=torch.float64),
+        *_empty_gradients(inputs, reduction, settings[-1]),
+    )
+
+
+def _setup_context(ctx, inputs, output):
+    tensors, ctx.settings = inputs[:8], inputs[8:]
+    _loss, *others = output
+    ctx.set_materialize_grads(False)
+    ctx.mark_non_differentiable(*others)
+    reduction = ctx.settings[1]
+    ctx.save_for_backward(*(tensors if reduction == "none" else others[1:]))
+
+
+def _is_one(grad: Tensor) -> bool:
+    """True if the gradient is known to be 1; a tracer's tensors have no values."""
+    return type(grad) is Tensor and not torch.compiler.is_compiling() and grad.item() == 1
+
+
+@once_differentiable
+def _backward(ctx, grad, *_):
+    if grad is None:
+        return (None,) * 15
+    head, reduction, *settings = ctx.settings
+    if reduction == "none":
+        # The gradients of the weights are sums over rows, so they are computed anew with the rows'
+        # own upstream gradients.
+        *tensors, token_weight = ctx.saved_tensors
+        row_weights = grad.to(torch.float64)
+        if token_weight is not None:
+            row_weights = row_weights * token_weight
+        _, _, *gradients = torch.ops.nine.kernel_softmax(
+            *tensors, row_weights, head, "sum", *settings
+        )
+    else:
+        gradients = ctx.saved_tensors
+        if not _is_one(grad):
+            gradients = [g * grad for g in gradients]
+    wanted = settings[-1]
+    h, weight, *others = (g if wanted >> i & 1 else None for i, g in enumerate(gradients))
+    return (h, weight, None, *others, *(None,) * 8)
+
+
+_kernel_softmax.register_autograd(_backward, setup_context=_setup_context)
+
+
+# --- the function
+
+
+def _common_dtype(tensors: dict) -> torch.dtype:
+    """float64 if all tensors are; else float32, in which bfloat16 and float16 are computed."""
+    double = [name for name, t in tensors.items() if t.dtype == torch.float64]
+    for name, t in tensors.items():
+        if not t.dtype.is_floating_point:
+            raise TypeError(f"{name} is {t.dtype}, and floating-point numbers were expected")
+        if t.device.type != "cpu":
+            raise ValueError(
+                f"{name} is on {t.device}: this build of nine computes on the CPU; pass {name}.cpu()"
+            )
+    if double and len(double) < len(tensors):
+        other = next(name for name in tensors if name not in double)
+        raise TypeError(
+            f"{double[0]} is torch.float64 and {other} is {tensors[other].dtype}: convert one of "
+            "them"
+        )
+    return torch.float64 if double else torch.float32
+
+
+def kernel_cross_entropy(
+    h: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    *,
+    head: str = "lin",
+    bias: Optional[Tensor] = None,
+    prior: Optional[Tensor] = None,
+    context: Optional[Tensor] = None,
+    numbers: Optional[Tensor] = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+    token_weight: Optional[Tensor] = None,
+    label_smoothing: float = 0.0,
+    margin: str = "none",
+    z_loss: float = 0.0,
+    return_lse: bool = False,
+) -> Union[Tensor, Tuple[Tensor, Tensor]]:
+    """Computes the cross-entropy of a kernel softmax over words.
+
+    N rows, V words, K components, vectors of d numbers:
+
+    h             (..., d), the contexts: N rows in all
+    weight        (V, d), the word vectors; (K, V, d): each component has word vectors of its own
+    target        (...), int64 or int32: the word of each row
+    head          a head string: a kernel, a mixture or a formula (docs/heads.md, section 9)
+    bias          (V)
+    prior         (K, d), for mixtures: softmax(prior h) are the components' probabilities
+    context       (K, d, d) or (K d, d): component k scores tanh(context[k] h) instead of h
+    numbers       (count), the head's learned numbers, see Head.numbers; not given: their initial
+                  values, which are then not trained
+    reduction     'mean', over the rows that count, weighted by token_weight; 'sum'; 'none'
+    ignore_index  the target of rows that do not count
+    token_weight  (...), a factor of each row's loss
+    margin        'cos:M', 'arc:M' or 'lsm:M' on the target's angle, for heads of lin
+    z_loss        adds z_loss * lse^2 to each row's loss, for mixtures the components' mean
+    return_lse    returns (loss, lse) where lse (...), for mixtures (..., K), is the log of the sum
+                  of the exponentials of the scores; it has no gradient
+
+    Computes in float64 if all tensors are float64, and else in float32; so does the result. A row's
+    loss does not depend on the other rows, and no bit depends on the number of threads.
+    Raises ValueError, TypeError, IndexError (a target that is no word) or nine.Error.
+    """
+    tensors = {"h": h, "weight": weight, "bias": bias, "prior": prior}
+    tensors |= {"context": context, "numbers": numbers}
+    given = {name: t for name, t in tensors.items() if t is not None}
+    dtype = _common_dtype(given)
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"reduction is {reduction!r}, and one of {_REDUCTIONS} was expected")
+    if weight.dim() not in (2, 3) or weight.numel() == 0:
+        raise ValueError(
+            f"weight has the shape {tuple(weight.shape)}, and (words, width) or (components, "
+            "words, width) was expected"
+        )
+    if h.dim() == 0 or h.shape[-1] != weight.shape[-1]:
+        raise ValueError(
+            f"h of shape {tuple(h.shape)} does not fit weight of shape {tuple(weight.shape)}: the "
+            "last sizes differ"
+        )
+    if target.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"target is {target.dtype}, and int64 or int32 was expected")
+    for name, t in (("target", target), ("token_weight", token_weight)):
+        if t is not None and t.shape != h.shape[:-1]:
+            raise ValueError(
+                f"{name} has the shape {tuple(t.shape)}, and {tuple(h.shape[:-1])} was expected: a "
+                "number for each row of h"
+            )
+    if target.numel() == 0:
+        raise ValueError(f"h of shape {tuple(h.shape)} has no rows")
+    if token_weight is not None and token_weight.requires_grad:
+        raise ValueError("token_weight has no gradient: pass token_weight.detach()")
+
+    rows = {name: t.to(dtype) for name, t in given.items()}
+    rows["h"] = rows["h"].reshape(-1, h.shape[-1])
+    ordered = [rows.get(name) for name in tensors]
+    wanted = 0
+    if torch.is_grad_enabled():
+        wanted = sum(1 << i for i, t in enumerate(ordered) if t is not None and t.requires_grad)
+    loss, lse, *_ = torch.ops.nine.kernel_softmax(
+        *ordered[:2],
+        target.reshape(-1),
+        *ordered[2:],
+        None if token_weight is None else token_weight.reshape(-1),
+        head,
+        reduction,
+        ignore_index,
+        float(label_smoothing),
+        margin,
+        float(z_loss),
+        wanted,
+    )
+    if reduction == "none":
+        loss = loss.reshape(target.shape)
+    if not return_lse:
+        return loss
+    components = () if prior is None else (prior.shape[0],)
+    return loss, lse.t().reshape(*target.shape, *components).to(dtype)
+
+
+# --- the module
+
+
+class KernelSoftmax(nn.Module):
+    """An output layer: word vectors, their loss, and the probabilities of words.
+
+    width: the size of a context; words: the size of the vocabulary; head: see
+    kernel_cross_entropy. bias=False leaves out the bias of each word. context: 'tanh' or 'none',
+    '' is tanh for mixtures. untied: each component has word vectors of its own. label_smoothing,
+    margin and z_loss count while the module trains, and not after eval().
+
+    The names of its tensors are those of Nine's models after "head.": weight, bias, prior.weight,
+    latent.weight, scores.INDEX.NUMBER.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        words: int,
+        head: str = "lin",
+        *,
+        bias: bool = True,
+        context: str = "",
+        untied: bool = False,
+        ignore_index: int = -100,
+        label_smoothing: float = 0.0,
+        margin: str = "none",
+        z_loss: float = 0.0,
+        dtype: Optional[torch.dtype] = None,
+    ):
+        super().__init__()
+        spec = Head(head, context, untied)
+        spec.check(width)
+        self.width, self.words, self.head = width, words, head
+        self.ignore_index = ignore_index
+        self.label_smoothing, self.margin, self.z_loss = label_smoothing, margin, z_loss
+        kind = {"dtype": dtype}
+        shape = (spec.size, words, width) if untied else (words, width)
+        self.weight = nn.Parameter(torch.empty(shape, **kind))
+        nn.init.normal_(self.weight, std=0.02)
+        self.bias = nn.Parameter(torch.zeros(words, **kind)) if bias else None
+        # Their initial values are those of nn.Linear.
+        linear = {"bias": False, **kind}
+        self.prior = nn.Linear(width, spec.size, **linear) if spec.mixture else None
+        self.latent = nn.Linear(width, spec.size * width, **linear) if spec.contexts else None
+        self.scores = nn.ModuleDict()
+        for name, value in spec.numbers:
+            _, component, number = name.split(".")
+            if component not in self.scores:
+                self.scores[component] = nn.ParameterDict()
+            self.scores[component][number] = nn.Parameter(torch.full((1,), value, **kind))
+        self._numbers = [tuple(name.split(".")[1:]) for name, _ in spec.numbers]
+
+    def extra_repr(self) -> str:
+        return f"{self.width}, {self.words}, head={self.head!r}"
+
+    def _weights(self) -> dict:
+        weights = {"bias": self.bias}
+        if self.prior is not None:
+            weights["prior"] = self.prior.weight
+        if self.latent is not None:
+            weights["context"] = self.latent.weight
+        if self._numbers:
+            weights["numbers"] = torch.cat([self.scores[c][n] for c, n in self._numbers])
+        return weights
+
+    def loss(
+        self,
+        h: Tensor,
+        target: Tensor,
+        *,
+        reduction: str = "mean",
+        token_weight: Optional[Tensor] = None,
+        return_lse: bool = False,
+    ) -> Union[Tensor, Tuple[Tensor, Tensor]]:
+        """Computes kernel_cross_entropy with the module's weights."""
+        training = {}
+        if self.training:
+            training = {
+                "label_smoothing": self.label_smoothing,
+                "margin": self.margin,
+                "z_loss": self.z_loss,
+            }
+        return kernel_cross_entropy(
+            h,
+            self.weight,
+            target,
+            head=self.head,
+            **self._weights(),
+            reduction=reduction,
+            ignore_index=self.ignore_index,
+            token_weight=token_weight,
+            return_lse=return_lse,
+            **training,
+        )
+
+    forward = loss
+
+    def _call(self, function, h: Tensor, *arguments):
+        """What a function of _nine returns for the rows of h, computed without gradients."""
+        given = {"h": h, "weight": self.weight, **self._weights()}
+        dtype = _common_dtype({name: t for name, t in given.items() if t is not None})
+        if h.dim() == 0 or h.shape[-1] != self.width:
+            raise ValueError(
+                f"h has the shape {tuple(h.shape)}, and (..., {self.width}) was expected"
+            )
+        given = {name: None if t is None else _array(t.to(dtype)) for name, t in given.items()}
+        rows = given.pop("h").reshape(-1, self.width)
+        _threads.follow(torch.get_num_threads())
+        return function(self.head, rows, _nine.Weights(**given), *arguments)
+
+    def log_prob(self, h: Tensor) -> Tensor:
+        """Returns log p of every word, (..., words), without a gradient. Pass many contexts a few
+        at a time: the result has rows * words numbers."""
+        log_p = torch.from_dlpack(self._call(_nine.log_probabilities, h))
+        return log_p.reshape(*h.shape[:-1], self.words).to(self._result_dtype(h))
+
+    def topk(self, h: Tensor, k: int) -> Tuple[Tensor, Tensor]:
+        """Returns log p of the k most probable words, best first, and the words: (..., k) each."""
+        words, log_p = self._call(_nine.top_words, h, k)
+        shape = (*h.shape[:-1], k)
+        values = torch.from_dlpack(log_p).reshape(shape).to(self._result_dtype(h))
+        return values, torch.from_dlpack(words).reshape(shape).to(torch.int64)
+
+    def sample(self, h: Tensor, *, generator: Optional[torch.Generator] = None) -> Tensor:
+        """Draws a word for each context, (...)."""
+        at_once = max(32, 2**22 // self.words // 32 * 32)  # contexts; 32 cost as much as one
+        parts = [
+            torch.multinomial(self.log_prob(rows).exp(), 1, generator=generator)
+            for rows in h.reshape(-1, h.shape[-1]).split(at_once)
+        ]
+        return torch.cat(parts).reshape(h.shape[:-1])
+
+    @staticmethod
+    def _result_dtype(h: Tensor) -> torch.dtype:
+        return torch.float64 if h.dtype == torch.float64 else torch.float32

@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+"""The tests of the Python package (docs/python.md), which pip has installed.
+
+  python_package.py TESTS
+
+Exit 0 fine, 1 wrong, 77 skipped: the package, PyTorch or pytest is not installed.
+"""
+import sys
+
+try:
+    import nine.torch  # noqa: F401
+    import pytest
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+# Not from the tree, whose package has no compiled module.
+sys.exit(1 if pytest.main(["-q", "-p", "no:cacheprovider", sys.argv[1]]) else 0)

@@ -1,0 +1,89 @@
+// What a caller of kernel_softmax sets and asks for row by row (SoftmaxRows), and ends between two
+// blocks. The values are compared in test_reference_head.cpp.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/interrupt.h"
+#include "kernels/loss/kernel_softmax.h"
+#include "tests/kernels/head_problem.h"
+#include "tests/support/support.h"
+
+using namespace nine;
+using namespace nine::checks;
+using namespace nine::tests;
+
+TEST_CASE("head: numbers of rows are the same in any block, and factors scale losses") {
+  for (const std::string head : {"lin", "mix:2*lin,log"}) {
+    CAPTURE(head);
+    HeadProblem p = head_problem(parse_head(head), 300, 70, 6);  // more rows than a block
+    p.options.z_loss = 0.1;
+    const int64_t size = p.head.size();
+    for (int64_t r = 0; r < p.rows; ++r) p.factors.push_back(0.01 * static_cast<double>(r) - 1);
+    const auto of_rows = [&](int64_t first, int64_t count) {
+      Arena pool("rows");
+      Tape tape(pool);
+      std::vector<Var> x;
+      for (const Tensor& t : p.inputs(DType::float64)) x.push_back(tape.constant(t));
+      x[0] = tape.constant(x[0].value().row_range(first, count));
+      const Ints targets(p.targets.begin() + first, p.targets.begin() + first + count);
+      const Doubles factors(p.factors.begin() + first, p.factors.begin() + first + count);
+      const Tensor loss({count}, DType::float64), lse({size, count}, DType::float64);
+      const SoftmaxLoss out =
+          kernel_softmax(p.head, x[0], p.weights(x), tensor_of(targets, {count}), 0.5, p.options,
+                         {.factor = Tensor::from(factors, {count}), .loss = loss, .lse = lse});
+      double sum = 0;
+      const Doubles losses = loss.to_vector();
+      for (size_t r = 0; r < losses.size(); ++r) sum += 0.5 * factors[r] * losses[r];
+      CHECK(std::abs(sum - out.loss.value().item()) < 1e-12 * std::abs(sum));
+      for (size_t r = 0; r < losses.size(); ++r) CHECK((losses[r] == 0) == (targets[r] < 0));
+      return std::pair(losses, lse.to_vector());
+    };
+    const auto [losses, lse] = of_rows(0, p.rows);
+    for (const int64_t first : {0, 97, 299}) {
+      const auto [one, one_lse] = of_rows(first, 1);
+      CHECK(one[0] == losses[static_cast<size_t>(first)]);
+      for (int64_t k = 0; k < size; ++k)
+        CHECK(one_lse[static_cast<size_t>(k)] == lse[static_cast<size_t>(k * p.rows + first)]);
+    }
+  }
+}
+
+TEST_CASE("head: numbers of rows that do not fit are refused") {
+  HeadProblem p = head_problem(parse_head("mix:lin,rbf"), 5, 9, 4);
+  p.factors = {1, 2, 3, 4, 5};
+  p.options.prior.strength = 0.1;
+  CHECK_THROWS_WITH_AS(run(p), doctest::Contains("factors of rows do not go with a penalty"),
+                       Error);
+  p.options.prior.strength = 0;
+  Arena pool("rows");
+  Tape tape(pool);
+  std::vector<Var> x;
+  for (const Tensor& t : p.inputs(DType::float64)) x.push_back(tape.constant(t));
+  const auto call = [&](const SoftmaxRows& rows) {
+    kernel_softmax(p.head, x[0], p.weights(x), tensor_of(p.targets, {5}), 1, {}, rows);
+  };
+  CHECK_THROWS_WITH_AS(call({.factor = Tensor({4}, DType::float64)}),
+                       doctest::Contains("4 numbers for 5 rows"), Error);
+  CHECK_THROWS_WITH_AS(call({.loss = Tensor({5}, DType::float32)}),
+                       doctest::Contains("must be float64, got float32"), Error);
+  CHECK_THROWS_AS(call({.lse = Tensor({1, 5}, DType::float64)}), Error);
+}
+
+TEST_CASE("head: the caller ends a long loss between two blocks") {
+  const HeadProblem p = head_problem(parse_head("lin"), 1000, 70, 6);
+  int calls = 0;
+  {
+    const InterruptCheck check([&] {
+      if (++calls == 3) fail("interrupted");
+    });
+    CHECK_THROWS_WITH_AS(run(p), "interrupted", Error);
+    CHECK(calls == 3);
+  }
+  run(p);
+  CHECK(calls == 3);
+}
