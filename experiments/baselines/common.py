@@ -141,7 +141,7 @@ class TransformerLanguageModel(nn.Module):
         fixed=None,
         dropout=0.0,
         norm="pre",
-        **head
+        **head,
     ):
         super().__init__()
         self.embedding = nn.Embedding(vocab, dim)
@@ -191,7 +191,7 @@ class TranslationModel(nn.Module):
         final_norms=False,
         dropout=0.0,
         pad=None,
-        **head
+        **head,
     ):
         super().__init__()
         dim, self.embed_scale, self.pad = sizes["dim"], embed_scale, pad
@@ -235,7 +235,7 @@ class TranslationModel(nn.Module):
         h = self.transformer(
             self.embedded(self.src_embedding, source),
             self.embedded(self.tgt_embedding, target),
-            **masks
+            **masks,
         )
         return self.head(h)
 

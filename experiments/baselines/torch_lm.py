@@ -65,7 +65,7 @@ def main():
             o.bptt,
             o.activation,
             dropout=0.1,
-            **head
+            **head,
         )
     for matrix in (model.embedding.weight, model.head.weight):
         torch.nn.init.normal_(matrix, std=0.02)

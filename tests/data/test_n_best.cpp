@@ -156,7 +156,8 @@ TEST_CASE("read_n_best: a log zero, as programs write it") {
   CHECK(has(refusal("u1\t+inf\ta\n"), "line 1: the score inf is too large for the logarithm"));
   CHECK(has(refusal("u1\t+-inf\ta\n"), "line 1: '+-inf' is not a score"));
   CHECK(has(refusal("u1-1 1e10 a\n", kaldi), "line 1: the score 1e+10 is above"));
-  CHECK(has(refusal("u1\t-inf\ta\n", {.cost = true}), "line 1: the cost -inf is too small for a cost"));
+  CHECK(has(refusal("u1\t-inf\ta\n", {.cost = true}),
+            "line 1: the cost -inf is too small for a cost"));
   CHECK(has(refusal("u1 -inf inf 1 a\n", srilm), "line 1: infinite scores of both signs"));
 }
 
