@@ -98,8 +98,11 @@ class LanguageModel(nn.Module):
         self.lstm = nn.LSTM(embed, hidden, layers)
         self.head = make_head(hidden, vocab, **head)
 
+    def hidden(self, words, state=None):
+        return self.lstm(self.dropout(self.embedding(words)), state)
+
     def forward(self, words, state=None):
-        h, state = self.lstm(self.dropout(self.embedding(words)), state)
+        h, state = self.hidden(words, state)
         return self.head(h), state
 
 
@@ -249,6 +252,22 @@ def word_loss(head, rows, target, ignore=-1):
     return loss(rows.flatten(0, -2), target.flatten(), ignore_index=ignore)
 
 
+def context_loss(head, h, target, chunked):
+    """Mean nats of the target words from contexts (..., d). `chunked`: by PyTorch's chunked linear
+    cross-entropy, which never stores all logits and which torch.compile cannot compile."""
+    if not chunked:
+        return word_loss(head, head(h), target)
+    if not isinstance(head, InnerProduct):
+        raise SystemExit("--chunked needs --head lin")
+    return torch.compiler.disable(F.linear_cross_entropy)(
+        h.flatten(0, -2),
+        head.weight,
+        target.flatten(),
+        linear_bias=head.bias,
+        options=nn.LinearCrossEntropyOptions(),
+    )
+
+
 def smoothed_loss(head, rows, target, pad, smoothing, convention):
     """Mean cross entropy with label smoothing.
 
@@ -303,7 +322,10 @@ def add_step_options(parser, steps, warmup):
         default="fp32",
         help="of products: tf32 on CUDA only; bf16 is PyTorch's autocast, on the CPU as well",
     )
-    parser.add_argument("--compile", action="store_true", help="torch.compile the forward pass")
+    parser.add_argument(
+        "--compile", action="store_true", help="torch.compile the forward pass with the loss"
+    )
+    parser.add_argument("--fused", action="store_true", help="Adam(fused=True)")
 
 
 def set_machine(options):

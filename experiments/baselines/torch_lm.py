@@ -4,8 +4,8 @@
 An LSTM on random words with carried state, dropout 0.1 on the embeddings, no word bias, Adam at
 1e-3, gradients clipped to a norm of 1. --arch transformer: nn.TransformerEncoder with a causal mask
 over windows of their own, dropout 0.1 on the sum of embedding and position and on residual
-branches. Prints one JSON line with those keys of bench_lm that it has a value for, `precision` and
-`compile`.
+branches. Prints one JSON line: the keys of bench_lm for which this program has a value, and how
+PyTorch was asked to compute.
 """
 import argparse
 
@@ -45,6 +45,11 @@ def parse():
         "--untied", action="store_true", help="mos: word vectors of its own for each component"
     )
     p.add_argument("--score", action="store_true", help="forward only, without gradients")
+    p.add_argument(
+        "--chunked",
+        action="store_true",
+        help="linear cross-entropy in chunks (PyTorch 2.13 and newer); needs --head lin",
+    )
     common.add_step_options(p, steps=12, warmup=3)
     return p.parse_args()
 
@@ -70,19 +75,22 @@ def main():
     for matrix in (model.embedding.weight, model.head.weight):
         torch.nn.init.normal_(matrix, std=0.02)
     model.to(device).train(not o.score)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=o.fused or None)
     words = torch.randint(o.vocab, (o.warmup + o.steps, o.bptt + 1, o.batch), device=device)
-    forward = torch.compile(model) if o.compile else model
     state = None
+
+    def forward(inputs, targets, state):
+        h = model.hidden(inputs) if o.arch == "transformer" else model.hidden(inputs, state)
+        h, state = (h, None) if o.arch == "transformer" else h
+        return common.context_loss(model.head, h, targets, o.chunked), state
+
+    if o.compile:
+        forward = torch.compile(forward)
 
     def step(i):
         nonlocal state
         with torch.set_grad_enabled(not o.score), common.autocast(o):
-            if o.arch == "lstm":
-                rows, state = forward(words[i, :-1], state)
-            else:
-                rows = forward(words[i, :-1])
-            loss = common.word_loss(model.head, rows, words[i, 1:])
+            loss, state = forward(words[i, :-1], words[i, 1:], state)
         if state is not None:
             state = tuple(s.detach() for s in state)
         if not o.score:
@@ -112,6 +120,8 @@ def main():
         peak_mib=common.peak_mib(device),
         loss=loss,
         compile=o.compile,
+        chunked=o.chunked,
+        fused=o.fused,
     )
 
 

@@ -6,12 +6,14 @@ machine's own floor.
   rounds.py table --record FILE.jsonl
 
 PYTHON is an interpreter that has torch. Every round runs each command of each row once, one after
-another; a figure is the program's own median of its steps. FILE gets a line for each, so that the
-same command goes on where it was stopped. The table prints best and median of the rounds, the
-ratios of both, and the share of the floor: operations at the rate that bench_gemm measured in that
-round with a tile in cache, of float32 or of the precision's bfloat16 pieces, and bytes at its
-bandwidth, over the measured time; median of the rounds. `high` and `medium` are run where the CPU
-has pieces for them; `high` stands beside PyTorch's float32.
+another; a figure is the program's own median of its steps. FILE gets a line for each command, and
+the same command line resumes a stopped measurement. PyTorch runs in each configuration of TORCH
+that the row allows. The table takes the fastest configuration and names it; its memory is the
+smallest of all configurations. The table prints best and median of the rounds, the ratios of both,
+and the share of the floor: operations at the rate that bench_gemm measured in that round with a
+tile in cache, of float32 or of the precision's bfloat16 pieces, and bytes at its bandwidth, over
+the measured time; median of the rounds. `high` and `medium` are run where the CPU has pieces for
+them; `high` stands beside PyTorch's float32.
 """
 import argparse
 import json
@@ -23,6 +25,16 @@ import sys
 
 BASELINES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../experiments/baselines")
 LM30, LM10 = ["--vocab", "30000"], ["--vocab", "10000"]
+# The configurations of PyTorch, and their options. Adam is fused in all but the first.
+TORCH = {
+    "eager": [],
+    "fused Adam": ["--fused"],
+    "chunked": ["--fused", "--chunked"],
+    "compiled": ["--fused", "--compile"],
+    "compiled, chunked": ["--fused", "--compile", "--chunked"],
+}
+# The rows whose head and loss PyTorch's chunked linear cross-entropy has.
+CHUNKED = ("lm30", "lm10", "score", "small")
 # Row: what it is called, program, options, those that say how many steps, and the precisions that
 # it is asked for.
 ROWS = {
@@ -105,8 +117,8 @@ def run(command, environment=None):
 
 
 def commands(build, python, row, pieces):
-    """A row's commands: (whose, precision, command); `pieces` are the precisions that the CPU
-    computes so."""
+    """A row's commands: (who: "nine" or a configuration of TORCH, precision, command); `pieces`
+    are the precisions that the CPU computes so."""
     _, program, options, steps, precisions = ROWS[row]
     for precision in precisions:
         if precision != "highest" and precision not in pieces:
@@ -126,8 +138,11 @@ def commands(build, python, row, pieces):
             *(["--precision", "bf16"] if precision == "medium" else []),
         ]
         yield "nine", precision, ours
-        if precision != "high":
-            yield "torch", precision, theirs
+        if precision == "high":
+            continue
+        for name, flags in TORCH.items():
+            if "--chunked" not in flags or row in CHUNKED:
+                yield name, precision, [*theirs, *flags]
 
 
 def machine_rates(build):
@@ -162,7 +177,7 @@ def machine_rates(build):
 
 def collect(o):
     records = read(o.record)
-    done = {(r["round"], r["row"], r.get("who"), r.get("precision")) for r in records}
+    done = {(r["round"], *key(r)) for r in records}
     with open(o.record, "a", encoding="utf-8") as out:
 
         def keep(number, record):
@@ -198,8 +213,20 @@ def floor(row, record, machine):
     )
 
 
-def milliseconds(seconds):
-    return f"{min(seconds) * 1e3:.3g} / {statistics.median(seconds) * 1e3:.3g}"
+def milliseconds(times):
+    return f"{min(times) * 1e3:.3g} / {statistics.median(times) * 1e3:.3g}"
+
+
+def key(record):
+    return record["row"], record.get("who"), record.get("precision")
+
+
+def seconds(records):
+    return [r["s_per_step"] for r in records]
+
+
+def peak(records):
+    return max(r["peak_mib"] for r in records)
 
 
 def table(records):
@@ -210,28 +237,25 @@ def table(records):
     print("|---|---|---|---|---|---|---|---|")
     for row, (name, *_, precisions) in ROWS.items():
         for precision in precisions:
-            of = {
-                who: [
-                    r
-                    for r in records
-                    if (r["row"], r.get("who"), r.get("precision")) == (row, who, asked)
-                ]
-                for who, asked in (
-                    ("nine", precision),
-                    ("torch", "highest" if precision == "high" else precision),
-                )
-            }
-            if not of["nine"] or not of["torch"]:
+
+            def of(who, asked):
+                return [r for r in records if key(r) == (row, who, asked)]
+
+            nine = of("nine", precision)
+            asked = "highest" if precision == "high" else precision
+            torch = {who: records_of for who in TORCH if (records_of := of(who, asked))}
+            if not nine or not torch:
                 continue
-            ours, theirs = ([r["s_per_step"] for r in of[who]] for who in ("nine", "torch"))
-            floors = [floor(row, r, machines[r["round"]]) for r in of["nine"]]
+            ours = seconds(nine)
+            fastest = min(torch, key=lambda who: statistics.median(seconds(torch[who])))
+            theirs = seconds(torch[fastest])
+            floors = [floor(row, r, machines[r["round"]]) for r in nine]
             share = f"{statistics.median(f / s for f, s in zip(floors, ours)):.0%}"
             ratio = f"{min(theirs) / min(ours):.2f} / {statistics.median(theirs) / statistics.median(ours):.2f}"
-            memory = ", ".join(
-                f"{max(r['peak_mib'] for r in of[who]):,.0f}" for who in ("nine", "torch")
-            )
+            least = min(map(peak, torch.values()))
             print(
-                f"| {name} | {precision} | {len(ours)} | {milliseconds(ours)} | {milliseconds(theirs)} | {ratio} | {share} | {memory} |"
+                f"| {name} | {precision} | {len(ours)} | {milliseconds(ours)} | "
+                f"{milliseconds(theirs)} ({fastest}) | {ratio} | {share} | {peak(nine):,.0f}, {least:,.0f} |"
             )
 
 
