@@ -227,7 +227,7 @@ TEST_CASE("safetensors: what the writer refuses") {
     return error_of([&] { write_safetensors(scratch / "x", tensors, metadata); });
   };
   check_says(refusal({{"a", t}, {"a", t}}), "tensor 'a' occurs twice");
-  check_says(refusal({{"__metadata__", t}}), "rename it");
+  check_says(refusal({{"__metadata__", t}}), "rename the tensor");
   check_says(refusal({{"\xff", t}}), "UTF-8");
   check_says(refusal({}, {{"k", "\xff"}}), "UTF-8");
   View view = t.view();

@@ -238,7 +238,7 @@ TEST_CASE("formula heads: errors name the place and the way out") {
   CHECK(has(error_of("expr"), "expr needs a formula in braces"));
   CHECK(has(error_of("expr:z"), "must stand in braces"));
   CHECK(has(error_of("expr:{z"), "has no }"));
-  CHECK(has(error_of("expr:{z}x"), "behind the }"));
+  CHECK(has(error_of("expr:{z}x"), "after the }"));
   CHECK(has(error_of("expr:{p*z}"), "the parameter p of expr:{p*z} has no value"));
   CHECK(has(error_of("expr:{gama*z}:gamma=1"),
             "has no parameter 'gamma', only gama; did you mean gama?"));
