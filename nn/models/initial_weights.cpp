@@ -62,7 +62,7 @@ void load_weights(const std::string& path, const Safetensors& weights,
 // "--init: 9 tensors of RUN/checkpoints/00000120 were taken; the head is pow:p=2 here and was lin
 // there". Of a head, tensors show the sizes alone.
 std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
-  const HeadConfig stored = head_of(files.config);
+  const HeadConfig stored = files.head();
   std::string out = concat("--init: ", files.weights.tensors.size(), " tensors of ",
                            files.directory.string(), " were taken");
   const auto compare = [&](const char* what, const std::string& here, const std::string& there) {

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <filesystem>
-#include <map>
 #include <string>
 
 #include "core/json.h"
@@ -33,11 +31,9 @@ inline constexpr const char* kVersionKey = "nine_version";
 /// other kind.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
-/// The directory's config.json, if there is one. A key that it lacks is taken from
-/// model.safetensors' `metadata` (add_metadata, whose Errors). Error: config.json is not a JSON
-/// object of at most kJsonLevels levels.
-Json model_config(const std::filesystem::path& directory,
-                  const std::map<std::string, std::string>& metadata = {});
+/// The directory's config.json; an empty object if there is none. Errors: config.json is not a JSON
+/// object of at most kJsonLevels levels, or not a regular file.
+Json model_config(const std::filesystem::path& directory);
 
 /// What may be open in a model's weights: an output bias of -infinity excludes its word.
 enum class ExcludedWords : uint8_t { allowed, refused };
@@ -46,8 +42,5 @@ enum class ExcludedWords : uint8_t { allowed, refused };
 /// that is not finite, but for excluded words where they are allowed; all words excluded.
 Safetensors read_finite_weights(const std::filesystem::path& file,
                                 ExcludedWords words = ExcludedWords::allowed);
-
-/// Throws an Error that names `file` for what JSON says of a key of another type than is read.
-[[noreturn]] void fail_for_type(const std::string& file, const std::exception& error);
 
 }  // namespace nine

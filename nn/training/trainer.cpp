@@ -382,7 +382,7 @@ void Trainer::restore(const Checkpoint* checkpoint) try {
 } catch (const Json::exception& e) {
   fail("the state of the checkpoint",
        checkpoint != nullptr ? " " + checkpoint->directory().string() : "",
-       " lacks a key or has one of the wrong type (", e.what(), ")");
+       " lacks a key or has one of the wrong type (", json_error_text(e.what()), ")");
 }
 
 void Trainer::find_best() {
