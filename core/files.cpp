@@ -18,11 +18,9 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 16;
 
-// Calls f(data, size) for each chunk of the file.
+// Calls f(data, size) for each chunk of the file or pipe.
 template <class F>
 void for_chunks(const fs::path& file, F&& f) {
-  std::error_code error;
-  require(!fs::is_directory(file, error), "cannot read ", file.string(), ": Is a directory");
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   require(in.is_open(), "cannot read ", file.string(), ": ", std::strerror(errno));
@@ -51,7 +49,35 @@ void put_in_place(const fs::path& temporary, const fs::path& path) {
 
 }  // namespace
 
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+void require_regular_file(const fs::path& file) {
+  std::error_code error;
+  const fs::file_type type = fs::status(file, error).type();
+  require(type != fs::file_type::not_found || !is_there(file), "cannot read ", file.string(),
+          ": the symbolic link leads nowhere");
+  require(type != fs::file_type::directory, "cannot read ", file.string(), ": Is a directory");
+  using Type = fs::file_type;
+  const char* const kind = type == Type::fifo                               ? "a named pipe"
+                           : type == Type::socket                           ? "a socket"
+                           : type == Type::character || type == Type::block ? "a device"
+                                                                            : nullptr;
+  if (kind != nullptr)
+    fail("cannot read ", file.string(), ": it is ", kind,
+         ", and a regular file was expected; put the file itself there, or a link to it");
+}
+
 std::string read_text(const fs::path& file) {
+  require_regular_file(file);
+  return read_text_or_pipe(file);
+}
+
+std::string read_text_or_pipe(const fs::path& file) {
+  std::error_code error;
+  require(!fs::is_directory(file, error), "cannot read ", file.string(), ": Is a directory");
   std::string text;
   for_chunks(file, [&](const char* data, size_t size) { text.append(data, size); });
   return text;
@@ -104,6 +130,7 @@ void atomic_write_text(const fs::path& path, std::string_view text) {
 }
 
 FileDigest digest_of_file(const fs::path& file) {
+  require_regular_file(file);
   FileDigest digest;
   for_chunks(file, [&](const char* data, size_t size) {
     digest.crc32c = crc32c(digest.crc32c, data, size);

@@ -10,8 +10,18 @@
 
 namespace nine {
 
-/// Returns the whole file, byte for byte; reads pipes too.
+/// True if there is something at `path`, also a symbolic link that leads nowhere.
+bool is_there(const std::filesystem::path& path);
+
+/// Throws an Error if `file` is a symbolic link that leads nowhere, or exists and is neither a
+/// regular file nor a link to one. Files of a model or a run are regular files: they are read more
+/// than once, and a named pipe would let the program wait without end.
+void require_regular_file(const std::filesystem::path& file);
+
+/// Returns the whole file, byte for byte. Error: it is not a regular file.
 std::string read_text(const std::filesystem::path& file);
+/// Returns the same of a file or a pipe, whose end it waits for.
+std::string read_text_or_pipe(const std::filesystem::path& file);
 
 /// Writes the file in place and waits until it is on disk (fsync). A crash may leave a part of the
 /// file, so use it for files in a new directory that is renamed when complete.
@@ -31,7 +41,7 @@ std::filesystem::path linked_file(const std::filesystem::path& path);
 /// makes the target. It writes a device or a pipe in place.
 void atomic_write_text(const std::filesystem::path& path, std::string_view text);
 
-/// Returns the size and the CRC-32C of a file on disk.
+/// Returns the size and the CRC-32C of a file on disk. Error: it is not a regular file.
 FileDigest digest_of_file(const std::filesystem::path& file);
 
 /// Makes the directory and its missing parents.

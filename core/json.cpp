@@ -45,12 +45,13 @@ std::string place_text(std::string_view read) {
                 read.size() - line_begin, ")");
 }
 
-// Returns a message of the library without "[json.exception.parse_error.101] ". Keeps only the end
-// of the text that the message quotes, at most 60 characters.
+// What the library says before it quotes a number that is too large.
+constexpr std::string_view kOverflow = "number overflow parsing '";
+
+// Keeps only the end of the text that a message of the library quotes, at most 60 characters.
 std::string short_what(std::string what) {
   constexpr size_t kMost = 60;
-  if (const size_t id_end = what.find("] "); id_end != std::string::npos) what.erase(0, id_end + 2);
-  for (const std::string_view before : {"last read: '", "number overflow parsing '"}) {
+  for (const std::string_view before : {std::string_view("last read: '"), kOverflow}) {
     size_t begin = what.find(before);
     if (begin == std::string::npos) continue;
     begin += before.size();
@@ -87,7 +88,11 @@ Json parse_json(const std::string& text, int max_levels) {
   try {
     json = Json::parse(ReadingPlace{begin, &read}, ReadingPlace{end, &read}, watch);
   } catch (const Json::exception& e) {
-    const std::string what = short_what(e.what());
+    const std::string what = json_error_text(e.what());
+    if (what.starts_with(kOverflow))
+      throw UsageError(concat("has the number ",
+                              what.substr(kOverflow.size(), what.size() - kOverflow.size() - 1),
+                              ", which is too large for a double", place()));
     throw UsageError(
         concat("is not JSON: ", what, what.find(" at line ") == std::string::npos ? place() : ""));
   }
@@ -111,7 +116,8 @@ Json require_json_object(const std::string& text) {
     value = parse_json(text);
   } catch (const UsageError& e) {
     const std::string_view what = e.what();
-    throw UsageError(concat("is not a JSON object: ", what.starts_with("is ") ? "it " : "", what));
+    const bool of_file = what.starts_with("is ") || what.starts_with("has ");
+    throw UsageError(concat("is not a JSON object: ", of_file ? "it " : "", what));
   }
   if (!value.is_object()) throw UsageError("is not a JSON object");
   return value;
@@ -124,6 +130,17 @@ Json read_json_object(const std::filesystem::path& file, std::string_view instea
   } catch (const UsageError& e) {
     fail(file.string(), " ", e.what(), instead);
   }
+}
+
+std::string unexpected_value(std::string_view key, const Json& value, std::string_view expected) {
+  return concat("the key '", key, "' is ", shortened(json_text(value)), ", and ", expected,
+                " was expected");
+}
+
+std::string json_error_text(std::string message) {
+  const size_t id_end = message.find("] ");
+  if (!message.starts_with("[json.exception.") || id_end == std::string::npos) return message;
+  return short_what(message.substr(id_end + 2));
 }
 
 std::string json_text(const Json& value, int indent) {

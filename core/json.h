@@ -34,6 +34,15 @@ Json require_json_object(const std::string& text);
 /// followed by `instead`, which says the consequence; the file cannot be read.
 Json read_json_object(const std::filesystem::path& file, std::string_view instead = "");
 
+/// Returns the sentence about a value of a wrong type or size, with at most 60 characters of the
+/// value: "the key 'heads' is 2.5, and a whole number was expected".
+std::string unexpected_value(std::string_view key, const Json& value, std::string_view expected);
+
+/// Returns the message of an exception of the JSON library without the library's name for it
+/// ("[json.exception.type_error.302] ") and with at most 60 characters of the text that it quotes.
+/// Returns any other message as it is.
+std::string json_error_text(std::string message);
+
 /// Returns a value as text: on one line, or with `indent` spaces a level. Bytes that are not UTF-8
 /// become U+FFFD.
 std::string json_text(const Json& value, int indent = -1);

@@ -7,6 +7,7 @@
 namespace nine {
 
 std::string shortest(double value) {
+  if (std::isnan(value)) return "nan";  // whatever its sign
   std::array<char, 32> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
   return {buffer.data(), end};

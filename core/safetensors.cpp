@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/file_kind.h"
+#include "core/files.h"
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/output_file.h"
@@ -85,7 +86,8 @@ std::string header_text(const fs::path& file, const std::vector<NamedView>& tens
             ": its header would have ", text.size(), " bytes, the format allows ", kMaxHeaderBytes);
     return text;
   } catch (const Json::exception& e) {
-    fail("cannot write ", file.string(), ": names and metadata must be UTF-8 (", e.what(), ")");
+    fail("cannot write ", file.string(), ": names and metadata must be UTF-8 (",
+         json_error_text(e.what()), ")");
   }
 }
 
@@ -142,8 +144,8 @@ Source open_source(const fs::path& file) {
   source.file = file.string();
   std::error_code error;
   const auto status = fs::status(file, error);
+  require_regular_file(file);
   require(fs::exists(status), "cannot read ", source.file, ": there is no such file");
-  require(fs::is_regular_file(status), "cannot read ", source.file, ": it is not a regular file");
   const uint64_t size = fs::file_size(file, error);
   source.stream.open(file, std::ios::binary);
   require(!error && source.stream.is_open(), "cannot read ", source.file, ": ",
@@ -301,6 +303,8 @@ Tensor read_tensor(Source& source, const Entry& entry) {
 }  // namespace
 
 std::string_view kind_of_file(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return {};  // a pipe would be waited for
   std::array<char, 1024> first{};
   std::ifstream in(file, std::ios::binary);
   in.read(first.data(), first.size());

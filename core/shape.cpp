@@ -41,4 +41,13 @@ std::string to_text(const Shape& s) {
   return out + ")";
 }
 
+std::string index_text(const Shape& shape, int64_t element) {
+  std::string text;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    text = concat(element % shape[i], text.empty() ? "" : ", ", text);
+    element /= shape[i];
+  }
+  return "[" + text + "]";
+}
+
 }  // namespace nine

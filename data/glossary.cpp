@@ -83,8 +83,11 @@ struct Glossaries::Pattern {
     inside = compiled(pattern, "", "");
     // Joined as subword-nmt does it: in a|b the ^ belongs to a and the $ to b.
     whole = compiled(pattern, "^", "$");
-    require(!is_all(""), "the glossary ", quote(pattern),
-            " matches the empty text: every word would be cut everywhere");
+    uint32_t may_be_empty = 0;
+    ::pcre2_pattern_info(inside.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty);
+    require(may_be_empty == 0, "the glossary ", quote(pattern),
+            " matches the empty text: write it so that each match has a character; words would "
+            "be cut where it is empty");
   }
 
   // Sets `found` to the first match in `word` from a byte on; false where there is none.

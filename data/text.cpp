@@ -196,8 +196,8 @@ bool TextReader::next_line(std::string_view& line) {
   if (!find_line(size, with_end)) return false;
   line = unread().substr(0, size);
   begin_ += static_cast<std::ptrdiff_t>(with_end);
-  if (!rules_.cr_ends_line && line.ends_with('\r')) line.remove_suffix(1);
   check(line);
+  if (!rules_.cr_ends_line && line.ends_with('\r')) line.remove_suffix(1);
   drop_byte_order_mark(line);
   ++lines_;
   if (filter_) line = filtered_ = filter_(line);
@@ -255,7 +255,7 @@ int64_t TextReader::line_ends(std::string_view text) const {
 }
 
 /// Refuses NUL and invalid UTF-8 in the next lines, a byte-order mark included, so that bytes count
-/// as in the file.
+/// as in the file; and a text that would be one line because its lines end with CR alone.
 void TextReader::check(std::string_view text) const {
   const auto place_of = [&](size_t bad) {
     const std::string_view before = text.substr(0, bad);
@@ -267,6 +267,15 @@ void TextReader::check(std::string_view text) const {
   if (nul != std::string_view::npos) fail(place_of(nul), ": a NUL byte", why_invalid(text, nul));
   if (const size_t bad = find_invalid_utf8(text); bad != std::string_view::npos)
     fail(place_of(bad), ": ", hexadecimal(text[bad]), why_invalid(text, bad));
+  const bool whole = lines_ == 0 && ends_file(text) && text.find('\n') == std::string_view::npos;
+  require(rules_.cr_ends_line || !whole || text.find('\r') >= text.size() - 1, name_,
+          ": its lines end with CR alone, and LF or CRLF was expected: convert it, for example ",
+          "with `tr '\\r' '\\n'`");
+}
+
+/// Whether bytes that were read are the last ones.
+bool TextReader::ends_file(std::string_view text) const {
+  return text.data() + text.size() == buffer_.data() + end_ && !in_->good();
 }
 
 /// What a wrong byte of the next lines shows, and what to do, behind the byte's name.
@@ -278,8 +287,7 @@ std::string TextReader::why_invalid(std::string_view text, size_t bad) const {
   if (looks_binary({buffer_.data() + begin, size}))
     return " among control characters: this seems to be a binary file; name a text";
   if (text[bad] == '\0') return ", which no text has: remove it, for example with `tr -d '\\000'`";
-  const bool ends_file = text.data() + text.size() == buffer_.data() + end_ && !in_->good();
-  if (ends_file && is_cut_character(text.substr(bad)))
+  if (ends_file(text) && is_cut_character(text.substr(bad)))
     return " begins a character whose end is missing at the end of the file: it was cut, for "
            "example by `head -c`; copy it again, or remove that character";
   return " is not valid UTF-8: convert the file, for example with `iconv -f LATIN1 -t UTF-8`";

@@ -7,6 +7,7 @@
 //                            kModelText                 kCopiedText
 //   words are separated by   spaces and tabs            spaces (data/bpe_text.h)
 //   lines end with           LF, CRLF                   LF, CRLF, CR
+//   CR alone ends all lines  is an error                see above
 //   U+FEFF at the start      is dropped                 is a character of its word
 //   a NUL byte               is an error                is a character of its word
 //   an empty file            is an error                has no lines
@@ -95,6 +96,7 @@ class TextReader {
   size_t find_line_end(size_t from) const;
   void drop_byte_order_mark(std::string_view& text) const;
   void check(std::string_view text) const;
+  bool ends_file(std::string_view text) const;
   std::string why_invalid(std::string_view text, size_t bad) const;
   int64_t line_ends(std::string_view text) const;
   std::string_view unread() const {

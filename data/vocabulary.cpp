@@ -6,6 +6,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/quote.h"
 #include "data/dict_line.h"
 #include "data/text.h"
@@ -101,6 +102,7 @@ Vocabulary Vocabulary::read(const std::string& path, const Specials& specials) {
 }
 
 Vocabulary Vocabulary::read_saved(const std::string& path, const Specials& specials) {
+  require_regular_file(path);
   Vocabulary v(specials);
   std::vector<bool> listed(static_cast<size_t>(specials.size));
   TextReader reader(std::vector<std::string>{path}, {.refuse_empty_file = false});

@@ -67,7 +67,7 @@ class Vocabulary {
   /// words; JSON.
   static Vocabulary read(const std::string& path, const Specials& specials);
   /// Reads dict.txt of a saved model, which may be empty. Word lists of other programs are not
-  /// accepted.
+  /// accepted. Error: the file is not a regular file.
   static Vocabulary read_saved(const std::string& path, const Specials& specials);
 
   /// Returns the text of a dict.txt for fairseq and read(). It omits the special words, because

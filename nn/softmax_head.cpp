@@ -1,6 +1,7 @@
 #include "nn/softmax_head.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "autograd/functions.h"
@@ -61,14 +62,12 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
     for (Parameter* p : words_) p->touched.emplace();
     if (bias_ != nullptr) bias_->touched.emplace();
   }
-  // A file may hold buffers that this model does not use.
-  for (const char* buffer : {".counts", ".context_max", ".context_max_ema"})
-    set.ignore_on_load(name + buffer);
-  if (norms_.word.needs_counts() || config.sampled)
-    counts_ = set.add_buffer(name + ".counts", {words});
-  if (!norms_.context.of_batch()) return;
-  const bool average = norms_.context.kind == ContextNorm::Kind::max_ema;
-  running_ = set.add_buffer(name + (average ? ".context_max_ema" : ".context_max"), {size});
+  for (const HeadBuffer& buffer : head_buffers()) {
+    set.ignore_on_load(name + buffer.name);  // a file may hold buffers that this model does not use
+    if (!buffer.is_of(config)) continue;
+    const bool of_words = &buffer == &head_buffers().front();
+    (of_words ? counts_ : running_) = set.add_buffer(name + buffer.name, {of_words ? words : size});
+  }
   norms_.running = running_;
 }
 
@@ -239,8 +238,8 @@ Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
   BiasExclusions excluded(bias_);
   for (size_t i = 0; i < all.size(); ++i)
     if (!std::isfinite(all[i]))
-      require(all[i] < 0 && excluded(static_cast<int64_t>(i) % vocabulary_), "[SoftmaxHead] ",
-              kNoLogP);
+      require(all[i] < 0 && excluded(static_cast<int64_t>(i) % vocabulary_), "[SoftmaxHead] row ",
+              static_cast<int64_t>(i) / vocabulary_, ": ", kNoLogP);
   return log_p;
 }
 
@@ -330,8 +329,21 @@ void SoftmaxHead::set_bias_by_frequency(std::span<const int64_t> counts) const {
   ops::copy(rounded, bias_->value());
 }
 
-std::string SoftmaxHead::tie_text(const std::string& embedding) const {
-  return concat(config_.spec.untied ? "the first of " : "", name_, ".weight=", embedding);
+std::string tie_text(const HeadSpec& head, const std::string& embedding) {
+  return concat(head.untied ? "the first of " : "", "head.weight=", embedding);
+}
+
+std::span<const HeadBuffer> head_buffers() {
+  using Kind = ContextNorm::Kind;
+  static constexpr std::array<HeadBuffer, 3> kBuffers{
+      {{".counts",
+        [](const HeadConfig& c) {
+          return c.norms.word.needs_counts() || static_cast<bool>(c.sampled);
+        }},
+       {".context_max", [](const HeadConfig& c) { return c.norms.context.kind == Kind::max; }},
+       {".context_max_ema",
+        [](const HeadConfig& c) { return c.norms.context.kind == Kind::max_ema; }}}};
+  return kBuffers;
 }
 
 }  // namespace nine

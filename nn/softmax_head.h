@@ -20,6 +20,21 @@ namespace nine {
 inline constexpr const char* kNoLogP =
     "log p is not a number: products of the model's weights are too large for their type";
 
+/// A buffer of a head: a tensor that is saved with the model but not trained.
+struct HeadBuffer {
+  const char* name;  ///< its tensor's name without the head's: ".counts"
+  /// True if such a head has the buffer.
+  bool (*is_of)(const HeadConfig& config);
+};
+/// Returns all buffers that heads may have. The first holds a number for each word, the others hold
+/// one for each component.
+std::span<const HeadBuffer> head_buffers();
+
+/// Returns the entry of model.safetensors' `__metadata__` that says that the word vectors of a
+/// model's `head` and the table `embedding` are one tensor: "head.weight=EMBEDDING", for untied
+/// heads "the first of head.weight=EMBEDDING".
+std::string tie_text(const HeadSpec& head, const std::string& embedding);
+
 /// An output layer, or head: it holds word vectors and a bias. A mixture averages K softmaxes, its
 /// components. It also holds the weights of the prior, which gives the components' probabilities
 /// for a context h, and those of HeadSpec::contexts.
@@ -117,11 +132,6 @@ class SoftmaxHead {
   /// scores are nearly equal for all words, then predicts the words' relative frequencies. Errors:
   /// the head has no bias; the number of counts is not the number of words.
   void set_bias_by_frequency(std::span<const int64_t> counts) const;
-
-  /// Returns the entry of model.safetensors' `__metadata__` that says that the word vectors and the
-  /// table EMBEDDING are one tensor: "NAME.weight=EMBEDDING", for untied heads "the first of
-  /// NAME.weight=EMBEDDING".
-  std::string tie_text(const std::string& embedding) const;
 
  private:
   std::string name_;

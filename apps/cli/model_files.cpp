@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "core/files.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/read_model.h"
 #include "nn/training/checkpoint.h"
@@ -16,12 +17,17 @@ void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std
     directories.push_back(resolve_checkpoint(path));
   } catch (const Error&) {  // there is none: that is said when it is opened
   }
+  // Opening the model refuses a pipe in a file's place. Here it would be an input that is read
+  // twice.
+  const auto add = [&](const fs::path& file) {
+    if (!is_device_or_pipe(file)) inputs.push_back({flag, file.string()});
+  };
   for (const fs::path& directory : directories) {
     for (const char* name : {"log.jsonl", "config.json", "state.json", kWeightsFile, kOptimizerFile,
                              kDictionaryFile, kSourceDict, kTargetDict})
-      inputs.push_back({flag, (directory / name).string()});
+      add(directory / name);
     try {
-      for (const fs::path& file : weight_files(directory)) inputs.push_back({flag, file.string()});
+      for (const fs::path& file : weight_files(directory)) add(file);
     } catch (const Error&) {  // as above
     }
   }

@@ -12,6 +12,7 @@
 #include "apps/cli/option_data.h"
 #include "apps/cli/option_help.h"
 #include "apps/cli/option_values.h"
+#include "apps/cli/text_io.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -26,7 +27,7 @@ using Strings = std::vector<std::string>;
 std::string config_text(const std::string& file) {
   try {
     return file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
-                       : read_text(file);
+                       : read_text_or_pipe(file);
   } catch (const Error& e) {
     throw UsageError(concat("--config: ", e.what()));
   }
@@ -39,7 +40,7 @@ Json parse_config(const std::string& file, const std::string& text) {
       throw UsageError("must be a JSON object whose keys are flags, such as {\"lr\": 0.001}");
     return config;
   } catch (const UsageError& e) {
-    throw UsageError(concat("--config ", file == "-" ? "standard input" : file, ": ", e.what()));
+    throw UsageError(concat("--config ", input_name(file), ": ", e.what()));
   }
 }
 
@@ -248,7 +249,8 @@ void Options::apply_command_line(const std::vector<std::vector<std::string>>& te
 
 void Options::read_config(const std::string& file) {
   state_->config = in_present_names(parse_config(file, config_text(file)));
-  for (const auto& [key, value] : state_->config.items()) read_config_key(key, value, file);
+  for (const auto& [key, value] : state_->config.items())
+    read_config_key(key, value, input_name(file));
 }
 
 Json Options::in_present_names(Json config) const {

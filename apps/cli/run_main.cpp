@@ -15,6 +15,7 @@
 #include "apps/cli/setting_flags.h"
 #include "apps/cli/short_message.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/memory_reserve.h"
 
 namespace nine::app {
@@ -24,7 +25,7 @@ int report_failure(const char* program, const char* message, int code = kExitFai
   before_report_of_failure();
   std::string text;
   try {
-    text = short_message(message);
+    text = short_message(json_error_text(message));
   } catch (const std::bad_alloc&) {  // where memory has run out, all of it is printed
   }
   std::fprintf(stderr, "%s: %s\n", program, text.empty() ? message : text.c_str());

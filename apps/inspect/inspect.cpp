@@ -219,8 +219,11 @@ Json check_json(const InspectInput& in, const Arrays& gradients, const HeadNorms
 
 // Nested arrays of the shape. Error: a number that is not finite, which JSON cannot write.
 Json nested(const Doubles& values, const std::vector<int64_t>& shape, const std::string& name) {
-  for (const double x : values)
-    require(std::isfinite(x), "[kernel_inspect] ", name, " has a number that is not finite: ", x);
+  const auto wrong = std::ranges::find_if(values, [](double x) { return !std::isfinite(x); });
+  if (wrong != values.end())
+    fail("[kernel_inspect] ", name, " has ", *wrong, " at ",
+         index_text({shape.data(), static_cast<int>(shape.size())}, wrong - values.begin()),
+         ", which JSON cannot write: numbers of the input are too large for the head");
   Json level(values);
   for (size_t axis = shape.size(); axis-- > 1;) {
     Json outer = Json::array();

@@ -14,7 +14,7 @@ namespace nine::app {
 double margin_to_undo(const std::string& checkpoint) {
   const auto directory = model_directory(checkpoint, kDictionaryFile);
   const Json config = model_config(directory);
-  const HeadConfig head = head_of(config, true);
+  const HeadConfig head = head_settings_of(config, true).head_config();
   const Margin& margin = head.loss.margin;
   require(config.contains("margin") && margin.kind == Margin::Kind::cos && margin.size > 0,
           "--margin-correction undoes a margin cos:M of training, but ", checkpoint,

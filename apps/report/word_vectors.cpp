@@ -9,7 +9,6 @@
 #include "apps/report/pca.h"
 #include "core/ops.h"
 #include "nn/models/language_network.h"
-#include "nn/models/model_description.h"
 #include "nn/models/read_model.h"
 
 namespace nine::app {
@@ -22,7 +21,7 @@ std::string output_tensor(const ModelFiles& files) {
   const char *const own = "head.weight", *const embedding = "embedding.weight";
   if (!weights.tensors.contains(own)) return embedding;
   if (weights.at(own).shape().rank() < 3) return own;
-  const HeadSpec head = head_of(files.config).spec;
+  const HeadSpec head = files.head().spec;
   return has_tied_embeddings(weights, head) ? embedding : own;
 }
 

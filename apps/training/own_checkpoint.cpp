@@ -19,8 +19,7 @@ namespace fs = std::filesystem;
 Json resolved_of(const Json& config, const fs::path& file) {
   const auto object = [&](const Json& in, const char* key) {
     Json value = in.value(key, Json::object());
-    require(value.is_object(), file.string(), ": the key '", key, "' is ",
-            shortened(json_text(value)), ", and an object was expected");
+    require(value.is_object(), file.string(), ": ", unexpected_value(key, value, "an object"));
     return value;
   };
   Json resolved = object(config, "resolved");

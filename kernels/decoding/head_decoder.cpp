@@ -52,19 +52,19 @@ struct HeadDecoder<T>::Component {
 // Some rows of a query. Row r has K stacked rows, r * K + k, each with `ld` scores.
 template <class T>
 struct HeadDecoder<T>::Block {
-  const T* h;               // (rows, d)
-  const T* stack;           // (rows * K, d)
-  T* scores;                // (rows * K, ld): scores; in mixtures replaced by e_k(v)
-  T* tile_top;              // (rows * K, tiles)
-  T* chunk_top;             // (rows * K, kChunks)
-  double* chunk_sum;        // (rows * K, kChunks)
-  T* factors;               // (rows * K, kChunks)
-  T* row_stats;             // (rows * K, stats)
-  int32_t* extreme_rows;    // (rows * K): 0 or 1, see HeadLoops::any_extreme
-  double *log_prior, *lse;  // (rows * K)
-  double* target_score;     // (rows * K); without targets: of the excluded word
-  const int32_t* targets;   // (rows), or null
-  int64_t rows, size, ld, tiles;
+  const T* h;                            // (rows, d)
+  const T* stack;                        // (rows * K, d)
+  T* scores;                             // (rows * K, ld): scores; in mixtures replaced by e_k(v)
+  T* tile_top;                           // (rows * K, tiles)
+  T* chunk_top;                          // (rows * K, kChunks)
+  double* chunk_sum;                     // (rows * K, kChunks)
+  T* factors;                            // (rows * K, kChunks)
+  T* row_stats;                          // (rows * K, stats)
+  int32_t* extreme_rows;                 // (rows * K): 0 or 1, see HeadLoops::any_extreme
+  double *log_prior, *lse;               // (rows * K)
+  double* target_score;                  // (rows * K); without targets: of the excluded word
+  const int32_t* targets;                // (rows), or null
+  int64_t first, rows, size, ld, tiles;  // `first`: the query's row that is row 0 here
   int32_t excluded;
   const typename PackedLinear<T>::Rows* contexts;  // in the order of each_product()
 };
@@ -318,8 +318,9 @@ void HeadDecoder<T>::normalise(const Block& b) const {
     b.lse[i] = LogSumExp::of(kChunks, chunk).value();
     require(std::isfinite(b.lse[i]), "[HeadDecoder] component ", i % b.size, " (",
             components_[static_cast<size_t>(i % b.size)].kernel.name,
-            ") has scores without a finite normaliser (", b.lse[i],
-            "): the model's weights are not finite, or too large for this kernel");
+            ") has scores without a finite normaliser (", b.lse[i], ") for row ",
+            b.first + i / b.size,
+            ": the model's weights are not finite, or too large for this kernel");
   }
   if (b.excluded >= 0) {
     for (int64_t r = 0; r < b.rows; ++r) weigh_without_excluded(b, r);
@@ -405,7 +406,7 @@ double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
   if (!std::isfinite(log_p)) {
     const int64_t y = b.targets[row];
     const bool excluded = bias_ && static_cast<T*>(bias_.data)[y] == kLowest<T>;
-    require(excluded, "[HeadDecoder] log p of word ", y, " is ", log_p,
+    require(excluded, "[HeadDecoder] log p of word ", y, " in row ", b.first + row, " is ", log_p,
             ", and no bias of -inf excludes it: the model's weights are too large for their type");
   }
   return log_p;
@@ -450,6 +451,7 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
           .lse = m.lse.get(all),
           .target_score = m.target_score.get(all),
           .targets = q.targets.empty() ? nullptr : q.targets.data() + first,
+          .first = first,
           .rows = rows,
           .size = size,
           .ld = ld,

@@ -12,8 +12,6 @@ using expression::kPairVariables;
 using expression::Variable;
 using expression::Variables;
 
-std::string shown(double x) { return std::isnan(x) ? "nan" : concat(x); }
-
 // True if root k of a formula, its score or a slope, is used at a pair. Slopes with respect to q
 // and c are not used at q = 0 and at |c| = 1.
 bool is_used(size_t k, const double* pair) {
@@ -74,11 +72,10 @@ void Expr::refuse(const T* w, const T* h, int64_t d, const std::string& pair, bo
         const expression::Id arg = n.args[static_cast<size_t>(a)];
         finite = finite && std::isfinite(values[arg]);
         if (!g.is(arg, expression::Op::number))
-          arguments +=
-              concat(arguments.empty() ? " where " : ", ", text(arg), " = ", shown(values[arg]));
+          arguments += concat(arguments.empty() ? " where " : ", ", text(arg), " = ", values[arg]);
       }
       if (finite && !std::isfinite(values[id]))
-        fail(whole, ": ", text(id), " is ", shown(values[id]), arguments);
+        fail(whole, ": ", text(id), " is ", values[id], arguments);
     }
   }
   std::string variables;

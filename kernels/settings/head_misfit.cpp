@@ -39,21 +39,31 @@ std::string misfit(const HeadConfig& head, DType type) {
 }
 
 std::string bias_misfit(std::span<const double> bias, DType type) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const double b : bias)
-    if (std::isfinite(b)) {
-      low = std::min(low, b);
-      high = std::max(high, b);
-    }
-  if (!(low <= high) || (low < 0) != (high < 0)) return {};
-  const double shared = low < 0 ? high : low;
   const double spacing = type == DType::float64 ? std::numeric_limits<double>::epsilon()
                                                 : std::numeric_limits<float>::epsilon();
-  if (std::abs(shared) * spacing < 1.0 / 16) return {};
-  return concat("every bias is ", shared, low < 0 ? " or less" : " or more", ", where numbers of ",
-                type,
-                " lie more than 1/16 apart, so that the words' differences are lost; subtract ",
-                "from all biases what they share");
+  const double bound = 1.0 / 16 / spacing;  // from here on numbers lie 1/16 or more apart
+  int64_t above = 0, below = 0, others = 0;
+  double least = std::numeric_limits<double>::infinity(), largest = -least;
+  for (const double b : bias) {
+    if (!std::isfinite(b)) continue;
+    if (b >= bound) {
+      ++above;
+      least = std::min(least, b);
+    } else if (b <= -bound) {
+      ++below;
+      largest = std::max(largest, b);
+    } else {
+      ++others;
+    }
+  }
+  // The words with the largest biases share the probability. One word alone has all of it, whatever
+  // the digits are.
+  const bool low = above + others <= 1 && below > 1;
+  if (above < 2 && !low) return {};
+  return concat(low ? below : above, " words have a bias of ", low ? largest : least,
+                low ? " or less" : " or more", ", where numbers of ", type,
+                " lie more than 1/16 apart, so that the differences between these words are lost; ",
+                "subtract from all biases what they share");
 }
 
 }  // namespace nine

@@ -14,9 +14,11 @@ namespace nine {
 /// none.
 std::string misfit(const HeadConfig& head, DType type);
 
-/// Describes an output bias whose size hides the differences between words: all biases but
-/// -infinity have one sign and are so large that numbers of `type` lie 1/16 or more apart there.
-/// Probabilities would be made of rounding. Empty: the bias is none of that kind.
+/// Describes an output bias whose size hides the differences between words, because numbers of
+/// `type` lie 1/16 or more apart there: two or more words have so large a bias, or two or more have
+/// so negative a bias and at most one word has a greater one. Rounding would then decide the
+/// probabilities. Biases of -infinity, which exclude their words, do not count. Returns "" if
+/// the bias keeps the differences.
 std::string bias_misfit(std::span<const double> bias, DType type);
 
 }  // namespace nine

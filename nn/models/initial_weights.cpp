@@ -65,7 +65,7 @@ void load_weights(const std::string& path, const Safetensors& weights,
 // run and was lin in the initial weights". It names differences because tensors show only the sizes
 // of a head.
 std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
-  const HeadConfig stored = head_of(files.config);
+  const HeadConfig stored = files.head();
   std::string out = concat("--init: ", files.weights.tensors.size(), " tensors of ",
                            files.directory.string(), " were taken");
   const auto compare = [&](const char* what, const std::string& here, const std::string& there) {

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/quote.h"
-#include "nn/models/model_description.h"
 
 namespace nine {
 namespace {
@@ -52,16 +51,15 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfi
           ": the key 'norm' is '", c.norm, "', but there is ", *c.final_norm ? "a" : "no",
           " tensor transformer.norm.weight");
   c.positions = learned ? Positions::learned : Positions::sinusoidal;
-  require(!files.says("positions") || files.choice("positions", c.positions) == c.positions,
-          files.said_in("positions"), " names ", learned ? "sinusoidal" : "learned",
-          " positions, but model.safetensors ", learned ? "has a" : "lacks the",
-          " tensor positions.weight");
+  files.check_positions(learned, "positions.weight");
   c.window =
       !learned ? files.count("bptt")
                : files.shown("bptt", matrix_of(weights, "positions.weight")[0],
                              "the tensor positions.weight has ", " rows, the words read together");
-  if (const double usual = c.embedding_factor(), factor = files.factor("embed_scale", usual);
-      factor != usual)
+  if (const double usual = c.embedding_factor();
+      !files.foreign && !weights.metadata.contains("embed_scale"))
+    files.only("embed_scale", usual);  // Nine leaves out the usual factor
+  else if (const double factor = files.factor("embed_scale", usual); factor != usual)
     c.embed_scale = factor;
   files.only("layer_norm_eps", LayerNorm::kEps);
   c.dropout = 0;
@@ -84,29 +82,28 @@ LstmLanguageModelConfig lstm_of(const ModelFiles& files, const HeadConfig& head)
 void check_arch(const ModelFiles& files) {
   const LanguageArch arch = arch_of(files.weights);
   const char* const tensor = arch == LanguageArch::lstm ? kRecurrent : kAttention;
-  const auto check = [&](const char* file, const std::string& said) {
-    const auto known = enum_names<LanguageArch>();
-    if (files.foreign && std::ranges::find(known, said) == known.end()) return;
-    require(said == to_text(arch), (files.directory / file).string(), ": 'arch' is ", quote(said),
+  const auto known = enum_names<LanguageArch>();
+  if (!files.foreign) files.find("arch");  // what Nine says in two places is compared
+  for (const ModelSource& source : files.sources) {
+    const Json said = source.implied ? Json() : source.keys.value("arch", Json());
+    const std::string name = said.is_string() ? said.get<std::string>() : "";
+    if (name.empty() || (files.foreign && std::ranges::find(known, name) == known.end())) continue;
+    require(name == to_text(arch), source.place, ": the key 'arch' is ", shortened(json_text(said)),
             ", but ",
             files.weights.tensors.contains(tensor)
                 ? concat("the tensor ", tensor, " is of the network '", arch, "'")
                 : concat("there is no tensor ", tensor == kAttention ? kRecurrent : kAttention));
-  };
-  const auto& metadata = files.weights.metadata;
-  if (const auto said = metadata.find("arch"); said != metadata.end())
-    check(kWeightsFile, said->second);
-  if (const Json said = files.config.value("arch", Json()); said.is_string())
-    check("config.json", said.get<std::string>());
+  }
 }
 
 // The head; the tensors show its bias, and are those that the files say.
 HeadConfig checked_head(ModelFiles& files) {
   files.check_kind("lm", "embedding.weight");
   check_arch(files);
-  HeadConfig head = head_of(files.config);
-  head.bias = files.shown("head_bias", files.weights.tensors.contains("head.bias"), "head.bias");
-  files.shown("tie_embeddings", has_tied_embeddings(files.weights, head.spec), "head.weight");
+  const HeadConfig head = files.head();
+  const bool tied =
+      files.shown("tie_embeddings", has_tied_embeddings(files.weights, head.spec), "head.weight");
+  files.check_ties(tied ? tie_text(head.spec, "embedding.weight") : "");
   if (files.foreign)  // a run's --vocab is a file
     files.shown("vocab", matrix_of(files.weights, "embedding.weight")[0], kEmbeddingHas, " rows");
   return head;
@@ -118,24 +115,20 @@ LanguageArch arch_of(const Safetensors& weights) {
   return weights.tensors.contains(kAttention) ? LanguageArch::transformer : LanguageArch::lstm;
 }
 
-std::map<std::string, std::string> language_settings(ModelFiles& files) try {
+std::map<std::string, std::string> language_settings(ModelFiles& files) {
   const HeadConfig head = checked_head(files);
   if (arch_of(files.weights) == LanguageArch::transformer)
     return transformer_of(files, head).settings();
   lstm_of(files, head);
   return {};
-} catch (const std::exception&) {
-  files.fail_for_config();
 }
 
-std::unique_ptr<LanguageNetwork> make_language_network(ParameterSet& set, ModelFiles& files) try {
+std::unique_ptr<LanguageNetwork> make_language_network(ParameterSet& set, ModelFiles& files) {
   files.assume_head();
   const HeadConfig head = checked_head(files);
   if (arch_of(files.weights) == LanguageArch::transformer)
     return std::make_unique<TransformerLanguageModel>(set, transformer_of(files, head));
   return std::make_unique<LstmLanguageModel>(set, lstm_of(files, head));
-} catch (const std::exception&) {
-  files.fail_for_config();
 }
 
 }  // namespace nine

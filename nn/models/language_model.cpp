@@ -29,15 +29,18 @@ LanguageModel LanguageModel::load(const std::string& path, Device device) {
   const std::string dictionary = (directory / kDictionaryFile).string();
   Vocabulary vocabulary = Vocabulary::read_saved(dictionary, Specials::kLanguageModel);
   ModelFiles files = read_model(directory);
-  const Safetensors& weights = files.weights;
-  const ParameterOptions options{
-      .dtype = weights.at("embedding.weight").dtype(), .gradients = false, .device = device};
-  auto parts = std::make_unique<Parts>(std::move(vocabulary), options);
-  parts->network = make_language_network(parts->parameters, files);
-  require(parts->network->vocab() == parts->vocabulary.size(), dictionary, " has ",
-          parts->vocabulary.size(), " entries with </s> and <unk>, but the model has ",
-          parts->network->vocab(), " words");
-  parts->parameters.load(weights);
+  std::unique_ptr<Parts> parts;
+  files.opening([&] {
+    const ParameterOptions options{.dtype = files.weights.at("embedding.weight").dtype(),
+                                   .gradients = false,
+                                   .device = device};
+    parts = std::make_unique<Parts>(std::move(vocabulary), options);
+    parts->network = make_language_network(parts->parameters, files);
+    require(parts->network->vocab() == parts->vocabulary.size(), dictionary, " has ",
+            parts->vocabulary.size(), " entries with </s> and <unk>, but the model has ",
+            parts->network->vocab(), " words");
+    parts->parameters.load(files.weights);
+  });
   files.say_assumed();
   return LanguageModel(std::move(parts));
 }

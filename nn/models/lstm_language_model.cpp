@@ -50,7 +50,7 @@ LstmLanguageModel::Hidden LstmLanguageModel::run(Tape& tape, const Tensor& ids,
 
 std::map<std::string, std::string> LstmLanguageModel::metadata() const {
   std::map<std::string, std::string> m{{"format", "pt"}};
-  if (config_.tie_embeddings) m["tied"] = head_.tie_text("embedding.weight");
+  if (config_.tie_embeddings) m["tied"] = tie_text(config_.head.spec, "embedding.weight");
   return m;
 }
 

@@ -1,9 +1,8 @@
 // What a trained model's files say of it beside its tensors: the keys of its network and of its
-// head. The network's are a table here, the head's are those of head_settings(). What writes, reads
-// and compares a key of metadata or config.json loops over the two.
+// head. The network's are a table here, the head's are those of head_settings(). Code that writes a
+// key of the metadata loops over the two; nn/models/read_model.h reads and compares keys.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
@@ -36,14 +35,20 @@ struct ModelDescription {
   std::map<std::string, std::string> metadata() const;
 };
 
-/// The keys that weights' `metadata` have, in a model's configuration that lacks them. Errors:
-/// `directory`'s config.json says of a key something else than they do, or than their lack of it
-/// means where Nine wrote them; a text that is no value of its key.
-void add_metadata(Json& config, const std::map<std::string, std::string>& metadata,
-                  const std::filesystem::path& directory);
+/// Returns weights' `metadata` as JSON: the texts true and false (Python's True and False, too) are
+/// truth values.
+Json keys_of(const std::map<std::string, std::string>& metadata);
 
-/// The head that such a configuration names, lin where it names none; without what tensors show or
-/// counts in training alone unless `training`. Error: a setting is wrong, or of the wrong type.
-HeadConfig head_of(const Json& config, bool training = false);
+/// Returns the values that keys have because Nine left them out of `metadata`: Nine leaves out the
+/// usual value. Returns an empty object if Nine did not write the metadata.
+Json keys_left_out(const std::map<std::string, std::string>& metadata);
+
+/// Sets a setting of the head from a value of JSON. UsageError: the value is of another type.
+void set_from_json(HeadSettings& settings, const HeadSetting& setting, const Json& value);
+
+/// Returns the head that the keys of a JSON object describe, lin if the key `head` is not there.
+/// Ignores what tensors show, and what counts in training alone unless `training`. UsageError: a
+/// setting is wrong, or of the wrong type.
+HeadSettings head_settings_of(const Json& keys, bool training = false);
 
 }  // namespace nine

@@ -11,7 +11,6 @@
 #include "core/ops.h"
 #include "core/quote.h"
 #include "kernels/settings/head_misfit.h"
-#include "nn/models/model_description.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine {
@@ -96,7 +95,7 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
        ", for the lines of Python that convert it");
 }
 
-bool holds(const fs::path& directory, const char* file) { return fs::exists(directory / file); }
+bool holds(const fs::path& directory, const char* file) { return is_there(directory / file); }
 
 // Error, which names both files: the checkpoint that a run holds is another run's, by what both
 // configurations say.
@@ -160,31 +159,14 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   return directory;
 }
 
-Json model_config(const fs::path& directory, const std::map<std::string, std::string>& metadata) {
-  Json config = Json::object();
+Json model_config(const fs::path& directory) {
   const fs::path file = directory / "config.json";
-  if (fs::exists(file)) config = read_json_object(file);
-  try {
-    add_metadata(config, metadata, directory);
-  } catch (const Json::exception& e) {
-    fail_for_type(file.string(), e);
-  }
-  return config;
+  return is_there(file) ? read_json_object(file) : Json::object();
 }
 
 namespace {
 
 constexpr const char* kOutputBias = "head.bias";
-
-// "[2, 0]" of element 8 of a tensor (4, 4).
-std::string index_text(const Shape& shape, int64_t element) {
-  std::string text;
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    text = concat(element % shape[i], text.empty() ? "" : ", ", text);
-    element /= shape[i];
-  }
-  return "[" + text + "]";
-}
 
 // Error: a number of a tensor is not finite.
 void require_finite(const std::string& name, const Tensor& tensor, const fs::path& file,
@@ -257,10 +239,6 @@ Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
     require_usable_bias(name, tensor, file);
   }
   return weights;
-}
-
-void fail_for_type(const std::string& file, const std::exception& error) {
-  fail(file, ": a key of the model is of the wrong type (", error.what(), ")");
 }
 
 }  // namespace nine

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -35,11 +34,9 @@ inline constexpr const char* kVersionKey = "nine_version";
 /// other kind.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
-/// The directory's config.json, if there is one. A key that it lacks is taken from
-/// model.safetensors' `metadata` (add_metadata, whose Errors). Error: config.json is not a JSON
-/// object of at most kJsonLevels levels.
-Json model_config(const std::filesystem::path& directory,
-                  const std::map<std::string, std::string>& metadata = {});
+/// The directory's config.json; an empty object if there is none. Errors: config.json is not a JSON
+/// object of at most kJsonLevels levels, or not a regular file.
+Json model_config(const std::filesystem::path& directory);
 
 /// What may be open in a model's weights: an output bias of -infinity excludes its word.
 enum class ExcludedWords : uint8_t { allowed, refused };
@@ -54,8 +51,5 @@ Safetensors read_finite_weights(const std::filesystem::path& file,
 void require_numbers(const std::filesystem::path& file, const std::string& name,
                      const Tensor& tensor, const std::function<bool(double)>& sound,
                      std::string_view rule);
-
-/// Throws an Error that names `file` for what JSON says of a key of another type than is read.
-[[noreturn]] void fail_for_type(const std::string& file, const std::exception& error);
 
 }  // namespace nine

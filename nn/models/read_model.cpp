@@ -5,13 +5,18 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
 
+#include "core/files.h"
+#include "core/misfit.h"
 #include "core/notice.h"
 #include "core/quote.h"
 #include "core/version.h"
+#include "nn/models/model_description.h"
+#include "nn/models/transformer_language_model.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine {
@@ -37,13 +42,25 @@ std::map<std::string, std::set<std::string>> parts_of(const fs::path& index) {
   return parts;
 }
 
-Safetensors read_weights(const fs::path& directory, ExcludedWords words) {
-  if (fs::exists(directory / kWeightsFile))
-    return read_finite_weights(directory / kWeightsFile, words);
+std::string metadata_of(const fs::path& file) { return concat("the metadata of ", file.string()); }
+
+// Adds the metadata of each file to `sources`.
+Safetensors read_weights(const fs::path& directory, ExcludedWords words,
+                         std::vector<ModelSource>& sources) {
+  const auto read = [&](const fs::path& file) {
+    Safetensors part = read_finite_weights(file, words);
+    sources.push_back({metadata_of(file), keys_of(part.metadata)});
+    return part;
+  };
   const fs::path index = directory / kWeightsIndex;
+  if (is_there(directory / kWeightsFile)) {
+    if (is_there(index))
+      notice(concat(index.string(), " was not read, because ", kWeightsFile, " lies beside it"));
+    return read(directory / kWeightsFile);
+  }
   Safetensors all;
   for (const auto& [file, names] : parts_of(index)) {
-    Safetensors part = read_finite_weights(directory / file, words);
+    Safetensors part = read(directory / file);
     for (const std::string& name : names)
       require(part.tensors.contains(name), (directory / file).string(), " lacks the tensor '", name,
               "', which ", index.string(), " has there");
@@ -92,15 +109,15 @@ void leave_out_beginning(ModelFiles& files) {
 
 // Whether the files show that Nine wrote them. What other programs call their architecture or write
 // into their config.json is their own: all that a version of Nine has written has to be there.
-bool is_own(const ModelFiles& files) {
+bool is_own(const ModelFiles& files, const Json& config) {
   const auto& metadata = files.weights.metadata;
   const auto has = [&](const char* key) { return metadata.contains(key); };
   if (has(kVersionKey) || holds_state(files.directory)) return true;
   if (has("arch") && metadata.at("arch") == "transformer" && has("heads") && has("bptt") &&
       has("activation") && has("positions"))
     return true;
-  const auto resolved = files.config.find("resolved");
-  return resolved != files.config.end() && resolved->is_object() && resolved->contains("version") &&
+  const auto resolved = config.find("resolved");
+  return resolved != config.end() && resolved->is_object() && resolved->contains("version") &&
          resolved->contains("head") && resolved->contains("parameters");
 }
 
@@ -119,10 +136,56 @@ std::string quoted_list(const std::vector<std::string>& keys) {
   return all;
 }
 
+// Adds the head that a run resolved, which config.json has beside the run's options. Error: it is
+// not an object.
+void add_resolved(ModelFiles& files, Json& config, const Json& resolved) {
+  ModelSource& file = files.sources.front();
+  require(resolved.is_object(), file.place, ": ",
+          unexpected_value("resolved", resolved, "an object"));
+  const auto head = resolved.find("head");
+  if (head == resolved.end()) return;
+  // A name such as log@tuned may mean another head in another version. The run resolved it.
+  if (const auto name = config.find("head");
+      name != config.end() && name->is_string() &&
+      name->get<std::string>().find('@') != std::string::npos)
+    config.erase(name);
+  files.sources.insert(files.sources.begin() + 1,
+                       {concat("'resolved' of ", file.place), {{"head", *head}}});
+}
+
+std::optional<double> number_in(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number)
+                                                                  : std::nullopt;
+}
+
+// Whether two sources have one value of a key, which one of them may have as a text.
+bool say_the_same(std::string_view key, const Json& one, const Json& other) {
+  const auto text_in = [&](const Json& keys) {
+    const Json& value = *keys.find(key);
+    return value.is_string() ? value.get<std::string>() : json_text(value);
+  };
+  const std::string a = text_in(one), b = text_in(other);
+  if (a == b) return true;
+  if (key == "head") {
+    const auto head_in = [](const Json& keys) {
+      return head_settings_of(keys).head_spec().to_text();
+    };
+    try {
+      return head_in(one) == head_in(other);
+    } catch (const UsageError&) {  // another program's name of a head
+      return false;
+    }
+  }
+  const auto x = number_in(a), y = number_in(b);
+  return x && y && *x == *y;
+}
+
 }  // namespace
 
 std::vector<fs::path> weight_files(const fs::path& directory) {
-  if (fs::exists(directory / kWeightsFile) || !fs::exists(directory / kWeightsIndex))
+  if (is_there(directory / kWeightsFile) || !is_there(directory / kWeightsIndex))
     return {directory / kWeightsFile};
   std::vector<fs::path> files{directory / kWeightsIndex};
   for (const auto& [file, names] : parts_of(files[0])) files.push_back(directory / file);
@@ -131,27 +194,33 @@ std::vector<fs::path> weight_files(const fs::path& directory) {
 
 ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   ModelFiles files{.directory = directory};
-  Safetensors stored = read_weights(directory, words);
-  for (const auto& [name, tensor] : stored.tensors)
+  const std::string config_file = (directory / "config.json").string();
+  require_regular_file(directory / "state.json");
+  Json config = model_config(directory);
+  files.sources.push_back({config_file, Json::object()});
+  Safetensors stored = read_weights(directory, words, files.sources);
+  for (const auto& [name, tensor] : stored.tensors) {
+    require(tensor.dtype() != DType::int32, directory.string(), ": tensor ", quote(name),
+            " holds whole numbers, and a model's tensors hold F32, F64, F16 or BF16: convert it");
     require(files.weights.tensors.emplace(unwrapped(name), tensor).second, directory.string(),
             ": two tensors are called '", unwrapped(name),
             "' without the prefixes of PyTorch's wrappers; one of them is '", name, "'");
+  }
   leave_out_beginning(files);
   files.weights.metadata = std::move(stored.metadata);
-  files.config = model_config(directory, files.weights.metadata);
-  const Json own = model_config(directory);
-  for (const auto& [key, value] : files.config.items())
-    if (!own.contains(key)) files.of_metadata.push_back(key);
-  files.foreign = !is_own(files);
-  if (files.foreign) files.config.erase("resolved");
-  const auto version = files.weights.metadata.find(kVersionKey);
-  if (version != files.weights.metadata.end() && numbers_of(version->second) > numbers_of(kVersion))
+  const auto& metadata = files.weights.metadata;
+  files.foreign = !is_own(files, config);
+  const Json resolved = config.value("resolved", Json::object());
+  config.erase("resolved");
+  if (!files.foreign) add_resolved(files, config, resolved);
+  files.sources.front().keys = std::move(config);
+  files.sources.push_back(
+      {metadata_of(weight_files(directory).front()), keys_left_out(metadata), true});
+  const auto version = metadata.find(kVersionKey);
+  if (version != metadata.end() && numbers_of(version->second) > numbers_of(kVersion))
     notice(concat(directory.string(), " was written by Nine ", version->second, "; this is ",
                   kVersion, ", which may not know all that the model needs"));
-  const Json resolved = files.config.value("resolved", Json::object());
-  require(resolved.is_object(), files.said_in("resolved"), ": the key 'resolved' is ",
-          shortened(json_text(resolved)), ", and an object was expected");
-  if (fs::exists(directory / "state.json") && !holds_state(directory)) {
+  if (is_there(directory / "state.json") && !holds_state(directory)) {
     // Beside weights of Nine's it was a checkpoint's, and opening that says what stands there.
     if (!files.foreign) static_cast<void>(Checkpoint(directory, CheckpointUse::model));
     notice(concat((directory / "state.json").string(),
@@ -161,39 +230,60 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   return files;
 }
 
+const Json* ModelFiles::find(std::string_view key) const {
+  const ModelSource* first = nullptr;
+  for (const ModelSource& source : sources) {
+    const auto value = source.keys.find(key);
+    if (value == source.keys.end()) continue;
+    if (first == nullptr && source.implied) return nullptr;
+    if (first == nullptr) {
+      first = &source;
+      continue;
+    }
+    const std::string text = shortened(json_text(*value));
+    require(say_the_same(key, first->keys, source.keys), first->place, ": the key '", key, "' is ",
+            shortened(json_text(first->keys[key])), ", but ",
+            source.implied
+                ? concat(source.place, ", which Nine wrote, mean ", text, " by leaving it out")
+                : concat(text, " in ", source.place),
+            "; correct one of them");
+  }
+  return first == nullptr ? nullptr : &*first->keys.find(key);
+}
+
 std::string ModelFiles::said_in(std::string_view key) const {
-  return std::ranges::find(of_metadata, key) == of_metadata.end()
-             ? (directory / "config.json").string()
-             : concat("the metadata of ", (directory / kWeightsFile).string());
+  for (const ModelSource& source : sources)
+    if (!source.implied && source.keys.contains(key)) return source.place;
+  return sources.front().place;
 }
 
 int64_t ModelFiles::count(const char* key) const {
   require_keys({key});
-  const Json& value = config[key];
+  const Json& value = *find(key);
   const std::string text = value.is_string()           ? value.get<std::string>()
                            : value.is_number_integer() ? value.dump()
                                                        : std::string();
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   require(error == std::errc{} && end == text.data() + text.size() && number > 0, said_in(key),
-          ": the key '", key, "' is ", shortened(json_text(value)),
-          ", and a whole number from 1 on was expected");
+          ": ", unexpected_value(key, value, "a whole number from 1 on"));
   return number;
 }
 
 int64_t ModelFiles::shown(const char* key, int64_t size, std::string_view before,
                           std::string_view after) const {
-  require(!says(key) || count(key) == size, said_in(key), ": the key '", key, "' is ",
-          json_text(config.value(key, Json())), ", but ", before, size, after);
+  if (const Json* said = find(key))
+    require(count(key) == size, said_in(key), ": the key '", key, "' is ", json_text(*said),
+            ", but ", before, size, after);
   return size;
 }
 
 bool ModelFiles::shown(const char* key, bool value, const char* tensor) const {
+  const Json* said = find(key);
+  if (said == nullptr) return value;
   const auto found = weights.tensors.find(tensor);
-  require(!says(key) || config[key].is_boolean(), said_in(key), ": the key '", key, "' is ",
-          shortened(json_text(config.value(key, Json()))), ", and true or false was expected");
-  require(!says(key) || config[key] == value, said_in(key), ": the key '", key, "' is ",
-          json_text(config.value(key, Json())), ", but ",
+  require(said->is_boolean(), said_in(key), ": ", unexpected_value(key, *said, "true or false"));
+  require(*said == value, said_in(key), ": the key '", key, "' is ", json_text(*said), ", but ",
           found == weights.tensors.end()
               ? concat("there is no tensor ", tensor)
               : concat("there is a tensor ", tensor, ", ", found->second.shape()));
@@ -201,14 +291,88 @@ bool ModelFiles::shown(const char* key, bool value, const char* tensor) const {
 }
 
 void ModelFiles::check_kind(const char* task, const char* tensor) const {
-  require(!says("task") || config["task"] == task, said_in("task"), ": the key 'task' is ",
-          shortened(json_text(config.value("task", Json()))), ", but the tensor ", tensor,
+  const Json* const said = find("task");
+  require(said == nullptr || *said == task, said_in("task"), ": the key 'task' is ",
+          said == nullptr ? "" : shortened(json_text(*said)), ", but the tensor ", tensor,
           " is of a model of the task '", task, "'");
-  const Json first = config.value("norm_first", Json());
-  require(first.is_null() || !says("norm") || first == (config["norm"] == "pre"),
-          said_in("norm_first"), ": the key 'norm_first' is ", json_text(first),
-          ", but the key 'norm' is ", json_text(config.value("norm", Json())),
-          "; norm_first=True is \"norm\": \"pre\"");
+  const Json *const first = find("norm_first"), *const norm = find("norm");
+  if (first == nullptr || first->is_null()) return;
+  require(first->is_boolean(), said_in("norm_first"), ": ",
+          unexpected_value("norm_first", *first, "true or false"));
+  require(norm == nullptr || *first == (*norm == "pre"), said_in("norm_first"),
+          ": the key 'norm_first' is ", json_text(*first), ", but the key 'norm' is ",
+          norm == nullptr ? "" : json_text(*norm), "; norm_first=True is \"norm\": \"pre\"");
+}
+
+HeadConfig ModelFiles::head() const {
+  HeadSettings settings;
+  const auto read = [&](const char* key, const auto& set) {
+    try {
+      set();
+    } catch (const UsageError& e) {  // about a value of the files, not of the command line
+      fail(said_in(key), ": ", e.what());
+    }
+  };
+  for (const HeadSetting& setting : head_settings())
+    if (setting.use == SettingUse::written || setting.use == SettingUse::decoding)
+      if (const Json* value = find(setting.name))
+        read(setting.name, [&] {
+          set_from_json(settings, setting, *value);
+          if (setting.check != nullptr && *value != "") setting.check(value->get<std::string>());
+        });
+  HeadConfig head;
+  read("head", [&] { head = settings.head_config(); });
+  head.bias = shown("head_bias", weights.tensors.contains("head.bias"), "head.bias");
+  check_buffers(head);
+  return head;
+}
+
+void ModelFiles::check_buffers(const HeadConfig& head) const {
+  for (const LearnedNumber& number : learned_numbers(head.spec)) {
+    const std::string name = concat("head.", number.tensor_name());
+    const auto tensor = weights.tensors.find(name);
+    require(tensor != weights.tensors.end(), directory.string(), ": there is no tensor ", name,
+            ", which holds a number that the head ", head.spec.to_text(), " learned");
+    if (tensor->second.elements() != 1) continue;  // an error where the shapes are compared
+    const double value = number.value(tensor->second.to_vector().front());
+    const std::string wrong =
+        number.positive && value == 0 ? "must be above 0" : misfit(value, tensor->second.dtype());
+    require(wrong.empty(), directory.string(), ": the tensor ", name, " makes ", number.name, ' ',
+            value, ", which ", wrong);
+  }
+  for (const HeadBuffer& buffer : head_buffers()) {
+    const std::string name = concat("head", buffer.name);
+    const bool there = weights.tensors.contains(name);
+    if (there == buffer.is_of(head)) continue;
+    // Training alone needs the counts for a sampled softmax, which metadata do not mention.
+    const Json* const sampled = find("sampled_softmax");
+    const bool of_words = &buffer == &head_buffers().front();
+    if (there && of_words && (sampled != nullptr ? *sampled != "" : !foreign)) continue;
+    fail(directory.string(), ": there is ", there ? "a" : "no", " tensor ", name,
+         ", but the word norm is ", to_text(head.norms.word), " and the context norm ",
+         to_text(head.norms.context), "; config.json or the metadata must say the \"word_norm\" ",
+         "and \"context_norm\" that the model was trained with (docs/margins.md)");
+  }
+}
+
+void ModelFiles::check_ties(const std::string& shown) const {
+  const auto found = weights.metadata.find("tied");
+  const std::string said = found == weights.metadata.end() ? "" : found->second;
+  // Other programs may mean something else by the key.
+  const bool compared = weights.metadata.contains(kVersionKey) || said.find('=') != said.npos;
+  const auto text = [](const std::string& ties) {
+    return ties.empty() ? std::string("no ties") : to_text(quote(ties));
+  };
+  require(!compared || said == shown, sources.back().place, " say by the key 'tied' ", text(said),
+          ", but the tensors show ", text(shown));
+}
+
+void ModelFiles::check_positions(bool learned, const char* table) {
+  if (!says("positions")) return;
+  const Positions shown = learned ? Positions::learned : Positions::sinusoidal,
+                  said = choice("positions", shown);
+  require(said == shown, said_in("positions"), ": the key 'positions' is \"", said, "\", but ",
+          learned ? "there is a tensor " : "there is no tensor ", table);
 }
 
 double ModelFiles::factor(const char* key, double usual) {
@@ -220,19 +384,16 @@ double ModelFiles::factor(const char* key, double usual) {
 }
 
 double ModelFiles::number(const char* key, double usual) {
-  if (!says(key)) {
+  const Json* const value = find(key);
+  if (value == nullptr) {
     if (foreign) assumed[key] = usual;
     return usual;
   }
-  const Json& value = config[key];
-  if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
-  const std::string text = value.is_string() ? value.get<std::string>() : std::string();
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  require(error == std::errc{} && end == text.data() + text.size() && std::isfinite(number),
-          said_in(key), ": the key '", key, "' is ", shortened(json_text(value)),
-          ", and a number was expected");
-  return number;
+  double found = NAN;
+  if (value->is_number()) found = value->get<double>();
+  if (value->is_string()) found = number_in(value->get<std::string>()).value_or(NAN);
+  require(std::isfinite(found), said_in(key), ": ", unexpected_value(key, *value, "a number"));
+  return found;
 }
 
 void ModelFiles::only(const char* key, double wanted) {
@@ -242,13 +403,13 @@ void ModelFiles::only(const char* key, double wanted) {
 }
 
 std::string ModelFiles::text_or(const char* key, const std::string& usual) {
-  if (!says(key)) {
+  const Json* const value = find(key);
+  if (value == nullptr) {
     if (foreign) assumed[key] = usual;
     return usual;
   }
-  require(config[key].is_string(), said_in(key), ": the key '", key, "' is ",
-          shortened(json_text(config[key])), ", and a text was expected");
-  return config[key].get<std::string>();
+  require(value->is_string(), said_in(key), ": ", unexpected_value(key, *value, "a text"));
+  return value->get<std::string>();
 }
 
 void ModelFiles::require_keys(std::initializer_list<const char*> keys,
@@ -257,23 +418,13 @@ void ModelFiles::require_keys(std::initializer_list<const char*> keys,
   for (const char* key : keys)
     if (!says(key)) missing.emplace_back(key);
   if (missing.empty()) return;
-  const bool there = fs::exists(directory / "config.json");
+  const bool there = is_there(directory / "config.json");
   fail(there ? (directory / "config.json").string() + " lacks "
              : directory.string() + " has no config.json, and nothing else says ",
        quoted_list(missing),
        ", which tensors do not show; of PyTorch's defaults it has {\"heads\": N, ",
        "\"norm\": \"post\", \"activation\": \"relu\"}, and norm_first=True is \"norm\": \"pre\"",
        more, " (docs/pytorch.md)");
-}
-
-void ModelFiles::fail_for_config() const {
-  try {
-    throw;
-  } catch (const Json::exception& e) {
-    fail_for_type(said_in("head"), e);
-  } catch (const UsageError& e) {  // a name that config.json has, not the command line
-    fail(said_in("head"), ": ", e.what());
-  }
 }
 
 void ModelFiles::say_assumed() const {

@@ -12,6 +12,7 @@
 #include "core/enum_names.h"
 #include "core/json.h"
 #include "core/safetensors.h"
+#include "kernels/settings/head_config.h"
 #include "nn/models/model_directory.h"
 
 namespace nine {
@@ -20,6 +21,13 @@ namespace nine {
 /// and the files that it names. Error: that index is damaged, or names a file outside.
 std::vector<std::filesystem::path> weight_files(const std::filesystem::path& directory);
 
+/// A part of a model's files that says something of it.
+struct ModelSource {
+  std::string place;     ///< for messages: "DIR/config.json", "the metadata of DIR/FILE"
+  Json keys;             ///< an object
+  bool implied = false;  ///< true: not said, but meant by the keys that Nine left out there
+};
+
 /// What a directory holds of its model.
 struct ModelFiles {
   std::filesystem::path directory;
@@ -27,15 +35,18 @@ struct ModelFiles {
   /// wrappers add, and without what all names begin with, `model.` of a Lightning checkpoint;
   /// bfloat16 is widened to float32.
   Safetensors weights;
-  Json config;           ///< model_config(): config.json, and the metadata where that has no key
-  bool foreign = false;  ///< nothing shows that Nine wrote it
+  /// config.json, what a run resolved there, the metadata of each file of weights, and, last, what
+  /// Nine's metadata imply.
+  std::vector<ModelSource> sources;
+  bool foreign = false;           ///< nothing shows that Nine wrote it
   Json assumed = Json::object();  ///< of a foreign model: keys that were needed and nowhere said
 
-  std::vector<std::string> of_metadata = {};  ///< keys that config.json lacks
-
-  /// What says a key, for messages: config.json, or the metadata of model.safetensors.
+  /// The value of a key; null if nobody says it. Error: two sources contradict each other; the
+  /// message has both values and both places.
+  const Json* find(std::string_view key) const;
+  bool says(const char* key) const { return find(key) != nullptr; }
+  /// The place that says a key, for messages; config.json if nobody says it.
   std::string said_in(std::string_view key) const;
-  bool says(const char* key) const { return config.contains(key); }
   /// The whole number from 1 on under a key, also as a text (metadata has texts). Error: it is
   /// none, or nobody says it.
   int64_t count(const char* key) const;
@@ -52,6 +63,14 @@ struct ModelFiles {
   /// Error: the files say that they are of another task (`lm`, `mt`), which `tensor` contradicts,
   /// or PyTorch's `norm_first` and `norm` contradict each other.
   void check_kind(const char* task, const char* tensor) const;
+  /// The head that the files describe, lin where nobody says it; the tensors show its bias. Errors:
+  /// a setting is wrong; the buffers of the head (head_buffers) are not those of its norms.
+  HeadConfig head() const;
+  /// Error: `tied` of the metadata does not say that `shown` are the tensors' ties (tie_text).
+  void check_ties(const std::string& shown) const;
+  /// Error: `positions` says something else than the tensors do: learned if there is a table, the
+  /// tensor `table`, sinusoidal if there is none.
+  void check_positions(bool learned, const char* table);
   /// Of a key for which Nine has one number alone. Error: config.json says another.
   void only(const char* key, double number);
   /// The value that a key names; `usual` where nobody says it, which is assumed then.
@@ -77,18 +96,30 @@ struct ModelFiles {
   /// Error, which lists all of `keys` that nobody says and what to write: of a model of PyTorch's
   /// defaults, and `more`, of what PyTorch lacks.
   void require_keys(std::initializer_list<const char*> keys, std::string_view more = {}) const;
-  /// Throws the exception that is handled; one about a value of config.json names the file.
-  [[noreturn]] void fail_for_config() const;
   /// Gives a notice() of what was assumed, if anything was.
   void say_assumed() const;
+  /// Calls `open`, which makes a network of the files. An Error in it names the directory.
+  template <class F>
+  void opening(F&& open) const {
+    try {
+      open();
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error& e) {
+      if (std::string_view(e.what()).find(directory.string()) != std::string_view::npos) throw;
+      fail(directory.string(), ": ", e.what());
+    }
+  }
 
  private:
+  void check_buffers(const HeadConfig& head) const;
   std::string text_or(const char* key, const std::string& usual);
 };
 
 /// Reads a directory that model_directory() found. Gives a notice() of a beginning of names that
 /// was left out and of another program's state.json. Errors: weight_files', model_config's and
-/// read_finite_weights'; parts of a model that do not fit their index; two tensors of one name.
+/// read_finite_weights'; parts of a model that do not fit their index; two tensors of one name; a
+/// state.json that is not a regular file.
 ModelFiles read_model(const std::filesystem::path& directory,
                       ExcludedWords words = ExcludedWords::allowed);
 

@@ -75,6 +75,14 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
   set.ignore_on_load(kPositionsName);
 }
 
+std::string TransformerConfig::ties() const {
+  std::string tied;
+  if (tie_embeddings) tied = tie_text(head.spec, "tgt_embedding.weight");
+  if (shared_vocab)
+    tied += std::string(tied.empty() ? "" : ",") + "src_embedding.weight=tgt_embedding.weight";
+  return tied;
+}
+
 double Transformer::embed_scale() const {
   return config_.embed_scale.value_or(std::sqrt(static_cast<double>(config_.dim)));
 }
@@ -135,11 +143,7 @@ SoftmaxLoss Transformer::loss(Tape& tape, const TranslationBatch& batch, double 
 
 std::map<std::string, std::string> Transformer::metadata() const {
   std::map<std::string, std::string> m{{"format", "pt"}};
-  std::string tied;
-  if (config_.tie_embeddings) tied = head_->tie_text("tgt_embedding.weight");
-  if (config_.shared_vocab)
-    tied += std::string(tied.empty() ? "" : ",") + "src_embedding.weight=tgt_embedding.weight";
-  if (!tied.empty()) m["tied"] = tied;
+  if (const std::string tied = config_.ties(); !tied.empty()) m["tied"] = tied;
   return m;
 }
 

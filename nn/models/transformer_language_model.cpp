@@ -131,7 +131,7 @@ std::vector<double> TransformerLanguageModel::attention(Tape& tape,
 std::map<std::string, std::string> TransformerLanguageModel::metadata() const {
   std::map<std::string, std::string> m = config_.settings();
   m["format"] = "pt";
-  if (config_.tie_embeddings) m["tied"] = head_->tie_text("embedding.weight");
+  if (config_.tie_embeddings) m["tied"] = tie_text(config_.head.spec, "embedding.weight");
   return m;
 }
 

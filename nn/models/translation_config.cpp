@@ -6,7 +6,6 @@
 #include "core/quote.h"
 #include "data/vocabulary.h"
 #include "kernels/settings/head_json.h"
-#include "nn/models/model_description.h"
 #include "nn/models/transformer_language_model.h"
 
 namespace nine {
@@ -46,7 +45,9 @@ int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
     learned.key() = kPositionsName;
     tensors.insert(std::move(learned));
   }
-  if (const auto table = tensors.find(kPositionsName); table != tensors.end()) {
+  const auto table = tensors.find(kPositionsName);
+  files.check_positions(table != tensors.end(), kPositionsName);
+  if (table != tensors.end()) {
     const Shape& shape = table->second.shape();
     require(shape.rank() == 2 && shape[1] == dim, files.directory.string(),
             ": positions have the shape ", shape, ", the model needs (T, ", dim, ")");
@@ -57,9 +58,6 @@ int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
           dim,
           "), which is added to the embeddings: store it, or, where it is Nine's formula, say "
           "\"positions\": \"sinusoidal\" in config.json (docs/pytorch.md)");
-  require(files.choice(kPositionsName, Positions::sinusoidal) == Positions::sinusoidal,
-          files.said_in(kPositionsName),
-          " names learned positions, but there is no tensor 'positions'");
   return 0;
 }
 
@@ -72,7 +70,7 @@ int64_t layers_of(const Safetensors& weights, const char* side) {
 
 }  // namespace
 
-TransformerConfig transformer_config(ModelFiles& files) try {
+TransformerConfig transformer_config(ModelFiles& files) {
   files.require_keys({"heads", "norm"});
   const Safetensors& weights = files.weights;
   const bool shared = !weights.tensors.contains("src_embedding.weight");
@@ -80,8 +78,7 @@ TransformerConfig transformer_config(ModelFiles& files) try {
              source = shared ? target : weights.at("src_embedding.weight").view();
   files.check_kind("mt", "tgt_embedding.weight");
   if (files.says("pad")) files.only("pad", Specials::kTranslation.pad);
-  HeadConfig head = head_of(files.config);
-  head.bias = files.shown("head_bias", weights.tensors.contains("head.bias"), "head.bias");
+  const HeadConfig head = files.head();
   const auto size = [&](const char* key, int64_t of_tensor, const char* tensor, const char* side) {
     return files.shown(key, of_tensor, concat("the tensor ", tensor, " has "), side);
   };
@@ -117,11 +114,12 @@ TransformerConfig transformer_config(ModelFiles& files) try {
   }
   files.assume_head();
   files.only("activation", Activation::relu);
-  c.embed_scale = files.factor("embed_scale", std::sqrt(static_cast<double>(c.dim)));
+  const double root = std::sqrt(static_cast<double>(c.dim));
+  if (!files.foreign) files.only("embed_scale", root);  // mt_train has this factor alone
+  c.embed_scale = files.factor("embed_scale", root);
+  files.check_ties(c.ties());
   files.only("layer_norm_eps", LayerNorm::kEps);
   return c;
-} catch (const std::exception&) {
-  files.fail_for_config();
 }
 
 }  // namespace nine

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/quote.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/translation_config.h"
 
@@ -14,6 +15,16 @@ namespace fs = std::filesystem;
 void check_size(const fs::path& file, const Vocabulary& dictionary, int64_t words) {
   require(dictionary.size() == words, file.string(), " has ", dictionary.size(),
           " words with the four specials, but the model has ", words);
+}
+
+// Error: two dictionaries of one table of embeddings have different words.
+void check_same_words(const fs::path& directory, const Vocabulary& source,
+                      const Vocabulary& target) {
+  for (int32_t id = 0; id < source.size(); ++id)
+    require(source.word(id) == target.word(id), directory.string(),
+            " has one embedding for both languages (no src_embedding.weight), but word ", id,
+            " is ", quote(source.word(id)), " in ", kSourceDict, " and ", quote(target.word(id)),
+            " in ", kTargetDict, ": put the model's own dictionary in the place of both");
 }
 
 Vocabulary read_dictionary(const fs::path& file) {
@@ -54,18 +65,22 @@ Translator Translator::load(const std::string& path, const SegmentationOptions& 
   Vocabulary source = read_dictionary(directory / kSourceDict),
              target = read_dictionary(directory / kTargetDict);
   ModelFiles files = read_model(directory);
-  const TransformerConfig config = transformer_config(files);
-  check_size(directory / kSourceDict, source, config.src_vocab);
-  check_size(directory / kTargetDict, target, config.tgt_vocab);
-  const ParameterOptions options{.dtype = files.weights.at("tgt_embedding.weight").dtype(),
-                                 .gradients = false,
-                                 .device = device};
-  auto parts =
-      std::make_unique<Parts>(directory, std::move(source), std::move(target), options, config);
-  parts->parameters.load(files.weights);
-  const auto& tensors = files.weights.tensors;
-  if (const auto table = tensors.find(kPositionsName); table != tensors.end())
-    parts->network.use_positions(table->second);
+  std::unique_ptr<Parts> parts;
+  files.opening([&] {
+    const TransformerConfig config = transformer_config(files);
+    check_size(directory / kSourceDict, source, config.src_vocab);
+    check_size(directory / kTargetDict, target, config.tgt_vocab);
+    if (config.shared_vocab) check_same_words(directory, source, target);
+    const ParameterOptions options{.dtype = files.weights.at("tgt_embedding.weight").dtype(),
+                                   .gradients = false,
+                                   .device = device};
+    parts =
+        std::make_unique<Parts>(directory, std::move(source), std::move(target), options, config);
+    parts->parameters.load(files.weights);
+    const auto& tensors = files.weights.tensors;
+    if (const auto table = tensors.find(kPositionsName); table != tensors.end())
+      parts->network.use_positions(table->second);
+  });
   files.say_assumed();
   parts->reader.emplace(segmentation);
   parts->join = segmentation.join || !segmentation.codes.empty();

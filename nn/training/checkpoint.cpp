@@ -343,7 +343,7 @@ Checkpoint::Checkpoint(const fs::path& directory, CheckpointUse use)
   } catch (const Error& e) {
     problem = e.what();
   } catch (const Json::exception& e) {
-    problem = concat(kStateFile, " cannot be read (", e.what(), ")");
+    problem = concat(kStateFile, " cannot be read (", json_error_text(e.what()), ")");
   }
   fail("the checkpoint ", directory_.string(), " is damaged: ", problem, kUseAnother);
 }

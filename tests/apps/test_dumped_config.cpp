@@ -50,6 +50,10 @@ TEST_SUITE("dumped configurations") {
     CHECK(Json::parse(o.out)["hidden"] == 7);
     CHECK(has(run_program("lm_train", {"--config", "-"}, "{\n\"hidden\" 7}").err,
               "--config standard input: is not JSON: parse error at line 2, column 10"));
+    CHECK(has(run_program("lm_train", {"--config", "-"}, R"({"hiden": 7})").err,
+              "unknown key \"hiden\" in standard input"));
+    CHECK(has(run_program("lm_train", {"--config", "-"}, R"({"hidden": "x"})").err,
+              "\"hidden\": \"x\" in standard input"));
   }
 
   TEST_CASE("every program reads back the configuration that it dumps") {

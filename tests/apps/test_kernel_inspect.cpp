@@ -455,7 +455,8 @@ TEST_CASE("kernel_inspect: errors name the field") {
   }
   CHECK(has(refusal(R"({"head": "pol:p=900", "H": [[1e4, 2], [3, 4]]})"),
             "(pol) has scores without a finite normaliser"));
-  CHECK(has(refusal(R"({"b": [1e17, 1e17, 1e17]})"), "b: every bias is 1e+17 or more"));
+  CHECK(has(refusal(R"({"head": "rbf", "H": [[1, 2], [1e200, 4]]})"), "grad.H has nan at [1, 0]"));
+  CHECK(has(refusal(R"({"b": [1e17, 1e17, 1e17]})"), "b: 3 words have a bias of 1e+17 or more"));
   CHECK(has(refusal(R"({"counts": [1e308, 1e308, 1], "options": {"word_norm": "unigram:1,2"}})"),
             "the counts of words add up to more than a double holds"));
   CHECK(refusal("{}").empty());

@@ -369,7 +369,7 @@ TEST_CASE("lm_score: a perplexity beyond a double is a power of e; sums beyond i
     const Outcome lost = run_program("lm_score", joined({"--checkpoint", offset}, more), text);
     CHECK(lost.code == 1);
     CHECK_MESSAGE(
-        has(lost.err, "tensor 'head.bias': every bias is 1e+17 or more, where numbers of float64"),
+        has(lost.err, " words have a bias of 1e+17 or more, where numbers of float64 lie"),
         lost.err);
   }
   // Without the word that is too far: each log p is a number, their sum is none.
@@ -430,6 +430,20 @@ TEST_CASE("lm_score: an output that is a link to a missing file makes that file"
   CHECK(loop.code == 1);
   CHECK_MESSAGE(has(loop.err, "link: Too many levels of symbolic links"), loop.err);
   CHECK(fs::read_symlink(dir / "link") == "link");
+}
+
+TEST_CASE("lm_score: a named pipe in the place of a model's file is an error") {
+  const TemporaryDirectory dir;
+  for (const char* name : {"model.safetensors", "config.json", "dict.txt"}) {
+    const std::string model = changed_model(dir, name, model_a(), "head.bias", 7, 0);
+    std::filesystem::remove(model + "/" + name);
+    REQUIRE(mkfifo((model + "/" + name).c_str(), 0600) == 0);
+    const Outcome r = run_program("lm_score", {"--checkpoint", model}, "the\n");
+    CHECK(r.code == 1);
+    CHECK_MESSAGE(has(r.err, concat("lm_score: cannot read ", model, "/", name,
+                                    ": it is a named pipe, and a regular file was expected")),
+                  r.err);
+  }
 }
 
 TEST_CASE("check_inputs: a stream can be read once") {

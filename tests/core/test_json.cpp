@@ -19,7 +19,8 @@ TEST_CASE("json: an error names line and column and quotes 60 characters at most
         "\"a\" is given twice (line 3, column 12)");
   std::string deep(100, '[');
   CHECK(says("\n" + deep + "[") == "is nested more deeply than 100 levels (line 2, column 101)");
-  CHECK(says("[1,\n1e999]") == "is not JSON: number overflow parsing '1e999' (line 2, column 6)");
+  CHECK(says("[1,\n1e999]") ==
+        "has the number 1e999, which is too large for a double (line 2, column 6)");
   const std::string quoted = says("[\"" + std::string(5000, 'x') + "\x01\"]");
   CHECK(has(quoted, "parse error at line 1, column 5003"));
   CHECK(has(quoted, "last read: '..."));
@@ -38,6 +39,22 @@ TEST_CASE("json: an error names line and column and quotes 60 characters at most
   };
   CHECK(has(file_says("{\"a\": 1,\n}"), ": it is not JSON: parse error at line 2, column 1"));
   CHECK(file_says("[]") == " is not a JSON object; do this");
+  CHECK(
+      has(file_says("{\"a\": -1e999}"), " is not a JSON object: it has the number -1e999, which"));
   CHECK(file_says("{\"a\":1,\"a\":2}") ==
         " is not a JSON object: \"a\" is given twice (line 1, column 10); do this");
+}
+
+TEST_CASE("json: sentences about values and exceptions") {
+  CHECK(unexpected_value("heads", 2.5, "a whole number") ==
+        "the key 'heads' is 2.5, and a whole number was expected");
+  CHECK(unexpected_value("a", std::string(100, 'x'), "a number").size() < 110);
+  std::string said;
+  try {
+    static_cast<void>(Json().value("step", 0));
+  } catch (const Json::exception& e) {
+    said = json_error_text(e.what());
+  }
+  CHECK(said == "cannot use value() with null");
+  CHECK(json_error_text("a.json: [x] is wrong") == "a.json: [x] is wrong");
 }

@@ -525,7 +525,9 @@ TEST_CASE("bpe apply: glossaries stay whole") {
             "character 2;"));
   CHECK(has(error_of([&] { with({"äö[b-a]"}, "a"); }), "behind character 5;"));
   CHECK(has(error_of([&] { with({"a)|(b"}, "a"); }), "not a regular expression"));
-  CHECK(has(error_of([&] { with({"a*"}, "a"); }), "matches the empty text"));
+  // Also where only some words, or some places in them, have such a match.
+  for (const char* pattern : {"a*", "(?=a)", "\\b", "^", "(?<=x)", "foo|(?=a)"})
+    CHECK_MESSAGE(has(error_of([&] { with({pattern}, "b"); }), "matches the empty text"), pattern);
   CHECK(has(error_of([&] { with({"a+"}, std::string(5000, 'a')); }), "too long"));
 }
 

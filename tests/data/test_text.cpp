@@ -69,6 +69,30 @@ TEST_CASE("text: what both kinds of text make of line ends, byte-order marks, NU
   CHECK(lines_of({empty, nul, empty}, kCopiedText).size() == 1);
 }
 
+TEST_CASE("text: CR alone at the end of every line is an error") {
+  const TemporaryDirectory dir;
+  const std::string error =
+      ": its lines end with CR alone, and LF or CRLF was expected: convert it";
+  for (const std::string text : {"a b\rc d\r", "\ra", "a\r\r"}) {
+    const std::string path = dir.write("mac", text);
+    CHECK(has(error_of([&] { lines_of({path}); }), path + error));
+    CHECK(has(error_of([&] {
+                TextReader reader({path});
+                for (std::string_view block; reader.next_block(block);) {
+                }
+              }),
+              path + error));
+    std::istringstream in(text);
+    TextReader by_line(in, "input", {.line_by_line = true});
+    std::string_view line;
+    CHECK(has(error_of([&] { by_line.next_line(line); }), "input" + error));
+    CHECK(!lines_of({path}, kCopiedText).empty());
+  }
+  // A CR within a text that has other line ends belongs to its word.
+  for (const std::string text : {"a\rb\n", "a\r", "a\r\nb\rc", "a\nb\rc\r"})
+    CHECK(!lines_of({dir.write("unix", text)}).empty());
+}
+
 TEST_CASE("text: lines and blocks are two views of one text") {
   TemporaryDirectory dir;
   RandomStream random({.seed = 9});

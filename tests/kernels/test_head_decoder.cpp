@@ -266,7 +266,7 @@ TEST_CASE("head_decoder: equal words by the smaller number, over tiles and chunk
   CHECK(has(error_of([&] { ask<float>(c, 0, 3, 1001); }), "the best 1001 of 1000 words"));
   c.h.data<float>()[8] = NAN;
   CHECK(has(error_of([&] { ask<float>(c, 0, 3, 6); }),
-            "(lin) has scores without a finite normaliser"));
+            "component 0 (lin) has scores without a finite normaliser (nan) for row 0:"));
 }
 
 TEST_CASE("head_decoder: a target has no probability by a bias of -infinity alone") {

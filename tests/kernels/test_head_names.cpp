@@ -250,9 +250,16 @@ TEST_CASE("head config: a number that is 0 or infinite in the type that computes
 TEST_CASE("bias_misfit: biases that all words share") {
   const auto of = [](std::vector<double> bias, DType type) { return bias_misfit(bias, type); };
   CHECK(of({1e17, 1e17 + 64, -INFINITY}, DType::float64) ==
-        "every bias is 1e+17 or more, where numbers of float64 lie more than 1/16 apart, so that "
-        "the words' differences are lost; subtract from all biases what they share");
-  CHECK(has(of({-2e6, -3e6}, DType::float32), "every bias is -2e+06 or less, where numbers of "));
+        "2 words have a bias of 1e+17 or more, where numbers of float64 lie more than 1/16 apart, "
+        "so that the differences between these words are lost; subtract from all biases what they "
+        "share");
+  CHECK(has(of({-2e6, -3e6}, DType::float32), "2 words have a bias of -2e+06 or less, where "));
+  // Words with other biases do not hide it.
+  CHECK(has(of({0, 1e8, 1e8, 1e8}, DType::float32), "3 words have a bias of 1e+08 or more"));
+  CHECK(has(of({0, -3e5, 1e8, 2e8}, DType::float32), "2 words have a bias of 1e+08 or more"));
+  CHECK(has(of({-1e8, -1e8, 0, -1e8}, DType::float32), "3 words have a bias of -1e+08 or less"));
+  // Words that are as good as excluded, beside others.
+  CHECK(of({-1e8, 0, -1e8, 0.5, -1e8}, DType::float32).empty());
   for (const double all : {1e12, -1e12}) CHECK(of({all, all}, DType::float64).empty());
   CHECK(of({3e4, 3e4}, DType::float32).empty());
   CHECK(of({0, 1e17}, DType::float64).empty());

@@ -625,6 +625,28 @@ TEST_CASE("files: reading") {
   CHECK(read_text(scratch / "empty").empty());
   check_says(error_of([&] { read_text(scratch / "none"); }), "none: No such file or directory");
   check_says(error_of([&] { read_text(scratch.path()); }), "Is a directory");
+  // A pipe would be waited for.
+  REQUIRE(::mkfifo((scratch / "pipe").c_str(), 0600) == 0);
+  fs::create_symlink("pipe", scratch / "link");
+  for (const char* name : {"pipe", "link"}) {
+    const std::string error = concat(name, ": it is a named pipe, and a regular file was expected");
+    check_says(error_of([&] { read_text(scratch / name); }), error);
+    check_says(error_of([&] { digest_of_file(scratch / name); }), error);
+    check_says(error_of([&] { read_safetensors(scratch / name); }), error);
+    check_says(error_of([&] { read_json_object(scratch / name); }), error);
+    CHECK(kind_of_file(scratch / name).empty());
+  }
+  check_says(error_of([&] { read_text("/dev/null"); }), "it is a device");
+  fs::create_symlink("nowhere", scratch / "lost");
+  check_says(error_of([&] { read_text(scratch / "lost"); }),
+             "lost: the symbolic link leads nowhere");
+  CHECK(is_there(scratch / "lost"));
+  CHECK(!is_there(scratch / "nowhere"));
+  std::string heard;
+  std::thread writer([&] { atomic_write_text(scratch / "pipe", "four"); });
+  heard = read_text_or_pipe(scratch / "pipe");
+  writer.join();
+  CHECK(heard == "four");
 }
 
 TEST_CASE("files: replace_symlink") {

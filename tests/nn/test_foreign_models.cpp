@@ -375,17 +375,19 @@ TEST_CASE("foreign: config.json and the weights' metadata say the same, or it is
   };
   CHECK(says({{"heads", "2"}, {"norm", "post"}, {"activation", "relu"}, {"head", "lin"}}) == "");
   const std::string config = f.dir / "config.json";
-  CHECK(has(says({{"heads", "4"}}),
-            config + ": the key 'heads' is 2, but the metadata of model.safetensors have '4'; "));
-  CHECK(has(says({{"norm", "pre"}}), "the key 'norm' is \"post\", but the metadata of "));
-  CHECK(has(says({{"activation", "gelu"}}), "the key 'activation' is \"relu\", but "));
+  CHECK(has(says({{"heads", "4"}}), config +
+                                        ": the key 'heads' is 2, but \"4\" in the metadata of " +
+                                        f.weights + "; correct one of them"));
+  CHECK(
+      has(says({{"norm", "pre"}}), "the key 'norm' is \"post\", but \"pre\" in the metadata of "));
+  CHECK(has(says({{"activation", "gelu"}}), "the key 'activation' is \"relu\", but \"gelu\" in "));
   // What Nine leaves out of its metadata means its usual value.
   CHECK(has(says({{"nine_version", "1"}, {"arch", "transformer"}, {"head", "lin"}}),
-            "the key 'norm' is \"post\", but the metadata of model.safetensors, which Nine wrote, "
-            "mean 'pre'"));
+            "the key 'norm' is \"post\", but the metadata of " + f.weights +
+                ", which Nine wrote, mean \"pre\" by leaving it out"));
   f.say(
       R"({"heads": 2, "norm": "post", "activation": "relu", "head": "mix2", "embed_scale": 2.50})");
-  CHECK(has(says({{"head", "lin"}}), "the key 'head' is \"mix2\", but the metadata of "));
+  CHECK(has(says({{"head", "lin"}}), "the key 'head' is \"mix2\", but \"lin\" in the metadata"));
   CHECK(has(says({{"head", "mix2"}, {"embed_scale", "3"}}), "the key 'embed_scale' is 2.5, but "));
   // The same head and number in other words.
   const std::string other =
@@ -395,7 +397,7 @@ TEST_CASE("foreign: config.json and the weights' metadata say the same, or it is
   CHECK(has(says({{"nine_version", "1"}, {"arch", "transformer"}, {"norm", "post"}}),
             "the key 'word_norm' is \"unit\", but "));
   f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "head": 5})");
-  CHECK(has(says({{"head", "lin"}}), config + ": the key 'head' is 5, but the metadata of "));
+  CHECK(has(says({{"head", "lin"}}), config + ": the key 'head' is 5, but \"lin\" in the "));
   CHECK(has(says({}), config + ": the key 'head' is 5, and a text was expected"));
   f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "untied": "maybe"})");
   CHECK(has(says({}), config + ": the key 'untied' is \"maybe\", and true or false was expected"));
@@ -406,8 +408,135 @@ TEST_CASE("foreign: config.json and the weights' metadata say the same, or it is
             metadata + "'heads' is \"two\", and a whole number from 1 on was expected"));
   CHECK(
       has(says({{"heads", "2"}, {"norm", "behind"}, {"activation", "relu"}}), metadata + "'norm'"));
+  CHECK(has(says({{"heads", "2"}, {"norm", "post"}, {"activation", "relu"}, {"word_norm", "x"}}),
+            "the metadata of " + f.weights + ": word norm 'x': no such norm"));
   CHECK(has(says({{"heads", "2"}, {"norm", "post"}, {"activation", "relu"}, {"head", "lean"}}),
             "the metadata of " + f.weights + ": no kernel is called 'lean'"));
+}
+
+TEST_CASE("foreign: shards that contradict each other, and heads that do, are errors") {
+  const Notices notices;
+  const Foreign f;
+  const std::vector<NamedView> all = tensors_of(f.set);
+  const std::string first = "model-1.safetensors", second = "model-2.safetensors";
+  Json map = Json::object();
+  for (const NamedView& t : all) map[t.name] = &t - all.data() < 9 ? first : second;
+  f.dir.write("model.safetensors.index.json", Json{{"weight_map", map}}.dump());
+  const auto says = [&](const std::string& a, const std::string& b) {
+    write_safetensors(f.dir / first, {all.begin(), all.begin() + 9}, {{"heads", a}});
+    write_safetensors(f.dir / second, {all.begin() + 9, all.end()},
+                      {{"heads", b}, {"norm", "post"}, {"activation", "relu"}});
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  CHECK(says("2", "2") == "");
+  CHECK(says("2", "4") == concat("the metadata of ", f.dir / first,
+                                 ": the key 'heads' is \"2\", but \"4\" in the metadata of ",
+                                 f.dir / second, "; correct one of them"));
+}
+
+TEST_CASE("foreign: what a run resolved is the head that it was given") {
+  const Notices notices;
+  const Foreign f;
+  const auto says = [&](const char* head, const char* resolved,
+                        const std::map<std::string, std::string>& metadata) {
+    write_safetensors(f.weights, tensors_of(f.set), metadata);
+    f.say(concat(R"({"heads": 2, "norm": "pre", "activation": "relu")", head,
+                 R"(, "resolved": {"version": "0.2.0", "parameters": 1, "head": ")", resolved,
+                 "\"}}"));
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  const std::string config = f.dir / "config.json", right = "there is a tensor";
+  const auto is_right = [&](const std::string& said) { return !has(said, "'head'"); };
+  CHECK(is_right(says(R"(, "head": "log")", "log", {})));
+  CHECK(is_right(says(R"(, "head": "ssg", "variance": "0.5")", "ssg:variance=0.5", {})));
+  // Such a name may mean another head in another version.
+  CHECK(is_right(says(R"(, "head": "log@tuned")", "log:p=3", {})));
+  CHECK(has(says(R"(, "head": "lin")", "log", {}),
+            config + ": the key 'head' is \"lin\", but \"log\" in 'resolved' of " + config));
+  CHECK(
+      has(says("", "log", {{"head", "lin"}}),
+          "'resolved' of " + config + ": the key 'head' is \"log\", but \"lin\" in the metadata"));
+  // Nine's metadata that leave the head out mean lin, and those without embed_scale the usual one.
+  const std::map<std::string, std::string> own{{"nine_version", "0.2.0"}, {"arch", "transformer"}};
+  CHECK(has(says(R"(, "head": "log")", "log", own),
+            "which Nine wrote, mean \"lin\" by leaving it out; correct one of them"));
+}
+
+TEST_CASE("foreign: the embed_scale of Nine's own models is the usual one") {
+  const Notices notices;
+  TransformerLanguageModelConfig c = Foreign::config();
+  c.norm = NormOrder::pre;
+  const Foreign f(c);
+  const auto says = [&](const char* scale, std::map<std::string, std::string> metadata) {
+    metadata.insert({{"nine_version", "0.2.0"},
+                     {"arch", "transformer"},
+                     {"heads", "2"},
+                     {"bptt", "9"},
+                     {"activation", "relu"},
+                     {"positions", "learned"}});
+    write_safetensors(f.weights, tensors_of(f.set), metadata);
+    f.say(concat("{\"embed_scale\": ", scale, "}"));
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  CHECK(says("1", {}) == "");
+  CHECK(has(says("3", {}), "config.json: the key 'embed_scale' is 3, but Nine has 1 alone"));
+  CHECK(says("3", {{"embed_scale", "3.0"}}) == "");
+  CHECK(has(says("3", {{"embed_scale", "2"}}), "the key 'embed_scale' is 3, but \"2\" in "));
+}
+
+TEST_CASE("foreign: a head's buffers are those of its norms") {
+  const Notices notices;
+  const TemporaryDirectory dir;
+  dir.write("dict.txt", kWords);
+  const Tensor of_words = Tensor::from(Doubles(7, 2), {7}), norm = Tensor::from(Doubles{3}, {1});
+  const std::string max = "head.context_max", average = "head.context_max_ema",
+                    counts = "head.counts";
+  const auto says = [&](const char* word, const char* context, const Strings& buffers,
+                        const char* more = "", const char* version = "") {
+    HeadConfig head{.bias = true};
+    ParameterSet set;
+    const LstmLanguageModel lstm(set,
+                                 {.vocab = 7, .embed = 4, .hidden = 6, .layers = 1, .head = head});
+    std::vector<NamedView> tensors = tensors_of(set);
+    for (const std::string& name : buffers)
+      tensors.push_back({name, name == counts ? of_words : norm});
+    std::map<std::string, std::string> metadata;
+    if (*version != 0) metadata = {{"nine_version", version}};
+    if (*word != 0) metadata["word_norm"] = word;
+    if (*context != 0) metadata["context_norm"] = context;
+    write_safetensors(dir / "model.safetensors", tensors, metadata);
+    dir.write("config.json", concat("{", more, "}"));
+    return error_of([&] { LanguageModel::load(dir.path().string()); });
+  };
+  CHECK(says("", "", {}) == "");
+  CHECK(says("log-rank", "max", {counts, max}) == "");
+  CHECK(says("const:1", "max:ema:through", {average}) == "");
+  CHECK(has(says("", "max", {}),
+            ": there is no tensor head.context_max, but the word norm is none "
+            "and the context norm max; config.json or the metadata must say"));
+  CHECK(has(says("", "max:ema", {max}),
+            "there is a tensor head.context_max, but the word norm is "
+            "none and the context norm max:ema"));
+  CHECK(has(says("", "max", {average}), "there is no tensor head.context_max, but"));
+  CHECK(has(says("", "max", {average, max}), "there is a tensor head.context_max_ema, but"));
+  CHECK(has(says("", "", {max}), "there is a tensor head.context_max, but"));
+  CHECK(has(says("log-rank", "", {}), "there is no tensor head.counts, but the word norm is log-"));
+  // Without a word norm they are a sampled softmax's, which Nine's metadata do not mention.
+  CHECK(has(says("", "", {counts}), "there is a tensor head.counts, but the word norm is none"));
+  CHECK(says("", "", {counts}, R"("sampled_softmax": "4")") == "");
+  CHECK(says("", "", {counts}, "", "0.2.0") == "");
+  CHECK(has(says("", "", {counts}, R"("sampled_softmax": "")", "0.2.0"), "a tensor head.counts"));
+  // The numbers that a head learned.
+  const std::string number = "head.scores.0.gamma", learns = R"("head": "rbf:gamma=learn")";
+  CHECK(
+      has(says("", "", {}, learns.c_str()), "there is no tensor head.scores.0.gamma, which holds"));
+  CHECK(says("", "", {number}, learns.c_str()) == "");
+  for (const auto& [stored, error] : {std::pair(1e4, "inf, which is too large for float64"),
+                                      std::pair(-1e4, "0, which must be above 0")}) {
+    norm.data<double>()[0] = stored;
+    CHECK(has(says("", "", {number}, learns.c_str()),
+              concat("the tensor head.scores.0.gamma makes gamma ", error)));
+  }
 }
 
 TEST_CASE("foreign: a key that says something else than the tensors is an error") {
@@ -424,30 +553,53 @@ TEST_CASE("foreign: a key that says something else than the tensors is an error"
   CHECK(says(right) == "");
   CHECK(says(R"("arch": "mymodel")", {{"arch", "mymodel"}}) == "");
   const std::string first = "transformer.layers.0.self_attn.in_proj_weight";
-  for (const auto& [more, error] : std::initializer_list<std::pair<const char*, std::string>>{
-           {R"("layers": 3)",
-            "the key 'layers' is 3, but there are 2 tensors transformer.layers.N"},
-           {R"("hidden": 16)", "'hidden' is 16, but the tensor embedding.weight has 8 columns"},
-           {R"("ffn": 13)", "but the tensor transformer.layers.0.linear1.weight has 12 rows"},
-           {R"("vocab": 8)", "'vocab' is 8, but the tensor embedding.weight has 7 rows"},
-           {R"("vocab": "words")",
-            "'vocab' is \"words\", and a whole number from 1 on was expected"},
-           {R"("head_bias": false)", "'head_bias' is false, but there is a tensor head.bias"},
-           {R"("tie_embeddings": true)", "is true, but there is a tensor head.weight, (7, 8)"},
-           {R"("head_bias": "no")", "'head_bias' is \"no\", and true or false was expected"},
-           {R"("norm_first": true)", "'norm_first' is true, but the key 'norm' is \"post\""},
-           {R"("task": "mt")",
-            "'task' is \"mt\", but the tensor embedding.weight is of a model of"},
-           {R"("arch": "lstm")", "config.json: 'arch' is 'lstm', but the tensor " + first}})
-    CHECK_MESSAGE(has(says(more), error), says(more));
+  // In config.json, and as a text of the metadata.
+  struct Wrong {
+    const char* key;
+    Json value;
+    std::string error;
+  };
+  for (const auto& [key, value, error] : std::initializer_list<Wrong>{
+           {"layers", 3, "but there are 2 tensors transformer.layers.N"},
+           {"hidden", 16, "but the tensor embedding.weight has 8 columns"},
+           {"ffn", 13, "but the tensor transformer.layers.0.linear1.weight has 12 rows"},
+           {"vocab", 8, "but the tensor embedding.weight has 7 rows"},
+           {"vocab", "words", "and a whole number from 1 on was expected"},
+           {"bptt", 8, "but the tensor positions.weight has 9 rows"},
+           {"head_bias", false, "but there is a tensor head.bias"},
+           {"head_bias", "no", "and true or false was expected"},
+           {"tie_embeddings", true, "but there is a tensor head.weight, (7, 8)"},
+           {"norm_first", true, "but the key 'norm' is \"post\""},
+           {"norm_first", "perhaps", "and true or false was expected"},
+           {"positions", "sinusoidal", "but there is a tensor positions.weight"},
+           {"layer_norm_eps", 1e-6, "but Nine has 1e-05 alone"},
+           {"task", "mt", "but the tensor embedding.weight is of a model of"},
+           {"arch", "lstm", "but the tensor " + first}}) {
+    const std::string stored = value.is_string() ? value.get<std::string>() : value.dump(),
+                      of_config = says(concat('"', key, "\": ", value.dump())),
+                      of_metadata = says(R"("unused": 1)", {{key, stored}});
+    for (const std::string& said : {of_config, of_metadata}) {
+      CHECK_MESSAGE(has(said, concat(": the key '", key, "' is ")), said);
+      CHECK_MESSAGE(has(said, error), said);
+    }
+    CHECK(of_config.starts_with(f.dir / "config.json"));
+    CHECK(of_metadata.starts_with("the metadata of " + f.weights));
+  }
+  // The one against the other.
+  CHECK(has(says(R"("layers": 2)", {{"layers", "3"}}), "is 2, but \"3\" in the metadata of "));
+  CHECK(says(right, {{"layers", "2"}, {"norm_first", "False"}, {"tie_embeddings", "False"}}) == "");
+  CHECK(has(says(right, {{"tied", "head.weight=embedding.weight"}}),
+            " say by the key 'tied' 'head.weight=embedding.weight', but the tensors show no ties"));
   // The metadata.
   std::map<std::string, std::string> own{{"nine_version", "0.1.0"}, {"norm", "post"}};
   own["arch"] = "mamba";
-  CHECK(has(says(right, own), "model.safetensors: 'arch' is 'mamba', but the tensor " + first));
+  CHECK(has(says(right, own),
+            "model.safetensors: the key 'arch' is \"mamba\", but the tensor " + first));
   own["arch"] = "transformer";
-  CHECK(has(says(R"("arch": "lstm")", own), "the key 'arch' is \"lstm\", but the metadata of "));
+  CHECK(has(says(R"("arch": "lstm")", own),
+            "the key 'arch' is \"lstm\", but \"transformer\" in the "));
   own["untied"] = "maybe";
-  CHECK(has(says(right, own), "'untied' of the metadata is 'maybe', not true or false"));
+  CHECK(has(says(right, own), "the key 'untied' is \"maybe\", and true or false was expected"));
   own.erase("untied");
   CHECK(notices.all.size() == 1);  // what is assumed
   own["nine_version"] = "99.0";
@@ -471,8 +623,9 @@ TEST_CASE("foreign: so it is with an LSTM and with a translation model") {
   CHECK(has(says(R"({"layers": 2})"), "but there are 1 tensors lstm.weight_ih_lN"));
   CHECK(has(says(R"({"embed": 6})"), "but the tensor embedding.weight has 4 columns"));
   CHECK(has(says(R"({"hidden": 4})"), "but the tensor lstm.weight_hh_l0 has 6 columns"));
-  CHECK(has(says(R"({"arch": "transformer"})"),
-            "'arch' is 'transformer', but the tensor lstm.weight_hh_l0 is of the network 'lstm'"));
+  CHECK(
+      has(says(R"({"arch": "transformer"})"),
+          "'arch' is \"transformer\", but the tensor lstm.weight_hh_l0 is of the network 'lstm'"));
 
   const ForeignTranslation f;
   write_safetensors(f.weights, f.tensors("positions"));
@@ -524,6 +677,23 @@ TEST_CASE(
   CHECK(has(says(), "there is no checkpoint at " + f.path + ": neither a state.json"));
   f.dir.write("model.pt", "");
   CHECK(has(says(), "for file in [\"" + f.dir / "model.pt" + "\"]:"));
+}
+
+TEST_CASE("foreign: whole numbers in a tensor, and weights that lie twice in a directory") {
+  const Notices notices;
+  const Foreign f;
+  f.say(kSaid);
+  std::vector<NamedView> tensors = tensors_of(f.set);
+  write_safetensors(f.weights, tensors);
+  const std::string index = f.dir.write("model.safetensors.index.json", "{}");
+  LanguageModel::load(f.path);
+  CHECK(
+      has(notices.all.front(), index + " was not read, because model.safetensors lies beside it"));
+  const Tensor whole(tensors.back().view.shape, DType::int32);
+  tensors.back().view = whole;
+  write_safetensors(f.weights, tensors);
+  CHECK(has(error_of([&] { LanguageModel::load(f.path); }),
+            concat("tensor '", tensors.back().name, "' holds whole numbers")));
 }
 
 TEST_CASE("foreign: a model.safetensors that is something else is named") {
@@ -634,8 +804,17 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
   f.dir.write("config.json", R"({"heads": 2, "norm": "post"})");
   CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions', (T, 8)"));
   say(R"("positions": "learned")");
-  CHECK(has(error_of([&] { f.scores(); }), "names learned positions, but there is no tensor"));
+  CHECK(has(error_of([&] { f.scores(); }),
+            "the key 'positions' is \"learned\", but there is no tensor positions"));
+  write_safetensors(f.weights, f.tensors("positions"));
+  CHECK(f.scores().size() == 2);
   say(R"("positions": "sinusoidal")");
+  CHECK(has(error_of([&] { f.scores(); }), "but there is a tensor positions"));
+  write_safetensors(f.weights, f.tensors(nullptr), {{"tied", "head.weight=tgt_embedding.weight"}});
+  CHECK(has(error_of([&] { f.scores(); }), "but the tensors show no ties"));
+  write_safetensors(f.weights, f.tensors(nullptr), {{"head", "mix2"}});
+  CHECK(has(error_of([&] { f.scores(); }), f.path + ": the weights have no tensor 'head.prior"));
+  write_safetensors(f.weights, f.tensors(nullptr));
   check_close(f.scores(), f.expected());
   say(R"("positions": "sinusoidal", "activation": "gelu")");
   CHECK(has(error_of([&] { f.scores(); }), "the key 'activation' is 'gelu'"));
@@ -656,6 +835,23 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
     other.dir.write("config.json", R"({"heads": 2, "norm": "post", "embed_scale": 0.5})");
     check_close(other.scores(), other.expected());
   }
+}
+
+TEST_CASE("foreign: one embedding for both languages has one dictionary") {
+  const Notices notices;
+  TransformerConfig c = ForeignTranslation::config();
+  c.src_vocab = c.tgt_vocab;
+  c.shared_vocab = true;
+  const ForeignTranslation f(c);
+  write_safetensors(f.weights, f.tensors("positions"));
+  const auto says = [&] {
+    return error_of([&] { Translator::load(f.path).score({"dog"}, {"the"}); });
+  };
+  f.dir.write("src.dict.txt", "the 2\ndog 1\n");
+  CHECK(has(says(), f.path + " has one embedding for both languages (no src_embedding.weight), but "
+                             "word 4 is 'the' in src.dict.txt and 'dog' in tgt.dict.txt"));
+  f.dir.write("src.dict.txt", "dog 1\nthe 1\n");
+  CHECK(says() == "");
 }
 
 TEST_CASE("foreign: training goes on from what it would compute, and from nothing else") {

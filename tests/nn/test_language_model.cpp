@@ -3,6 +3,7 @@
 #include "nn/models/language_model.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <cstdio>
@@ -230,7 +231,7 @@ TEST_CASE("LanguageModel::load: what cannot be opened") {
         LanguageModel::load(model_a()).score(kLines));
   // Keys of another type.
   for (const auto& [config, what] :
-       {std::pair(R"({"head": 5})", "the key 'head' is 5, but the metadata of"),
+       {std::pair(R"({"head": 5})", "the key 'head' is 5, but \""),
         std::pair(R"({"resolved": 5})", "the key 'resolved' is 5, and an object was expected")}) {
     dir.write("bare/config.json", config);
     CHECK_MESSAGE(has(says(dir / "bare"), concat("config.json: ", what)), says(dir / "bare"));
@@ -239,13 +240,31 @@ TEST_CASE("LanguageModel::load: what cannot be opened") {
   for (const char* config :
        {R"({"untied": "yes"})", R"({"word_norm": 3})", R"({"head_context": 7})"}) {
     dir.write("bare/config.json", config);
-    CHECK_MESSAGE(
-        has(says(dir / "bare"), "but the metadata of model.safetensors, which Nine wrote"), config);
+    CHECK_MESSAGE(has(says(dir / "bare"), "model.safetensors, which Nine wrote, mean "), config);
   }
   const std::string deep = "{\"x\":" + std::string(200, '[') + std::string(200, ']') + "}";
   for (const std::string& config : {std::string("[]"), deep}) {
     dir.write("bare/config.json", config);
     CHECK(has(says(dir / "bare"), "config.json is not a JSON object"));
+  }
+}
+
+TEST_CASE("LanguageModel: a named pipe in a file's place is an error, not a wait") {
+  const TemporaryDirectory dir;
+  const std::filesystem::path best = std::filesystem::path(model_a()) / "checkpoints/best";
+  for (const char* name : {"model.safetensors", "config.json", "dict.txt", "state.json"}) {
+    for (const char* file : {"model.safetensors", "config.json", "dict.txt"})
+      std::filesystem::copy_file(best / file, dir / file,
+                                 std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::remove(dir / name);
+    REQUIRE(::mkfifo((dir / name).c_str(), 0600) == 0);
+    CHECK(has(error_of([&] { LanguageModel::load(dir.path().string()); }),
+              concat(dir / name, ": it is a named pipe, and a regular file was expected")));
+    std::filesystem::remove(dir / name);
+    if (std::string(name) == "state.json") continue;
+    std::filesystem::create_symlink("nowhere", dir / name);
+    CHECK(has(error_of([&] { LanguageModel::load(dir.path().string()); }), dir / name));
+    std::filesystem::remove(dir / name);
   }
 }
 
