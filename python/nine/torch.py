@@ -46,7 +46,8 @@ def _row_weights(
         weights = token_weight.to(torch.float64)
     if reduction != "mean":
         return weights
-    total = float(weights[target != ignore_index].sum())
+    # By NumPy: the bits of PyTorch's sum depend on the number of threads.
+    total = float(weights[target != ignore_index].numpy().sum())
     if total == 0:
         raise ValueError(
             f"there is no mean: all {target.numel()} targets are ignore_index ({ignore_index}), or "
@@ -136,9 +137,12 @@ def _setup_context(ctx, inputs, output):
     ctx.save_for_backward(*(tensors if reduction == "none" else others[1:]))
 
 
-def _is_one(grad: Tensor) -> bool:
-    """True if the gradient is known to be 1; a tracer's tensors have no values."""
-    return type(grad) is Tensor and not torch.compiler.is_compiling() and grad.item() == 1
+def _is_last_use(grad: Tensor) -> bool:
+    """True if the saved gradients are freed after this backward pass, so that it may change them.
+    A tracer's tensors say nothing about that."""
+    keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", None)
+    traced = type(grad) is not Tensor or torch.compiler.is_compiling()
+    return not traced and keeps_graph is not None and not keeps_graph()
 
 
 @once_differentiable
@@ -158,8 +162,10 @@ def _backward(ctx, grad, *_):
         )
     else:
         gradients = ctx.saved_tensors
-        if not _is_one(grad):
+        if not _is_last_use(grad):
             gradients = [g * grad for g in gradients]
+        elif grad.item() != 1:
+            gradients = [g.mul_(grad) for g in gradients]
     wanted = settings[-1]
     h, weight, *others = (g if wanted >> i & 1 else None for i, g in enumerate(gradients))
     return (h, weight, None, *others, *(None,) * 8)

@@ -141,9 +141,13 @@ def test_a_second_backward_and_a_scaled_loss():
     loss = loss_of(tensors, target)
     first = torch.autograd.grad(loss, tensors["weight"], retain_graph=True)[0]
     again = torch.autograd.grad(loss, tensors["weight"], retain_graph=True)[0]
-    scaled = torch.autograd.grad(loss, tensors["weight"], torch.tensor(-2.0).double())[0]
+    scaled = torch.autograd.grad(loss, tensors["weight"], -2 * torch.ones_like(loss), True)[0]
     assert same_bits(first, again)
     assert same_bits(scaled, -2 * first)
+    weight = tensors["weight"]
+    for _ in range(3):  # the saved gradients are not what they are added to
+        loss.backward(retain_graph=True)
+    torch.testing.assert_close(weight.grad, 3 * first)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         loss = loss_of(tensors, target, reduction="none").square().sum()
         (gradient,) = torch.autograd.grad(loss, tensors["h"], create_graph=True)
