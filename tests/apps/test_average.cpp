@@ -14,10 +14,9 @@
 #include "tests/support/checkpoints.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_average {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 namespace fs = std::filesystem;
 
 }  // namespace
@@ -135,3 +134,5 @@ TEST_CASE("mt_train: --average refuses what resuming refuses") {
   fs::remove_all(run / "average");
   refused("00000040 is a mean of checkpoints (mt_train --average)");
 }
+
+}  // namespace nine::tests::test_average

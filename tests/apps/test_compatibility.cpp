@@ -20,14 +20,14 @@
 #include "nn/models/translator.h"
 #include "tests/support/programs.h"
 
+namespace nine::tests::test_compatibility {
+
 #ifndef NINE_VERSION  // tests/CMakeLists.txt: project()'s
 #error "NINE_VERSION is not defined"
 #endif
 
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 namespace fs = std::filesystem;
 
 const fs::path kOld = fs::path(NINE_SOURCE_DIR) / "tests/apps/0.1.0";
@@ -214,3 +214,5 @@ TEST_CASE("compatibility: new runs name their version") {
   REQUIRE(run_in(here / "mt", "mt_train", with(kMtFlags, "1e")).code == 0);
   check_version(here / "mt/run");
 }
+
+}  // namespace nine::tests::test_compatibility

@@ -9,10 +9,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_dumped_config {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 struct ByDump {
@@ -134,3 +133,5 @@ TEST_SUITE("dumped configurations") {
       run_by_dump(dir, program, arguments, options, {});
   }
 }
+
+}  // namespace nine::tests::test_dumped_config

@@ -9,10 +9,8 @@
 #include "tests/support/conversation.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_flush {
 namespace {
-
-using namespace nine;
-using namespace nine::tests;
 
 // Says a text line by line, its last line without an end, and hears `lines_of(line)` lines each
 // time (with `header` lines before the first); everything that was answered, and how it ended.
@@ -172,3 +170,5 @@ TEST_CASE("bpe apply, undo --flush: each line is answered before the next, with 
   CHECK(has(end.err, "standard input, line 2, byte 2: 0xff is not valid UTF-8"));
   CHECK(run_program("bpe", {"vocab", "--flush"}).code == 2);
 }
+
+}  // namespace nine::tests::test_flush

@@ -26,9 +26,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_inspect_tools {
+
 using namespace nine::app;
-using namespace nine::tests;
 
 namespace {
 
@@ -593,3 +593,5 @@ TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
   CHECK(has(slurp(directory / "a.html"), "</html>"));
   CHECK(run_program("kernel_inspect", {"--kernels", "lin"}).code == 2);
 }
+
+}  // namespace nine::tests::test_inspect_tools

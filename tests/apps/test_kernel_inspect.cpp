@@ -18,8 +18,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
+namespace nine::tests::test_kernel_inspect {
 namespace {
 
 using Real = long double;
@@ -621,3 +620,5 @@ TEST_CASE("kernel_inspect: the program") {
             "standard input: \"untied\" is given twice"));
   CHECK(run_program("kernel_inspect", {"--input", directory / "none.json"}).code == 1);
 }
+
+}  // namespace nine::tests::test_kernel_inspect

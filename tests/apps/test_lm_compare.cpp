@@ -10,10 +10,8 @@
 #include "nn/models/compare_models.h"
 #include "tests/apps/lm_score_runs.h"
 
+namespace nine::tests::test_lm_compare {
 namespace {
-
-using namespace nine;
-using namespace nine::tests;
 
 // The lines of --compare that are `name TAB value ...`, and those of sentences.
 struct Compared {
@@ -198,3 +196,5 @@ TEST_CASE(
   CHECK(same.low == doctest::Approx(0.5).epsilon(1e-12));
   CHECK(same.high == doctest::Approx(0.5).epsilon(1e-12));
 }
+
+}  // namespace nine::tests::test_lm_compare

@@ -11,10 +11,8 @@
 #include "nn/models/sampling.h"
 #include "tests/apps/lm_score_runs.h"
 
+namespace nine::tests::test_lm_generate {
 namespace {
-
-using namespace nine;
-using namespace nine::tests;
 
 using Distribution = std::map<std::string, double>;
 // Of the word after `prompt`, from --top: without <unk>, flattened by the temperature.
@@ -227,3 +225,5 @@ TEST_CASE(
                  "\n")
             .find("<unk>") != std::string::npos);
 }
+
+}  // namespace nine::tests::test_lm_generate

@@ -16,10 +16,8 @@
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_lm_score {
 namespace {
-
-using namespace nine;
-using namespace nine::tests;
 
 const std::string kTabbed = "the\tcat saw\t \ta dog\t\n\nthe old man\tfed him\n",
                   kSpaced = "the cat saw a dog\n\nthe old man fed him\n";
@@ -539,3 +537,5 @@ TEST_CASE("lm_score: what does not go together is a usage error that says what t
   CHECK(lm_score({"--config", dir.write("dumped.json", dumped.out)}, "the cat\n") ==
         lm_score({"--checkpoint", a}, "the cat\n"));
 }
+
+}  // namespace nine::tests::test_lm_score

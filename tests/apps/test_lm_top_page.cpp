@@ -6,10 +6,8 @@
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_lm_top_page {
 namespace {
-
-using namespace nine;
-using namespace nine::tests;
 
 Outcome page(const Strings& more, const std::string& text = kLmText) {
   Strings arguments{"--compare", model_a(), model_b(), "--top", "3"};
@@ -77,3 +75,5 @@ TEST_CASE("lm_score --compare --top: what is refused") {
   CHECK(run_program("lm_score", {"--checkpoint", model_a(), "--top", "3", "--at", "1:1"}, "a\n")
             .code == 2);
 }
+
+}  // namespace nine::tests::test_lm_top_page

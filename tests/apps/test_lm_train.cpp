@@ -13,12 +13,8 @@
 #include "tests/apps/lm_runs.h"
 #include "tests/support/support.h"
 
-namespace {
-
-using namespace nine;
-using namespace nine::tests;
-
-}  // namespace
+namespace nine::tests::test_lm_train {
+namespace {}  // namespace
 
 // dict.txt's own counts may be of another text.
 TEST_CASE(
@@ -452,3 +448,5 @@ TEST_CASE("the parity export holds what the replay reads") {
         doctest::Approx(std::log(static_cast<double>(init.at("embedding.weight").shape()[0])))
             .epsilon(0.05));
 }
+
+}  // namespace nine::tests::test_lm_train

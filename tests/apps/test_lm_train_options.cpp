@@ -9,12 +9,8 @@
 #include "tests/apps/lm_runs.h"
 #include "tests/support/support.h"
 
-namespace {
-
-using namespace nine;
-using namespace nine::tests;
-
-}  // namespace
+namespace nine::tests::test_lm_train_options {
+namespace {}  // namespace
 
 TEST_CASE("wrong command lines: exit 2 and the way out") {
   const TemporaryDirectory dir;
@@ -172,3 +168,5 @@ TEST_CASE("lm_train: a text too small for --accumulate is said with --batch and 
                     "accumulation steps (--accumulate) 100: lower one of them"),
                 o.err);
 }
+
+}  // namespace nine::tests::test_lm_train_options

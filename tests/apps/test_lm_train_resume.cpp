@@ -10,12 +10,8 @@
 #include "tests/apps/lm_runs.h"
 #include "tests/support/support.h"
 
-namespace {
-
-using namespace nine;
-using namespace nine::tests;
-
-}  // namespace
+namespace nine::tests::test_lm_train_resume {
+namespace {}  // namespace
 
 // A validation at the end of a run that is trained on later must not count.
 TEST_CASE("lm_train: early stopping of a run in parts is that of the whole one") {
@@ -163,3 +159,5 @@ TEST_CASE(
   CHECK(has(diverged.err, "["));
   CHECK(!weights_of(dir / "wild").empty());
 }
+
+}  // namespace nine::tests::test_lm_train_resume

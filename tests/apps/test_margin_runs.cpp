@@ -13,10 +13,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_margin_runs {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 const Strings kNorms{"--margin", "arc:0.1", "--word-norm", "log-rank", "--context-norm", "max"};
@@ -173,3 +172,5 @@ TEST_CASE("margin runs: what does not fit together is an error that says what wo
   CHECK(has(warned.out + warned.err, "warning: margin arc:2.5"));
   CHECK(has(warned.out + warned.err, "warning: word norm log-unigram is 0 for"));
 }
+
+}  // namespace nine::tests::test_margin_runs

@@ -16,10 +16,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_mixture_runs {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Doubles = std::vector<double>;
 using Rows = std::vector<Doubles>;
 using Strings = std::vector<std::string>;
@@ -309,3 +308,5 @@ TEST_CASE("a model's configuration is read back from its tensors, whatever the m
   CHECK(has(error_of([&] { LstmLanguageModelConfig::of_weights(of_tied, untied); }),
             "head.weight has shape (11, 6), but an untied head mix:"));
 }
+
+}  // namespace nine::tests::test_mixture_runs

@@ -17,10 +17,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_mt_train {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 namespace fs = std::filesystem;
 
 }  // namespace
@@ -448,3 +447,5 @@ TEST_CASE("mt_train: a pair larger than a batch is named with its file and line"
   CHECK_MESSAGE(has(says(small, large), place), says(small, large));
   CHECK(has(says(large, small), place));
 }
+
+}  // namespace nine::tests::test_mt_train

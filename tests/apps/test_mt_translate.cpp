@@ -24,10 +24,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_mt_translate {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 using Ids = BeamSearch::Ids;
 
@@ -90,7 +89,7 @@ Strings lines_of(const std::string& text) {
   return lines;
 }
 
-std::string joined(const Strings& lines) {
+std::string text_of_lines(const Strings& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
@@ -130,13 +129,14 @@ TEST_CASE(
       lists.push_back(concat(i, " ||| ", c.words(h.words), " ||| ", h.score));
   }
   CHECK(best[1].empty());
-  CHECK(run(with({}), joined(kLines)) == joined(best));
-  CHECK(run(with({"--threads", "1", "--batch", "1"}), joined(kLines)) == joined(best));
-  const std::string in = c.dir.write("in.txt", joined(kLines)), out = c.dir / "out.txt",
+  CHECK(run(with({}), text_of_lines(kLines)) == text_of_lines(best));
+  CHECK(run(with({"--threads", "1", "--batch", "1"}), text_of_lines(kLines)) ==
+        text_of_lines(best));
+  const std::string in = c.dir.write("in.txt", text_of_lines(kLines)), out = c.dir / "out.txt",
                     attention = c.dir / "attention.jsonl";
   CHECK(run(with({"--input", in, "--output", out, "--n-best", "3", "--attention", attention}))
             .empty());
-  CHECK(slurp(out) == joined(lists));
+  CHECK(slurp(out) == text_of_lines(lists));
   const Strings rows = lines_of(slurp(attention));
   REQUIRE(rows.size() == kLines.size());
   const auto first = Json::parse(rows[0]);
@@ -160,7 +160,7 @@ TEST_CASE("mt_translate --flush: each line is answered before the next, with the
   const auto check = [&](const Strings& more, int lists) {
     const Strings arguments = joined(options, more);
     CAPTURE(arguments);
-    const Outcome whole = run_program("mt_translate", arguments, joined(kLines));
+    const Outcome whole = run_program("mt_translate", arguments, text_of_lines(kLines));
     const std::string rows = slurp(attention);
     Conversation talk("mt_translate", joined(arguments, {"--flush"}));
     std::string out;
@@ -212,10 +212,10 @@ TEST_CASE("mt_translate --skip-long: a line of too many tokens has no words, and
   for (int i = 0; i < 29; ++i) most += "ein ";
   more = most + "ein";
   const Outcome r = run_program("mt_translate", options,
-                                joined(Strings{"katze .", more, most, more, "ein hund"}));
+                                text_of_lines(Strings{"katze .", more, most, more, "ein hund"}));
   CHECK(r.code == 0);
   CHECK(r.out ==
-        run({"--checkpoint", c.path}, joined(Strings{"katze .", "", most, "", "ein hund"})));
+        run({"--checkpoint", c.path}, text_of_lines(Strings{"katze .", "", most, "", "ein hund"})));
   for (const char* line : {"2", "4"})
     CHECK(has(r.err, concat("warning: standard input, line ", line,
                             " has 30 tokens, but the model has positions for 29")));
@@ -287,14 +287,14 @@ TEST_CASE("mt_translate: --count-end counts </s> in a hypothesis's length") {
     for (size_t i = 0; i < found.size(); ++i)
       for (const Hypothesis& h : found[i])
         lines.push_back(concat(i, " ||| ", c.words(h.words), " ||| ", h.score));
-    return joined(lines);
+    return text_of_lines(lines);
   };
   const Strings options{"--checkpoint", c.path,         "--beam", "60",       "--length-penalty",
                         "1.5",          "--max-length", "2",      "--n-best", "60"};
   Strings counting = options;
   counting.push_back("--count-end");
-  CHECK(run(options, joined(kLines)) == lists(false));
-  CHECK(run(counting, joined(kLines)) == lists(true));
+  CHECK(run(options, text_of_lines(kLines)) == lists(false));
+  CHECK(run(counting, text_of_lines(kLines)) == lists(true));
   CHECK(lists(true) != lists(false));
 }
 
@@ -347,19 +347,21 @@ TEST_CASE("mt_translate: given translations are scored") {
     tokens.emplace_back();
     for (const double x : line) tokens.back() += (tokens.back().empty() ? "" : " ") + concat(x);
   }
-  const std::string file = c.dir.write("given.txt", joined(given));
-  CHECK(run({"--checkpoint", c.path, "--score-given", file}, joined(kLines)) == joined(sums));
-  CHECK(run({"--checkpoint", c.path, "--score-given", file, "--tokens"}, joined(kLines)) ==
-        joined(tokens));
+  const std::string file = c.dir.write("given.txt", text_of_lines(given));
+  CHECK(run({"--checkpoint", c.path, "--score-given", file}, text_of_lines(kLines)) ==
+        text_of_lines(sums));
+  CHECK(run({"--checkpoint", c.path, "--score-given", file, "--tokens"}, text_of_lines(kLines)) ==
+        text_of_lines(tokens));
 }
 
 TEST_CASE("mt_translate: BLEU and chrF of its own translations and of a file") {
   const Checkpoint c;
   const Strings reference{"a dog ru@@ ns .", "", "cat sleeps", "a dog .", "a a a a"};
-  const std::string file = c.dir.write("reference.txt", joined(reference)), out = c.dir / "out.txt";
+  const std::string file = c.dir.write("reference.txt", text_of_lines(reference)),
+                    out = c.dir / "out.txt";
   const std::string printed = run({"--checkpoint", c.path, "--output", out, "--score",
                                    "--reference", file, "--tokenize", "none"},
-                                  joined(kLines));
+                                  text_of_lines(kLines));
   const Strings translated = lines_of(slurp(out));
   const std::string expected =
       corpus_bleu(translated, reference, {.tokenizer = BleuTokenizer::none}).text() + "\n" +
@@ -367,16 +369,16 @@ TEST_CASE("mt_translate: BLEU and chrF of its own translations and of a file") {
   CHECK(printed == expected);
   CHECK(run({"--score", "--reference", file, "--tokenize", "none", "--input", out}) == expected);
   const Strings capitals{"A Dog ru@@ ns .", "", "Cat sleeps", "a dog .", "A a A a"};
-  CHECK(run({"--score", "--reference", c.dir.write("capitals.txt", joined(capitals)), "--lowercase",
-             "--chrf-word-order", "2", "--width", "4", "--input", out}) ==
+  CHECK(run({"--score", "--reference", c.dir.write("capitals.txt", text_of_lines(capitals)),
+             "--lowercase", "--chrf-word-order", "2", "--width", "4", "--input", out}) ==
         corpus_bleu(translated, capitals, {.lowercase = true}).text(4) + "\n" +
             corpus_chrf(translated, capitals, {.word_order = 2, .lowercase = true}).text(4) + "\n");
   // Where translations go to standard output, scores do not.
   const Outcome both =
       run_program("mt_translate",
                   {"--checkpoint", c.path, "--score", "--reference", file, "--tokenize", "none"},
-                  joined(kLines));
-  CHECK(both.out == joined(translated));
+                  text_of_lines(kLines));
+  CHECK(both.out == text_of_lines(translated));
   CHECK(has(both.err, expected));
 }
 
@@ -460,8 +462,9 @@ TEST_CASE("Translator: translations and n-best lists are mt_translate's") {
   const SearchOptions search{.beam = 4, .length_penalty = 0.7, .max_length = 9, .n_best = 3};
   const Strings options{"--checkpoint",     c.path, "--beam",       "4",
                         "--length-penalty", "0.7",  "--max-length", "9"};
-  CHECK(joined(translator.translate(kLines, search)) == run(options, joined(kLines)));
-  CHECK(joined(translator.translate(kLines)) == run({"--checkpoint", c.path}, joined(kLines)));
+  CHECK(text_of_lines(translator.translate(kLines, search)) == run(options, text_of_lines(kLines)));
+  CHECK(text_of_lines(translator.translate(kLines)) ==
+        run({"--checkpoint", c.path}, text_of_lines(kLines)));
   Strings with = options, lists;
   with.insert(with.end(), {"--n-best", "3"});
   const auto found = translator.n_best(kLines, search);
@@ -471,7 +474,7 @@ TEST_CASE("Translator: translations and n-best lists are mt_translate's") {
       lists.push_back(concat(i, " ||| ", t.text, " ||| ", t.score));
       CHECK(t.log_prob <= t.score);
     }
-  CHECK(joined(lists) == run(with, joined(kLines)));
+  CHECK(text_of_lines(lists) == run(with, text_of_lines(kLines)));
   CHECK(found[1].size() == 1);
   CHECK(found[0].size() == 3);
   CHECK(translator.translate({"ein hund ."})[0] ==
@@ -489,9 +492,9 @@ TEST_CASE("Translator: log-probabilities are those of mt_translate --score-given
     tokens.emplace_back();
     for (const double x : line) tokens.back() += (tokens.back().empty() ? "" : " ") + concat(x);
   }
-  const std::string file = c.dir.write("given.txt", joined(given));
-  CHECK(joined(tokens) ==
-        run({"--checkpoint", c.path, "--score-given", file, "--tokens"}, joined(kLines)));
+  const std::string file = c.dir.write("given.txt", text_of_lines(given));
+  CHECK(text_of_lines(tokens) ==
+        run({"--checkpoint", c.path, "--score-given", file, "--tokens"}, text_of_lines(kLines)));
   CHECK(translator.score({"ein hund ."}, {"a dog ."})[0].size() == 4);
 }
 
@@ -508,11 +511,11 @@ TEST_CASE("Translator: codes cut and join, or the joining alone; raw text") {
                    raw = Translator::load(c.path, {.codes = codes, .raw = true}),
                    joining = Translator::load(c.path, {.join = true}),
                    plain = Translator::load(c.path);
-  CHECK(joined(cut.translate({"ein lauft ."}, search)) ==
+  CHECK(text_of_lines(cut.translate({"ein lauft ."}, search)) ==
         run(with({"--codes", codes}), "ein lauft .\n"));
   CHECK(cut.translate({"ein lauft ."}, search) == raw.translate({"ein lauft."}, search));
   CHECK(cut.translate({"ein\tlauft \t."}, search) == cut.translate({"ein lauft ."}, search));
-  CHECK(joined(joining.translate({"ein lau@@ f@@ t ."}, search)) ==
+  CHECK(text_of_lines(joining.translate({"ein lau@@ f@@ t ."}, search)) ==
         run(with({"--join"}), "ein lau@@ f@@ t .\n"));
   CHECK(cut.source_ids({"ein lauft ."}, "x") == plain.source_ids({"ein lau@@ f@@ t ."}, "x"));
   const std::vector<int32_t> ids = plain.target_ids({"a ru@@ ns ."}, "x")[0];
@@ -559,7 +562,8 @@ TEST_CASE("Translator: parts; moved, it goes on as it was; what is left takes an
   CHECK(&second.network() == network);
   CHECK(second.translate(kLines) == translated);
   first = Translator::load(other.path);
-  CHECK(joined(first.translate(kLines)) == run({"--checkpoint", other.path}, joined(kLines)));
+  CHECK(text_of_lines(first.translate(kLines)) ==
+        run({"--checkpoint", other.path}, text_of_lines(kLines)));
   first = std::move(second);
   CHECK(first.translate(kLines) == translated);
 }
@@ -602,8 +606,8 @@ TEST_CASE("Translator: first used by several threads at once") {
   for (size_t i = 0; i < kThreads; ++i)
     threads.emplace_back([&, i] { translated[i] = translator.translate(kLines); });
   for (std::thread& thread : threads) thread.join();
-  const std::string expected = run({"--checkpoint", c.path}, joined(kLines));
-  for (const Strings& lines : translated) CHECK(joined(lines) == expected);
+  const std::string expected = run({"--checkpoint", c.path}, text_of_lines(kLines));
+  for (const Strings& lines : translated) CHECK(text_of_lines(lines) == expected);
 }
 
 TEST_CASE(
@@ -634,3 +638,5 @@ TEST_CASE(
   CHECK(r.code == 1);
   CHECK_MESSAGE(has(r.err, "model.safetensors: tensor 'head.bias' has nan at [3]"), r.err);
 }
+
+}  // namespace nine::tests::test_mt_translate

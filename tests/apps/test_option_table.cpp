@@ -26,11 +26,10 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_option_table {
 namespace {
 
-using namespace nine;
 using namespace nine::app;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 // What arguments are refused with, beside those that the program cannot go without; empty when they
@@ -421,3 +420,5 @@ TEST_CASE("short_message: noted values and long words, and no more") {
        {"[cast] the forward pass of step 17 gave NaN", "[0, 1) [a] b", "no [x] y", "[a b] c", "[]"})
     CHECK(short_message(kept) == kept);
 }
+
+}  // namespace nine::tests::test_option_table

@@ -28,11 +28,10 @@ inline constexpr EnumNames<tests::Colour, 2> kEnumNames<tests::Colour>{
     "colour", {{{tests::Colour::red, "red"}, {tests::Colour::green, "green"}}}};
 }  // namespace nine
 
+namespace nine::tests::test_options {
 namespace {
 
-using namespace nine;
 using namespace nine::app;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 // Every type of flag.
@@ -620,3 +619,5 @@ TEST_SUITE("amount") {
     CHECK(TrainingLength{2, TrainingUnit::updates}.counter(5, 6, 7) == 6);
   }
 }
+
+}  // namespace nine::tests::test_options

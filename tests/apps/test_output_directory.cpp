@@ -12,9 +12,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_output_directory {
+
 using namespace nine::app;
-using namespace nine::tests;
 namespace fs = std::filesystem;
 
 namespace {
@@ -171,3 +171,5 @@ TEST_CASE("output directory: --export-parity keeps what a run or a model has") {
 }
 
 }  // namespace
+
+}  // namespace nine::tests::test_output_directory

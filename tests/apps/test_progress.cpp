@@ -14,6 +14,7 @@
 #include "tests/support/skip.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_progress {
 namespace {
 
 using namespace nine::app;
@@ -165,3 +166,5 @@ TEST_SUITE("progress") {
     CHECK(short_duration(std::numeric_limits<double>::infinity()) == "?");
   }
 }
+
+}  // namespace nine::tests::test_progress

@@ -23,11 +23,10 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_projection {
 namespace {
 
-using namespace nine;
 using namespace nine::app;
-using namespace nine::tests;
 
 Tensor noise(int64_t rows, int64_t cols, uint64_t seed) {
   Tensor x({rows, cols}, DType::float64);
@@ -338,3 +337,5 @@ TEST_CASE("words on which two models differ add up to what lm_score --compare sa
             "is also a file of the run and would be lost"));
   CHECK(run_program("nine_report", {dir / "12", "--perplexity", "9"}).code == 2);
 }
+
+}  // namespace nine::tests::test_projection

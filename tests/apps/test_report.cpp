@@ -16,8 +16,9 @@
 #include "tests/apps/report_pages.h"
 #include "tests/support/programs.h"
 
+namespace nine::tests::test_report {
+
 namespace fs = std::filesystem;
-using namespace nine::tests;
 using nine::concat;
 using nine::Json;
 
@@ -412,3 +413,5 @@ TEST_CASE("report: errors name the way out and leave nothing behind") {
     files += entry.is_regular_file();
   CHECK(files == 2);  // the run's own
 }
+
+}  // namespace nine::tests::test_report

@@ -10,8 +10,9 @@
 #include "apps/svg/text.h"
 #include "tests/apps/report_pages.h"
 
+namespace nine::tests::test_report_charts {
+
 namespace fs = std::filesystem;
-using namespace nine::tests;
 using nine::Json;
 
 TEST_CASE("report: curves have the colours of kernel_inspect's figures") {
@@ -72,3 +73,5 @@ TEST_CASE("report: axes have a few round ticks inside") {
     }
   }
 }
+
+}  // namespace nine::tests::test_report_charts

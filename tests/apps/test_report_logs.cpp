@@ -13,8 +13,9 @@
 #include "core/error.h"
 #include "tests/apps/report_pages.h"
 
+namespace nine::tests::test_report_logs {
+
 namespace fs = std::filesystem;
-using namespace nine::tests;
 using nine::Json;
 
 TEST_CASE("report: downsampling keeps spikes, ends, gaps and the order") {
@@ -208,3 +209,5 @@ TEST_CASE("report: a log that no run can have written is named on the page") {
   CHECK(note_of(kStart + event(R"("train","step":1,"loss":-3)")).empty());
   check_page(page_of(dir, {dir.path() / "log"}));
 }
+
+}  // namespace nine::tests::test_report_logs

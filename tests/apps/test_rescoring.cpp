@@ -16,10 +16,9 @@
 #include "tests/apps/rescoring_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_rescoring {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using doctest::Approx;
 namespace fs = std::filesystem;
 
@@ -367,3 +366,5 @@ TEST_CASE("lm_rescore: sclite's Sum/Avg and sc_stats' MAPSSWE of what it wrote" 
   CHECK(z[1] == concat(j["mapsswe"]["segments"].get<int64_t>()));
   CHECK(z[2] == fixed(j["mapsswe"]["z"].get<double>(), 3));
 }
+
+}  // namespace nine::tests::test_rescoring

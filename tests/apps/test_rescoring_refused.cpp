@@ -7,10 +7,9 @@
 #include "tests/apps/rescoring_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_rescoring_refused {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 namespace fs = std::filesystem;
 
 }  // namespace
@@ -236,3 +235,5 @@ TEST_CASE("lm_rescore: lists that tell nothing are said") {
   CHECK_MESSAGE(has(one, nothing), one);
   CHECK(f.results()["lambda"] == 0);
 }
+
+}  // namespace nine::tests::test_rescoring_refused

@@ -11,10 +11,9 @@
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_restrict {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using doctest::Approx;
 
 const Strings kAnimals{"dog", "cat", "bird"}, kVerbs{"saw", "heard", "liked", "fed"};
@@ -299,3 +298,5 @@ TEST_CASE("lm_score --restrict: words that a model does not know, and errors") {
                     "a\n")
             .code == 2);
 }
+
+}  // namespace nine::tests::test_restrict

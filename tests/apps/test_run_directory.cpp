@@ -24,9 +24,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_run_directory {
 namespace {
 
-using namespace nine;
 using namespace nine::app;
 using nine::tests::error_of;
 using nine::tests::has;
@@ -375,3 +375,5 @@ TEST_SUITE("run directory") {
           "--novel did not exist when this run began, now 2; use --restart or another --run");
   }
 }
+
+}  // namespace nine::tests::test_run_directory

@@ -13,10 +13,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_run_inputs {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;
 
@@ -480,3 +479,5 @@ TEST_CASE("nine_report --differences: a run of mt_train is named for what it is"
   CHECK_MESSAGE(has(o.err, run.at("1") + " is a run of mt_train: --differences compares words"),
                 o.err);
 }
+
+}  // namespace nine::tests::test_run_inputs

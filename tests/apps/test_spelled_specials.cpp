@@ -9,9 +9,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_spelled_specials {
 namespace {
 
 constexpr const char* kEnds = "</s>, which ends a sentence here";
@@ -97,3 +95,5 @@ TEST_CASE("specials in a text: programs of translation models count them") {
   CHECK(has(scored, concat("standard input: 1 word is spelled ", kEnds)));
   CHECK(has(scored, concat("given: 1 word is spelled ", kEnds)));
 }
+
+}  // namespace nine::tests::test_spelled_specials

@@ -15,10 +15,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_tensorboard {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using namespace nine::app;
 namespace fs = std::filesystem;
 
@@ -239,3 +238,5 @@ TEST_CASE("tensorboard: lm_train mirrors its log, also when it goes on") {
     for (const auto& step : steps.second)
       CHECK_MESSAGE(step.second.size() == 1, steps.first, " at ", step.first);
 }
+
+}  // namespace nine::tests::test_tensorboard

@@ -14,10 +14,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_training_state {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;
 
@@ -286,3 +285,5 @@ TEST_CASE(
   CHECK(has(slurp(run.dir / "copy/report.html"),
             "config.json and log.jsonl are not of one run: parameters is 7 in the one and "));
 }
+
+}  // namespace nine::tests::test_training_state

@@ -5,10 +5,8 @@
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_unknown_words {
 namespace {
-
-using namespace nine;
-using namespace nine::tests;
 
 const Strings kSmall{"--layers", "1", "--hidden", "8", "--after", "1u", "--threads", "1"};
 
@@ -108,3 +106,5 @@ TEST_CASE("--max-unknown: mt_train, mt_translate") {
                 concat(bad, ": 75.00% of the 12 tokens"));
   CHECK(run_program("mt_translate", translate, "a x y\n").code == 0);
 }
+
+}  // namespace nine::tests::test_unknown_words

@@ -15,10 +15,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_vector_charts {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 Outcome train(const std::string& run, const std::string& updates, const Strings& more) {
@@ -183,3 +182,5 @@ TEST_CASE("vector charts: translation and mixtures") {
   CHECK(tokens == last_event(dir / "mt", "valid")["tokens"]);
   CHECK(last_event(dir / "mt", "train")["context_norm"] > 0);
 }
+
+}  // namespace nine::tests::test_vector_charts

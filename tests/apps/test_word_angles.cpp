@@ -14,10 +14,9 @@
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_word_angles {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using doctest::Approx;
 using Values = std::vector<double>;
 
@@ -237,3 +236,5 @@ TEST_CASE("nine_report --angles: what is refused") {
   refused({"--words", model_a(), "--angles", "--json", "--group", "x=the,a"}, "--group is for");
   refused({"--words", model_a(), "--angles", "--json", "--output", "x"}, "--json writes no page");
 }
+
+}  // namespace nine::tests::test_word_angles

@@ -17,9 +17,9 @@
 #include "tests/support/random_tensors.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_autograd {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 TEST_CASE("tape: the header's example") {
   Arena pool("step");
@@ -443,3 +443,5 @@ TEST_CASE("arena: a block freed twice, or asked for inside a Scope, is an Error"
   CHECK(has(error_of([&] { arena.block({8}, DType::float32); }), "inside a Scope"));
   CHECK(has(error_of([&] { arena.reset(); }), "inside of a Scope"));
 }
+
+}  // namespace nine::tests::test_autograd

@@ -15,9 +15,9 @@
 #include "core/ops.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_functions {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -357,3 +357,5 @@ TEST_CASE("functions: cast to and from bfloat16 passes the gradient on") {
             }),
             "got bfloat16"));
 }
+
+}  // namespace nine::tests::test_functions

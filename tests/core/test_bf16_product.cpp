@@ -19,9 +19,7 @@
 #include "core/threads.h"
 #include "tests/support/bf16_mode.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_bf16_product {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -394,3 +392,5 @@ TEST_CASE("bf16 pieces: the code for this CPU has the bits of the emulation") {
 }
 
 }  // namespace
+
+}  // namespace nine::tests::test_bf16_product

@@ -28,9 +28,7 @@
 #include "cuda/cuda.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_core {
 namespace {
 
 std::byte* address(const Tensor& t) { return static_cast<std::byte*>(t.view().data); }
@@ -631,3 +629,5 @@ TEST_CASE(
   profile::reset();
   CHECK(profile::entries().empty());
 }
+
+}  // namespace nine::tests::test_core

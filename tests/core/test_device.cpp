@@ -19,9 +19,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_device {
 namespace {
 
 constexpr Device kFake{DeviceKind::cuda, 0};
@@ -151,3 +149,5 @@ TEST_CASE("device: without a backend the error says so") {
   if (!cuda::built())
     CHECK(has(error_of([] { Tensor({1}, DType::float32, kFake); }), "this build has no CUDA"));
 }
+
+}  // namespace nine::tests::test_device

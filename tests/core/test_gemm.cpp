@@ -14,9 +14,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_gemm {
 namespace {
 
 constexpr int64_t kGap = 3;  // elements between the rows of every matrix
@@ -423,3 +421,5 @@ TEST_CASE("gemm: backends have names, and one that was not built is an Error") {
     CHECK_THROWS_WITH_AS(set_gemm_backend(GemmBackend::libxsmm), doctest::Contains("libxsmm-dev"),
                          Error);
 }
+
+}  // namespace nine::tests::test_gemm

@@ -12,8 +12,8 @@
 #include "core/instruction_set.h"
 #include "tests/support/programs.h"
 
-using namespace nine;
-using namespace nine::tests;
+namespace nine::tests::test_instruction_set {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -129,3 +129,5 @@ TEST_CASE("instruction set: the error of another one says how the run goes on") 
       CHECK(app::how_to_go_on(to_text(set)) == "this CPU has no " + missing);
   CHECK(app::how_to_go_on("abacus") == "this build has no code for abacus");
 }
+
+}  // namespace nine::tests::test_instruction_set

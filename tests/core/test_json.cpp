@@ -9,8 +9,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
+namespace nine::tests::test_json {
 
 TEST_CASE("json: an error names line and column and quotes 60 characters at most") {
   const auto says = [](const std::string& text) { return error_of([&] { parse_json(text); }); };
@@ -58,3 +57,5 @@ TEST_CASE("json: sentences about values and exceptions") {
   CHECK(said == "cannot use value() with null");
   CHECK(json_error_text("a.json: [x] is wrong") == "a.json: [x] is wrong");
 }
+
+}  // namespace nine::tests::test_json

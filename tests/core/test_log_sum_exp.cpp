@@ -8,8 +8,7 @@
 
 #include "core/log_sum_exp.h"
 
-using namespace nine;
-
+namespace nine::tests::test_log_sum_exp {
 namespace {
 
 template <class T>
@@ -112,3 +111,5 @@ TEST_CASE_TEMPLATE("log-sum-exp lanes: each lane is a sum of its own", T, float,
   }
   CHECK(one_by_one.lane(kLanes - 1).sum == 0);
 }
+
+}  // namespace nine::tests::test_log_sum_exp

@@ -21,9 +21,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_ops {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -405,3 +405,5 @@ TEST_CASE("ops: a view of another shape is an Error, never a write past its end"
   CHECK_THROWS_AS(ops::lstm_backward(io, {.dw_ih = {other}}, arena), Error);
   CHECK_THROWS_AS(ops::lstm_backward(io, {.db_hh = {two}}, arena), Error);
 }
+
+}  // namespace nine::tests::test_ops

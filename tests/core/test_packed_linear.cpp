@@ -13,9 +13,7 @@
 #include "core/random.h"
 #include "tests/support/bf16_mode.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_packed_linear {
 namespace {
 
 using Linear = PackedLinear<float>;
@@ -151,3 +149,5 @@ TEST_CASE("packed linear: a layer keeps the precision in which it was made") {
   }
   CHECK(c.by(*linear, Linear::Mode::plain, 0, c.rows) == made);
 }
+
+}  // namespace nine::tests::test_packed_linear

@@ -13,9 +13,7 @@
 #include "core/json.h"
 #include "tests/support/processes.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_processes {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -410,3 +408,5 @@ TEST_CASE("processes: a run of a version that summed in another order is refused
   CHECK(old.code == 2);
   CHECK_MESSAGE(old.err.find("use --restart") != std::string::npos, old.err);
 }
+
+}  // namespace nine::tests::test_processes

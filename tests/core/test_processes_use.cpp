@@ -12,9 +12,7 @@
 #include "tests/support/processes.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_processes_use {
 namespace {
 
 Strings operator+(Strings a, const Strings& b) {
@@ -396,3 +394,5 @@ TEST_CASE("processes: a program without its module for MPI says what to copy" *
                 o.err);
   CHECK_FALSE(has(o.err, "install Open MPI"));
 }
+
+}  // namespace nine::tests::test_processes_use

@@ -8,8 +8,7 @@
 
 #include "core/random.h"
 
-using namespace nine;
-
+namespace nine::tests::test_random {
 namespace {
 
 // Philox's counter and key as they stand in Random123's kat_vectors, in terms of our key.
@@ -142,3 +141,5 @@ TEST_CASE("random: below() is uniform up to its bound") {
   CHECK(std::abs(low - 2000) < 150);
   CHECK(random.position() - start > 4000 * 2 * 1.8);
 }
+
+}  // namespace nine::tests::test_random

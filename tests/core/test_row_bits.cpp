@@ -9,8 +9,7 @@
 #include "tests/support/bf16_mode.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-
+namespace nine::tests::test_row_bits {
 namespace {
 
 constexpr int64_t kColumns = 10, kWords = 300;
@@ -89,3 +88,5 @@ TEST_CASE("row bits: with bfloat16 pieces too") {
     for (const char* head : {"lin", "rbf", "mix:log,pow"})
       check_columns(config_of(head, hidden), DType::float32);
 }
+
+}  // namespace nine::tests::test_row_bits

@@ -15,9 +15,9 @@
 #include "tests/support/skip.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_safetensors {
+
 namespace fs = std::filesystem;
-using namespace nine;
-using namespace nine::tests;
 
 namespace {
 
@@ -380,3 +380,5 @@ TEST_CASE(
   }
   CHECK(refused > 7 * header_end);  // what remains changes a name or a metadata text
 }
+
+}  // namespace nine::tests::test_safetensors

@@ -12,8 +12,7 @@
 #include "core/ops.h"
 #include "core/vmath.h"
 
-using namespace nine;
-
+namespace nine::tests::test_vmath {
 namespace {
 
 // Loops as the ops have them, so that the compiled body is the SIMD one.
@@ -405,3 +404,5 @@ TEST_CASE("vmath: the same holds for the ops as they were compiled") {
     });
   }
 }
+
+}  // namespace nine::tests::test_vmath

@@ -14,9 +14,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_bleu {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -312,3 +310,5 @@ TEST_CASE("ngrams: pieces of a line, counted as often as both lines have them") 
   REQUIRE(characters.size() == 4);
   CHECK(characters.unit(1) == "\u00E4");
 }
+
+}  // namespace nine::tests::test_bleu

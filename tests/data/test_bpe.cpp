@@ -25,10 +25,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_bpe {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 // FNV-1a, 64 bits.
@@ -811,3 +810,5 @@ TEST_CASE("bpe: a vocabulary given as codes is named, merges with digits are not
     CHECK_NOTHROW(codes_of(codes));
   CHECK(has(error_of([] { codes_of(""); }), "is empty: codes are merges of symbols"));
 }
+
+}  // namespace nine::tests::test_bpe

@@ -17,9 +17,7 @@
 #include "data/vocabulary.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_lm_batches {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -436,3 +434,5 @@ TEST_CASE("evaluation segments: every token once, in file order down the columns
       CHECK(segments.columns().tokens() == corpus.tokens());
     }
 }
+
+}  // namespace nine::tests::test_lm_batches

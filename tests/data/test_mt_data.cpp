@@ -11,10 +11,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_mt_data {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 Vocabulary dictionary_of(const Strings& lines) {
@@ -296,3 +295,5 @@ TEST_CASE("validation: subwords are whole words again before BLEU compares them"
         doctest::Approx(100 * std::exp(-0.25)));
   CHECK(validation_search(text.pairs, 3).max_length == 2 * 8);
 }
+
+}  // namespace nine::tests::test_mt_data

@@ -7,10 +7,8 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_n_best {
 namespace {
-
-using namespace nine;
-using namespace nine::tests;
 
 std::vector<NBestList> read(const std::string& text, const NBestOptions& options = {}) {
   const TemporaryDirectory dir;
@@ -199,3 +197,5 @@ TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with the
             }),
             "'u3', which has no n-best list"));
 }
+
+}  // namespace nine::tests::test_n_best

@@ -9,10 +9,9 @@
 #include "data/measures/rescoring.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_rescoring_weights {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using doctest::Approx;
 
 }  // namespace
@@ -143,3 +142,5 @@ TEST_CASE("compare_errors: the difference's standard error by the normal approxi
   CHECK(has(error_of([&] { compare_errors(utterances, std::vector<size_t>(400, 0), {}); }),
             "one group"));
 }
+
+}  // namespace nine::tests::test_rescoring_weights

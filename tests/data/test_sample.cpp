@@ -21,9 +21,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_sample {
 namespace {
 
 using Symbol = Grammar::Symbol;
@@ -353,3 +351,5 @@ TEST_CASE("sample: write_sample writes the three texts") {
   CHECK(has(error_of([&] { write_sample(dir.write("file", "x"), 5, {}); }),
             "cannot make the directory"));
 }
+
+}  // namespace nine::tests::test_sample

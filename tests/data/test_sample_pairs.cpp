@@ -14,8 +14,8 @@
 #include "data/sample/pairs_lexicon.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
+namespace nine::tests::test_sample_pairs {
+
 using pairs::NounKind;
 using pairs::VerbKind;
 
@@ -407,3 +407,5 @@ TEST_CASE("sample pairs: follow from seed and split; no split has another's sent
   CHECK(has(error_of([] { sample_pairs(1, 1, "dev"); }),
             "no split is called 'dev': train, valid or test"));
 }
+
+}  // namespace nine::tests::test_sample_pairs

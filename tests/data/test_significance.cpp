@@ -11,10 +11,9 @@
 #include "data/measures/significance.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_significance {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using doctest::Approx;
 
 }  // namespace
@@ -106,3 +105,5 @@ TEST_CASE("percentile_interval: how many values lie outside") {
   CHECK(percentile_interval(std::vector<double>{7}).low == 7);
   CHECK(has(error_of([] { percentile_interval({}); }), "one value"));
 }
+
+}  // namespace nine::tests::test_significance

@@ -22,9 +22,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_text {
 namespace {
 
 std::vector<std::string> lines_of(const std::vector<std::string>& paths,
@@ -558,3 +556,5 @@ TEST_CASE("quote: at most 60 characters, cut between them") {
   CHECK(to_text(quote(cyrillic)) == "'" + cut + "…'");
   CHECK(to_text(quote(std::string(100'000, '\x80'))).size() < 260);
 }
+
+}  // namespace nine::tests::test_text

@@ -15,9 +15,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_vocabulary {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -322,3 +320,5 @@ TEST_CASE("corpus: sentences of several files in order, each with </s>") {
   CHECK(has(error_of([&] { Corpus({dir / "nowhere"}, v); }), "does not exist"));
   CHECK(has(error_of([&] { Corpus({"/dev/null"}, v); }), "is a pipe or a device"));
 }
+
+}  // namespace nine::tests::test_vocabulary

@@ -11,10 +11,9 @@
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_word_clusters {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using doctest::Approx;
 
 double cosine(const std::vector<double>& a, const std::vector<double>& b) {
@@ -261,3 +260,5 @@ TEST_CASE("lm_score --clusters: sets that --restrict reads") {
   CHECK(all.code == 0);
   CHECK(has(all.err, "but 500 were asked for"));
 }
+
+}  // namespace nine::tests::test_word_clusters

@@ -15,10 +15,9 @@
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_word_errors {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using doctest::Approx;
 namespace fs = std::filesystem;
 
@@ -203,3 +202,5 @@ TEST_CASE("word errors: sclite's counts and sc_stats' test of 4,000 made-up utte
   CHECK(line[3] == fixed(m.deviation, 3));
   CHECK(line[4] == fixed(m.z, 3));
 }
+
+}  // namespace nine::tests::test_word_errors

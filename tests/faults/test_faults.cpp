@@ -28,10 +28,9 @@
 #include "tests/support/skip.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_faults {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;
 
@@ -698,3 +697,5 @@ TEST_CASE_TEMPLATE("faults: memory limits lowered under a running program" *
   }
 }
 #endif
+
+}  // namespace nine::tests::test_faults

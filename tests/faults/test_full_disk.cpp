@@ -6,9 +6,8 @@
 
 #include "tests/faults/failing_calls.h"
 
+namespace nine::tests::test_full_disk {
 namespace {
-
-using namespace nine::tests;
 
 Failing full(const char* kind) {
   return {.kind = kind,
@@ -36,3 +35,5 @@ TEST_CASE("killed before each write: lm_train, mt_train" * doctest::test_suite("
   for (const ShortRun& run : {runs.lm_train(), runs.mt_train()})
     check_every_call(run, {.kind = "kill", .reasons = {}}, false);
 }
+
+}  // namespace nine::tests::test_full_disk

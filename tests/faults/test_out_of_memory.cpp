@@ -4,9 +4,8 @@
 
 #include "tests/faults/failing_calls.h"
 
+namespace nine::tests::test_out_of_memory {
 namespace {
-
-using namespace nine::tests;
 
 // The last two are OpenMP's own words.
 const Failing kAllocation{.kind = "allocation",
@@ -27,3 +26,5 @@ TEST_CASE("out of memory: what uses models and text" * doctest::test_suite("chec
   const ShortRuns runs;
   for (const ShortRun& run : runs.users()) check_every_call(run, kAllocation, true);
 }
+
+}  // namespace nine::tests::test_out_of_memory

@@ -6,6 +6,8 @@
 #include "tests/fuzz/targets.h"
 #include "tests/support/programs.h"
 
+namespace nine::tests::test_fuzz_corpus {
+
 TEST_CASE("fuzz corpus: each target takes its inputs") {
   namespace fs = std::filesystem;
   for (const auto& target : nine::tests::kFuzzTargets) {
@@ -18,3 +20,5 @@ TEST_CASE("fuzz corpus: each target takes its inputs") {
     CHECK_MESSAGE(inputs > 2, target.first);
   }
 }
+
+}  // namespace nine::tests::test_fuzz_corpus

@@ -16,9 +16,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_bf16_layers {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -177,3 +177,5 @@ TEST_CASE("bf16 pieces: layers give what float32 gives where a factor is too lar
   for (const size_t i : {0, 2, 3}) CHECK(relative_error(pieces_head[i], plain_head[i]) < 1e-5);
   CHECK(relative_error(pieces_lstm[0], plain_lstm[0]) < 1e-5);
 }
+
+}  // namespace nine::tests::test_bf16_layers

@@ -10,7 +10,8 @@
 #include "kernels/expression/parse.h"
 #include "kernels/expression/run.h"
 
-using namespace nine;
+namespace nine::tests::test_expression {
+
 using namespace nine::expression;
 
 namespace {
@@ -353,3 +354,5 @@ TEST_CASE("expression: functions of vectors against the C library") {
   CHECK(vpow(0.0, 0.0) == 1);
   CHECK(vpow(0.0, 2.0) == 0);
 }
+
+}  // namespace nine::tests::test_expression

@@ -18,9 +18,9 @@
 #include "tests/support/skip.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_head {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -632,3 +632,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace nine::tests::test_head

@@ -13,9 +13,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_head_decoder {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -281,3 +281,5 @@ TEST_CASE("head_decoder: a target has no probability by a bias of -infinity alon
   CHECK(has(error_of([&] { log_p(-1e308); }),
             "log p of word 5 is -inf, and no bias of -inf excludes it"));
 }
+
+}  // namespace nine::tests::test_head_decoder

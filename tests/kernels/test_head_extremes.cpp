@@ -16,9 +16,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_head_extremes {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -226,3 +226,5 @@ TEST_CASE(
     check_against_dense(p, 1e-9);
   }
 }
+
+}  // namespace nine::tests::test_head_extremes

@@ -18,8 +18,7 @@
 #include "kernels/settings/learned_numbers.h"
 #include "tests/support/programs.h"
 
-using namespace nine;
-
+namespace nine::tests::test_head_formula {
 namespace {
 
 bool has(const std::string& text, const std::string& part) {
@@ -494,3 +493,5 @@ TEST_CASE("formula heads: decoding computes what the loss does") {
             doctest::Approx(expected[r * words + static_cast<size_t>(targets[r])]).epsilon(1e-12));
   }
 }
+
+}  // namespace nine::tests::test_head_formula

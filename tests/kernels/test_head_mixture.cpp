@@ -16,9 +16,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_head_mixture {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -316,3 +316,5 @@ TEST_CASE(
           " MiB");
 }
 #endif
+
+}  // namespace nine::tests::test_head_mixture

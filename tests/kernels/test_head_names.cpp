@@ -14,9 +14,7 @@
 #include "nn/softmax_head.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_head_names {
 namespace {
 
 std::string text_of(const std::string& head, const HeadDefaults& defaults = {}) {
@@ -266,3 +264,5 @@ TEST_CASE("bias_misfit: biases that all words share") {
   CHECK(of({-1e17, 1e17}, DType::float64).empty());
   CHECK(of({}, DType::float64).empty());
 }
+
+}  // namespace nine::tests::test_head_names

@@ -13,9 +13,9 @@
 #include "tests/kernels/head_problem.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_head_rows {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 TEST_CASE("head: numbers of rows are the same in any block, and factors scale losses") {
   for (const std::string head : {"lin", "mix:2*lin,log"}) {
@@ -87,3 +87,5 @@ TEST_CASE("head: the caller ends a long loss between two blocks") {
   run(p);
   CHECK(calls == 3);
 }
+
+}  // namespace nine::tests::test_head_rows

@@ -20,9 +20,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_learned_numbers {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -349,3 +349,5 @@ TEST_CASE("learned numbers: margins and norms are for inner products as they are
   CHECK(has(error(1, 0), "a must not be 0"));
   CHECK(has(error(1, std::nan("")), "a learned number is not finite"));
 }
+
+}  // namespace nine::tests::test_learned_numbers

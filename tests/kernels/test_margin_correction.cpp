@@ -16,10 +16,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_margin_correction {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Doubles = std::vector<double>;
 using Strings = std::vector<std::string>;
 
@@ -207,3 +206,5 @@ TEST_CASE("margins: kernel_inspect explains and draws them") {
   for (const char* part : {"cos:0.35", "arc:0.5", "lsm:3", "theta", "psi"}) CHECK(has(svg, part));
   CHECK(has(error_of([] { app::plot_svg({.kernels = "cos:0.3,lin"}); }), "no margin is called"));
 }
+
+}  // namespace nine::tests::test_margin_correction

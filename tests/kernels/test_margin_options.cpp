@@ -13,9 +13,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_margin_options {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -130,3 +130,5 @@ TEST_CASE("margins: psi by recurrence is psi by the angle, with its slope") {
     CHECK((at(kPi - m + 1e-12) > at(kPi - m - 1e-12)) == (m > kArcJumpsUp));
   }
 }
+
+}  // namespace nine::tests::test_margin_options

@@ -24,9 +24,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_margins {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -485,3 +485,5 @@ TEST_CASE("margins: a decoder gives evaluation's probabilities") {
         CHECK(relative_error(answer.log_probs, best.log_probs) < 1e-12);
       }
 }
+
+}  // namespace nine::tests::test_margins

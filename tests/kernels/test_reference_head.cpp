@@ -14,9 +14,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_reference_head {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -132,3 +132,5 @@ TEST_CASE("reference head: the z-loss and factors of rows, with and without othe
   p.factors = {0.5, 2, -1, 0, 3, 1, 0.25};
   check_against_fused(p);
 }
+
+}  // namespace nine::tests::test_reference_head

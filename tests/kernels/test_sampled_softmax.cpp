@@ -15,11 +15,10 @@
 
 #include "checks/values.h"
 
+namespace nine::tests::test_sampled_softmax {
 namespace {
 
-using namespace nine;
 using namespace nine::checks;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 Doubles counts_of(int64_t words) {
@@ -267,3 +266,5 @@ TEST_CASE("sampled softmax: a run goes on to the same bits; what does not fit to
   CHECK(translation.code == 2);  // its default label smoothing
   CHECK(has(translation.err, "set label smoothing"));
 }
+
+}  // namespace nine::tests::test_sampled_softmax

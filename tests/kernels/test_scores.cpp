@@ -13,9 +13,7 @@
 #include "kernels/scores/all.h"
 #include "tests/kernels/score_oracle.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_scores {
 namespace {
 
 template <class T>
@@ -546,3 +544,5 @@ TEST_CASE("scores: parameters out of their range are named") {
   CHECK(complaint(wav, {0, 1}, 4) == "a must not be 0");
   CHECK(complaint(wav, {1, 0}, 4) == "b must be > 0");
 }
+
+}  // namespace nine::tests::test_scores

@@ -27,9 +27,9 @@
 #include "tests/support/skip.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_checkpoint {
+
 namespace fs = std::filesystem;
-using namespace nine;
-using namespace nine::tests;
 namespace {
 
 void flip_bit(const fs::path& file, size_t bit) {
@@ -658,3 +658,5 @@ TEST_CASE("files: replace_symlink") {
   check_says(error_of([&] { replace_symlink(scratch / "f", "a"); }), "f is in the way");
   CHECK(names_in(scratch.path()) == std::set<std::string>{"f", "l"});
 }
+
+}  // namespace nine::tests::test_checkpoint

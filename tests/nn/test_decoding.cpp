@@ -13,9 +13,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_decoding {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -463,3 +463,5 @@ TEST_CASE("decoding: empty sources, ties, limits and errors") {
       has(error_of([&] { beam_search.score(std::vector<Ids>{Ids{3}}, std::vector<Ids>{Ids{30}}); }),
           "30 is outside"));
 }
+
+}  // namespace nine::tests::test_decoding

@@ -23,10 +23,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_foreign_models {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Doubles = std::vector<double>;
 using Strings = std::vector<std::string>;
 namespace fs = std::filesystem;
@@ -924,3 +923,5 @@ TEST_CASE(
                     "optimizer.safetensors is missing, which going on with the training needs"),
                 again.err);
 }
+
+}  // namespace nine::tests::test_foreign_models

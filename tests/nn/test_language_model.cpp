@@ -18,10 +18,9 @@
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_language_model {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Rows = std::vector<std::vector<double>>;
 
 static_assert(std::is_nothrow_move_constructible_v<LanguageModel>);
@@ -319,3 +318,5 @@ TEST_CASE("read_finite_weights: the first number that is not finite, whatever th
   put_tensor("head.bias", Tensor::from(std::vector<float>{-INFINITY, -INFINITY}, {2}));
   CHECK(has(refusal(), "excludes every word"));
 }
+
+}  // namespace nine::tests::test_language_model

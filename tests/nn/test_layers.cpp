@@ -16,9 +16,7 @@
 #include "nn/transformer_encoder_layer.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_layers {
 namespace {
 
 std::vector<std::string> names_of(const ParameterSet& set) {
@@ -278,3 +276,5 @@ TEST_CASE("layers: what cannot be is an Error") {
   const Var x = tape.constant(some_values({1, 3}, 1));
   CHECK(has(error_of([&] { plain.relu(x); }), "'l.weight' has no bias"));
 }
+
+}  // namespace nine::tests::test_layers

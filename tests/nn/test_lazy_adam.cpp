@@ -15,11 +15,10 @@
 
 #include "checks/values.h"
 
+namespace nine::tests::test_lazy_adam {
 namespace {
 
-using namespace nine;
 using namespace nine::checks;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 constexpr int64_t kWords = 60, kRows = 21, kSize = 4;
@@ -282,3 +281,5 @@ TEST_CASE("lazy adam: what does not fit together says what would do") {
   CHECK(has(refused({"--sampled-softmax", "50", "--export-parity", dir / "p", "--dropout", "0"}),
             "leave out --sampled-softmax"));
 }
+
+}  // namespace nine::tests::test_lazy_adam

@@ -15,9 +15,9 @@
 #include "tests/support/skip.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_lstm {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -255,3 +255,5 @@ TEST_CASE("lstm: shapes that do not fit are an Error with the numbers") {
   CHECK_THROWS_WITH_AS(lstm(zeros({6, 3}), w, {state.h, zeros({3, 4})}),
                        doctest::Contains("c0 must be (2, 4)"), Error);
 }
+
+}  // namespace nine::tests::test_lstm

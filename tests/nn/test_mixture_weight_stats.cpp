@@ -5,7 +5,7 @@
 
 #include "nn/training/mixture_weight_stats.h"
 
-using namespace nine;
+namespace nine::tests::test_mixture_weight_stats {
 
 TEST_CASE("prior stats: mean and variance of each component over the rows with a target") {
   MixtureWeightStats stats(2);
@@ -24,3 +24,5 @@ TEST_CASE("prior stats: mean and variance of each component over the rows with a
   stats.clear();
   CHECK(!stats);
 }
+
+}  // namespace nine::tests::test_mixture_weight_stats

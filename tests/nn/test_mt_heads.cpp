@@ -10,9 +10,9 @@
 #include "tests/kernels/score_oracle.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_mt_heads {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -199,3 +199,5 @@ TEST_CASE("mt heads: names, shapes and the tie; what cannot be is an Error") {
   TransformerConfig c = config_of("mog:components=4", false, true);
   CHECK(has(error_of([&] { Small{c}; }), "head mog:components=4"));
 }
+
+}  // namespace nine::tests::test_mt_heads

@@ -25,11 +25,10 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_recipes {
 namespace {
 
-using namespace nine;
 using namespace nine::checks;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 
 constexpr int64_t kSteps = 5, kBatch = 6, kWords = 23;
@@ -565,3 +564,5 @@ TEST_CASE("recipes: wrong options, and what the parity export refuses") {
                                                     "mix:ssg,ssg:variance=2", "--after", "2u"}))
             .code == 0);
 }
+
+}  // namespace nine::tests::test_recipes

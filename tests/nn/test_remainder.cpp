@@ -23,10 +23,9 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_remainder {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Doubles = std::vector<double>;
 
 constexpr double kAr = 2, kTar = 1;
@@ -269,3 +268,5 @@ TEST_CASE("remainder: validation reads every token; by the older rule it leaves 
     CHECK(all.nats == doctest::Approx(Directly(m, words, 10, 4).nats).epsilon(1e-12));
   }
 }
+
+}  // namespace nine::tests::test_remainder

@@ -9,8 +9,8 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
+namespace nine::tests::test_schedule {
+
 using doctest::Approx;
 
 TEST_CASE("schedule: the warm-up rises linearly to the rate, whatever follows") {
@@ -81,3 +81,5 @@ TEST_CASE("schedule: the rates that a trainer logs are those") {
   check(rates("mt_train", {"--sample-pairs", "100", "--ffn", "8", "--heads", "2"}),
         expected(ScheduleKind::inverse_sqrt));
 }
+
+}  // namespace nine::tests::test_schedule

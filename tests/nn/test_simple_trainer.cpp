@@ -7,8 +7,7 @@
 #include "nn/nine.h"
 #include "tests/support/programs.h"
 
-using namespace nine;
-
+namespace nine::tests::test_simple_trainer {
 namespace {
 
 struct Line {  // y = w x + b
@@ -96,3 +95,5 @@ TEST_CASE("parameters: saved and loaded to the same bits, or an error that says 
   CHECK_THROWS_WITH_AS(wider.load(file),
                        "tensor 'line.weight' has shape (1, 1), but this model needs (1, 2)", Error);
 }
+
+}  // namespace nine::tests::test_simple_trainer

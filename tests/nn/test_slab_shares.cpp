@@ -11,7 +11,8 @@
 #include "tests/core/thread_ranks.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_slab_shares {
+
 using tests::Mail;
 using tests::ThreadRank;
 using tests::with_ranks;
@@ -175,3 +176,5 @@ TEST_CASE("micro-batches: shared out among 1, 2, 4 ... processes that divide the
     CHECK(tests::has(tests::error_of([&] { MicroBatchSlots::of(wrong, nullptr); }),
                      concat("accumulation steps of ", wrong, " are not from 1 to 65536")));
 }
+
+}  // namespace nine::tests::test_slab_shares

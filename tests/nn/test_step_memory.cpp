@@ -53,9 +53,9 @@ void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p);
 void operator delete[](void* p, size_t, std::align_val_t) noexcept { std::free(p); }
 #endif
 
-using namespace nine;
+namespace nine::tests::test_step_memory {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -302,3 +302,5 @@ TEST_CASE("step: operators with numbers call operator new never") {
   for (int i = 0; i < 10; ++i) step();
   CHECK(g_news - before == 0);
 }
+
+}  // namespace nine::tests::test_step_memory

@@ -20,9 +20,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
+namespace nine::tests::test_transformer {
+
 using namespace nine::checks;
-using namespace nine::tests;
 
 namespace {
 
@@ -646,3 +646,5 @@ TEST_CASE(
   CHECK(batches.tensors.size() == 6);
   CHECK(batches.at("tgt_out.1").to_vector() == padded_ids(kTargets, 7).to_vector());
 }
+
+}  // namespace nine::tests::test_transformer

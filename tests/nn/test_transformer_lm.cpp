@@ -19,10 +19,9 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
+namespace nine::tests::test_transformer_lm {
 namespace {
 
-using namespace nine;
-using namespace nine::tests;
 using Strings = std::vector<std::string>;
 using Doubles = std::vector<double>;
 using Ints = std::vector<int32_t>;
@@ -648,3 +647,5 @@ TEST_CASE("transformer LM: options of the other network are refused; defaults ar
   CHECK(own["ffn"] == 100);
   CHECK(own["attention_dropout"] == transformer["attention_dropout"]);
 }
+
+}  // namespace nine::tests::test_transformer_lm

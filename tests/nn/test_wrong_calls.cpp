@@ -17,9 +17,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_wrong_calls {
 namespace {
 
 struct Step {
@@ -207,3 +205,5 @@ TEST_CASE("wrong calls: a name of a model's file that is taken") {
   refused([&] { set.add_buffer("weight", {2}); }, "a parameter and a buffer are called 'weight'");
   CHECK(set.state().size() == 2);
 }
+
+}  // namespace nine::tests::test_wrong_calls

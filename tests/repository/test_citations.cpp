@@ -9,8 +9,7 @@
 #include "tests/repository/citations.h"
 #include "tests/repository/pages.h"
 
-using namespace nine::tests;
-
+namespace nine::tests::test_citations {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -163,3 +162,5 @@ TEST_CASE("citations: docs/README.md leads to every page") {
 TEST_CASE("citations: names of files are plain") { check_none(bad_names(this_tree())); }
 
 TEST_CASE("citations: pages say what is so now") { check_none(words_of_history(this_tree())); }
+
+}  // namespace nine::tests::test_citations

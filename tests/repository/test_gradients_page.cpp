@@ -16,9 +16,7 @@
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_gradients_page {
 namespace {
 
 std::string page() { return slurp(NINE_SOURCE_DIR "/docs/gradients.md"); }
@@ -79,3 +77,5 @@ TEST_CASE("gradients page: figures that are shown exist") {
                   (*it)[1].str());
   CHECK(seen > 0);
 }
+
+}  // namespace nine::tests::test_gradients_page

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+namespace nine::tests::test_layout {
 namespace {
 
 namespace fs = std::filesystem;
@@ -363,3 +364,5 @@ TEST_CASE("layout: an optimiser is in one file, a rule of updates in three") {
     CHECK_MESSAGE(files.size() <= 3, word, " is in", listed(files));
   }
 }
+
+}  // namespace nine::tests::test_layout
