@@ -383,9 +383,10 @@ void Trainer::restore(const Checkpoint* checkpoint) {
   saved_step_ = progress_.step;
   // `position` says it once more; older versions did not write it.
   const double share = s.value("epochs", epochs());
-  require(std::fabs(share - epochs()) < 1e-9, "the checkpoint's state.json says that ", share,
-          " epochs are done, but its position ", json_text(s.at("position")), " is after ",
-          epochs(), ": put the run's own file back, or move the checkpoint away");
+  require(std::fabs(share - epochs()) < 1e-9,
+          checkpoint != nullptr ? (checkpoint->directory() / "state.json").string() : "state.json",
+          " says that ", share, " epochs are done, but its position ", json_text(s.at("position")),
+          " is after ", epochs(), ": put the run's own file back, or move the checkpoint away");
   find_best();
 }
 

@@ -17,6 +17,7 @@ namespace nine {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+constexpr double kAboveZero = std::numeric_limits<double>::min();
 constexpr double kMostBleu = 100;
 
 // The keys of a training's state, one by one.
@@ -53,8 +54,9 @@ class StateCheck {
     const bool possible =
         value.is_number() && value.get<double>() >= low && value.get<double>() <= high;
     check(possible, path,
-          high == kNoLimit ? concat("a number of at least ", low)
-                           : concat("a number from ", low, " to ", high));
+          low == kAboveZero  ? concat("a number above 0 and at most ", high)
+          : high == kNoLimit ? concat("a number of at least ", low)
+                             : concat("a number from ", low, " to ", high));
     return value.get<double>();
   }
   // A number, or null for one that is not known yet or that no double holds.
@@ -119,7 +121,7 @@ void check_keys(const StateCheck& s, int64_t step) {
   s.whole("bad_validations", 0, kMost);
   s.yes_or_no("stopped_early");
   if (s.has("due_metric")) s.number_or_null("due_metric", -kMostBleu, kNoLimit);
-  s.number("schedule/scale", std::numeric_limits<double>::min(), 1);
+  s.number("schedule/scale", kAboveZero, 1);
   s.number_or_null("schedule/best", -kMostBleu, kNoLimit);
   s.whole("schedule/bad", 0, kMost);
   check_best(s, step);

@@ -202,7 +202,7 @@ TEST_CASE("report: a log that no run can have written is named on the page") {
                                     {R"("step":1,"tokens":-9)", "tokens is -9"},
                                     {R"("step":1,"time_s":-1)", "time_s is -1"}}) {
     const std::string note = note_of(kStart + event(std::string(R"("valid",)") + value));
-    CHECK_MESSAGE(has(note, concat("has what no run writes (line 2: ", what, "):")), note);
+    CHECK_MESSAGE(has(note, nine::concat("has what no run writes (line 2: ", what, "):")), note);
   }
   CHECK(has(note_of(event(R"("resume","step":5,"lost_updates":-5)")), "lost_updates is -5"));
   // The loss may be below 0.

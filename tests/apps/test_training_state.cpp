@@ -54,8 +54,8 @@ TEST_CASE("training state: values that no training writes are named, and nothing
   };
   says("position/epoch", 7, "0");
   says("position/step", -1, "a whole number of at least 0");
-  says("schedule/scale", 2, "a number from ");
-  says("schedule/scale", 0, "a number from ");
+  says("schedule/scale", 2, "a number above 0 and at most 1");
+  says("schedule/scale", 0, "a number above 0 and at most 1");
   says("optimizer_updates", 19, "20");
   says("best/step", 21, "a whole number from 0 to 20");
   says("best/metric", -5, "");
