@@ -287,7 +287,7 @@ TEST_CASE("explain, show, plot: wrong names say what is there") {
   CHECK(has(error_of([] { plot_svg({.from = 2, .to = 1}); }), "--from 2 --to 1"));
   CHECK(has(error_of([] { plot_svg({.kernels = "expr:{exp(exp(q+10))}", .to = 1e6}); }),
             "expr:{exp(exp(q+10))} has no finite value in the range --from 0 --to 1e+06"));
-  CHECK(has(error_of([] { check_rows({.shape = "3,4"}); }), "not N,V,d"));
+  CHECK(has(error_of([] { check_rows({.shape = "3,4"}); }), "must be N,V,d"));
   for (const char* shape : {"3000000000,3000000000,3000000000", "1,1,100000", "100000,100001,1"}) {
     CAPTURE(shape);
     CHECK(has(error_of([&] { check_rows({.shape = shape, .kernels = "lin"}); }),

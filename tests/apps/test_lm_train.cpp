@@ -101,7 +101,7 @@ TEST_CASE("a run on the sample learns, validates, tests and says what it reached
   CHECK(!has(r.err, "word frequencies alone"));
   // 1,500 sentences do not show every word, so the entropy is not a floor here; twenty thousand do.
   CHECK(!has(r.out, "floor"));
-  CHECK(has(r.err, "no floor"));
+  CHECK(has(r.err, "not a floor"));
   const Outcome whole = run_program("lm_train", {"--sample", "--hidden", "8", "--embed", "8",
                                                  "--after", "1u", "--run", dir / "whole"});
   CHECK(has(whole.out, "floor 15.742"));
@@ -225,7 +225,7 @@ TEST_CASE("learned numbers of a head: logged, the same bits in parts, drawn, fro
   const auto refused = [&](const Strings& more) {
     return run_program("lm_train", with("no", more)).err;
   };
-  CHECK(has(refused({"--freeze", "hed.*"}), "is called 'hed.*'; there are embedding.weight,"));
+  CHECK(has(refused({"--freeze", "hed.*"}), "called 'hed.*'; there are embedding.weight,"));
   CHECK(has(refused({"--freeze", "*"}), "nothing is left to train"));
   CHECK(has(refused({"--freeze", "head.*", "--weight-decay", "0.1"}), "--weight-decay 0"));
 }

@@ -91,7 +91,7 @@ TEST_CASE("--init starts from another run's weights") {
       "lm_train", small(dir / "k", {"--after", "2u", "--init", dir / "a", "--head", "log"}));
   CHECK(kernel.code == 0);
   CHECK_MESSAGE(has(kernel.err, taken + "; the head is log:"), kernel.err);
-  CHECK(has(kernel.err, " here and was lin there\n"));
+  CHECK(has(kernel.err, " in this run and was lin in the initial weights\n"));
   const Outcome on = run_program(
       "lm_train", small(dir / "k", {"--after", "3u", "--init", dir / "a", "--head", "log"}));
   CHECK(on.code == 0);

@@ -166,7 +166,7 @@ TEST_CASE(
     const Outcome other =
         train(tiny(dir / "other", joined(Reversed().files(), {"--init", dir / "run"})));
     CHECK(other.code == 1);
-    CHECK(has(other.err, "in its src.dict.txt the word 4 is"));
+    CHECK(has(other.err, "in their src.dict.txt the word 4 is"));
   }
   {  // --layers comes before the numbers of layers in a run's file
     const Outcome deeper = train({"--config", dir / "run/config.json", "--run", dir / "deep",
@@ -443,7 +443,7 @@ TEST_CASE("mt_train: a pair larger than a batch is named with its file and line"
   };
   const std::string place = (dir / "t2") +
                             ", line 2: the sentence has 8 tokens, </s> counted, more "
-                            "than --batch-tokens 7: raise it";
+                            "than --batch-tokens 7: raise --batch-tokens";
   CHECK_MESSAGE(has(says(small, large), place), says(small, large));
   CHECK(has(says(large, small), place));
 }

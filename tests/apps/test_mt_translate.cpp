@@ -403,7 +403,7 @@ TEST_CASE("mt_translate: errors say what is wrong and where") {
             "standard input, line 2 has 30 tokens, but the model has positions for 29"));
   const std::string file = c.dir.write("given.txt", "a\nb\n");
   CHECK(has(said({"--checkpoint", c.path, "--score-given", file}, 1),
-            "has 2: each source needs its translation on the same line"));
+            "has 2: each source line needs its translation on the same line"));
   CHECK(has(said({"--checkpoint", c.path, "--output", c.dir / "no/where"}, 1),
             "where: No such file or directory"));
   // Nothing that was there is lost, and references are read before anything is translated.

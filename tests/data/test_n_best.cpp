@@ -10,6 +10,8 @@
 namespace nine::tests::test_n_best {
 namespace {
 
+using Strings = std::vector<std::string>;
+
 std::vector<NBestList> read(const std::string& text, const NBestOptions& options = {}) {
   const TemporaryDirectory dir;
   return read_n_best(dir.write("list", text), options);
@@ -109,7 +111,7 @@ TEST_CASE("read_n_best: what is malformed") {
   CHECK(has(refusal("\t-1\tcat\n"), "no utterance"));
   CHECK(has(refusal("u1\tx\tcat\n"), "'x' is not a score"));
   CHECK(has(refusal("u1\tnan\tcat\n"), "'nan' is not a score"));
-  CHECK(has(refusal("u1\t1\t\n"), "line 1: a hypothesis of 'u1' has no words; --allow-empty"));
+  CHECK(has(refusal("u1\t1\t\n"), "line 1: a hypothesis of 'u1' has no words; give --allow-empty"));
   CHECK(read("u1\t1\t\n", {.allow_empty = true})[0].hypotheses[0].words.empty());
   CHECK(has(refusal("u1\t1\ta\nu2\t1\ta\nu1\t1\tb\n"), "line 3: 'u1' is in line 1 already"));
   // Kaldi's keys: a hypothesis has one.
@@ -123,7 +125,7 @@ TEST_CASE("read_n_best: what is malformed") {
   CHECK(has(refusal("u1-x 3 a\n", {.format = NBestFormat::kaldi}), "such as u17-1"));
   CHECK(has(refusal("u1 3 4\n", {.format = NBestFormat::srilm}), "has 3 fields"));
   CHECK(has(refusal("u1 ||| a\n", {.format = NBestFormat::moses}), "has 1 |||"));
-  CHECK(has(refusal("u 1 ||| a ||| 2\n", {.format = NBestFormat::moses}), "no name"));
+  CHECK(has(refusal("u 1 ||| a ||| 2\n", {.format = NBestFormat::moses}), "not the name"));
   // What stands behind a ||| that is a word would be left out of the hypothesis.
   CHECK(has(refusal("0 ||| a ||| -1\n0 ||| a ||| b ||| -1\n", {.format = NBestFormat::moses}),
             "line 2: between words and score a line may have features such as 'lm= -3' and an "
@@ -153,7 +155,7 @@ TEST_CASE("read_n_best: a log zero, as programs write it") {
             "line 2: the score inf is too large for the logarithm of a probability"));
   CHECK(has(refusal("u1\t+inf\ta\n"), "line 1: the score inf is too large for the logarithm"));
   CHECK(has(refusal("u1\t+-inf\ta\n"), "line 1: '+-inf' is not a score"));
-  CHECK(has(refusal("u1-1 1e10 a\n", kaldi), "line 1: the score 1e+10 is above"));
+  CHECK(has(refusal("u1-1 1e10 a\n", kaldi), "line 1: the score 1e+10 is too large"));
   CHECK(has(refusal("u1\t-inf\ta\n", {.cost = true}),
             "line 1: the cost -inf is too small for a cost"));
   CHECK(has(refusal("u1 -inf inf 1 a\n", srilm), "line 1: infinite scores of both signs"));
