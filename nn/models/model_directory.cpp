@@ -144,7 +144,7 @@ fs::path checkpoint_directory(const std::string& path) {
 
 fs::path model_directory(const std::string& path, const char* dictionary) {
   std::error_code ignored;
-  const bool is_file = fs::is_regular_file(path, ignored);
+  const bool is_file = fs::exists(path, ignored) && !fs::is_directory(path, ignored);
   if (is_file && (is_pickle(path) || kind_of_file(path) == kPickle)) fail_for_pickles({path});
   require(!is_file, path, " is a file: a checkpoint is a directory");
   const bool weights_alone =

@@ -267,7 +267,7 @@ TEST_CASE("safetensors: files that are none") {
   check_says(complaint_of_header("{"), "not JSON");
   check_says(complaint_of_header("{} x"), "not JSON");
   check_says(complaint_of_header("{\"\xff\":1}"), "not JSON");
-  check_says(complaint_of_header(R"({"a":1e999})"), "not JSON");
+  check_says(complaint_of_header(R"({"a":1e999})"), "the number 1e999, which");
   CHECK(complaint_of_header("{}").empty());
   CHECK(complaint_of_header("{}   ").empty());
 }

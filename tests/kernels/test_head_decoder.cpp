@@ -266,7 +266,7 @@ TEST_CASE("head_decoder: equal words by the smaller number, over tiles and chunk
   CHECK(has(error_of([&] { ask<float>(c, 0, 3, 1001); }), "the best 1001 of 1000 words"));
   c.h.data<float>()[8] = NAN;
   CHECK(has(error_of([&] { ask<float>(c, 0, 3, 6); }),
-            "component 0 (lin) has scores without a finite normaliser (nan) for row 0:"));
+            "component 0 (lin) has scores without a finite normaliser (nan) for row 1:"));
 }
 
 TEST_CASE("head_decoder: a target has no probability by a bias of -infinity alone") {
@@ -279,7 +279,7 @@ TEST_CASE("head_decoder: a target has no probability by a bias of -infinity alon
   CHECK(log_p(0) == doctest::Approx(-1e308));
   CHECK(log_p(-INFINITY) == -INFINITY);
   CHECK(has(error_of([&] { log_p(-1e308); }),
-            "log p of word 5 is -inf, and no bias of -inf excludes it"));
+            "log p of word 5 in row 0 is -inf, and no bias of -inf excludes it"));
 }
 
 }  // namespace nine::tests::test_head_decoder
