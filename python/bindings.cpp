@@ -193,9 +193,11 @@ Tensor targets_of(const Input& target, int64_t rows, int64_t words, int64_t igno
           .c_str());
 }
 
-// Runs `compute` without Python's lock. Ctrl-C, or any other signal whose handler raises, ends it.
+// Runs `compute` with a team of threads and without Python's lock, and returns its result. Ctrl-C,
+// or any other signal whose handler raises, ends it.
 template <class F>
 auto without_lock(F&& compute) {
+  std::optional<decltype(compute())> result;
   constexpr auto kPatience = std::chrono::milliseconds(50);
   auto next = std::chrono::steady_clock::now() + kPatience;
   const nb::gil_scoped_release release;
@@ -205,7 +207,8 @@ auto without_lock(F&& compute) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     next = std::chrono::steady_clock::now() + kPatience;
   });
-  return compute();
+  nine::in_team([&] { result = compute(); });
+  return *std::move(result);
 }
 
 double kernel_softmax(const std::string& head, const Input& h, const Input& target,
