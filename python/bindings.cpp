@@ -49,6 +49,17 @@ std::string framework_type(const nb::dlpack::dtype& t) {
   return concat(kind, static_cast<int>(t.bits));
 }
 
+template <class Array>
+Shape shape_of(const Array& array, const char* name) {
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < array.ndim(); ++i) sizes.push_back(static_cast<int64_t>(array.shape(i)));
+  if (sizes.size() > Shape::kMaxRank)
+    throw nb::value_error(concat(name, " has ", sizes.size(), " dimensions, more than ",
+                                 static_cast<int>(Shape::kMaxRank))
+                              .c_str());
+  return {sizes.data(), static_cast<int>(sizes.size())};
+}
+
 // The array's memory as a tensor. `name` is the argument's.
 template <class Array>
 Tensor tensor_of(const Array& array, const char* name) {
@@ -68,12 +79,9 @@ Tensor tensor_of(const Array& array, const char* name) {
     throw nb::type_error(
         concat(name, " is ", framework_type(type), ", and float32 or float64 was expected")
             .c_str());
-  std::vector<int64_t> sizes, strides;
-  for (size_t i = 0; i < array.ndim(); ++i) {
-    sizes.push_back(static_cast<int64_t>(array.shape(i)));
-    strides.push_back(array.stride(i));
-  }
-  const Shape shape(sizes.data(), static_cast<int>(sizes.size()));
+  std::vector<int64_t> strides;
+  for (size_t i = 0; i < array.ndim(); ++i) strides.push_back(array.stride(i));
+  const Shape shape = shape_of(array, name);
   try {
     return Tensor::view_of(const_cast<void*>(static_cast<const void*>(array.data())), dtype, shape,
                            strides, nullptr);
@@ -100,14 +108,23 @@ HeadSpec spec_of(const std::string& head, const Weights& w) {
   return spec;
 }
 
+// A ValueError unless the array has one of two shapes.
+void expect(const std::optional<Input>& array, const char* name, const Shape& shape,
+            const Shape& other) {
+  if (!array) return;
+  const Shape own = shape_of(*array, name);
+  if (own == shape || own == other) return;
+  throw nb::value_error(concat(name, " has the shape ", own, ", and ", shape,
+                               other == shape ? "" : concat(" or ", other), " was expected")
+                            .c_str());
+}
+
 // The arguments of one call on a tape.
 class Call {
  public:
   Call(const std::string& head, const Input& h, const Weights& w, const Gradients& g)
       : spec_(spec_of(head, w)), tape_(pool_) {
-    if (h.ndim() != 2)
-      throw nb::value_error(
-          concat("h has ", h.ndim(), " dimensions; (rows, width) was expected").c_str());
+    check_shapes(h, w);
     h_ = on_tape("h", h, g.h);
     weights_.w = {on_tape("weight", w.weight, g.weight)};
     if (w.bias) weights_.bias = on_tape("bias", *w.bias, g.bias);
@@ -127,11 +144,27 @@ class Call {
   }
 
  private:
+  void check_shapes(const Input& h, const Weights& w) const {
+    const Shape contexts = shape_of(h, "h"), words = shape_of(w.weight, "weight");
+    if (contexts.rank() != 2)
+      throw nb::value_error(
+          concat("h has the shape ", contexts, ", and (rows, width) was expected").c_str());
+    const int64_t size = spec_.size(), d = contexts.cols();
+    if (words.rank() < 2 || words.cols() != d || (words.rank() > 2 && words[0] != size))
+      throw nb::value_error(concat("weight has the shape ", words, ", and (words, ", d, ") or (",
+                                   size, ", words, ", d, ") was expected")
+                                .c_str());
+    expect(w.bias, "bias", {words[-2]}, {words[-2]});
+    expect(w.prior, "prior", {size, d}, {size, d});
+    expect(w.context, "context", {size, d, d}, {size * d, d});
+    const auto numbers = static_cast<int64_t>(nine::learned_numbers(spec_).size());
+    expect(w.numbers, "numbers", {numbers}, {numbers});
+  }
   Var on_tape(const char* name, const Tensor& value, const Tensor& grad) {
     if (!grad) return tape_.constant(value);
     nine::require(grad.shape() == value.shape() && grad.dtype() == value.dtype(),
-                  "the gradient of ", name, " has the shape ", grad.shape(), " and not ",
-                  value.shape());
+                  "the gradient of ", name, " is ", grad.dtype(), " of shape ", grad.shape(),
+                  ", and ", value.dtype(), " of shape ", value.shape(), " was expected");
     return tape_.parameter(parameters_.emplace_back(name, value, grad));
   }
   // `rows`: as a matrix, whatever the number of dimensions.
@@ -193,9 +226,11 @@ Tensor targets_of(const Input& target, int64_t rows, int64_t words, int64_t igno
           .c_str());
 }
 
-// Runs `compute` without Python's lock. Ctrl-C, or any other signal whose handler raises, ends it.
+// Runs `compute` with a team of threads and without Python's lock, and returns its result. Ctrl-C,
+// or any other signal whose handler raises, ends it.
 template <class F>
 auto without_lock(F&& compute) {
+  std::optional<decltype(compute())> result;
   constexpr auto kPatience = std::chrono::milliseconds(50);
   auto next = std::chrono::steady_clock::now() + kPatience;
   const nb::gil_scoped_release release;
@@ -205,7 +240,8 @@ auto without_lock(F&& compute) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     next = std::chrono::steady_clock::now() + kPatience;
   });
-  return compute();
+  nine::in_team([&] { result = compute(); });
+  return *std::move(result);
 }
 
 double kernel_softmax(const std::string& head, const Input& h, const Input& target,

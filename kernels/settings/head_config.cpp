@@ -12,6 +12,8 @@
 namespace nine {
 
 ops::HeadBlockOptions HeadLoss::for_block(int64_t words) const {
+  require(z_loss >= 0 && z_loss <= std::numeric_limits<double>::max(),
+          "[kernel_softmax] the z-loss must be a finite number from 0 on, not ", z_loss);
   return {.spread = smoothing.spread(words), .margin = margin, .z_loss = z_loss};
 }
 

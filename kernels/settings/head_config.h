@@ -49,7 +49,7 @@ struct HeadLoss {
   double z_loss = 0;
 
   /// Returns the options as the loops over a vocabulary of `words` words take them. Errors: epsilon
-  /// outside of [0, 1]; LabelSmoothing::Kind::others with one word.
+  /// outside of [0, 1]; LabelSmoothing::Kind::others with one word; a negative z_loss.
   ops::HeadBlockOptions for_block(int64_t words) const;
 };
 

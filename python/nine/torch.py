@@ -179,6 +179,9 @@ _kernel_softmax.register_autograd(_backward, setup_context=_setup_context)
 
 def _common_dtype(tensors: dict) -> torch.dtype:
     """float64 if all tensors are; else float32, in which bfloat16 and float16 are computed."""
+    for name, t in tensors.items():
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{name} is {type(t).__name__}, and a torch.Tensor was expected")
     double = [name for name, t in tensors.items() if t.dtype == torch.float64]
     for name, t in tensors.items():
         if not t.dtype.is_floating_point:
@@ -255,8 +258,9 @@ def kernel_cross_entropy(
             f"h of shape {tuple(h.shape)} does not fit weight of shape {tuple(weight.shape)}: the "
             "last sizes differ"
         )
-    if target.dtype not in (torch.int64, torch.int32):
-        raise TypeError(f"target is {target.dtype}, and int64 or int32 was expected")
+    kind = target.dtype if isinstance(target, Tensor) else type(target).__name__
+    if kind not in (torch.int64, torch.int32):
+        raise TypeError(f"target is {kind}, and a tensor of int64 or int32 was expected")
     for name, t in (("target", target), ("token_weight", token_weight)):
         if t is not None and t.shape != h.shape[:-1]:
             raise ValueError(
@@ -328,6 +332,8 @@ class KernelSoftmax(nn.Module):
         super().__init__()
         spec = Head(head, context, untied)
         spec.check(width)
+        if width < 1 or words < 1:
+            raise ValueError(f"there is no output layer of {words} words and width {width}")
         self.width, self.words, self.head = width, words, head
         self.ignore_index = ignore_index
         self.label_smoothing, self.margin, self.z_loss = label_smoothing, margin, z_loss

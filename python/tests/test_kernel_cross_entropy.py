@@ -284,7 +284,13 @@ def test_the_bits_depend_neither_on_threads_nor_on_other_rows(head, dtype):
         ({"h": torch.zeros(5, 6, device="meta").double()}, ValueError, "h is on meta"),
         ({"weight": torch.zeros(6).double()}, ValueError, r"weight has the shape \(6,\)"),
         ({"weight": torch.zeros(0, 6).double(), "bias": None}, ValueError, r"the shape \(0, 6\)"),
-        ({"bias": torch.zeros(6).double()}, nine.Error, "bias"),
+        ({"bias": torch.zeros(6).double()}, ValueError, r"bias has the shape \(6\), and \(7\)"),
+        ({"bias": torch.zeros(7, 1).double()}, ValueError, r"bias has the shape \(7, 1\)"),
+        ({"weight": torch.zeros(3, 7, 6).double()}, ValueError, r"\(3, 7, 6\).*\(1, words, 6\)"),
+        ({"h": [[1.0]]}, TypeError, "h is list"),
+        ({"target": [1, 2, 3, 4, 5]}, TypeError, "target is list"),
+        ({"z_loss": -0.1}, nine.Error, "z-loss must be"),
+        ({"z_loss": math.nan}, nine.Error, "z-loss must be"),
         ({"prior": torch.zeros(2, 6).double()}, ValueError, "lin is no mixture"),
         ({"head": "mix:2*lin"}, nine.Error, r"needs prior.weight of shape \(2, 6\)"),
         ({"head": "lim"}, nine.UsageError, "lin"),
@@ -296,7 +302,7 @@ def test_the_bits_depend_neither_on_threads_nor_on_other_rows(head, dtype):
         ({"reduction": "max"}, ValueError, "'max'"),
         ({"token_weight": torch.ones(4)}, ValueError, "token_weight has the shape"),
         ({"token_weight": torch.ones(5, requires_grad=True)}, ValueError, "no gradient"),
-        ({"numbers": torch.ones(2).double()}, nine.Error, "2 learned numbers"),
+        ({"numbers": torch.ones(2).double()}, ValueError, r"numbers has the shape \(2\)"),
     ],
 )
 def test_wrong_arguments_are_exceptions(change, error, message):
@@ -304,6 +310,20 @@ def test_wrong_arguments_are_exceptions(change, error, message):
     arguments = {**tensors, "target": target, **change}
     with pytest.raises(error, match=message):
         kernel_cross_entropy(**arguments)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"prior": torch.zeros(3, 6).double()}, r"prior has the shape \(3, 6\), and \(2, 6\)"),
+        ({"context": torch.zeros(2, 6).double()}, r"context has .*\(2, 6, 6\) or \(12, 6\)"),
+        ({"weight": torch.zeros(3, 7, 6).double()}, r"\(3, 7, 6\).*\(2, words, 6\)"),
+    ],
+)
+def test_wrong_shapes_of_a_mixture_are_exceptions(change, message):
+    tensors, target = problem("mix:2*lin")
+    with pytest.raises(ValueError, match=message):
+        loss_of({**tensors, **change}, target, head="mix:2*lin")
 
 
 def test_a_batch_without_targets_has_the_sum_0():

@@ -49,7 +49,7 @@ def test_names_of_tensors_are_those_of_models():
         "scores.1.p": (1,),
         "scores.2.p": (1,),
     }
-    assert float(layer.scores["1"]["p"]) == pytest.approx(math.log(2))
+    assert layer.scores["1"]["p"].item() == pytest.approx(math.log(2))
     assert set(KernelSoftmax(6, 9, "lin", bias=False).state_dict()) == {"weight"}
 
 

@@ -186,8 +186,8 @@ cudaError_t cudaRuntimeGetVersion(int* v) {
   *v = 13000;
   return cudaSuccess;
 }
+// Not counted, and never fails: it reads a variable of the thread.
 cudaError_t cudaGetDevice(int* i) {
-  NINE_ENTER();
   *i = g_current;
   return cudaSuccess;
 }
