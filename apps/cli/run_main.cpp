@@ -25,7 +25,9 @@ int report_failure(const char* program, const char* message, int code = kExitFai
   before_report_of_failure();
   std::string text;
   try {
-    text = short_message(json_error_text(message));
+    const std::string plain = json_error_text(message);
+    text = plain == message ? short_message(message)
+                            : "a JSON file lacks a value, or has one of the wrong type: " + plain;
   } catch (const std::bad_alloc&) {  // where memory has run out, all of it is printed
   }
   std::fprintf(stderr, "%s: %s\n", program, text.empty() ? message : text.c_str());

@@ -265,8 +265,9 @@ TEST_CASE("head_decoder: equal words by the smaller number, over tiles and chunk
   CHECK(std::vector(found.words.begin(), found.words.begin() + 6) == Ints{65, 66, 300, 999, 0, 1});
   CHECK(has(error_of([&] { ask<float>(c, 0, 3, 1001); }), "the best 1001 of 1000 words"));
   c.h.data<float>()[8] = NAN;
-  CHECK(has(error_of([&] { ask<float>(c, 0, 3, 6); }),
-            "component 0 (lin) has scores without a finite normaliser (nan) for row 1:"));
+  const std::string said = error_of([&] { ask<float>(c, 0, 3, 6); });
+  CHECK_MESSAGE(has(said, "component 0 (lin) has scores without a finite normaliser ("), said);
+  CHECK_MESSAGE(has(said, ") for row 1:"), said);
 }
 
 TEST_CASE("head_decoder: a target has no probability by a bias of -infinity alone") {
