@@ -19,8 +19,8 @@ void warn_of_costs(const RescoreOptions& o, const RescoredLists& lists) {
       stderr,
       "lm_rescore: %s: in %lld of %lld lists the first hypothesis has the worst score; %s\n",
       lists.file.c_str(), static_cast<long long>(reversed), static_cast<long long>(with_order),
-      o.nbest_cost ? "are these no costs? then leave out --nbest-cost"
-                   : "are these costs, as Kaldi's? then give --nbest-cost");
+      o.nbest_cost ? "if these are not costs, leave out --nbest-cost"
+                   : "if these are costs, as in Kaldi, give --nbest-cost");
 }
 
 }  // namespace nine::app

@@ -49,7 +49,8 @@ void make_export_directory(const std::filesystem::path& directory) {
   require(!has("log.jsonl") && !has("checkpoints") && !has("state.json") &&
               !has("model.safetensors") && (!has("config.json") || has("losses.json")),
           "--export-parity ", directory.string(),
-          " holds a run or a model, whose config.json would be lost; give another --export-parity");
+          " holds a run or a model, whose config.json would be overwritten; give another "
+          "--export-parity");
 }
 
 namespace {

@@ -624,7 +624,7 @@ TEST_CASE("lm_rescore --measure bleu: a translation's n-best lists") {
                      "--tune-reference", references, "--nbest-format", "moses", "--measure", "bleu",
                      "--checkpoint", model_a(), "--output", dir / "out"});
   REQUIRE_MESSAGE(r.code == 0, r.err);
-  CHECK(has(r.err, "warning: lambda is found on the very lists of --nbest"));
+  CHECK(has(r.err, "warning: lambda is tuned on the same lists as --nbest"));
   const Json j = Json::parse(slurp(dir / "out/results.json"));
   CHECK(j["bleu"]["rescored"].get<double>() == Approx(100));
   CHECK(j["bleu"]["first_pass"].get<double>() < 90);
@@ -644,7 +644,7 @@ TEST_CASE("lm_rescore: what is refused") {
   refused({"--lambda", "1"}, 2, "checkpoint");
   refused(joined(model, {"--tune-nbest", f.dir / "tune.nbest"}), 2, "belong together");
   refused(joined(f.tuning(), {"--lambda", "1"}), 2, "leave one of them out");
-  refused(joined(f.tuning(), {"--mu", "1"}), 2, "--mu goes with --lambda");
+  refused(joined(f.tuning(), {"--mu", "1"}), 2, "--mu needs --lambda");
   refused(joined(f.tuning(), {"--weights", "1"}), 2, "there is one");
   const auto weighed = [&](const Strings& weights) {
     return joined(joined(f.tuning(), {"--checkpoint", model_b(), "--weights"}), weights);
@@ -654,7 +654,8 @@ TEST_CASE("lm_rescore: what is refused") {
   refused(weighed({"1", "1"}), 2, "must add up to 1");
   refused(joined(weighed({"1", "1e300"}), {"--interpolate", "log-linear"}), 2, "at most 10000000");
   refused(joined(model, {"--lambda", "1e308"}), 2, "--lambda 1e308: must be a number from -1 to 1");
-  refused(joined(weighed({"0", "0"}), {"--interpolate", "log-linear"}), 2, "no model has a say");
+  refused(joined(weighed({"0", "0"}), {"--interpolate", "log-linear"}), 2,
+          "at least one model a weight above 0");
   refused(joined(f.tuning(), {"--margin-wer", "0"}), 2, "--margin-wer 0: must be");
   refused(joined(f.tuning(), {"--measure", "bleu", "--seed", "3"}), 2, "--measure wer");
   refused(joined(f.tuning(), {"--measure", "bleu", "--margin-wer", "1"}), 2, "--measure wer");
@@ -787,7 +788,7 @@ TEST_CASE("lm_rescore: one utterance has no intervals, and needs no second") {
   CHECK(j["power"]["margin"].is_null());
   const Outcome margin = f.run(joined(given, {"--margin-wer", "1"}));
   CHECK(margin.code == 1);
-  CHECK_MESSAGE(has(margin.err, "has one utterance, and --margin-wer draws from two"), margin.err);
+  CHECK_MESSAGE(has(margin.err, "has one utterance, but --margin-wer needs two"), margin.err);
 }
 
 TEST_CASE("lm_rescore: every segment is better by the same number of errors") {
@@ -880,8 +881,8 @@ TEST_CASE("lm_rescore: scores that run the wrong way get a hint at --nbest-cost"
   };
   CHECK(has(run(true, {}), concat("lm_rescore: ", dir / "list",
                                   ": in 3 of 3 lists the first hypothesis has the worst score; are "
-                                  "these costs, as Kaldi's? then give --nbest-cost")));
+                                  "these are costs, as in Kaldi, give --nbest-cost")));
   CHECK_FALSE(has(run(true, {"--nbest-cost"}), "nbest-cost"));
   CHECK_FALSE(has(run(false, {}), "nbest-cost"));
-  CHECK(has(run(false, {"--nbest-cost"}), "are these no costs? then leave out --nbest-cost"));
+  CHECK(has(run(false, {"--nbest-cost"}), "if these are not costs, leave out --nbest-cost"));
 }
