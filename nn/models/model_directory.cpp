@@ -92,8 +92,8 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
   for (const fs::path& file : files)
     names += (names.empty() ? "" : ", ") + file.filename().string();
   fail(files[0].parent_path().string(), " has no ", kWeightsFile, ", and these files may be the ",
-       "model: ", names, "; name the one that is, such as ", files[0].string(),
-       ", for the lines of Python that convert it");
+       "model: ", names, "; name the file of the model, such as ", files[0].string(),
+       ", to see the lines of Python that convert it");
 }
 
 bool holds(const fs::path& directory, const char* file) { return fs::exists(directory / file); }
@@ -149,9 +149,9 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   if (dictionary == nullptr) return directory;
   const auto has = [&](const char* file) { return holds(directory, file); };
   require(has(dictionary) || !has("dict.txt"), path,
-          " is a language model's (lm_train, lm_score), not a translation model's");
+          " is a language model (lm_train, lm_score), not a translation model");
   require(has(dictionary) || !has("src.dict.txt"), path,
-          " is a translation model's (mt_train, mt_translate), not a language model's");
+          " is a translation model (mt_train, mt_translate), not a language model");
   return directory;
 }
 
@@ -192,10 +192,10 @@ void require_finite(const std::string& name, const Tensor& tensor, const fs::pat
   if (wrong != values.end())
     fail(file.string(), ": tensor '", name, "' has ", *wrong, " at ",
          index_text(tensor.shape(), wrong - values.begin()),
-         ", and a model's weights are finite numbers",
+         ", but a model's weights must be finite numbers",
          !bias      ? ""
-         : excludes ? ", but for -inf in this bias, which excludes a word"
-                    : "; training needs -10000 or so in place of -inf");
+         : excludes ? " (or -inf in this bias, which excludes a word)"
+                    : "; for training, replace -inf by a number such as -10000");
   require(std::ranges::any_of(values, [](double x) { return std::isfinite(x); }), file.string(),
           ": tensor '", name, "' excludes every word: each has a bias of -inf");
 }
@@ -221,7 +221,7 @@ void require_usable_buffer(const std::string& name, const Tensor& tensor, const 
   if (norms && wrong != values.end())
     fail(file.string(), ": tensor '", name, "' has ", *wrong, " at ",
          index_text(tensor.shape(), wrong - values.begin()),
-         ", and the largest norm of a batch's contexts is above 0");
+         ", but the largest norm of a batch's contexts is above 0");
 }
 
 }  // namespace

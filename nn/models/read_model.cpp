@@ -25,7 +25,7 @@ std::map<std::string, std::set<std::string>> parts_of(const fs::path& index) {
   const Json json = read_json_object(index);
   const auto map = json.find("weight_map");
   require(map != json.end() && map->is_object() && !map->empty(), index.string(),
-          " lacks the object 'weight_map', which says where each tensor is");
+          " lacks the object 'weight_map', which names the file of each tensor");
   std::map<std::string, std::set<std::string>> parts;
   for (const auto& [name, value] : map->items()) {
     const std::string file = value.is_string() ? value.get<std::string>() : std::string();
@@ -46,10 +46,10 @@ Safetensors read_weights(const fs::path& directory, ExcludedWords words) {
     Safetensors part = read_finite_weights(directory / file, words);
     for (const std::string& name : names)
       require(part.tensors.contains(name), (directory / file).string(), " lacks the tensor '", name,
-              "', which ", index.string(), " has there");
+              "', but ", index.string(), " names this file for it");
     for (const auto& [name, tensor] : part.tensors)
       require(names.contains(name), (directory / file).string(), " holds a tensor '", name,
-              "', which ", index.string(), " does not have there");
+              "', but ", index.string(), " does not name this file for it");
     all.tensors.merge(part.tensors);
     all.metadata.merge(part.metadata);
   }
@@ -238,7 +238,7 @@ double ModelFiles::number(const char* key, double usual) {
 void ModelFiles::only(const char* key, double wanted) {
   const double said = number(key, wanted);
   require(said == wanted, said_in(key), ": the key '", key, "' is ", said, ", but Nine has ",
-          wanted, " alone");
+          wanted, " only");
 }
 
 std::string ModelFiles::text_or(const char* key, const std::string& usual) {

@@ -53,10 +53,11 @@ int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
     return shape[0];
   }
   if (!files.foreign) return 0;
-  require(files.says(kPositionsName), files.directory.string(), " has no tensor 'positions', (T, ",
-          dim,
-          "), which is added to the embeddings: store it, or, where it is Nine's formula, say "
-          "\"positions\": \"sinusoidal\" in config.json (docs/pytorch.md)");
+  require(
+      files.says(kPositionsName), files.directory.string(),
+      " has no tensor 'positions' of shape (T, ", dim,
+      "), which the model adds to the embeddings: store this tensor, or, if the positions follow "
+      "Nine's formula, write \"positions\": \"sinusoidal\" into config.json (docs/pytorch.md)");
   require(files.choice(kPositionsName, Positions::sinusoidal) == Positions::sinusoidal,
           files.said_in(kPositionsName),
           " names learned positions, but there is no tensor 'positions'");
