@@ -880,7 +880,7 @@ TEST_CASE("lm_rescore: scores that run the wrong way get a hint at --nbest-cost"
     return o.err;
   };
   CHECK(has(run(true, {}), concat("lm_rescore: ", dir / "list",
-                                  ": in 3 of 3 lists the first hypothesis has the worst score; are "
+                                  ": in 3 of 3 lists the first hypothesis has the worst score; if "
                                   "these are costs, as in Kaldi, give --nbest-cost")));
   CHECK_FALSE(has(run(true, {"--nbest-cost"}), "nbest-cost"));
   CHECK_FALSE(has(run(false, {}), "nbest-cost"));
