@@ -45,8 +45,8 @@ std::optional<double> number_in(const std::string& text) {
                                                                   : std::nullopt;
 }
 
-// The value of a key, of the type of `usual`, which it has where the key is not there. UsageError:
-// it is of another type.
+// Returns the value of a key, or `usual` if the key is missing. UsageError: the value has another
+// type than `usual`.
 template <class T>
 T value_of(const Json& config, const std::string& key, const T& usual) {
   const auto found = config.find(key);
@@ -67,14 +67,14 @@ HeadSettings settings_of(const Json& config, bool training) {
     if (training || setting.use == SettingUse::written || setting.use == SettingUse::decoding)
       std::visit([&](auto member) { head.*member = value_of(config, setting.name, head.*member); },
                  setting.member);
-  // A run writes the head that it resolved, beside its options as they were given.
+  // Uses the resolved head, which a run writes beside the options as they were given.
   const auto resolved = config.find("resolved");
   if (resolved != config.end() && resolved->is_object())
     head.head = value_of(*resolved, "head", head.head);
   return head;
 }
 
-// Whether a value of config.json is a text of metadata.
+// True if a value of config.json equals a text of metadata.
 bool is_same(const Json& config, const std::string& key, const std::string& stored) {
   const Json& value = config[key];
   const std::string said = value.is_string() ? value.get<std::string>() : json_text(value);

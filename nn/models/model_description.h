@@ -1,6 +1,6 @@
-// What a trained model's files say of it beside its tensors: the keys of its network and of its
-// head. The network's are a table here, the head's are those of head_settings(). What writes, reads
-// and compares a key of metadata or config.json loops over the two.
+// The description of a trained model besides its tensors: the keys of its network and of its head.
+// The keys of the network are a table here; the keys of the head are those of head_settings(). Code
+// that writes, reads or compares keys of metadata or config.json loops over both tables.
 #pragma once
 
 #include <filesystem>
@@ -15,35 +15,38 @@ namespace nine {
 
 struct TransformerLanguageModelConfig;
 
-/// A key of a network of language models, or of a translation model that has it.
+/// A key of the network of a language model, or of a translation model that has this key.
 struct NetworkKey {
   const char* name;
-  std::string (*text)(const TransformerLanguageModelConfig& c);  ///< its value; "": the usual one
-  /// What Nine's metadata mean where they leave it out; null: nothing.
+  std::string (*text)(const TransformerLanguageModelConfig& c);  ///< returns its value; "": the
+                                                                 ///< usual value
+  /// The value if metadata that Nine wrote do not have the key; null: no value.
   const char* usual = nullptr;
-  /// Whether a network with another value computes other numbers from the same tensors.
+  /// True if a network with another value computes other numbers from the same tensors.
   bool computes = true;
 };
 std::span<const NetworkKey> network_keys();
 
-/// A model that is written.
+/// The description of a model to write.
 struct ModelDescription {
-  /// What its network says: LanguageNetwork::metadata() or Transformer::metadata().
+  /// The keys of its network: LanguageNetwork::metadata() or Transformer::metadata().
   std::map<std::string, std::string> network;
   HeadSettings head;
 
-  /// model.safetensors' `__metadata__` but for the version: both, so that the file opens alone.
+  /// Returns `__metadata__` of model.safetensors, without the version: the keys of network and
+  /// head, so that the file can be opened without config.json.
   std::map<std::string, std::string> metadata() const;
 };
 
-/// The keys that weights' `metadata` have, in a model's configuration that lacks them. Errors:
-/// `directory`'s config.json says of a key something else than they do, or than their lack of it
-/// means where Nine wrote them; a text that is no value of its key.
+/// Adds the keys of the weights' `metadata` to a model's configuration that lacks them. Errors:
+/// config.json in `directory` contradicts the metadata, or contradicts the value of a key that
+/// Nine's metadata leave out; a text is not a value of its key.
 void add_metadata(Json& config, const std::map<std::string, std::string>& metadata,
                   const std::filesystem::path& directory);
 
-/// The head that such a configuration names, lin where it names none; without what tensors show or
-/// counts in training alone unless `training`. Error: a setting is wrong, or of the wrong type.
+/// Returns the head that a configuration names; lin if it names no head. Leaves out settings that
+/// tensors show and, unless `training`, settings for training only. Error: a setting is wrong, or
+/// of the wrong type.
 HeadConfig head_of(const Json& config, bool training = false);
 
 }  // namespace nine

@@ -27,14 +27,15 @@ bool is_pickle(const fs::path& file) {
 
 constexpr const char* kPickleParts = "pytorch_model-";  // -00001-of-00002.bin
 
-// Whether a file's name is of what a training keeps beside its model.
+// True if a file of this name belongs to the training, not to the model.
 bool is_of_training(const std::string& name) {
   const auto parts = {"optim", "sched", "scaler", "rng", "trainer", "training"};
   return std::ranges::any_of(parts, [&](const char* part) { return name.find(part) != name.npos; });
 }
 
-// What torch.save may have written of a model: pytorch_model.bin, else its parts, else model.pt and
-// its like, else all that is not a training's.
+// Returns the files of a model that torch.save may have written: pytorch_model.bin, otherwise its
+// parts, otherwise model.pt and similar names, otherwise all files that do not belong to a
+// training.
 std::vector<fs::path> pickles_in(const fs::path& directory) {
   std::array<std::vector<fs::path>, 4> found;  // by what the names say
   std::error_code error;
@@ -52,8 +53,9 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
   return {};
 }
 
-// The lines that convert what torch.save wrote. State dicts lie at the top of a pickle or under any
-// keys; those of optimisers are told by their keys, which are numbers.
+// Throws an Error with the lines of Python that convert a file of torch.save. State dicts lie at
+// the top of a pickle or under any keys. State dicts of optimisers are recognised by their keys,
+// which are numbers.
 [[noreturn]] void fail_for_pickles(const std::vector<fs::path>& files) {
   Json names = Json::array();
   for (const fs::path& file : files) {
@@ -84,7 +86,7 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
        json_text(weights), ")");
 }
 
-// The same for those of a directory. Error, too: several of them may be the model.
+// Does the same for the files of a directory. Error: several files may be the model.
 [[noreturn]] void fail_for_directory(const std::vector<fs::path>& files) {
   if (files.size() == 1 || files[0].filename().string().starts_with(kPickleParts))
     fail_for_pickles(files);
@@ -98,8 +100,8 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
 
 bool holds(const fs::path& directory, const char* file) { return fs::exists(directory / file); }
 
-// Error, which names both files: the checkpoint that a run holds is another run's, by what both
-// configurations say.
+// Checks, by the two configurations, that a run's checkpoint belongs to the run. Error, which names
+// both files: it belongs to another run.
 void require_of_run(const fs::path& run, const fs::path& checkpoint) {
   const fs::path own = run / "config.json", other = checkpoint / "config.json";
   if (!fs::exists(run / "checkpoints") || !fs::exists(own) || !fs::exists(other)) return;
@@ -121,7 +123,7 @@ void require_of_run(const fs::path& run, const fs::path& checkpoint) {
             " here; name the checkpoint ", checkpoint.string(), " itself to use it");
 }
 
-// A run's checkpoint, verified; what else may lie at `path` is an error that says what to do.
+// Returns a run's checkpoint, verified. If `path` holds something else, the error says what to do.
 fs::path checkpoint_directory(const std::string& path) {
   try {
     resolve_checkpoint(path);
@@ -171,7 +173,7 @@ namespace {
 
 constexpr const char* kOutputBias = "head.bias";
 
-// "[2, 0]" of element 8 of a tensor (4, 4).
+// Returns the index of an element as a text: "[2, 0]" for element 8 of a tensor (4, 4).
 std::string index_text(const Shape& shape, int64_t element) {
   std::string text;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -181,7 +183,7 @@ std::string index_text(const Shape& shape, int64_t element) {
   return "[" + text + "]";
 }
 
-// Error: a number of a tensor is not finite.
+// Checks that all numbers of a tensor are finite.
 void require_finite(const std::string& name, const Tensor& tensor, const fs::path& file,
                     ExcludedWords words) {
   if (tensor.dtype() == DType::int32 || tensor.elements() == 0 || ops::all_finite(tensor)) return;
@@ -200,15 +202,15 @@ void require_finite(const std::string& name, const Tensor& tensor, const fs::pat
           ": tensor '", name, "' excludes every word: each has a bias of -inf");
 }
 
-// Error: an output bias that hides the differences between words.
+// Checks that the output bias does not hide the differences between words.
 void require_usable_bias(const std::string& name, const Tensor& tensor, const fs::path& file) {
   if (!name.ends_with(kOutputBias) || tensor.dtype() == DType::int32) return;
   const std::string wrong = bias_misfit(tensor.to_vector(), tensor.dtype());
   require(wrong.empty(), file.string(), ": tensor '", name, "': ", wrong);
 }
 
-// Errors: counts of words that have no sum; a running norm of contexts that no batch can have
-// given.
+// Checks the counts of words, which must have a finite sum, and the running norms of contexts,
+// which must be above 0.
 void require_usable_buffer(const std::string& name, const Tensor& tensor, const fs::path& file) {
   const bool counts = name.ends_with(".counts"),
              norms = name.ends_with(".context_max") || name.ends_with(".context_max_ema");

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Which tensors each part of a sharded model holds.
+// Returns the names of the tensors in each part of a sharded model.
 std::map<std::string, std::set<std::string>> parts_of(const fs::path& index) {
   const Json json = read_json_object(index);
   const auto map = json.find("weight_map");
@@ -56,8 +56,9 @@ Safetensors read_weights(const fs::path& directory, ExcludedWords words) {
   return all;
 }
 
-// DistributedDataParallel, torch.compile and FullyShardedDataParallel put a module into another
-// one, whose name stands before it or, of a part, in the middle.
+// Removes the names that DistributedDataParallel, torch.compile and FullyShardedDataParallel add.
+// They wrap a module into another module, whose name then stands at the beginning or, for a part of
+// the model, in the middle.
 std::string unwrapped(const std::string& name) {
   std::string out;
   for (size_t begin = 0; begin <= name.size();) {
@@ -70,7 +71,8 @@ std::string unwrapped(const std::string& name) {
   return out;
 }
 
-// The parts that all names begin with, "model." of Lightning's; Nine's own names have none.
+// Returns the common beginning of all names, such as "model." in Lightning's checkpoints. Nine's
+// own names have no common beginning.
 std::string common_beginning(const std::map<std::string, Tensor>& tensors) {
   if (tensors.size() < 2) return {};
   const std::string &first = tensors.begin()->first, &last = tensors.rbegin()->first;
@@ -78,7 +80,7 @@ std::string common_beginning(const std::map<std::string, Tensor>& tensors) {
   return first.substr(0, first.substr(0, static_cast<size_t>(same)).rfind('.') + 1);
 }
 
-// What is behind the names' common beginning, which is said.
+// Removes the common beginning of all names, and gives a notice() of it.
 void leave_out_beginning(ModelFiles& files) {
   auto& tensors = files.weights.tensors;
   const std::string beginning = common_beginning(tensors);
@@ -90,8 +92,8 @@ void leave_out_beginning(ModelFiles& files) {
                 quote(beginning), ", which is left out"));
 }
 
-// Whether the files show that Nine wrote them. What other programs call their architecture or write
-// into their config.json is their own: all that a version of Nine has written has to be there.
+// True if the files show that Nine wrote them. Other programs may use the same keys with other
+// meanings, so all keys that a version of Nine writes must be present.
 bool is_own(const ModelFiles& files) {
   const auto& metadata = files.weights.metadata;
   const auto has = [&](const char* key) { return metadata.contains(key); };
@@ -104,7 +106,7 @@ bool is_own(const ModelFiles& files) {
          resolved->contains("head") && resolved->contains("parameters");
 }
 
-// The numbers of a version such as "0.3.1"; 0 for what is none.
+// Returns the numbers of a version such as "0.3.1"; 0 for parts that are not numbers.
 std::array<int, 3> numbers_of(const std::string& version) {
   std::array<int, 3> n{};
   char dot = 0;
@@ -152,7 +154,8 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   require(resolved.is_object(), files.said_in("resolved"), ": the key 'resolved' is ",
           shortened(json_text(resolved)), ", and an object was expected");
   if (fs::exists(directory / "state.json") && !holds_state(directory)) {
-    // Beside weights of Nine's it was a checkpoint's, and opening that says what stands there.
+    // If Nine wrote the weights, state.json belongs to a checkpoint, and opening the checkpoint
+    // reports its fault.
     if (!files.foreign) static_cast<void>(Checkpoint(directory, CheckpointUse::model));
     notice(concat((directory / "state.json").string(),
                   " is another program's, without the keys \"files\" and \"crc32c\": it was not "
