@@ -47,9 +47,10 @@ int run(const RescoreOptions& o, Device device) {
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  Options options("lm_rescore",
-                  "Chooses among n-best hypotheses with language models, and counts word errors.",
-                  version_text);
+  Options options(
+      "lm_rescore",
+      "Chooses hypotheses of n-best lists with language models, and counts word errors.",
+      version_text);
   RescoreOptions o;
   return run_main(options, [&] {
     o.declare(options);

@@ -17,8 +17,8 @@ std::string_view without_trailing_spaces(std::string_view text) {
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-/// Splits off what follows the last space: "the 12" becomes "the" and "12"; without a space, all of
-/// it is the field.
+/// Splits off the text after the last space: "the 12" becomes "the" and "12". Without a space, the
+/// whole text is the field.
 std::pair<std::string_view, std::string_view> split_last(std::string_view line) {
   const size_t space = line.find_last_of(' ');
   if (space == std::string_view::npos) return {std::string_view(), line};
@@ -50,9 +50,9 @@ DictEntry parse_dict_line(std::string_view line, const std::string& place) {
   }
   require(!word.empty(), place, ": ", quote(line),
           " lacks a word or its count; each line of a dictionary is `word count`",
-          line.find('\t') == std::string_view::npos ? "" : ", with a space where this has a tab");
+          line.find('\t') == std::string_view::npos ? "" : ", with a space in place of this tab");
   require(word.find(' ') == std::string_view::npos, place, ": ", quote(word),
-          " is not one word; each line of a dictionary is `word count`");
+          " is not a single word; each line of a dictionary is `word count`");
   require(parse_count(field, entry.count), place, ": the count ", quote(field), " of ", quote(word),
           " is not a whole number >= 0; each line of a dictionary is `word count`");
   entry.word = word;

@@ -18,16 +18,17 @@ struct DictEntry {
   bool overwrite = false;
 };
 
-/// The text of a dict.txt: a line for each of `words` (by id) from number `specials` on, flagged
-/// where the word came before. A first word that itself begins with U+FEFF gets a byte-order mark
-/// before it, since TextReader drops the first one of a file; fairseq keeps both and reads the word
-/// with one mark too many.
+/// Returns the text of a dict.txt: a line for each of `words` (by id) from number `specials` on.
+/// The line of a repeated word has the flag. If the first word begins with U+FEFF, a byte-order
+/// mark is written before it, because TextReader drops the first mark of a file. fairseq keeps both
+/// marks and reads this word with one mark too many.
 std::string dict_text(std::span<const std::string> words, std::span<const int64_t> counts,
                       int32_t specials);
 
-/// Parses `word count` or `word count #fairseq:overwrite`; `place` ("dict.txt, line 12") opens
-/// errors. Only the space separates, as in fairseq. A tab is part of its word here: no text gives
-/// such a word, but dictionaries of older translation models may have it, and its id must stay.
+/// Parses `word count` or `word count #fairseq:overwrite`. Errors begin with `place`, such as
+/// "dict.txt, line 12". Only the space separates, as in fairseq. A tab is part of its word: no text
+/// has words with tabs, but dictionaries of older translation models may have them, and their ids
+/// must not change.
 DictEntry parse_dict_line(std::string_view line, const std::string& place);
 
 }  // namespace nine

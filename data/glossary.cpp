@@ -14,16 +14,18 @@ namespace nine {
 
 namespace {
 
-constexpr size_t kMostCharacters = 4096;     // a search may read the rest of a word at each of them
-constexpr uint32_t kMostSteps = 1'000'000;   // of a search; a usual one needs some for a character
-constexpr uint32_t kMostKilobytes = 65'536;  // that its steps back take
+constexpr size_t kMostCharacters = 4096;     // limits the time: a search may read the rest of a
+                                             // word at each character
+constexpr uint32_t kMostSteps = 1'000'000;   // most steps of a search; a usual search needs a few
+                                             // steps for each character
+constexpr uint32_t kMostKilobytes = 65'536;  // most memory for backtracking
 
 template <class T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
 PCRE2_SPTR bytes(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
-// What PCRE2 says of an error.
+// Returns PCRE2's message of an error.
 std::string meaning(int error) {
   std::array<PCRE2_UCHAR, 256> text{};
   ::pcre2_get_error_message(error, text.data(), text.size());
@@ -47,8 +49,8 @@ Owned<pcre2_code> compiled(const std::string& glossary, std::string_view before,
   if (code) return code;
   if (error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
   fail("the glossary ", quote(glossary), " is not a regular expression: ", meaning(error),
-       ", behind character ", characters(std::string_view(pattern).substr(0, at)),
-       "; put a backslash before characters such as ( and [ that are meant as such");
+       ", after character ", characters(std::string_view(pattern).substr(0, at)),
+       "; put a backslash before characters such as ( and [ to match these characters");
 }
 
 Owned<pcre2_match_context> bounded() {
@@ -68,7 +70,7 @@ struct Range {
 
 struct Glossaries::Pattern {
   std::string text;
-  bool plain;  // has no character that is special in regular expressions
+  bool plain;  // true if no character is special in regular expressions
   // Unless plain:
   Owned<pcre2_code> inside{nullptr, ::pcre2_code_free}, whole = {nullptr, ::pcre2_code_free};
   Owned<pcre2_match_context> limits{nullptr, ::pcre2_match_context_free};
@@ -81,7 +83,7 @@ struct Glossaries::Pattern {
     if (plain) return;
     limits = bounded();
     inside = compiled(pattern, "", "");
-    // Joined as subword-nmt does it: in a|b the ^ belongs to a and the $ to b.
+    // Joined as in subword-nmt: in a|b the ^ belongs to a and the $ to b.
     whole = compiled(pattern, "^", "$");
     uint32_t may_be_empty = 0;
     ::pcre2_pattern_info(inside.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty);
@@ -90,7 +92,7 @@ struct Glossaries::Pattern {
             "be cut where it is empty");
   }
 
-  // Sets `found` to the first match in `word` from a byte on; false where there is none.
+  // Sets `found` to the first match in `word` from a byte on. Returns false if there is no match.
   bool find(const Owned<pcre2_code>& code, const std::string& word, size_t from, uint32_t options,
             Range& found) const {
     const Owned<pcre2_match_data> data(::pcre2_match_data_create_from_pattern(code.get(), nullptr),

@@ -34,14 +34,15 @@ bool starts_with_ascii_block(std::string_view text, size_t at) {
   return (block & 0x8080808080808080u) == 0;
 }
 
-/// Reads what `in` has, at least a byte and at most `most`; waits only where it has nothing.
+/// Reads the bytes that `in` has, at least one and at most `most`. Waits only if there are no
+/// bytes.
 std::streamsize read_available(std::istream& in, char* to, std::streamsize most) {
   if (in.peek() == std::istream::traits_type::eof()) return 0;
   return in.read(to, std::clamp<std::streamsize>(in.rdbuf()->in_avail(), 1, most)).gcount();
 }
 
-/// Bytes of the character that starts at `at`, or 0 when it is invalid (table 3-7 of the Unicode
-/// standard).
+/// Returns the number of bytes of the character that starts at `at`, or 0 if it is invalid (table
+/// 3-7 of the Unicode standard).
 size_t valid_sequence_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) -> unsigned {
     return at + i < text.size() ? static_cast<uint8_t>(text[at + i]) : 0;
@@ -57,7 +58,7 @@ size_t valid_sequence_length(std::string_view text, size_t at) {
   return 4;
 }
 
-/// Whether bytes are the beginning of a character whose end is missing.
+/// True if the bytes are the beginning of a character whose end is missing.
 bool is_cut_character(std::string_view bytes) {
   const auto whole_with = [&](char fill) {
     return valid_sequence_length(std::string(bytes) + std::string(3, fill), 0) > bytes.size();
@@ -65,7 +66,7 @@ bool is_cut_character(std::string_view bytes) {
   return bytes.size() < 4 && (whole_with('\x80') || whole_with('\xBF'));
 }
 
-/// Whether a decimal number beyond the range of a double is too small for it, and not too large.
+/// True if a decimal number beyond the range of a double is too small; false if it is too large.
 bool is_tiny(std::string_view text) {
   const size_t exponent = text.find_first_of("eE");
   if (exponent != std::string_view::npos) return text.substr(exponent + 1).starts_with('-');
@@ -96,7 +97,7 @@ TextReader::TextReader(std::istream& in, std::string name, const TextRules& rule
                        LineFilter filter)
     : rules_(rules), filter_(std::move(filter)), in_(&in), name_(std::move(name)) {}
 
-/// Opens the next file where none is open; false after the last one.
+/// Opens the next file if no file is open. Returns false after the last file.
 bool TextReader::open() {
   if (in_ != nullptr) return true;
   if (file_ == paths_.size()) return false;
@@ -105,8 +106,7 @@ bool TextReader::open() {
   require(!std::filesystem::is_directory(path, ignored), path,
           " is a directory, not a text file: name the file in it");
   require(path != "-" || std::filesystem::exists(path, ignored),
-          "a file is wanted where '-' was given, and not standard input: name it, for example "
-          "/dev/stdin");
+          "'-' is not the name of a file: name a file; for standard input, name /dev/stdin");
   require(std::filesystem::exists(path, ignored), path, " does not exist: check the path");
   stream_ = std::ifstream(path, std::ios::binary);
   require(stream_.is_open(), path, " cannot be opened: ", std::strerror(errno));
@@ -117,7 +117,8 @@ bool TextReader::open() {
   return true;
 }
 
-/// Reads the first bytes of a file: unpacks it from here on, or says what it is if it is no text.
+/// Reads the first bytes of a file. Unpacks a packed file from here on. Throws an Error that names
+/// the kind of a file that is not text.
 void TextReader::begin() {
   begun_ = true;
   if (!may_be_packed(in_->peek())) return;
@@ -128,15 +129,15 @@ void TextReader::begin() {
 /// Closes a file that was read to its end.
 void TextReader::close() {
   require(paths_.empty() || lines_ > 0 || !rules_.refuse_empty_file || is_device_or_pipe(name_),
-          name_, " is empty: it should hold one sentence a line");
+          name_, " is empty: it must hold one sentence a line");
   in_ = nullptr;
   unpacked_.reset();
 }
 
-/// Reads up to kReadBytes more behind the unread text; false at the end of the file.
+/// Reads up to kReadBytes more bytes after the unread text. Returns false at the end of the file.
 bool TextReader::read_more() {
   if (!in_->good()) return false;
-  // The first bytes show the kind of a file, also where they come one by one.
+  // The first bytes show the kind of a file, also if they come one by one.
   constexpr std::ptrdiff_t kStart = 1024;
   if (!begun_) begin();
   if (begin_ > 0) std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
@@ -147,7 +148,7 @@ bool TextReader::read_more() {
   char* const to = buffer_.data() + end_;
   const std::streamsize count =
       rules_.line_by_line ? read_available(*in_, to, most) : in_->read(to, most).gcount();
-  // std::cin, which reads through stdin, takes an error there for the end.
+  // std::cin reads through stdin and takes an error of stdin for the end.
   require(!in_->bad() && (in_ != &std::cin || std::ferror(stdin) == 0), name_,
           " cannot be read after line ", lines_, ": the system reported a read error");
   end_ += count;
@@ -163,18 +164,19 @@ std::string_view TextReader::peek() {
   return unread();
 }
 
-/// Where the first line end from byte `from` of the unread text on begins, or npos.
+/// Returns where the first line end begins, from byte `from` of the unread text on, or npos.
 size_t TextReader::find_line_end(size_t from) const {
   const std::string_view text = unread();
   const size_t feed = text.find('\n', from);
   if (!rules_.cr_ends_line) return feed;
   const size_t at = std::min(text.substr(0, feed).find('\r', from), feed);
-  // A CR that ends what was read so far may be the first half of CRLF.
+  // A CR at the end of the bytes that were read so far may be the first half of CRLF.
   const bool open_end = at < text.size() && text.substr(at) == "\r" && in_->good();
   return open_end ? std::string_view::npos : at;
 }
 
-/// The next line of the unread text: its size without its end and with it; false after the last.
+/// Finds the next line of the unread text: its size without and with its end. Returns false after
+/// the last line.
 bool TextReader::find_line(size_t& size, size_t& with_end) {
   for (size_t searched = 0;;) {
     if (!open()) return false;
@@ -182,7 +184,7 @@ bool TextReader::find_line(size_t& size, size_t& with_end) {
     if (size < unread().size()) break;
     searched = size - (unread().ends_with('\r') ? 1 : 0);
     if (read_more()) continue;
-    if (size > 0) break;  // the last line, without an end
+    if (size > 0) break;  // the last line, which has no end
     close();
   }
   const bool crlf = unread().substr(size).starts_with("\r\n");
@@ -204,11 +206,11 @@ bool TextReader::next_line(std::string_view& line) {
   return true;
 }
 
-/// The size of the next block of the unread text; false after the last.
+/// Finds the size of the next block of the unread text. Returns false after the last block.
 bool TextReader::find_block(size_t& size) {
   for (size_t searched = 0;;) {
     if (!open()) return false;
-    // In steps, so that a short text does not cost a whole block of memory.
+    // Reads in steps, so that a short text does not need the memory of a whole block.
     for (const size_t wanted = unread().size() + kBlockBytes;
          unread().size() < wanted && read_more();) {
     }
@@ -278,7 +280,7 @@ bool TextReader::ends_file(std::string_view text) const {
   return text.data() + text.size() == buffer_.data() + end_ && !in_->good();
 }
 
-/// What a wrong byte of the next lines shows, and what to do, behind the byte's name.
+/// Returns the end of the message about a wrong byte: what the byte shows, and what to do.
 std::string TextReader::why_invalid(std::string_view text, size_t bad) const {
   constexpr std::ptrdiff_t kAround = 2048;
   const std::ptrdiff_t at = text.data() + bad - buffer_.data(),

@@ -1,8 +1,9 @@
-// Text in: files and streams as lines or as blocks of lines, and lines as words.
+// Reads text: files and streams as lines or as blocks of lines, and lines as words.
 //
-// Two kinds of text are read, each by its TextRules. Text for models is what lm_train, mt_train,
-// lm_score and mt_translate read, and a dict.txt. Text that is copied is what bpe reads: it changes
-// words and gives back everything else as it was, as subword-nmt does, whose output it equals.
+// There are two kinds of text, each with its TextRules. kModelText is the text that lm_train,
+// mt_train, lm_score and mt_translate read, and a dict.txt. kCopiedText is the text that bpe reads:
+// bpe changes words and copies everything else unchanged, so that its output equals that of
+// subword-nmt.
 //
 //                            kModelText                 kCopiedText
 //   words are separated by   spaces and tabs            spaces (data/bpe_text.h)
@@ -12,12 +13,11 @@
 //   a NUL byte               is an error                is a character of its word
 //   an empty file            is an error                has no lines
 //
-// For both: a file or a stream that gzip or zstd packed is unpacked (data/unpack.h), so that it
-// counts as the text in it; the last line may lack its end; empty lines are lines; nothing else
-// separates words or ends lines, so that U+00A0, U+3000, U+0085 and U+2028 belong to their word;
-// invalid UTF-8 is an error. A tab separates the words of a text for models wherever one is read,
-// so that no word with a tab gets into a dict.txt; bpe alone takes it for a character, since
-// subword-nmt does.
+// For both kinds: a file or a stream that is packed by gzip or zstd is unpacked (data/unpack.h).
+// The last line may lack its end. Empty lines are lines. Nothing else separates words or ends
+// lines, so U+00A0, U+3000, U+0085 and U+2028 are part of a word. Invalid UTF-8 is an error. In
+// text for models a tab always separates words, so no word with a tab gets into a dict.txt. Only
+// bpe reads a tab as a character, because subword-nmt does.
 #pragma once
 
 #include <algorithm>
@@ -34,17 +34,18 @@
 
 namespace nine {
 
-/// U+FEFF in UTF-8, as some programs begin a file; inside a text it is a character like any other.
+/// U+FEFF in UTF-8, with which some programs begin a file. Inside a text it is an ordinary
+/// character.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// How a text is read: the table at the top of this file.
+/// The rules of reading a text: see the table at the top of this file.
 struct TextRules {
-  bool cr_ends_line = false;  ///< also where no LF follows
+  bool cr_ends_line = false;  ///< true: also a CR without LF ends a line
   bool drop_byte_order_mark = true;
   bool refuse_nul = true;
-  bool refuse_empty_file = true;  ///< a stream, a pipe or a device may be empty in any case
-  /// A line is given as soon as it has ended, without waiting for more text, and a block is one
-  /// line. (A CR that ends lines waits for the next byte, which may be LF.)
+  bool refuse_empty_file = true;  ///< a stream, a pipe or a device may always be empty
+  /// Returns a line as soon as it has ended, without waiting for more text; a block is then one
+  /// line. (If CR ends lines, a CR waits for the next byte, which may be LF.)
   bool line_by_line = false;
 };
 inline constexpr TextRules kModelText{};
@@ -52,18 +53,18 @@ inline constexpr TextRules kCopiedText{.cr_ends_line = true,
                                        .drop_byte_order_mark = false,
                                        .refuse_nul = false,
                                        .refuse_empty_file = false};
-/// Of bpe's codes and counts, which nobody gets back: a byte-order mark is no part of a word.
+/// For bpe's codes and counts, which are not copied: a byte-order mark is not part of a word.
 inline constexpr TextRules kCodesText{
     .cr_ends_line = true, .refuse_nul = false, .refuse_empty_file = false};
 
-/// Rewrites a line (without its end), such as tokenize_13a; empty: lines stay as they are.
+/// Rewrites a line (without its end), as tokenize_13a does; empty: lines are not changed.
 using LineFilter = std::function<std::string(std::string_view)>;
 
-/// The lines of one or several files, one after another, or of a stream. It is read by lines or by
-/// blocks of whole lines; both continue at the same position. Memory: 256 KiB for lines and 512
-/// KiB for blocks, or the longest line where that is more. Errors name file, line and byte: a
-/// missing or unreadable file, a directory, a damaged packed one, a known kind of file that is no
-/// text, invalid UTF-8, and what the rules refuse.
+/// Reads the lines of one or several files, one file after another, or of a stream: line by line,
+/// or in blocks of whole lines. Both ways continue at the same position. Memory: 256 KiB for lines
+/// and 512 KiB for blocks, or the longest line if it is longer. Errors name file, line and byte: a
+/// missing or unreadable file, a directory, a damaged packed file, a known kind of file that is not
+/// text, invalid UTF-8, and text that the rules refuse.
 class TextReader {
  public:
   /// Error: no paths.
@@ -75,15 +76,16 @@ class TextReader {
   TextReader(const TextReader&) = delete;
   TextReader& operator=(const TextReader&) = delete;
 
-  /// Sets `line` to the next line without its end, valid until the next call; false after the last.
+  /// Sets `line` to the next line without its end, valid until the next call. Returns false after
+  /// the last line.
   bool next_line(std::string_view& line);
-  /// Sets `block` to the next lines of one file with their ends (line by line: to one), valid until
-  /// the next call; false after the last.
+  /// Sets `block` to the next lines of one file with their ends (with line_by_line, to one line),
+  /// valid until the next call. Returns false after the last line.
   bool next_block(std::string_view& block);
-  /// The first bytes that are not read yet, 256 KiB at most, which stay unread: by them a reader
-  /// knows what it is about to read. Of kCopiedText with its byte-order mark.
+  /// Returns the first unread bytes, at most 256 KiB, without reading them, so that a caller can
+  /// see the kind of text. In kCopiedText they include the byte-order mark.
   std::string_view peek();
-  /// Where the line that was read last stands, for errors: "train.txt, line 12".
+  /// Returns the place of the last line that was read, for errors: "train.txt, line 12".
   std::string place() const;
 
  private:
@@ -106,16 +108,16 @@ class TextReader {
   std::vector<std::string> paths_;
   TextRules rules_;
   LineFilter filter_;
-  size_t file_ = 0;  // of paths_: the one to open next
+  size_t file_ = 0;  // number in paths_ of the next file to open
   std::ifstream stream_;
-  std::unique_ptr<std::istream> unpacked_;  // of a packed file
-  std::istream* in_ = nullptr;              // what is being read; null between files
-  bool begun_ = false;                      // whether something of it was read
+  std::unique_ptr<std::istream> unpacked_;  // the text of a packed file
+  std::istream* in_ = nullptr;              // the stream that is read; null between files
+  bool begun_ = false;                      // true if some text of the stream was read
   std::string name_;
   std::vector<char> buffer_;
-  std::ptrdiff_t begin_ = 0, end_ = 0;  // of buffer_: the unread text
+  std::ptrdiff_t begin_ = 0, end_ = 0;  // the unread text in buffer_
   std::string filtered_;
-  int64_t lines_ = 0;  // of the file, returned so far
+  int64_t lines_ = 0;  // lines of the file that were returned so far
 };
 
 /// Calls f(line, end) for each line of a block of kCopiedText; `end` is what ends it: "\n", "\r\n",
@@ -134,7 +136,7 @@ void for_each_line(std::string_view block, F&& f) {
   }
 }
 
-/// Calls f(word) for each word of a line of kModelText: what spaces and tabs separate. The words
+/// Calls f(word) for each word of a line of kModelText. Spaces and tabs separate words. The words
 /// point into the line.
 template <class F>
 void for_each_word(std::string_view line, F&& f) {
@@ -157,16 +159,16 @@ void split_words(std::string_view line, std::vector<std::string_view>& words);
 void read_sentences(const std::vector<std::string>& paths,
                     const std::function<void(std::span<const std::string_view>)>& visit);
 
-/// Parses all of `text` as a whole number >= 0, such as a word's count; false when it is something
-/// else.
+/// Parses the whole `text` as a whole number >= 0, such as a word's count. Returns false if `text`
+/// is not such a number.
 bool parse_count(std::string_view text, int64_t& count);
 
-/// Parses all of `text` as a finite decimal number, which may begin with +; one that is too small
-/// for a double is 0. False when it is something else.
+/// Parses the whole `text` as a finite decimal number, which may begin with +. A number that is too
+/// small for a double becomes 0. Returns false if `text` is not such a number.
 bool parse_number(std::string_view text, double& number);
 
-/// Index of the first byte that does not belong to valid UTF-8 (RFC 3629: no overlong forms, no
-/// surrogates, nothing beyond U+10FFFF), or npos.
+/// Returns the index of the first byte that does not belong to valid UTF-8 (RFC 3629: no overlong
+/// forms, no surrogates, nothing beyond U+10FFFF), or npos.
 size_t find_invalid_utf8(std::string_view text);
 
 }  // namespace nine

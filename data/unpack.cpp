@@ -17,15 +17,15 @@
 namespace nine {
 namespace {
 
-// No valid UTF-8 begins so, but for the last: a frame that zstd skips, as before each frame of
-// pzstd, begins with a byte from 0x50 to 0x5F and these.
+// Valid UTF-8 does not begin with these bytes, except with the last ones: a frame that zstd skips,
+// as before each frame of pzstd, begins with a byte from 0x50 to 0x5F and these bytes.
 constexpr std::string_view kGzip = "\x1f\x8b", kZstd = "\x28\xb5\x2f\xfd",
                            kSkipped = "\x2a\x4d\x18";
 
 enum class Packing : uint8_t { none, gzip, zstd };
 
-// How a file is packed that begins with these bytes, a few at least; of fewer than kZstd has, how
-// it may be.
+// Returns how a file that begins with these bytes is packed. If there are fewer bytes than kZstd
+// has, returns how the file may be packed.
 Packing packing_of(std::string_view start) {
   const auto agrees = [](std::string_view some, std::string_view magic) {
     const size_t size = std::min(some.size(), magic.size());
@@ -40,23 +40,24 @@ Packing packing_of(std::string_view start) {
 class Unpacker {
  public:
   virtual ~Unpacker() = default;
-  /// Writes to `out` and takes what it used from `packed`; the number of bytes written. Fewer than
-  /// there is room for: `packed` is used up. Throws Error, a sentence whose subject is the file.
+  /// Writes to `out` and removes the bytes that it used from `packed`. Returns the number of bytes
+  /// written; if this is less than the room, `packed` is used up. Throws an Error whose message is
+  /// a sentence with the file as its subject.
   virtual size_t unpack(std::string_view& packed, std::span<char> out) = 0;
-  /// Whether the data may end here: behind a member, not in it.
+  /// True if the data may end here: after a member, not inside it.
   virtual bool may_end() const = 0;
 };
 
-// What is wrong with a file, as a sentence whose subject it is.
+// Returns what is wrong with a file, as a sentence with the file as its subject.
 std::string damaged(std::string_view what) {
-  return concat("is damaged: its packed data cannot be unpacked to their end (", what,
-                "); copy it or make it again");
+  return concat("is damaged: its packed data cannot be unpacked to the end (", what,
+                "); copy or create the file again");
 }
 
 class GzipUnpacker : public Unpacker {
  public:
   GzipUnpacker() {
-    constexpr int kGzipHeader = 16;  // zlib's: added to the size of the window
+    constexpr int kGzipHeader = 16;  // a flag of zlib, added to the size of the window
     if (::inflateInit2(&stream_, MAX_WBITS + kGzipHeader) != Z_OK) throw std::bad_alloc();
   }
   GzipUnpacker(const GzipUnpacker&) = delete;
@@ -67,7 +68,7 @@ class GzipUnpacker : public Unpacker {
     size_t written = 0;
     while (written < out.size() && (!packed.empty() || holds_more_)) {
       if (ended_ && !start_member(packed)) break;
-      // zlib's type has no const; it does not write there.
+      // zlib's type has no const, but zlib does not write there.
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
       stream_.avail_in = static_cast<uInt>(packed.size());
       stream_.next_out = reinterpret_cast<Bytef*>(out.data() + written);
@@ -86,11 +87,12 @@ class GzipUnpacker : public Unpacker {
   bool may_end() const override { return ended_; }
 
  private:
-  /// Goes on behind a member; false where only the zeros follow that fill a tape's last block.
+  /// Continues after a member. Returns false if only zeros follow, which fill the last block of a
+  /// tape.
   bool start_member(std::string_view& packed) {
     packed.remove_prefix(std::min(packed.find_first_not_of('\0'), packed.size()));
     if (packed.empty()) return false;
-    if (packed[0] != kGzip[0]) fail(damaged("something else follows them"));
+    if (packed[0] != kGzip[0]) fail(damaged("other bytes follow the packed data"));
     ended_ = false;
     return ::inflateReset(&stream_) == Z_OK;
   }
@@ -134,7 +136,7 @@ class ZstdUnpacker : public Unpacker {
   bool ended_ = false, holds_more_ = false;
 };
 
-// The characters of `source`, unpacked.
+// Unpacks the characters of `source`.
 class Unpacked : public std::streambuf {
  public:
   Unpacked(std::istream& source, std::string name) : source_(source), name_(std::move(name)) {}
@@ -147,7 +149,8 @@ class Unpacked : public std::streambuf {
   }
 
  private:
-  /// Reads what the source has, at least a byte; none at its end. It waits where there is nothing.
+  /// Reads the bytes that the source has, at least one; none at its end. Waits if there are no
+  /// bytes.
   size_t read(char* to, size_t most) {
     if (source_.peek() == traits_type::eof()) {
       // std::cin, which reads through stdin, takes an error there for the end.
@@ -185,7 +188,7 @@ class Unpacked : public std::streambuf {
       packed_ = {raw_.data(), read(raw_.data(), raw_.size())};
       if (packed_.empty()) break;
     }
-    require(unpacker_->may_end(), name_, " ", damaged("they end too early"));
+    require(unpacker_->may_end(), name_, " ", damaged("the packed data end too early"));
     return 0;
   }
 
@@ -203,7 +206,7 @@ class Unpacked : public std::streambuf {
   std::string name_;
   bool started_ = false;
   std::vector<char> raw_ = std::vector<char>(kBytes), text_ = std::vector<char>(kBytes);
-  std::string_view packed_;  // of raw_: what is not unpacked yet
+  std::string_view packed_;  // the part of raw_ that is not unpacked yet
   std::unique_ptr<Unpacker> unpacker_;
 };
 
@@ -212,7 +215,7 @@ class Unpacked : public std::streambuf {
 UnpackedStream::UnpackedStream(std::istream& source, std::string name)
     : std::istream(nullptr), buffer_(std::make_unique<Unpacked>(source, std::move(name))) {
   rdbuf(buffer_.get());
-  exceptions(std::ios::badbit);  // which passes on what the buffer throws
+  exceptions(std::ios::badbit);  // passes on the exceptions of the buffer
 }
 
 bool may_be_packed(int first) {

@@ -1,4 +1,4 @@
-// Files that gzip or zstd packed, unpacked while they are read.
+// Unpacks files of gzip or zstd while they are read.
 #pragma once
 
 #include <istream>
@@ -8,14 +8,14 @@
 
 namespace nine {
 
-/// Whether a file that begins with this character can be packed.
+/// True if a file that begins with this character can be packed.
 bool may_be_packed(int first);
 
-/// What `source` holds, unpacked where its first bytes are those of gzip or zstd, as it is where
-/// they are not: the name of a file says nothing. Members of gzip and frames of zstd follow each
-/// other in a file as they do in a concatenation. It never waits for more of the source than the
-/// next character needs. Reading throws Error, which names the source, where the packed data are
-/// damaged or end too early, and std::bad_alloc.
+/// Reads the text of `source`. It unpacks the text if the first bytes of `source` are those of gzip
+/// or zstd; the name of a file does not matter. A file may hold several members of gzip or frames
+/// of zstd, as a concatenation of files does. The stream never waits for more of the source than
+/// the next character needs. Reading throws std::bad_alloc, and an Error that names the source if
+/// the packed data are damaged or end too early.
 class UnpackedStream : public std::istream {
  public:
   /// `name` stands for the source in errors. The source must outlive the stream.

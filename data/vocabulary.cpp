@@ -18,7 +18,7 @@ using namespace std::string_literals;
 
 namespace {
 
-/// "</s> and <unk>", "<s>, <pad>, </s> and <unk>".
+/// Returns "</s> and <unk>", or "<s>, <pad>, </s> and <unk>".
 std::string listing(const Specials& specials) {
   std::string out;
   for (int32_t id = 0; id < specials.size; ++id)
@@ -38,7 +38,7 @@ Vocabulary::Vocabulary(const Specials& specials) : specials_(specials) {
 Vocabulary Vocabulary::build(const WordCounts& counts, const Specials& specials,
                              const VocabularyLimits& limits, std::string_view text) {
   require(limits.min_count >= 0, "minimum count ", limits.min_count,
-          " is negative; 1 keeps every word");
+          " is negative; give 1 to keep every word");
   require(limits.size == 0 || limits.size > specials.size, "vocabulary size ", limits.size,
           " leaves no room for a word beside ", listing(specials), ": use ", specials.size + 1,
           " or more, or 0 for no limit");
@@ -89,15 +89,16 @@ Vocabulary Vocabulary::read(const std::string& path, const Specials& specials) {
   } else {
     for (const ListedWord& listed : listed_words(lines, kind, path)) {
       require(!v.ids_.contains(listed.word), place(listed.line), ": ", quote(listed.word),
-              " is in the list twice");
-      // A model's own dictionary could not hold it.
+              " stands in the list twice");
+      // The dictionary of a model could not store this word.
       require(listed.word.find_first_of(" \t\n\r\0"s) == std::string::npos, place(listed.line),
-              ": ", quote(listed.word), " has a space or a NUL byte, and no word of a text has");
+              ": ", quote(listed.word),
+              " has a space or a NUL byte, but a word of a text cannot have them");
       v.add(listed.word, listed.count);
     }
   }
   require(v.size() > specials.size, path, " lists no word beside ", listing(specials),
-          ": is it the right dictionary?");
+          ": is this the right dictionary?");
   return v;
 }
 
@@ -106,7 +107,7 @@ Vocabulary Vocabulary::read_saved(const std::string& path, const Specials& speci
   Vocabulary v(specials);
   std::vector<bool> listed(static_cast<size_t>(specials.size));
   TextReader reader(std::vector<std::string>{path}, {.refuse_empty_file = false});
-  int64_t row = 0;  // of a model's tables, where special words are listed
+  int64_t row = 0;  // row of a model's tables, if special words are listed
   for (std::string_view line; reader.next_line(line); ++row) {
     const std::vector<bool> before = listed;
     v.add_dict_line(line, reader.place(), listed);
@@ -134,7 +135,7 @@ void Vocabulary::add_dict_line(std::string_view line, const std::string& place,
   }
   require(is_new || entry.overwrite, place, ": ", quote(entry.word),
           " is already in the dictionary, which begins with ", listing(specials_),
-          ": remove one of the two lines, or end this one with ", kDictOverwrite);
+          ": remove one of the two lines, or end this line with ", kDictOverwrite);
   add(entry.word, entry.count);
 }
 
@@ -149,7 +150,7 @@ std::string Vocabulary::dict_text(std::span<const int64_t> counts) const {
 uint32_t Vocabulary::word_checksum() const {
   uint32_t crc = 0;
   for (const std::string& word : words_)
-    crc = crc32c(crc, word.data(), word.size() + 1);  // with the 0 that ends it
+    crc = crc32c(crc, word.data(), word.size() + 1);  // with the 0 at its end
   return crc;
 }
 

@@ -11,7 +11,7 @@
 namespace nine {
 namespace {
 
-// A line as what stands before and behind its last `separator`; no separator: all of it before.
+// A line, split at its last `separator`. Without a separator, the whole line is the first part.
 struct Halves {
   std::string_view left, right;
   Halves(std::string_view line, std::string_view separator) {
@@ -30,7 +30,7 @@ void skip_json_space(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
 }
 
-// Takes a string of JSON, which has no line's end in it, from the front of a text.
+// Removes a string of JSON, which has no line end inside, from the front of a text.
 bool take_json_string(std::string_view& text) {
   if (!text.starts_with('"')) return false;
   for (size_t at = 1; at < text.size() && text[at] != '\n'; ++at) {
@@ -44,7 +44,7 @@ bool take_json_string(std::string_view& text) {
   return false;
 }
 
-// The lines of a list, as much of them as shows whether it is JSON.
+// Joins the first lines of a list, as many as are needed to see whether it is JSON.
 std::string start_of(std::span<const std::string> lines) {
   constexpr size_t kMost = size_t{64} << 10;
   std::string text;
@@ -68,7 +68,7 @@ bool is_tab_line(std::string_view line) {
          parse_number(halves.right, number);
 }
 
-// A line `word id`, separated by spaces or tabs, as Kaldi and OpenFst write it.
+// Parses a line `word id`, separated by spaces or tabs, as Kaldi and OpenFst write it.
 bool parse_id_line(std::string_view line, std::string_view& word, int64_t& id) {
   int fields = 0;
   std::string_view last;
@@ -80,9 +80,9 @@ bool parse_id_line(std::string_view line, std::string_view& word, int64_t& id) {
 }
 
 bool are_ids(std::span<const std::string> lines) {
-  constexpr size_t kFewest = 3;  // fewer numbers can be counts
+  constexpr size_t kFewest = 3;  // fewer numbers than these may be counts
   std::vector<int64_t> ids;
-  bool has_epsilon = false;  // which Kaldi lists first, and no text has
+  bool has_epsilon = false;  // Kaldi lists <eps> first, and no text has it
   for (const std::string& line : lines) {
     std::string_view word;
     int64_t id = 0;
@@ -91,7 +91,7 @@ bool are_ids(std::span<const std::string> lines) {
     ids.push_back(id);
   }
   if (has_epsilon) return true;
-  // Counts mostly fall from line to line, and a count that is 0 is not the only one that is small.
+  // Counts usually fall from line to line, and there are other small counts besides 0.
   if (ids.size() < kFewest || std::is_sorted(ids.rbegin(), ids.rend())) return false;
   std::sort(ids.begin(), ids.end());
   return ids[0] == 0 && std::adjacent_find(ids.begin(), ids.end()) == ids.end();
@@ -106,7 +106,7 @@ bool is_mark(std::string_view word, WordListKind kind) {
           parse_count(word.substr(1), number));
 }
 
-// A number of `digits` hexadecimal digits behind \x, \u or \U.
+// Reads a number of `digits` hexadecimal digits after \x, \u or \U.
 bool parse_escape(std::string_view digits, size_t size, char32_t& code) {
   code = 0;
   if (digits.size() < size) return false;
@@ -119,7 +119,7 @@ bool parse_escape(std::string_view digits, size_t size, char32_t& code) {
   return code < 0x110000 && (code < 0xD800 || code > 0xDFFF);
 }
 
-// A key of YAML without its quotation marks; false where an escape is not known.
+// Reads a key of YAML without its quotation marks. Returns false if an escape is not known.
 bool unquoted(std::string_view key, std::string& word) {
   word.clear();
   const char mark = key.front();
@@ -132,7 +132,7 @@ bool unquoted(std::string_view key, std::string& word) {
   for (size_t at = 0; at < key.size(); ++at) {
     if (mark == '\'') {
       word += key[at];
-      if (key[at] == '\'') ++at;  // two stand for one
+      if (key[at] == '\'') ++at;  // two quotation marks stand for one
       continue;
     }
     if (key[at] != '\\') {
@@ -156,7 +156,7 @@ bool unquoted(std::string_view key, std::string& word) {
   return true;
 }
 
-// The words of a list that numbers them, Marian's or Kaldi's, in the order of their ids.
+// Returns the words of a list with ids, Marian's or Kaldi's, in the order of the ids.
 std::vector<ListedWord> numbered_words(std::span<const std::string> lines, WordListKind kind,
                                        const std::string& path) {
   const bool yaml = kind == WordListKind::yaml;
@@ -177,11 +177,12 @@ std::vector<ListedWord> numbered_words(std::span<const std::string> lines, WordL
             " words; the ids of ", yaml ? "Marian's vocabulary" : "Kaldi's words.txt",
             " are 0, 1, ... without a gap");
     ListedWord& word = words[static_cast<size_t>(id)];
-    require(word.line == 0, place, ": the id ", id, " is that of line ", word.line, " already");
+    require(word.line == 0, place, ": the id ", id, " is that of line ", word.line,
+            " already; ids must differ");
     word.line = static_cast<int64_t>(i) + 1;
     if (!yaml) word.word = key;
     require(!yaml || (unquoted(key, word.word) && !word.word.empty()), place, ": ", quote(key),
-            " is no word of Marian's vocabulary");
+            " is not a word of Marian's vocabulary");
   }
   return words;
 }

@@ -1,4 +1,4 @@
-// Vocabularies as other programs write them.
+// Reads vocabularies of other programs.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace nine {
 
-/// What the lines of a vocabulary are.
+/// The kind of a vocabulary, by its lines.
 enum class WordListKind : uint8_t {
-  dict,   ///< `word count`: fairseq's dict.txt, and whatever is nothing else
+  dict,   ///< `word count`: fairseq's dict.txt, and every list that is of no other kind
   tabs,   ///< `word TAB number`: OpenNMT-py's counts, SentencePiece's .vocab
   yaml,   ///< `word: id`, the ids 0, 1, ... in any order: Marian's .yml
   ids,    ///< `word id`, the ids 0, 1, ... in any order: Kaldi's words.txt
@@ -19,14 +19,14 @@ enum class WordListKind : uint8_t {
   json    ///< Hugging Face's vocab.json or tokenizer.json
 };
 
-/// Whether a text begins as JSON that holds a vocabulary or codes: an object, or a list of texts or
-/// objects, however it is indented, also behind a byte-order mark.
+/// True if a text begins like JSON that holds a vocabulary or codes: with an object, or a list of
+/// texts or objects. Indentation and a byte-order mark do not matter.
 bool is_json(std::string_view text);
 
-/// The kind of a vocabulary. All its lines decide, not its name.
+/// Returns the kind of a vocabulary. All its lines decide; the name of the file does not matter.
 WordListKind kind_of_list(std::span<const std::string> lines);
 
-/// How errors call a kind ("Marian's vocabulary"); empty for dict.
+/// Returns the name of a kind in errors ("Marian's vocabulary"); empty for dict.
 std::string_view name_of(WordListKind kind);
 
 struct ListedWord {
@@ -35,14 +35,14 @@ struct ListedWord {
   int64_t line = 0;  ///< from 1
 };
 
-/// The words of a list that is neither dict nor json, in the order of their ids, without the marks
-/// that other programs list beside the words: <s>, </s>, <unk>, <pad>, <blank>, <eps>, Kaldi's #0.
-/// A word without a count has 1. Errors name `path` and line: what is wrong in a line of yaml, ids
-/// with a gap or twice.
+/// Returns the words of a list that is neither dict nor json, in the order of their ids. It leaves
+/// out the marks that other programs list beside the words: <s>, </s>, <unk>, <pad>, <blank>,
+/// <eps>, Kaldi's #0. A word without a count gets the count 1. Errors name `path` and line: a
+/// malformed line of yaml; ids with a gap; a repeated id.
 std::vector<ListedWord> listed_words(std::span<const std::string> lines, WordListKind kind,
                                      const std::string& path);
 
-/// Throws the Error that says that a file is JSON, and how to make a list of words of it.
+/// Throws an Error that says that a file is JSON, and how to make a list of words from it.
 [[noreturn]] void refuse_json_vocabulary(const std::string& path);
 
 }  // namespace nine

@@ -140,11 +140,10 @@ RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredList
                  lists.file.c_str());
   const TunedWeights tuned = tune_weights(lists.scores, loss);
   if (tuned.stopped)
-    std::fprintf(
-        stderr,
-        "warning: the search for lambda and mu on %s was stopped after %d tries; these are "
-        "the best so far\n",
-        lists.file.c_str(), kMostTries);
+    std::fprintf(stderr,
+                 "warning: the search for lambda and mu on %s stopped after %d tries; the result "
+                 "is the best of these tries\n",
+                 lists.file.c_str(), kMostTries);
   return tuned;
 }
 

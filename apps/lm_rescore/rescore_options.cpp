@@ -18,7 +18,7 @@ constexpr double kLargestWeight = 1e9;  // with it sums of scores stay finite
 
 double weight_from_text(const std::string& text) {
   double weight = 0;
-  require(parse_number(text, weight), quote(text), " is no number");
+  require(parse_number(text, weight), quote(text), " is not a number");
   return weight;
 }
 
@@ -28,58 +28,67 @@ void RescoreOptions::declare(Options& o) {
   o.add("nbest", nbest, "n-best lists: each line 'utterance TAB first-pass score TAB words'")
       .unit("FILE")
       .required();
-  o.add("reference", reference, "what was said: each line 'utterance TAB words'")
+  o.add("reference", reference, "reference transcripts: each line 'utterance TAB words'")
       .unit("FILE")
       .required();
   o.add("checkpoint", checkpoint,
-        "language models: checkpoints, or run directories (their best checkpoints)")
+        "language models: checkpoints, or run directories (for their best checkpoints)")
       .unit("DIR...")
       .required();
   o.add("output", output,
         "directory of the results: hyp.trn, first.trn, ref.trn, utterances.tsv, results.json")
       .unit("DIR")
       .required();
-  o.add("json", json, "print the results as JSON, as in results.json, in place of a table");
+  o.add("json", json, "print the results as JSON, as in results.json, instead of a table");
 
   o.group("The lists");
-  o.add("nbest-format", nbest_format, "how --nbest and --tune-nbest are written");
-  o.add("nbest-cost", nbest_cost, "their scores are costs: smaller is better, as Kaldi's");
-  o.add("allow-empty", allow_empty, "a hypothesis without words is silence, not an error");
+  o.add("nbest-format", nbest_format, "format of --nbest and --tune-nbest");
+  o.add("nbest-cost", nbest_cost,
+        "the scores in the lists are costs: smaller is better, as in Kaldi");
+  o.add("allow-empty", allow_empty, "accept hypotheses without words, as silence");
   add_max_unknown(o, max_unknown);
 
   o.group("Scores: first pass + lambda * log p(words) + mu * number of words");
-  o.add("tune-nbest", tune_nbest, "other lists, on which lambda and mu are found").unit("FILE");
-  o.add("tune-reference", tune_reference, "what was said there").unit("FILE");
-  o.add("lambda", lambda, "weight of the natural log p, in place of tuning; -1: tuned")
+  o.add("tune-nbest", tune_nbest, "other n-best lists, on which lambda and mu are tuned")
+      .unit("FILE");
+  o.add("tune-reference", tune_reference, "reference transcripts of --tune-nbest").unit("FILE");
+  o.add("lambda", lambda,
+        "weight of the language model's natural log-probability; -1: tuned on --tune-nbest")
       .range(-1, kLargestWeight);
-  o.add("mu", mu, "score of each word, in place of tuning").range(-kLargestWeight, kLargestWeight);
+  o.add("mu", mu, "score for each word, together with --lambda; otherwise tuned")
+      .range(-kLargestWeight, kLargestWeight);
   o.add("measure", measure,
-        "wer: word errors; bleu: of translations (Moses lists: --nbest-format moses)");
+        "measure of the results: wer, word error rate; bleu, for translations (Moses lists: "
+        "--nbest-format moses)");
   o.add("interpolate", interpolate,
-        "several models: linear adds probabilities word by word, log-linear adds their logarithms");
-  o.add("weights", weights, "of the models, in their order; otherwise equal ones")
+        "how several models are combined: linear adds probabilities word by word, log-linear adds "
+        "log-probabilities");
+  o.add("weights", weights,
+        "weights of the models in the order of --checkpoint; by default, all weights are equal")
       .unit("X...")
       .check(weight_from_text);
-  o.add("batch-tokens", batch_tokens, "positions computed at once")
+  o.add("batch-tokens", batch_tokens, "number of positions computed at once")
       .at_least(1)
       .unit("tokens")
       .called("batch tokens");
 
   o.group("Significance");
   o.add("baseline", baseline,
-        "another system's hyp.trn of these utterances, to compare with in place of the first pass")
+        "hyp.trn of another system for the same utterances; replaces the first pass in the "
+        "comparison")
       .unit("FILE");
   o.add("group-by", group_by,
-        "what is drawn again: utterance; before:TEXT, utterances with the same name up to TEXT; or "
-        "a file of 'utterance TAB group'")
+        "unit that the bootstrap draws: utterance; before:TEXT, all utterances whose names agree "
+        "up to TEXT; or a file with lines 'utterance TAB group'")
       .unit("TEXT|FILE");
   o.add("margin-wer", margin_wer,
-        "also test whether both have the same WER, up to so many points (TOST at 5%)")
+        "also test whether both systems have the same WER up to this margin (TOST at 5%)")
       .range_open(0, 100)
       .unit("points")
-      .default_text("no such test");
-  o.add("resamples", resamples, "bootstrap resamples behind each interval").range(100, 1'000'000);
-  o.add("seed", seed, "of the resamples");
+      .default_text("no test");
+  o.add("resamples", resamples, "number of bootstrap resamples for each confidence interval")
+      .range(100, 1'000'000);
+  o.add("seed", seed, "seed of the resamples");
 
   o.group("Machine");
   add_threads(o, threads);
@@ -92,13 +101,12 @@ void RescoreOptions::check(const Options& options) const {
                 "--tune-nbest and --tune-reference belong together: give both");
   const bool given = lambda != -1;
   require_usage(!given || lambda >= 0, "--lambda ", lambda, " must be 0 or more (-1: tuned)");
-  require_usage(tunes() != given, tunes()
-                                      ? "--lambda is what --tune-nbest finds: leave one of them out"
-                                      : "no weight for the language model: give --tune-nbest and "
-                                        "--tune-reference, on which it is found, or --lambda");
-  require_usage(given || mu == 0, "--mu goes with --lambda");
+  require_usage(tunes() != given, tunes() ? "--tune-nbest tunes --lambda: leave one of them out"
+                                          : "the language model has no weight: give --tune-nbest "
+                                            "and --tune-reference to tune it, or --lambda");
+  require_usage(given || mu == 0, "--mu needs --lambda");
   require_usage(checkpoint.size() > 1 || weights.empty(),
-                "--weights are for several models, but there is one");
+                "--weights are for several models, but there is only one model");
   check_weights();
   const bool wer = measure == RescoringMeasure::wer;
   only_with(options, wer, "--measure wer",
@@ -128,9 +136,9 @@ void RescoreOptions::check_weights() const {
     sum += w;
   }
   const bool linear = interpolate == Interpolation::linear;
-  require_usage(
-      linear ? std::fabs(sum - 1) < 1e-6 : sum > 0, "--weights add up to ", sum,
-      linear ? "; those of probabilities must add up to 1" : ", so that no model has a say");
+  require_usage(linear ? std::fabs(sum - 1) < 1e-6 : sum > 0, "--weights add up to ", sum,
+                linear ? "; for --interpolate linear they must add up to 1"
+                       : "; give at least one model a weight above 0");
 }
 
 NBestOptions RescoreOptions::lists() const {

@@ -55,7 +55,8 @@ std::vector<size_t> groups_of(const RescoreOptions& o, const RescoredLists& r) {
     if (before) {
       const size_t end = r.lists[i].utterance.find(o.group_by.substr(7));
       require(o.group_by.size() > 7 && end != std::string::npos, "--group-by ", o.group_by,
-              ": the utterance ", quote(r.lists[i].utterance), " has no such text in its name");
+              ": the utterance ", quote(r.lists[i].utterance),
+              " does not have this text in its name");
       group = r.lists[i].utterance.substr(0, end);
     }
     groups.push_back(numbers.emplace(group, numbers.size()).first->second);
@@ -269,11 +270,12 @@ Comparison read_comparison(const RescoreOptions& o, const RescoredLists& lists) 
     c.words = texts_of(lists.lists, read_trn(o.baseline), o.baseline);
   }
   require(std::ranges::any_of(lists.references, [](const auto& words) { return !words.empty(); }),
-          o.reference, " has no words: give what was said");
+          o.reference, " has no words: give the reference transcripts");
   const bool one = lists.lists.size() == 1;
   require(one || std::ranges::max(c.groups) > 0, kOneGroup);
   require(!one || o.margin_wer == 0, o.nbest,
-          " has one utterance, and --margin-wer draws from two or more: leave it out");
+          " has one utterance, but --margin-wer needs two or more to draw from: leave out "
+          "--margin-wer");
   return c;
 }
 

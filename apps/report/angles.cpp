@@ -107,7 +107,7 @@ AngleGroup AngleGroup::parse(const std::string& text) {
     }
   if (group.name.empty() || group.words.empty() ||
       std::find(group.words.begin(), group.words.end(), "") != group.words.end())
-    throw UsageError(concat(quote(text), " is no group of words, such as royal=king,queen"));
+    throw UsageError(concat(quote(text), " is not a group of words, such as royal=king,queen"));
   return group;
 }
 

@@ -94,9 +94,8 @@ std::string words_table(const WordDifferences& differences, bool second, const s
 
 std::string word_differences_html(const std::vector<Run>& runs,
                                   const std::vector<fs::path>& directories) {
-  require(directories.size() == 2,
-          "[report] the words on which runs differ are those of two runs; ", directories.size(),
-          " were given");
+  require(directories.size() == 2, "[report] --differences compares two runs, but ",
+          directories.size(), " were given");
   const std::vector<std::string> lines = validation_lines(directories[0]);
   require(
       lines == validation_lines(directories[1]),

@@ -160,7 +160,7 @@ std::vector<double> tsne_affinities(const View& x, double perplexity) {
   const auto n = static_cast<size_t>(x.rows());
   require(n >= 4 && perplexity > 1 && 3 * perplexity <= static_cast<double>(n),
           "[tsne] a perplexity of ", perplexity, " needs ", 3 * perplexity,
-          " rows or more, here are ", n, "; lower the perplexity");
+          " rows or more, but there are only ", n, "; lower the perplexity");
   const Tensor distances = squared_distances(x);
   const std::span<double> conditional(distances.data<double>(), n * n);
   parallel_for(static_cast<int64_t>(n), [&](int64_t i) {

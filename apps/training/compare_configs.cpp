@@ -38,7 +38,8 @@ std::string difference(const std::string& key, const Json& now, const Json& stor
                        : concat("--", flag_of(key), " was ", typed_text(*was, now), " ", where,
                                 ", now ", value_text(now));
   if (const auto usual = defaults.find(key); usual != defaults.end() && *usual != now)
-    return concat("--", flag_of(key), " did not exist when this run began, now ", value_text(now));
+    return concat("--", flag_of(key), " did not exist when this run began, but is now ",
+                  value_text(now));
   return {};
 }
 
@@ -142,7 +143,7 @@ std::string compare_configs(const Json& stored, const Json& now,
       config_differences(stored, now, free_keys, defaults, inputs, "in this run");
   if (options.empty() && data.empty()) return {};
   return concat(options, data,
-                data.empty() ? "" : "give what this run began with, under any path, or ",
+                data.empty() ? "" : "give the files that this run began with, under any path, or ",
                 "use --restart or another --run");
 }
 

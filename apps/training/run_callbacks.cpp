@@ -50,9 +50,10 @@ void RunCallbacks::add_files(CheckpointFiles& files) {
 
 void RunCallbacks::validated() {
   if (at_unigram_ && !warned_)
-    message(concat("word frequencies alone give ", fixed(unigram_->ppl, 1),
-                   ": nothing of contexts has been learnt yet; if it stays so, try ",
-                   unigram_->help));
+    message(
+        concat("word frequencies alone give ", fixed(unigram_->ppl, 1),
+               ": the model has learnt nothing from contexts yet; if this does not change, try ",
+               unigram_->help));
   warned_ = at_unigram_;
   try {
     require_own_page(run_.report_file());

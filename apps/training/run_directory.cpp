@@ -36,13 +36,13 @@ void require_place_of_run(const fs::path& directory) {
   if (error) return;  // said when it is made
   if (holds_state(whole))
     fail_usage("--run ", directory.string(),
-               " is a checkpoint, not a run; give the directory of its run to go on with that, or "
+               " is a checkpoint, not a run; give the directory of its run to resume this run, or "
                "another --run with --init ",
                directory.string(), " to start from its weights");
   for (fs::path p = whole; p.has_relative_path(); p = p.parent_path())
     if (p.filename() == "checkpoints" && is_there(p.parent_path() / "log.jsonl"))
       fail_usage("--run ", directory.string(), " lies within the checkpoints of a run; give --run ",
-                 p.parent_path().string(), " to go on with that, or another --run");
+                 p.parent_path().string(), " to resume this run, or another --run");
 }
 
 // Whether a lock's text is nothing or a process and its host, and not a file of the user's.

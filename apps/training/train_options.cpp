@@ -38,10 +38,10 @@ void check_name_patterns(const std::string& text) {
                          "[]!-") == std::string::npos &&
                      !text.starts_with(',') && !text.ends_with(',') &&
                      text.find(",,") == std::string::npos;
-  require_usage(sound,
-                "must be names of parameters with commas between, such as "
-                "embedding.weight,lstm.*, not ",
-                quote(text));
+  require_usage(
+      sound,
+      "must be names of parameters, separated by commas, such as embedding.weight,lstm.*, not ",
+      quote(text));
 }
 
 // Error: two of the files to read are one stream.
@@ -63,7 +63,7 @@ void check_streams(const OptionList& options) {
 
 void TrainOptions::declare_vocabulary_limits(Options& o, const char* size_help) {
   o.add("vocab-size", vocab_size, size_help).at_least(0).unit("words").called("vocabulary size");
-  o.add("min-count", min_count, "words seen less often in training become <unk>")
+  o.add("min-count", min_count, "words that occur less often in the training text become <unk>")
       .at_least(1)
       .unit("times")
       .called("minimum count");
@@ -72,21 +72,21 @@ void TrainOptions::declare_vocabulary_limits(Options& o, const char* size_help) 
 
 void TrainOptions::declare_head(Options& o) {
   declare_head_settings(o, *this, false);
-  o.add("dtype", dtype, "type of weights and arithmetic");
+  o.add("dtype", dtype, "number type of the weights and the arithmetic");
   o.add("init", init, "start from the weights of this checkpoint").unit("DIR");
   o.add("freeze", freeze,
-        "parameters that keep their values: names as in model.safetensors, with commas between; * "
-        "and ? match any characters and any one")
+        "parameters that are not trained: names as in model.safetensors, separated by commas; * "
+        "matches any text, ? any character")
       .check(check_name_patterns)
       .unit("NAMES")
       .default_text("none");
   o.add("init-norm", init_norm,
-        "norms that the head's word vectors start with: log-frequency, --init-norm-scale times the "
-        "log of a word's count in training");
+        "initial norms of the output word vectors; log-frequency: --init-norm-scale times the log "
+        "of the word's count in training");
   o.add("init-bias", init_bias,
-        "what the head's bias starts with: zero, or log-frequency, the log of a word's share of "
-        "the training text");
-  o.add("init-norm-scale", init_norm_scale, "norm for each unit of log count").above(0);
+        "initial output bias: zero; or log-frequency, the log of the word's share of the training "
+        "text");
+  o.add("init-norm-scale", init_norm_scale, "factor of --init-norm log-frequency").above(0);
 }
 
 void TrainOptions::declare_head_regularisation(Options& o) {
@@ -95,84 +95,92 @@ void TrainOptions::declare_head_regularisation(Options& o) {
 
 void TrainOptions::declare_accumulation(Options& o) {
   o.add("accumulate", accumulate,
-        "batches whose gradients make one update; processes share them out (mpirun)")
+        "number of batches whose gradients are added for an update; under mpirun, the processes "
+        "share these batches")
       .range(1, 65535)
       .called("accumulation steps");
 }
 
 void TrainOptions::declare_optimiser(Options& o) {
   o.group("Optimiser");
-  o.add("optimizer", optimizer, "how weights are updated").called("optimizer");
+  o.add("optimizer", optimizer, "algorithm that updates the weights").called("optimizer");
   o.add("lr", lr, "learning rate").above(0).called("learning rate");
-  o.add("momentum", momentum, "sgd, asgd").range_from(0, 1);
-  o.add("betas", betas, "adam, adamw: decay of the moments").range_from(0, 1);
+  o.add("momentum", momentum, "sgd, asgd: momentum").range_from(0, 1);
+  o.add("betas", betas, "adam, adamw: decay rates of the two moments").range_from(0, 1);
   o.add("eps", eps, "adam, adamw: added to the root of the second moment").above(0);
-  o.add(
-       "lazy-adam", lazy_adam,
-       "adam with a sampled softmax: update the words that were drawn, are targets or in the batch "
-       "only; other words keep their moments")
+  o.add("lazy-adam", lazy_adam,
+        "adam with --sampled-softmax: update only the words that were drawn or are in the batch; "
+        "other words keep their moments")
       .called("lazy Adam");
-  o.add("weight-decay", weight_decay, "L2 penalty in the gradient; adamw: decoupled")
+  o.add("weight-decay", weight_decay,
+        "factor of the L2 penalty in the gradient; adamw: decoupled weight decay")
       .at_least(0)
       .called("weight decay");
   o.add("clip", clip, "largest norm of the gradient; 0: no clipping")
       .at_least(0)
       .called("gradient clipping");
-  o.add("asgd-start", asgd_start, "asgd: updates before averaging begins")
+  o.add("asgd-start", asgd_start, "asgd: number of updates before averaging begins")
       .at_least(0)
       .unit("updates");
   o.add("asgd-trigger", asgd_trigger,
-        "asgd: averaging begins when a validation is worse than the best of all but the last N; 0: "
-        "--asgd-start says")
+        "asgd: averaging begins when a validation is worse than the best of all validations before "
+        "the last N; 0: --asgd-start decides")
       .at_least(0)
       .unit("validations");
   o.add("schedule", schedule, "how the learning rate changes").called("schedule");
-  o.add("warmup", warmup, "updates over which the rate rises from 0").at_least(0).unit("updates");
-  o.add("plateau-factor", plateau_factor, "plateau: the rate's factor when validation is no better")
+  o.add("warmup", warmup, "number of updates over which the learning rate rises from 0")
+      .at_least(0)
+      .unit("updates");
+  o.add("plateau-factor", plateau_factor,
+        "plateau: factor of the learning rate when validation does not improve")
       .range_open(0, 1);
   o.add("plateau-patience", plateau_patience,
-        "plateau: validations without improvement before that")
+        "plateau: validations without improvement before the learning rate falls")
       .at_least(0)
       .unit("validations");
-  o.add("min-lr", min_lr, "plateau: lowest rate").above(0);
+  o.add("min-lr", min_lr, "plateau: lowest learning rate").above(0);
 }
 
 void TrainOptions::declare_run(Options& o) {
   o.group("Run");
-  o.add("run", run, "directory of the run; one that holds a matching run goes on").unit("DIR");
-  o.add("tensorboard", tensorboard, "also write event files for TensorBoard there")
+  o.add("run", run,
+        "directory of the run; if it holds a run with the same settings, this run resumes")
+      .unit("DIR");
+  o.add("tensorboard", tensorboard, "also write TensorBoard event files to this directory")
       .unit("DIR")
       .default_text("none");
-  o.add("restart", restart, "start over; what the directory holds is moved to DIR/old-N");
+  o.add("restart", restart, "start over; the earlier run is moved to DIR/old-N");
   o.add("other-gpu", other_gpu,
-        "go on though the run's GPU, driver, CUDA or cuBLAS was another: not to the same bits");
-  o.add("after", after, "train this long: epochs (10e), updates (300Ku) or tokens (20Mt)");
-  o.add("valid-every", valid_every, "validate this often");
+        "resume although the run had another GPU, driver, CUDA or cuBLAS; results are then not "
+        "bit-identical");
+  o.add("after", after, "length of the training: epochs (10e), updates (300Ku) or tokens (20Mt)");
+  o.add("valid-every", valid_every, "interval between validations");
   o.add("save-every", save_every,
-        "checkpoint this often, and at validations and the end; 0u: only then");
-  o.add("keep", keep, "checkpoints kept besides the best").range(1, 1000);
-  o.add("early-stop", early_stop, "stop after so many validations without improvement; 0: never")
+        "interval between checkpoints; each validation and the end of the training also write one; "
+        "0u: only these");
+  o.add("keep", keep, "number of the last checkpoints to keep besides the best").range(1, 1000);
+  o.add("early-stop", early_stop, "stop after this many validations without improvement; 0: never")
       .at_least(0)
       .unit("validations");
-  o.add("log-every", log_every, "updates that a line of log.jsonl covers")
+  o.add("log-every", log_every, "number of updates for each line of log.jsonl")
       .range(1, 1 << 30)
       .unit("updates");
-  o.add("seed", seed, "all random numbers follow from it");
+  o.add("seed", seed, "seed of all random numbers");
   add_threads(o, threads);
   add_mpi_timeout(o, mpi_timeout);
   add_device(o, device);
   add_matmul_precision(o, precision);
-  o.add("profile", profile, "print what the parts of a step cost, at the end");
+  o.add("profile", profile, "print the time of each part of a training step at the end");
   o.add("detect-anomaly", detect_anomaly,
-        "search every tensor for NaN and infinity (done by itself when a loss is not finite)");
+        "search every tensor for NaN and infinity (automatic if a loss is not finite)");
 }
 
 void TrainOptions::declare_parity(Options& o) {
   o.group("Parity");
   o.add("export-parity", export_parity,
-        "write the first steps for replay in PyTorch and stop (dropout must be 0)")
+        "write the first training steps for a replay in PyTorch and stop (dropout must be 0)")
       .unit("DIR");
-  o.add("export-steps", export_steps, "steps to export").at_least(1).unit("updates");
+  o.add("export-steps", export_steps, "number of steps to export").at_least(1).unit("updates");
 }
 
 std::string TrainOptions::help_to_start() const {
@@ -187,8 +195,10 @@ std::string TrainOptions::help_to_start() const {
 void TrainOptions::check_initialisation() const {
   const bool norms = init_norm != InitialNorm::none, bias = init_bias != InitialBias::zero;
   require_usage(init.empty() || !norms,
-                "--init-norm sets the norms of fresh word vectors; --init brings its own");
-  require_usage(init.empty() || !bias, "--init-bias sets a fresh bias; --init brings its own");
+                "--init-norm sets the norms of new word vectors, but --init reads word vectors: "
+                "leave one of them out");
+  require_usage(init.empty() || !bias,
+                "--init-bias sets a new bias, but --init reads a bias: leave one of them out");
   require_usage(head_bias || !bias, "--init-bias ", to_text(init_bias),
                 " needs a bias: give --head-bias");
 }
@@ -196,36 +206,35 @@ void TrainOptions::check_initialisation() const {
 void TrainOptions::check_averaging(const std::string& valid, bool has_valid) const {
   if (asgd_trigger == 0) return;
   require_usage(optimizer == OptimizerKind::asgd, "--asgd-trigger needs --optimizer asgd");
-  require_usage(asgd_start == 0,
-                "--asgd-trigger and --asgd-start exclude each other: averaging begins once");
+  require_usage(
+      asgd_start == 0,
+      "--asgd-trigger and --asgd-start both say when averaging begins: leave one of them out");
   require_usage(has_valid, "--asgd-trigger watches validation: give ", valid, " FILE");
 }
 
 void TrainOptions::check_lazy_adam() const {
   if (!lazy_adam) return;
   require_usage(optimizer == OptimizerKind::adam,
-                "--lazy-adam is a form of --optimizer adam, not of ", optimizer,
+                "--lazy-adam works with --optimizer adam, not with ", optimizer,
                 ": leave one of the two out");
-  require_usage(
-      !sampled_softmax.empty(),
-      "--lazy-adam updates the words that have a gradient, and the full softmax gives every "
-      "word one: give --sampled-softmax K, or leave --lazy-adam out");
+  require_usage(!sampled_softmax.empty(),
+                "--lazy-adam updates only words with a gradient, and in the full softmax every "
+                "word has a gradient: give --sampled-softmax K, or leave --lazy-adam out");
   require_usage(weight_decay == 0,
-                "--lazy-adam leaves words without a gradient as they are, and weight decay would "
+                "--lazy-adam does not change words without a gradient, but weight decay would "
                 "shrink every word: set --weight-decay 0, or leave --lazy-adam out");
-  require_usage(
-      weight_norm_reg.empty(),
-      "--lazy-adam leaves words without a gradient as they are, and --weight-norm-reg gives "
-      "every word one: leave one of the two out");
+  require_usage(weight_norm_reg.empty(),
+                "--lazy-adam does not change words without a gradient, but --weight-norm-reg gives "
+                "every word a gradient: leave one of the two out");
 }
 
 void TrainOptions::check_freeze() const {
   if (freeze.empty()) return;
   require_usage(weight_decay == 0,
-                "--freeze keeps parameters as they are, and weight decay would shrink them: set "
+                "--freeze does not change parameters, but weight decay would shrink them: set "
                 "--weight-decay 0");
   require_usage(export_parity.empty(),
-                "--export-parity exports the training of all parameters: leave --freeze out");
+                "--export-parity exports the training of all parameters: leave out --freeze");
 }
 
 void TrainOptions::check_shared(const Options& given, int64_t width, const std::string& valid,
@@ -265,8 +274,8 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   require_usage(!plateau || min_lr < lr, "--min-lr ", min_lr, " is not below --lr ", lr,
                 ", so that the rate of --schedule plateau would never fall");
   require_usage(precision == MatmulPrecision::highest || dtype == DType::float32,
-                "--matmul-precision ", to_text(precision), " is of float32; this is --dtype ",
-                dtype);
+                "--matmul-precision ", to_text(precision),
+                " works with float32 only, not with --dtype ", dtype);
 }
 
 void TrainOptions::check_processes(const Communicator& communicator) const {
@@ -277,15 +286,16 @@ void TrainOptions::check_processes(const Communicator& communicator) const {
   int largest = 1;  // of the numbers that may do
   while (2 * largest <= size) largest *= 2;
   require_usage(fitting == size, "--accumulate ", accumulate, " cannot be shared out among ", size,
-                " processes: their number must be 1, 2, 4, 8 ... and divide it; start ", fitting,
-                fitting == 1 ? " process" : " processes",
+                " processes: the number of processes must be 1, 2, 4, 8 ... and must divide "
+                "--accumulate; start ",
+                fitting, fitting == 1 ? " process" : " processes",
                 fitting == largest ? ""
                                    : concat(", or ", largest, " with --accumulate ", largest, ", ",
-                                            2 * largest, " ..., which makes another run"));
+                                            2 * largest, " ..., which gives another run"));
   require_usage(export_parity.empty(),
-                "--export-parity is of one process; start it without mpirun");
+                "--export-parity works in one process only; start it without mpirun");
   require_usage(device == "cpu", "--device ", device,
-                " is of one process; start it without mpirun");
+                " works in one process only; start it without mpirun");
 }
 
 TrainerConfig TrainOptions::trainer() const {

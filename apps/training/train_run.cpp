@@ -58,7 +58,7 @@ bool resumes(const TrainingRun& t, Json& now, RunDirectory& run, std::vector<std
     throw UsageError(concat(
         run.path().string(), " holds a run with --accumulate ", t.options.accumulate,
         " of an older version, which added gradients in another order and read another part of the "
-        "text for each batch; it cannot go on; use --restart or another --run"));
+        "text for each batch; this version cannot resume it: use --restart or another --run"));
   passed =
       require_same_machine(run.path().string(), resolved, now["resolved"], t.options.other_gpu);
   const Json identity = resolved.value(kIdentity, Json::object());
@@ -303,9 +303,9 @@ int lead(const TrainingRun& t, Json config, Communicator& communicator) {
   RunCallbacks callbacks(run, checkpoint_files(t, config), unigram);
   for (const std::string& skipped : start.found.skipped) callbacks.message(skipped);
   if (!start.moved_to.empty())
-    callbacks.message(concat(
-        "no checkpoint is intact: the run starts over from the beginning; what there was is in ",
-        start.moved_to.string()));
+    callbacks.message(
+        concat("no checkpoint is intact: the run starts over; the damaged checkpoints are in ",
+               start.moved_to.string()));
   for (const std::string& difference : start.other_gpu) callbacks.message(difference);
   Arena arena("step", t.parameters.device());
   Trainer trainer(t.parameters, t.task, arena, trainer_config(t, communicator), &store, callbacks,

@@ -19,7 +19,7 @@ Shape matrix_of(const Safetensors& weights, const std::string& name) {
   return shape;
 }
 
-// The sizes that follow from the tensors, and what the configuration says of the rest.
+// Sets the sizes from the tensors, and the other settings from the configuration.
 TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfig& head) {
   const Safetensors& weights = files.weights;
   const bool learned = weights.tensors.contains("positions.weight");
@@ -46,7 +46,8 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfi
   c.activation = files.choice("activation", c.activation);
   c.norm = files.choice("norm", c.norm);
   c.final_norm = weights.tensors.contains("transformer.norm.weight");
-  // Nine's have that norm where norms are before the branches, other programs' as they like.
+  // Models of Nine have this norm if norms stand before the branches. Models of other programs may
+  // have it or not.
   require(files.foreign || *c.final_norm == (c.norm == NormOrder::pre), files.said_in("norm"),
           ": the key 'norm' is '", c.norm, "', but there is ", *c.final_norm ? "a" : "no",
           " tensor transformer.norm.weight");
@@ -77,8 +78,8 @@ LstmLanguageModelConfig lstm_of(const ModelFiles& files, const HeadConfig& head)
   return c;
 }
 
-// Error: the files say of the network something else than its tensors. What other programs call
-// theirs is their own, unless it is Nine's name of the other one.
+// Checks that the files name the network of the tensors. Other programs may use their own names for
+// it, but not Nine's name of the other network.
 void check_arch(const ModelFiles& files) {
   const LanguageArch arch = arch_of(files.weights);
   const char* const tensor = arch == LanguageArch::lstm ? kRecurrent : kAttention;
@@ -96,7 +97,8 @@ void check_arch(const ModelFiles& files) {
   }
 }
 
-// The head; the tensors show its bias, and are those that the files say.
+// Returns the head. The tensors show its bias; the other settings are those of the files, and must
+// fit the tensors.
 HeadConfig checked_head(ModelFiles& files) {
   files.check_kind("lm", "embedding.weight");
   check_arch(files);

@@ -1,4 +1,4 @@
-// Which network a language model has: how checkpoints say it, and how it is made from one.
+// The network of a language model: reads which network a checkpoint holds, and creates it.
 #pragma once
 
 #include <map>
@@ -12,22 +12,24 @@
 
 namespace nine {
 
-/// The networks of language models.
+/// The kinds of networks of language models.
 enum class LanguageArch : uint8_t { lstm, transformer };
 template <>
 inline constexpr EnumNames<LanguageArch, 2> kEnumNames<LanguageArch>{
     "architecture", {{{LanguageArch::lstm, "lstm"}, {LanguageArch::transformer, "transformer"}}}};
 
-/// The network that a model's tensors are of.
+/// Returns the kind of network to which a model's tensors belong.
 LanguageArch arch_of(const Safetensors& weights);
 
-/// The network that the tensors and what is said of them describe, for evaluation: dropout is 0.
-/// Sizes are the tensors'; of a Transformer the number of heads, the activation, the norms' order
-/// and sinusoidal positions' window are said, or assumed (files.assumed). Errors name config.json:
-/// what is needed is missing or of the wrong type; tensors of unexpected shapes.
+/// Returns the network that the tensors and the files' keys describe, for evaluation: dropout is 0.
+/// Tensors determine the sizes. For a Transformer, keys give the number of heads, the activation,
+/// the norm order and the window of sinusoidal positions; missing values may be assumed
+/// (files.assumed). Errors name config.json: a needed key is missing or of the wrong type; tensors
+/// have unexpected shapes.
 std::unique_ptr<LanguageNetwork> make_language_network(ParameterSet& set, ModelFiles& files);
 
-/// TransformerLanguageModelConfig::settings() of that network; empty of an LSTM. Errors: the same.
+/// Returns TransformerLanguageModelConfig::settings() of this network; empty for an LSTM. Errors:
+/// the same.
 std::map<std::string, std::string> language_settings(ModelFiles& files);
 
 }  // namespace nine

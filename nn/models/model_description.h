@@ -14,24 +14,26 @@ namespace nine {
 
 struct TransformerLanguageModelConfig;
 
-/// A key of a network of language models, or of a translation model that has it.
+/// A key of the network of a language model, or of a translation model that has this key.
 struct NetworkKey {
   const char* name;
-  std::string (*text)(const TransformerLanguageModelConfig& c);  ///< its value; "": the usual one
-  /// What Nine's metadata mean where they leave it out; null: nothing.
+  std::string (*text)(const TransformerLanguageModelConfig& c);  ///< returns its value; "": the
+                                                                 ///< usual value
+  /// The value if metadata that Nine wrote do not have the key; null: no value.
   const char* usual = nullptr;
-  /// Whether a network with another value computes other numbers from the same tensors.
+  /// True if a network with another value computes other numbers from the same tensors.
   bool computes = true;
 };
 std::span<const NetworkKey> network_keys();
 
-/// A model that is written.
+/// The description of a model to write.
 struct ModelDescription {
-  /// What its network says: LanguageNetwork::metadata() or Transformer::metadata().
+  /// The keys of its network: LanguageNetwork::metadata() or Transformer::metadata().
   std::map<std::string, std::string> network;
   HeadSettings head;
 
-  /// model.safetensors' `__metadata__` but for the version: both, so that the file opens alone.
+  /// Returns `__metadata__` of model.safetensors, without the version: the keys of network and
+  /// head, so that the file can be opened without config.json.
   std::map<std::string, std::string> metadata() const;
 };
 

@@ -26,14 +26,15 @@ bool is_pickle(const fs::path& file) {
 
 constexpr const char* kPickleParts = "pytorch_model-";  // -00001-of-00002.bin
 
-// Whether a file's name is of what a training keeps beside its model.
+// True if a file of this name belongs to the training, not to the model.
 bool is_of_training(const std::string& name) {
   const auto parts = {"optim", "sched", "scaler", "rng", "trainer", "training"};
   return std::ranges::any_of(parts, [&](const char* part) { return name.find(part) != name.npos; });
 }
 
-// What torch.save may have written of a model: pytorch_model.bin, else its parts, else model.pt and
-// its like, else all that is not a training's.
+// Returns the files of a model that torch.save may have written: pytorch_model.bin, otherwise its
+// parts, otherwise model.pt and similar names, otherwise all files that do not belong to a
+// training.
 std::vector<fs::path> pickles_in(const fs::path& directory) {
   std::array<std::vector<fs::path>, 4> found;  // by what the names say
   std::error_code error;
@@ -51,8 +52,9 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
   return {};
 }
 
-// The lines that convert what torch.save wrote. State dicts lie at the top of a pickle or under any
-// keys; those of optimisers are told by their keys, which are numbers.
+// Throws an Error with the lines of Python that convert a file of torch.save. State dicts lie at
+// the top of a pickle or under any keys. State dicts of optimisers are recognised by their keys,
+// which are numbers.
 [[noreturn]] void fail_for_pickles(const std::vector<fs::path>& files) {
   Json names = Json::array();
   for (const fs::path& file : files) {
@@ -83,7 +85,7 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
        json_text(weights), ")");
 }
 
-// The same for those of a directory. Error, too: several of them may be the model.
+// Does the same for the files of a directory. Error: several files may be the model.
 [[noreturn]] void fail_for_directory(const std::vector<fs::path>& files) {
   if (files.size() == 1 || files[0].filename().string().starts_with(kPickleParts))
     fail_for_pickles(files);
@@ -91,14 +93,14 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
   for (const fs::path& file : files)
     names += (names.empty() ? "" : ", ") + file.filename().string();
   fail(files[0].parent_path().string(), " has no ", kWeightsFile, ", and these files may be the ",
-       "model: ", names, "; name the one that is, such as ", files[0].string(),
-       ", for the lines of Python that convert it");
+       "model: ", names, "; name the file of the model, such as ", files[0].string(),
+       ", to see the lines of Python that convert it");
 }
 
 bool holds(const fs::path& directory, const char* file) { return is_there(directory / file); }
 
-// Error, which names both files: the checkpoint that a run holds is another run's, by what both
-// configurations say.
+// Checks, by the two configurations, that a run's checkpoint belongs to the run. Error, which names
+// both files: it belongs to another run.
 void require_of_run(const fs::path& run, const fs::path& checkpoint) {
   const fs::path own = run / "config.json", other = checkpoint / "config.json";
   if (!fs::exists(run / "checkpoints") || !fs::exists(own) || !fs::exists(other)) return;
@@ -120,7 +122,7 @@ void require_of_run(const fs::path& run, const fs::path& checkpoint) {
             " here; name the checkpoint ", checkpoint.string(), " itself to use it");
 }
 
-// A run's checkpoint, verified; what else may lie at `path` is an error that says what to do.
+// Returns a run's checkpoint, verified. If `path` holds something else, the error says what to do.
 fs::path checkpoint_directory(const std::string& path) {
   try {
     resolve_checkpoint(path);
@@ -153,9 +155,9 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   if (dictionary == nullptr) return directory;
   const auto has = [&](const char* file) { return holds(directory, file); };
   require(has(dictionary) || !has("dict.txt"), path,
-          " is a language model's (lm_train, lm_score), not a translation model's");
+          " is a language model (lm_train, lm_score), not a translation model");
   require(has(dictionary) || !has("src.dict.txt"), path,
-          " is a translation model's (mt_train, mt_translate), not a language model's");
+          " is a translation model (mt_train, mt_translate), not a language model");
   return directory;
 }
 
@@ -185,15 +187,15 @@ void require_finite(const std::string& name, const Tensor& tensor, const fs::pat
           ": tensor '", name, "' excludes every word: each has a bias of -inf");
 }
 
-// Error: an output bias that hides the differences between words.
+// Checks that the output bias does not hide the differences between words.
 void require_usable_bias(const std::string& name, const Tensor& tensor, const fs::path& file) {
   if (!name.ends_with(kOutputBias) || tensor.dtype() == DType::int32) return;
   const std::string wrong = bias_misfit(tensor.to_vector(), tensor.dtype());
   require(wrong.empty(), file.string(), ": tensor '", name, "': ", wrong);
 }
 
-// Errors: counts of words that have no sum; a running norm of contexts that no batch can have
-// given.
+// Checks the counts of words, which must have a finite sum, and the running norms of contexts,
+// which must be above 0.
 void require_usable_buffer(const std::string& name, const Tensor& tensor, const fs::path& file) {
   const bool counts = name.ends_with(".counts"),
              norms = name.ends_with(".context_max") || name.ends_with(".context_max_ema");

@@ -1,5 +1,5 @@
-// Where the files of a trained model are and what they are called. Used to open language models and
-// translation models.
+// The places and names of a trained model's files, for opening language models and translation
+// models.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,36 @@
 
 namespace nine {
 
-/// The vocabulary of a language model, beside model.safetensors.
+/// The file of a language model's vocabulary, beside model.safetensors.
 inline constexpr const char* kDictionaryFile = "dict.txt";
-/// The dictionaries of a translation model.
+/// The files of a translation model's dictionaries.
 inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.dict.txt";
 
-/// A model's tensors; and where other programs have cut them into several files, which tensor is
-/// where.
+/// The file of a model's tensors, and the index that other programs write if the tensors are in
+/// several files.
 inline constexpr const char *kWeightsFile = "model.safetensors",
                             *kWeightsIndex = "model.safetensors.index.json";
-/// The version of Nine that wrote a model, in the metadata of its tensors.
+/// The key of the tensors' metadata with the version of Nine that wrote the model.
 inline constexpr const char* kVersionKey = "nine_version";
 
-/// The directory of a trained model's files. `path` is a run, a directory of checkpoints or one
-/// checkpoint, which is verified (open_checkpoint, for the model alone), or a directory with
-/// model.safetensors or its index but without a state.json of Nine's, such as PyTorch writes, which
-/// is not verified. Errors: there is no model, with the lines of Python that make one where
-/// PyTorch's own files are there; `dictionary`, where given, is missing because the model is of the
-/// other kind.
+/// Returns the directory of a trained model's files. `path` is a run, a directory of checkpoints,
+/// or a checkpoint, whose model files are verified (open_checkpoint). It may also be a directory
+/// with model.safetensors or its index, but without a state.json of Nine, as PyTorch writes it;
+/// this directory is not verified. Errors: there is no model (if there are PyTorch's own files, the
+/// message has the lines of Python that convert them); `dictionary`, if given, is missing because
+/// the model is of the other kind.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
 /// The directory's config.json; an empty object if there is none. Errors: config.json is not a JSON
 /// object of at most kJsonLevels levels, or not a regular file.
 Json model_config(const std::filesystem::path& directory);
 
-/// What may be open in a model's weights: an output bias of -infinity excludes its word.
+/// Says whether a model's weights may exclude words: an output bias of -infinity excludes its word.
 enum class ExcludedWords : uint8_t { allowed, refused };
-/// The tensors of a file, bfloat16 widened to float32. Errors: read_safetensors'; what torch.save
-/// wrote, with the lines of Python that convert it; with file, tensor and the first index, a number
-/// that is not finite, but for excluded words where they are allowed; all words excluded.
+/// Returns the tensors of a file, with bfloat16 widened to float32. Errors: those of
+/// read_safetensors; a file of torch.save (the message has the lines of Python that convert it); a
+/// number that is not finite, except for excluded words if these are allowed (the message has file,
+/// tensor and the first index); all words are excluded.
 Safetensors read_finite_weights(const std::filesystem::path& file,
                                 ExcludedWords words = ExcludedWords::allowed);
 

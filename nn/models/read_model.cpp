@@ -25,12 +25,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Which tensors each part of a sharded model holds.
+// Returns the names of the tensors in each part of a sharded model.
 std::map<std::string, std::set<std::string>> parts_of(const fs::path& index) {
   const Json json = read_json_object(index);
   const auto map = json.find("weight_map");
   require(map != json.end() && map->is_object() && !map->empty(), index.string(),
-          " lacks the object 'weight_map', which says where each tensor is");
+          " lacks the object 'weight_map', which names the file of each tensor");
   std::map<std::string, std::set<std::string>> parts;
   for (const auto& [name, value] : map->items()) {
     const std::string file = value.is_string() ? value.get<std::string>() : std::string();
@@ -63,18 +63,19 @@ Safetensors read_weights(const fs::path& directory, ExcludedWords words,
     Safetensors part = read(directory / file);
     for (const std::string& name : names)
       require(part.tensors.contains(name), (directory / file).string(), " lacks the tensor '", name,
-              "', which ", index.string(), " has there");
+              "', but ", index.string(), " names this file for it");
     for (const auto& [name, tensor] : part.tensors)
       require(names.contains(name), (directory / file).string(), " holds a tensor '", name,
-              "', which ", index.string(), " does not have there");
+              "', but ", index.string(), " does not name this file for it");
     all.tensors.merge(part.tensors);
     all.metadata.merge(part.metadata);
   }
   return all;
 }
 
-// DistributedDataParallel, torch.compile and FullyShardedDataParallel put a module into another
-// one, whose name stands before it or, of a part, in the middle.
+// Removes the names that DistributedDataParallel, torch.compile and FullyShardedDataParallel add.
+// They wrap a module into another module, whose name then stands at the beginning or, for a part of
+// the model, in the middle.
 std::string unwrapped(const std::string& name) {
   std::string out;
   for (size_t begin = 0; begin <= name.size();) {
@@ -87,7 +88,8 @@ std::string unwrapped(const std::string& name) {
   return out;
 }
 
-// The parts that all names begin with, "model." of Lightning's; Nine's own names have none.
+// Returns the common beginning of all names, such as "model." in Lightning's checkpoints. Nine's
+// own names have no common beginning.
 std::string common_beginning(const std::map<std::string, Tensor>& tensors) {
   if (tensors.size() < 2) return {};
   const std::string &first = tensors.begin()->first, &last = tensors.rbegin()->first;
@@ -95,7 +97,7 @@ std::string common_beginning(const std::map<std::string, Tensor>& tensors) {
   return first.substr(0, first.substr(0, static_cast<size_t>(same)).rfind('.') + 1);
 }
 
-// What is behind the names' common beginning, which is said.
+// Removes the common beginning of all names, and gives a notice() of it.
 void leave_out_beginning(ModelFiles& files) {
   auto& tensors = files.weights.tensors;
   const std::string beginning = common_beginning(tensors);
@@ -121,7 +123,7 @@ bool is_own(const ModelFiles& files, const Json& config) {
          resolved->contains("head") && resolved->contains("parameters");
 }
 
-// The numbers of a version such as "0.3.1"; 0 for what is none.
+// Returns the numbers of a version such as "0.3.1"; 0 for parts that are not numbers.
 std::array<int, 3> numbers_of(const std::string& version) {
   std::array<int, 3> n{};
   char dot = 0;
@@ -399,7 +401,7 @@ double ModelFiles::number(const char* key, double usual) {
 void ModelFiles::only(const char* key, double wanted) {
   const double said = number(key, wanted);
   require(said == wanted, said_in(key), ": the key '", key, "' is ", said, ", but Nine has ",
-          wanted, " alone");
+          wanted, " only");
 }
 
 std::string ModelFiles::text_or(const char* key, const std::string& usual) {

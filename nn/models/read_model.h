@@ -1,5 +1,5 @@
-// The files of a trained model as they are read: Nine's own, or another program's, for which
-// docs/pytorch.md says what must be said of them and what is assumed.
+// Reads the files of a trained model, of Nine or of another program. docs/pytorch.md says which
+// keys the files of another program need, and which values are assumed.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,9 @@
 
 namespace nine {
 
-/// The files that hold a directory's tensors: model.safetensors, or model.safetensors.index.json
-/// and the files that it names. Error: that index is damaged, or names a file outside.
+/// Returns the files that hold a directory's tensors: model.safetensors, or
+/// model.safetensors.index.json and the files that it names. Error: the index is damaged, or names
+/// a file outside of the directory.
 std::vector<std::filesystem::path> weight_files(const std::filesystem::path& directory);
 
 /// A part of a model's files that says something of it.
@@ -31,9 +32,9 @@ struct ModelSource {
 /// What a directory holds of its model.
 struct ModelFiles {
   std::filesystem::path directory;
-  /// Without the parts `module`, `_orig_mod` and `_fsdp_wrapped_module` of names, which PyTorch's
-  /// wrappers add, and without what all names begin with, `model.` of a Lightning checkpoint;
-  /// bfloat16 is widened to float32.
+  /// The tensors. Their names are without the parts `module`, `_orig_mod` and
+  /// `_fsdp_wrapped_module`, which PyTorch's wrappers add, and without a common beginning of all
+  /// names, such as `model.` in a Lightning checkpoint. bfloat16 is widened to float32.
   Safetensors weights;
   /// config.json, what a run resolved there, the metadata of each file of weights, and, last, what
   /// Nine's metadata imply.
@@ -50,18 +51,20 @@ struct ModelFiles {
   /// The whole number from 1 on under a key, also as a text (metadata has texts). Error: it is
   /// none, or nobody says it.
   int64_t count(const char* key) const;
-  /// The number under a key, also as a text; `usual` where nobody says it, which is assumed then.
+  /// Returns the number of a key, which may be a text. If no file has the key, returns and assumes
+  /// `usual`.
   double number(const char* key, double usual);
-  /// The same of a factor. Error: in float32, which computes, it is 0 or infinite.
+  /// Returns the same for a factor. Error: the factor is 0 or infinite in float32, which computes.
   double factor(const char* key, double usual);
-  /// The size `size` of tensors; `before` and `after` it say where. Error: of the key another one
-  /// is said.
+  /// Returns `size`, a size that tensors show; messages describe the tensors by `before` and
+  /// `after`. Error: the files give another value for the key.
   int64_t shown(const char* key, int64_t size, std::string_view before,
                 std::string_view after) const;
-  /// What a tensor's being there shows, or not. Error: of the key the other is said.
+  /// Returns the value that the presence of a tensor shows. Error: the files give the other value
+  /// for the key.
   bool shown(const char* key, bool value, const char* tensor) const;
-  /// Error: the files say that they are of another task (`lm`, `mt`), which `tensor` contradicts,
-  /// or PyTorch's `norm_first` and `norm` contradict each other.
+  /// Checks `task` and `norm_first`. Errors: the files name another task (`lm`, `mt`) than the task
+  /// to which `tensor` belongs; PyTorch's `norm_first` contradicts `norm`.
   void check_kind(const char* task, const char* tensor) const;
   /// The head that the files describe, lin where nobody says it; the tensors show its bias. Errors:
   /// a setting is wrong; the buffers of the head (head_buffers) are not those of its norms.
@@ -73,7 +76,7 @@ struct ModelFiles {
   void check_positions(bool learned, const char* table);
   /// Of a key for which Nine has one number alone. Error: config.json says another.
   void only(const char* key, double number);
-  /// The value that a key names; `usual` where nobody says it, which is assumed then.
+  /// Returns the value that a key names. If no file has the key, returns and assumes `usual`.
   template <NamedEnum E>
   E choice(const char* key, E usual) {
     const std::string text = text_or(key, to_text(usual));
@@ -83,18 +86,19 @@ struct ModelFiles {
       fail(said_in(key), ": the key '", key, "': ", e.what());
     }
   }
-  /// The same for which Nine has one value alone. Error: config.json says another.
+  /// Checks a key for which Nine supports a single value. Error: config.json has another value.
   template <NamedEnum E>
   void only(const char* key, E value) {
     require(choice(key, value) == value, said_in(key), ": the key '", key, "' is '",
             to_text(choice(key, value)), "', but such a model has ", to_text(value), " alone here");
   }
-  /// The head, lin, where nobody says it.
+  /// Assumes the head lin if no file names the head.
   void assume_head() {
     if (foreign && !says("head")) assumed["head"] = "lin";
   }
-  /// Error, which lists all of `keys` that nobody says and what to write: of a model of PyTorch's
-  /// defaults, and `more`, of what PyTorch lacks.
+  /// Checks that the files have `keys`. The Error lists all missing keys and says what to write:
+  /// the values for a model with PyTorch's defaults, and `more`, for keys that PyTorch does not
+  /// have.
   void require_keys(std::initializer_list<const char*> keys, std::string_view more = {}) const;
   /// Gives a notice() of what was assumed, if anything was.
   void say_assumed() const;

@@ -34,8 +34,8 @@ Json translation_config(const Transformer& model) {
 
 namespace {
 
-// Where a model's positions are from. Returns the rows of its own table, 0 where it has none; a
-// table that is an nn.Embedding gets the name of the others.
+// Finds the positions of a model. Returns the number of rows of its own table; 0 if it has no
+// table. Renames the table of an nn.Embedding to the usual name.
 int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
   auto& tensors = files.weights.tensors;
   require(!tensors.contains(kPositionsName) || !tensors.contains(concat(kPositionsName, ".weight")),
@@ -103,7 +103,8 @@ TransformerConfig transformer_config(ModelFiles& files) {
                           "tie_embeddings", has_tied_embeddings(weights, head.spec), "head.weight"),
                       .head = head,
                       .final_norms = weights.tensors.contains("transformer.encoder.norm.weight")};
-  // Nine's have such norms where norms are before the branches, other programs' as they like.
+  // Models of Nine have these norms if norms stand before the branches. Models of other programs
+  // may have them or not.
   require(files.foreign || *c.final_norms == (c.norm == NormOrder::pre), files.said_in("norm"),
           ": the key 'norm' is '", c.norm, "', but there is ", *c.final_norms ? "a" : "no",
           " tensor transformer.encoder.norm.weight");

@@ -1,5 +1,5 @@
-// The keys of config.json that describe a translation model: written by mt_train, read when one is
-// opened.
+// The keys of config.json that describe a translation model. mt_train writes them; opening a model
+// reads them.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace nine {
 
-/// The keys that CTranslate2 and a replay of the training in PyTorch (docs/formats.md) read:
-/// `task`, `dtype`, sizes, norm order, smoothing, ties. The head is not among them.
+/// Returns the keys that CTranslate2 and a replay of the training in PyTorch (docs/formats.md)
+/// read: `task`, `dtype`, sizes, norm order, smoothing, ties. It does not return the keys of the
+/// head.
 Json translation_config(const Transformer& model);
 
-/// The model that the tensors and what is said of them describe, for evaluation: dropout is 0.
-/// Sizes that nobody says are the tensors'; a table `positions.weight` is called kPositionsName
-/// from now on. Errors name config.json: a key that is needed is missing or of the wrong type; a
-/// foreign model has neither a table of positions nor says that they are sinusoidal.
+/// Returns the model that the tensors and the files' keys describe, for evaluation: dropout is 0.
+/// Tensors determine sizes that no key gives. Renames a table `positions.weight` to kPositionsName.
+/// Errors name config.json: a needed key is missing or of the wrong type; a foreign model has no
+/// table of positions and does not say that positions are sinusoidal.
 TransformerConfig transformer_config(ModelFiles& files);
 
 }  // namespace nine

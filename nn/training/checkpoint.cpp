@@ -133,10 +133,10 @@ std::string state_text(int64_t step, const Json& state, const CheckpointFiles& f
 
 void check_state(int64_t step, const Json& state) {
   require(step >= 0, "a checkpoint's step cannot be negative: ", step);
-  require(state.is_object(), "a checkpoint's state has to be a JSON object");
+  require(state.is_object(), "a checkpoint's state must be a JSON object");
   for (const char* key : {"files", "crc32c"})
     require(!state.contains(key), "a checkpoint's state cannot hold the key '", key,
-            "': the store writes it");
+            "', which the store itself writes");
   require(!state.contains("step") || state["step"] == step,
           "a checkpoint's state says another step than ", step, ": ",
           json_text(state.value("step", Json())));
@@ -166,14 +166,14 @@ Json read_state(const fs::path& directory) {
 void verify_file(const fs::path& directory, const std::string& name, const FileDigest& expected) {
   std::error_code error;
   require(fs::is_regular_file(directory / name, error), name, " is missing",
-          name == kOptimizerFile ? ", which going on with the training needs" : "");
+          name == kOptimizerFile ? ", which is needed to resume the training" : "");
   const FileDigest found = digest_of_file(directory / name);
   require(found.bytes >= expected.bytes, name, " is truncated: ", found.bytes, " of ",
           expected.bytes, " bytes");
-  require(found.bytes <= expected.bytes, name, " has grown: ", found.bytes, " instead of ",
+  require(found.bytes <= expected.bytes, name, " has grown: ", found.bytes, " bytes instead of ",
           expected.bytes, " bytes");
   require(found.crc32c == expected.crc32c, name, " has its ", found.bytes,
-          " bytes but their checksum differs: it was changed or damaged");
+          " bytes, but another checksum: it was changed or damaged");
 }
 
 std::map<std::string, FileDigest> digests_of(const Json& files) {
@@ -297,7 +297,8 @@ bool holds_state(const fs::path& directory) {
 
 fs::path CheckpointFiles::claim(const std::string& name) const {
   require(is_plain_name(name), "'", name,
-          "' cannot be a checkpoint's file: a plain name other than ", kStateFile, " is needed");
+          "' cannot be a file of a checkpoint: its name must be a plain name other than ",
+          kStateFile);
   for (const auto& [other, digest] : written_)
     require(other != name, "a checkpoint's file was written twice: ", name);
   return directory_ / name;
@@ -335,7 +336,8 @@ Checkpoint::Checkpoint(const fs::path& directory, CheckpointUse use)
     step_ = state.at("step").get<int64_t>();
     const auto named = step_in_place(directory_);
     require(!named || *named == step_, kStateFile, " is of step ", step_, ", and its directory of ",
-            "step ", named.value_or(0), ": another checkpoint is in this one's place");
+            "step ", named.value_or(0),
+            ": another checkpoint stands in the place of this checkpoint");
     for (const auto& [name, digest] : files_) verify_file(directory_, name, digest);
     state.erase("files");
     state_ = std::make_shared<const Json>(std::move(state));
@@ -352,7 +354,7 @@ fs::path Checkpoint::file(const std::string& name) const {
   if (has(name)) return directory_ / name;
   std::string names;
   for (const auto& [other, digest] : files_) names += (names.empty() ? "" : ", ") + other;
-  fail("the checkpoint ", directory_.string(), " holds no ", name,
+  fail("the checkpoint ", directory_.string(), " does not hold ", name,
        "; it holds: ", names.empty() ? "nothing" : names);
 }
 

@@ -127,7 +127,7 @@ int64_t LanguageModelTask::fetch(int most) {
   count_ = 0;
   batches_.resize(static_cast<size_t>(slots_.own()));
   const int64_t tokens = carry_state_ ? fetch_columns() : fetch_sentences(most);
-  require(tokens > 0, "[LanguageModelTask] an epoch's end was passed without start_epoch");
+  require(tokens > 0, "[LanguageModelTask] the epoch has ended: call start_epoch() first");
   return tokens;
 }
 

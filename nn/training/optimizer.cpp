@@ -235,10 +235,9 @@ class LazyAdam : public Adam {
 }  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config) {
-  require(
-      !config.lazy || (config.kind == OptimizerKind::adam && config.weight_decay == 0),
-      "lazy updates are for adam without weight decay: only there does a row without a gradient "
-      "need no update");
+  require(!config.lazy || (config.kind == OptimizerKind::adam && config.weight_decay == 0),
+          "lazy updates need adam without weight decay: with another optimizer, rows without a "
+          "gradient need an update too");
   if (config.lazy) return std::make_unique<LazyAdam>(set, config);
   switch (config.kind) {
     case OptimizerKind::sgd:

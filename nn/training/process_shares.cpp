@@ -23,7 +23,7 @@ View range_of(const View& slab, int64_t begin, int64_t end) {
 SlabShares::SlabShares(int64_t elements, Communicator& communicator)
     : elements_(elements), communicator_(communicator) {
   require(is_power_of_two(communicator.size()), "[SlabShares] ", communicator.size(),
-          " processes, which is no power of two");
+          " processes, but the number must be a power of two");
   while ((1 << levels_) < communicator.size()) ++levels_;
 }
 

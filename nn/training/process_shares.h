@@ -27,7 +27,7 @@ struct MicroBatchSlots {
   static MicroBatchSlots of(int accumulate, const Communicator* communicator) {
     const int size = communicator != nullptr ? communicator->size() : 1;
     require(accumulate >= 1 && accumulate <= kMost, "accumulation steps of ", accumulate,
-            " are not from 1 to ", kMost);
+            " must be from 1 to ", kMost);
     require(is_power_of_two(size) && accumulate % size == 0, "accumulation steps of ", accumulate,
             " cannot be shared out among ", size,
             " processes: their number must be a power of two that divides it");

@@ -13,8 +13,8 @@ class OneLoss : public TrainingSource {
   int count() const override { return 1; }
   Objective forward(Tape& tape, int, double) override {
     const Var loss = loss_(tape);
-    require(loss.value().elements() == 1, "[SimpleTrainer] a loss is one number, got shape ",
-            loss.shape(), "; sum() it");
+    require(loss.value().elements() == 1, "[SimpleTrainer] a loss must be one number, got shape ",
+            loss.shape(), "; call sum()");
     const Tensor value = tape.arena().saved({}, DType::float64);
     ops::copy(loss.value().reshaped({}), value);
     return {loss, tape.constant(value)};

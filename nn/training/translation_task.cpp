@@ -29,7 +29,7 @@ int64_t TranslationSource::fetch(int most) {
     if (!own_ || own_->has(count_)) batches_.push_back(batch);
   }
   require(tokens > 0,
-          "[TranslationSource] there is nothing to predict: the source is at its end, or gave "
+          "[TranslationSource] there are no targets to predict: the source has ended, or gave "
           "batches without targets");
   return tokens;
 }

@@ -37,8 +37,9 @@ UpdateGradient::UpdateGradient(ParameterSet& set, Tape& tape, const TrainStep::C
       device_totals_({2 * slots_.own() + 1, 1}, DType::float64, tape.arena().device()),
       host_totals_(static_cast<size_t>(device_totals_.elements())) {
   if (communicator_.size() == 1) return;
-  require(tape.arena().device() == kCpu,
-          "several processes train on CPUs only; start the one of a GPU without mpirun");
+  require(
+      tape.arena().device() == kCpu,
+      "several processes train on CPUs only; to train on a GPU, start one process, without mpirun");
   shares_ = std::make_unique<SlabShares>(set.values().elements(), communicator_);
   for (int r = 0; r < communicator_.size(); ++r)
     most_blocks_ = std::max(most_blocks_, shares_->blocks_of(r).size());

@@ -213,7 +213,7 @@ TEST_CASE(
   };
   const std::string nan_at = model +
                              "/model.safetensors: tensor 'embedding.weight' has nan at "
-                             "[3, 2], and a model's weights are finite numbers";
+                             "[3, 2], but a model's weights must be finite numbers";
   const std::string sets = dir.write("sets", "the a\n");
   for (const Strings& more : std::vector<Strings>{
            {},
@@ -240,8 +240,8 @@ TEST_CASE(
   };
   refused("lm_train", trained_on(model), nan_at);
   refused("lm_score", {"--checkpoint", inf},
-          "tensor 'head.bias' has inf at [4], and a model's weights are finite numbers, but for "
-          "-inf in this bias, which excludes a word");
+          "tensor 'head.bias' has inf at [4], but a model's weights must be finite numbers (or "
+          "-inf in this bias, which excludes a word)");
   refused("lm_train", trained_on(zero), "head.bias' has -inf at [4]");
 }
 

@@ -438,15 +438,15 @@ TEST_CASE("checkpoints of the other kind are called by their name") {
                                    "--embed", "4", "--after", "1u", "--run", lm})
               .code == 0);
   CHECK(has(run_program("mt_translate", {"--checkpoint", lm}, "a\n").err,
-            "is a language model's (lm_train, lm_score), not a translation model's"));
+            "is a language model (lm_train, lm_score), not a translation model"));
   CHECK(has(run_program("lm_score", {"--checkpoint", c.path}, "a\n").err,
-            "is a translation model's (mt_train, mt_translate), not a language model's"));
+            "is a translation model (mt_train, mt_translate), not a language model"));
   CHECK(has(run_program("lm_score", {"--checkpoint", dir.write("file", "")}, "a\n").err,
             "is a file: a checkpoint is a directory"));
   CHECK(has(error_of([&] { Translator::load(lm); }),
-            "is a language model's (lm_train, lm_score), not a translation model's"));
+            "is a language model (lm_train, lm_score), not a translation model"));
   CHECK(has(error_of([&] { LanguageModel::load(c.path); }),
-            "is a translation model's (mt_train, mt_translate), not a language model's"));
+            "is a translation model (mt_train, mt_translate), not a language model"));
   CHECK(has(error_of([&] { Translator::load(dir / "file"); }),
             "is a file: a checkpoint is a directory"));
   CHECK(has(error_of([&] { Translator::load(dir / "none"); }), "none"));

@@ -238,7 +238,7 @@ TEST_CASE("lm_rescore --measure bleu: a translation's n-best lists") {
                      "--tune-reference", references, "--nbest-format", "moses", "--measure", "bleu",
                      "--checkpoint", model_a(), "--output", dir / "out"});
   REQUIRE_MESSAGE(r.code == 0, r.err);
-  CHECK(has(r.err, "warning: lambda is found on the very lists of --nbest"));
+  CHECK(has(r.err, "warning: lambda is tuned on the same lists as --nbest"));
   const Json j = Json::parse(slurp(dir / "out/results.json"));
   CHECK(j["bleu"]["rescored"].get<double>() == Approx(100));
   CHECK(j["bleu"]["first_pass"].get<double>() < 90);
@@ -294,7 +294,7 @@ TEST_CASE("lm_rescore: one utterance has no intervals, and needs no second") {
   CHECK(j["power"]["margin"].is_null());
   const Outcome margin = f.run(joined(given, {"--margin-wer", "1"}));
   CHECK(margin.code == 1);
-  CHECK_MESSAGE(has(margin.err, "has one utterance, and --margin-wer draws from two"), margin.err);
+  CHECK_MESSAGE(has(margin.err, "has one utterance, but --margin-wer needs two"), margin.err);
 }
 
 TEST_CASE("lm_rescore: every segment is better by the same number of errors") {

@@ -371,8 +371,9 @@ TEST_SUITE("run directory") {
               "now x\xef\xbf\xbd;"));
     CHECK(compare({{"novel", 1}}).empty());
     CHECK(compare({{"novel", 1}}, {{"novel", 1}}).empty());
-    CHECK(compare({{"novel", 2}}, {{"novel", 1}}) ==
-          "--novel did not exist when this run began, now 2; use --restart or another --run");
+    CHECK(
+        compare({{"novel", 2}}, {{"novel", 1}}) ==
+        "--novel did not exist when this run began, but is now 2; use --restart or another --run");
   }
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("run inputs: the same lines under other paths go on to the same bits, 
                             checksum(times(20, kWords)), ") in this run, now ", run.at("a/train"),
                             " (checksum ", checksum(times(20, kOther)), ");")),
       other.err);
-  CHECK(has(other.err, "give what this run began with, under any path"));
+  CHECK(has(other.err, "give the files that this run began with, under any path"));
   CHECK_FALSE(has(other.err, "--valid"));
   // A vocabulary that was built from the text is no second difference.
   run.dir.write("a/train", times(20, kOther + "the hen\n"));
@@ -328,7 +328,7 @@ TEST_CASE("best model lost: a finished run without checkpoints keeps its log") {
   fs::remove_all(run.at("run/checkpoints"));
   const Outcome o = run.go("a", "1e");
   CHECK(o.code == 0);
-  CHECK_MESSAGE(has(o.err + o.out, "what there was is in"), o.err);
+  CHECK_MESSAGE(has(o.err + o.out, "the damaged checkpoints are in"), o.err);
   CHECK(slurp(run.at("run/old-1/log.jsonl")) == log);
 }
 
@@ -387,7 +387,7 @@ TEST_CASE("another run's checkpoint in a run's place is named, before any work")
     fs::copy(checkpoints / latest, checkpoints / best);
     const Outcome o = go("14u");
     CHECK_MESSAGE(has(o.err, "is lost: the checkpoint "), o.err);
-    CHECK(has(o.err, "another checkpoint is in this one's place"));
+    CHECK(has(o.err, "another checkpoint stands in the place of this checkpoint"));
   }
   SUBCASE("a run's configuration that lost what decides on the order of the text") {
     Json config = run.config();

@@ -417,7 +417,7 @@ TEST_CASE("text: a packed file that is damaged or cut short, and other kinds of 
     const std::string packed = pack(text);
     for (const size_t size : {size_t{4}, size_t{20}, packed.size() / 2, packed.size() - 1})
       CHECK(has(refusal(packed.substr(0, size)), "is damaged"));
-    CHECK(has(refusal(packed + packed.substr(0, 11)), "they end too early"));
+    CHECK(has(refusal(packed + packed.substr(0, 11)), "the packed data end too early"));
     CHECK(has(refusal(packed + "junk, more than a few bytes"), "is damaged"));
     std::string changed = packed;
     changed[packed.size() - 1] ^= 1;  // of gzip's length, or zstd's checksum

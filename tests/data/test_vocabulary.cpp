@@ -192,7 +192,7 @@ TEST_CASE("vocabulary: what is wrong with lists of other programs, and JSON") {
   CHECK(has(refusal("a: 0\nb: 2\n"), "list, line 2: the id 2 in a vocabulary of 2 words"));
   CHECK(has(refusal("a: 0\nb: 0\n"), "list, line 2: the id 0 is that of line 1 already"));
   CHECK(has(refusal("a: 0\n\"\\q\": 1\n"), "list, line 2: '\"\\q\"' is no word"));
-  CHECK(has(refusal("<s>\na\nb\na\n"), "list, line 4: 'a' is in the list twice"));
+  CHECK(has(refusal("<s>\na\nb\na\n"), "list, line 4: 'a' stands in the list twice"));
   // No model could open a dictionary that held these.
   for (const char* word : {"\"the cat\"", "\" \"", "\"\\x00\""})
     CHECK_MESSAGE(

@@ -398,9 +398,8 @@ TEST_CASE_TEMPLATE(
   SUBCASE("all of them: the run starts over") {
     for (const char* step : {"10", "20", "30", "40"})
       put(run + "/checkpoints/000000" + step + "/model.safetensors", "");
-    says =
-        "no checkpoint is intact: the run starts over from the beginning; what there was is in " +
-        run + "/old-1";
+    says = "no checkpoint is intact: the run starts over; the damaged checkpoints are in " + run +
+           "/old-1";
     resumes_at = 0;
   }
   const Outcome outcome = tiny.train(run, with("60u"));

@@ -236,7 +236,7 @@ TEST_CASE("checkpoint: what cannot be saved is refused and changes nothing") {
   };
   const double nan = std::numeric_limits<double>::quiet_NaN(),
                inf = std::numeric_limits<double>::infinity();
-  check_says(refusal(Json::array()), "has to be a JSON object");
+  check_says(refusal(Json::array()), "must be a JSON object");
   check_says(refusal({{"files", 1}}), "cannot hold the key 'files'");
   check_says(refusal({{"crc32c", 1}}), "cannot hold the key 'crc32c'");
   check_says(refusal({{"step", 3}}), "says another step than 2: 3");
@@ -333,7 +333,7 @@ TEST_CASE("checkpoint: damage is named, and the previous checkpoint found") {
       put(model, bytes);
       flip_bit(model, bit);
       expect("model.safetensors has its " + std::to_string(bytes.size()) +
-             " bytes but their checksum differs");
+             " bytes, but another checksum");
     }
   }
   SUBCASE("a file is gone") {

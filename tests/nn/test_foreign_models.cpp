@@ -349,7 +349,7 @@ TEST_CASE("foreign: prefixes of PyTorch's wrappers, bfloat16, float16 and shards
     other = map;
     other["head.more"] = "model-00001-of-00002.safetensors";
     index(other);
-    CHECK(has(error_of(scores), "lacks the tensor 'head.more', which "));
+    CHECK(has(error_of(scores), "lacks the tensor 'head.more', but "));
     for (const char* file : {"../model.safetensors", "model.bin", ""}) {
       other = map;
       other["head.bias"] = file;
@@ -758,7 +758,7 @@ TEST_CASE("foreign: of several pickles the model is found, or asked for") {
   dir.write("checkpoint1.pt", "");
   CHECK(has(says(),
             "has no model.safetensors, and these files may be the model: checkpoint1.pt, "
-            "net.ckpt; name the one that is, such as " +
+            "net.ckpt; name the file of the model, such as " +
                 dir / "checkpoint1.pt"));
   dir.write("model.pt", "");
   CHECK(takes("model.pt"));
@@ -801,7 +801,7 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
             "the key 'max_length' is 20, but the tensor positions has 9 rows"));
   write_safetensors(f.weights, f.tensors(nullptr));
   f.dir.write("config.json", R"({"heads": 2, "norm": "post"})");
-  CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions', (T, 8)"));
+  CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions' of shape (T, 8)"));
   say(R"("positions": "learned")");
   CHECK(has(error_of([&] { f.scores(); }),
             "the key 'positions' is \"learned\", but there is no tensor positions"));
@@ -920,7 +920,7 @@ TEST_CASE(
   CHECK(train(dir / "on", {"--after", "1u", "--init", best.string()}).code == 0);
   const Outcome again = train(dir / "run", {"--after", "3u"});
   CHECK_MESSAGE(has(again.err + again.out,
-                    "optimizer.safetensors is missing, which going on with the training needs"),
+                    "optimizer.safetensors is missing, which is needed to resume the training"),
                 again.err);
 }
 

@@ -311,8 +311,9 @@ TEST_CASE("read_finite_weights: the first number that is not finite, whatever th
   weights.tensors.erase("a");
   put_tensor("head.bias", Tensor::from(std::vector<float>{1, -INFINITY, 2}, {3}));
   CHECK(refusal().empty());
-  CHECK(has(refusal(ExcludedWords::refused),
-            "'head.bias' has -inf at [1], and a model's weights are finite numbers; training "));
+  CHECK(has(
+      refusal(ExcludedWords::refused),
+      "'head.bias' has -inf at [1], but a model's weights must be finite numbers; for training"));
   weights.tensors["head.bias"].data<float>()[2] = NAN;
   CHECK(has(refusal(), "'head.bias' has nan at [2]"));
   put_tensor("head.bias", Tensor::from(std::vector<float>{-INFINITY, -INFINITY}, {2}));

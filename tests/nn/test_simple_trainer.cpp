@@ -40,7 +40,8 @@ TEST_CASE("simple trainer: an error changes nothing and the next step goes on") 
   const std::vector<double> before = line.parameters.values().to_vector();
   const Tensor x = Tensor::from<double>({1, 2}, {2, 1});
   CHECK_THROWS_WITH_AS(trainer.step(0.1, [&](Tape& tape) { return line.layer(tape.constant(x)); }),
-                       "[SimpleTrainer] a loss is one number, got shape (2, 1); sum() it", Error);
+                       "[SimpleTrainer] a loss must be one number, got shape (2, 1); call sum()",
+                       Error);
   CHECK_THROWS_AS(trainer.step(0.1,
                                [&](Tape& tape) {
                                  return log(sum(scale(square(line.layer(tape.constant(x))), -1)));

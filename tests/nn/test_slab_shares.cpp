@@ -174,7 +174,7 @@ TEST_CASE("micro-batches: shared out among 1, 2, 4 ... processes that divide the
   CHECK(tests::has(tests::error_of([&] { MicroBatchSlots::of(6, &of_three); }), "power of two"));
   for (const int wrong : {0, -2, (1 << 16) + 1})
     CHECK(tests::has(tests::error_of([&] { MicroBatchSlots::of(wrong, nullptr); }),
-                     concat("accumulation steps of ", wrong, " are not from 1 to 65536")));
+                     concat("accumulation steps of ", wrong, " must be from 1 to 65536")));
 }
 
 }  // namespace nine::tests::test_slab_shares
