@@ -31,7 +31,8 @@ bool same_file(const std::string& a, const std::string& b);
 /// once. Empty paths are none.
 void check_inputs(const std::vector<NamedFile>& inputs);
 /// check_inputs(), and a UsageError where one of `outputs` is also an input or another output,
-/// which would be lost, or a file of a training run or in a checkpoint. Outputs may be one standard stream, pipe or device.
+/// which would be lost, or a file of a training run or in a checkpoint. Outputs may be one standard
+/// stream, pipe or device.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
 /// Where this process writes what rank 0 alone writes: `path`, elsewhere nowhere.

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "data/n_best.h"
 #include "tests/support/programs.h"
@@ -11,6 +13,7 @@ namespace {
 
 using namespace nine;
 using namespace nine::tests;
+using Strings = std::vector<std::string>;
 
 std::vector<NBestList> read(const std::string& text, const NBestOptions& options = {}) {
   const TemporaryDirectory dir;
