@@ -95,7 +95,7 @@ struct ReportOptions {
       require_usage(places.insert(std::filesystem::weakly_canonical(directory, ignored)).second,
                     directory, words.empty() ? " is a run" : " is a model",
                     " that is named twice: leave one of them out");
-    refuse_copies(all);
+    refuse_copies();
     for (const std::string& directory : all) add_model_files(read, "a file of the run", directory);
     check_outputs({{"--output", page_file()}}, read);
     if (output.empty() && !json) require_own_page(page_file());
@@ -103,23 +103,17 @@ struct ReportOptions {
               {"most_frequent", "perplexity", "iterations", "seed"});
   }
 
-  // A copy counts twice, too, whatever its name: a run is its log, a model its weights.
-  void refuse_copies(const std::vector<std::string>& all) const {
+  // A copy of a run counts twice, too, whatever its name: a run is its log.
+  void refuse_copies() const {
     std::map<std::pair<uint64_t, uint32_t>, std::string> seen;
-    for (const std::string& directory : all) {
-      std::filesystem::path file = std::filesystem::path(directory) / "log.jsonl";
+    for (const std::string& directory : runs) {
+      const std::filesystem::path log = std::filesystem::path(directory) / "log.jsonl";
       std::error_code ignored;
-      try {
-        if (!words.empty()) file = model_directory(directory) / kWeightsFile;
-      } catch (const Error&) {  // said when it is opened
-        continue;
-      }
-      if (!std::filesystem::is_regular_file(file, ignored)) continue;
-      const FileDigest digest = digest_of_file(file);
+      if (!std::filesystem::is_regular_file(log, ignored)) continue;  // said when it is read
+      const FileDigest digest = digest_of_file(log);
       const auto [before, is_new] = seen.emplace(std::pair(digest.bytes, digest.crc32c), directory);
-      require_usage(is_new || digest.bytes == 0, before->second, " and ", directory, " are one ",
-                    words.empty() ? "run" : "model", " under two names (", file.filename().string(),
-                    " is the same): leave one of them out");
+      require_usage(is_new || digest.bytes == 0, before->second, " and ", directory,
+                    " are one run under two names (log.jsonl is the same): leave one of them out");
     }
   }
 
