@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "autograd/packed_weights.h"
 #include "core/ops.h"
 
 namespace nine {
@@ -256,9 +257,18 @@ void linear_backward(const View& dz, const Var& x, const Var& w, const Var& b) {
 }
 }  // namespace
 
+namespace {
+// Computes y from the packed copy of w and its bias, if the tape has one.
+bool multiply_packed(const Var& x, const Var& w, const Var& y, LinearMode mode) {
+  const PackedWeights* packed = x.tape().packed();
+  return packed != nullptr && packed->multiply(x.value(), w.value(), y.value(), mode);
+}
+}  // namespace
+
 Var linear(const Var& x, const Var& w, const Var& b) {
   Tape& tape = x.tape();
   const Var y = tape.result("linear", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b});
+  if (multiply_packed(x, w, y, LinearMode::plain)) return y;
   if (b) {
     ops::linear(x.value(), w.value(), b.value(), false, y.value());
   } else {
@@ -271,6 +281,7 @@ Var linear_relu(const Var& x, const Var& w, const Var& b) {
   Tape& tape = x.tape();
   const Var y =
       tape.result("linear_relu", x.shape().with_cols(w.shape().rows()), x.dtype(), {x, w, b});
+  if (multiply_packed(x, w, y, LinearMode::relu)) return y;
   ops::linear(x.value(), w.value(), b.value(), true, y.value());
   return tape.record(y, [x, w, b, y] {
     const View dz = y.grad_output();  // in place: dy is not used after this function
@@ -284,6 +295,10 @@ Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var&
   Tape& tape = x.tape();
   const Var y = tape.result("linear_bias_dropout_add", x.shape().with_cols(w.shape().rows()),
                             x.dtype(), {x, w, b, residual});
+  if (tape.packed() != nullptr) {
+    ops::copy(residual.value(), y.value());
+    if (multiply_packed(x, w, y, LinearMode::add)) return y;
+  }
   const double rate = tape.recording() ? p : 0;
   const RandomKey key = tape.random_key(stream);
   ops::matmul(x.value(), false, w.value(), true, {y.value()});
@@ -562,6 +577,22 @@ Var attention(const Var& q, const Var& kv, const AttentionShape& shape) {
           " is not keys and values side by side");
   const int64_t d = kv.shape().cols() / 2;
   return attend({q, 0, q.shape().cols()}, {kv, 0, d}, {kv, d, d}, shape);
+}
+
+Var attention(const Var& q, const Var& kv, const KeyLists& lists, int64_t heads,
+              const Tensor& weights) {
+  Tape& tape = q.tape();
+  require(!tape.recording(), "[listed_attention] a step of decoding has no gradient: use NoGrad");
+  const Var y = tape.result("listed_attention", q.shape(), q.dtype(), {q, kv});
+  ops::listed_attention({.q = q.value(),
+                         .keys_values = kv.value(),
+                         .rows = lists.rows,
+                         .first = lists.first,
+                         .counts = lists.counts,
+                         .y = y.value(),
+                         .weights = weights ? weights.view() : View{},
+                         .heads = heads});
+  return tape.record(y, [] {});
 }
 
 Var softmax(const Var& x) { return exp(log_softmax(x)); }

@@ -144,6 +144,18 @@ Var attention(const Var& qkv, const AttentionShape& shape);
 /// Computes multi-head attention of q (batch * queries, d) to kv (batch * keys, 2 d), which holds
 /// keys and values side by side; y is (batch * queries, d).
 Var attention(const Var& q, const Var& kv, const AttentionShape& shape);
+/// The keys that each query attends to in decoding, as rows of a matrix of keys; see
+/// ops::ListedAttention. On the tape's device.
+struct KeyLists {
+  Tensor rows = {}, first = {}, counts = {};
+
+  explicit operator bool() const { return static_cast<bool>(counts); }
+};
+/// Computes multi-head attention of q (queries, d) to the listed rows of kv (keys, 2 d); y is
+/// (queries, d). Writes the weights, as the mean over heads, to `weights` (queries, at least the
+/// longest list) of q's type, if not empty. Has no gradient. Error: the tape is recording.
+Var attention(const Var& q, const Var& kv, const KeyLists& lists, int64_t heads,
+              const Tensor& weights = {});
 
 // Softmax over the last dimension.
 Var softmax(const Var& x);      ///< e^x / sum(e^x); dx = y (dy - sum(dy y))

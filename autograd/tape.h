@@ -39,6 +39,7 @@
 
 namespace nine {
 
+class PackedWeights;
 class Tape;
 
 /// A value on a tape: a small handle that is cheap to copy. It is valid until the tape's reset().
@@ -129,6 +130,11 @@ class Tape {
   bool recording() const { return recording_; }
   void set_recording(bool on) { recording_ = on; }
 
+  /// Lets linear() and its relatives use packed copies of weights (autograd/packed_weights.h) while
+  /// the tape does not record. `packed` must stay as long as it is in use; null: no copies.
+  void use_packed(const PackedWeights* packed) { packed_ = packed; }
+  const PackedWeights* packed() const { return recording_ ? nullptr : packed_; }
+
   /// While on, the tape searches every result and every gradient for NaN and infinity, at the cost
   /// of a pass over each tensor. The first NaN or infinity is an Error with the op, the direction
   /// (forward or backward) and the step.
@@ -208,6 +214,7 @@ class Tape {
   // With anomaly detection: values whose grad_input() was called since the last check.
   std::vector<int32_t> written_grads_;
   RandomKey random_;
+  const PackedWeights* packed_ = nullptr;
 };
 
 /// Stops the tape's recording while this object exists, as torch.no_grad() does.
@@ -223,6 +230,18 @@ class NoGrad {
  private:
   Tape& tape_;
   bool before_;
+};
+
+/// Lets the tape use packed weights while this object exists.
+class UsePacked {
+ public:
+  UsePacked(Tape& tape, const PackedWeights& packed) : tape_(tape) { tape.use_packed(&packed); }
+  ~UsePacked() { tape_.use_packed(nullptr); }
+  UsePacked(const UsePacked&) = delete;
+  UsePacked& operator=(const UsePacked&) = delete;
+
+ private:
+  Tape& tape_;
 };
 
 template <class Backward>

@@ -253,6 +253,54 @@ void add_row_ops(std::vector<RawOpCase>& all, const Shape& s, bool bench) {
        .bench = bench});
 }
 
+// Attention of 6 queries to lists of up to `longest` of 50 keys.
+RawOpCase listed_attention_case(int64_t heads, int64_t size, int32_t longest) {
+  const int64_t queries = 6, d = heads * size;
+  return {.name = concat("listed_attention ", Shape{heads, size, longest}),
+          .inputs = {{{queries, d}},
+                     {{50, 2 * d}},
+                     {.shape = {queries, d}, .nan = true},
+                     {{queries, longest}}},
+          .indices = {{{100}, 0, 50}, {{queries}, 0, 100 - longest}, {{queries}, 1, longest + 1}},
+          .run =
+              [=](Tensors t, Tensors i) {
+                ops::listed_attention({.q = t[0],
+                                       .keys_values = t[1],
+                                       .rows = i[0],
+                                       .first = i[1],
+                                       .counts = i[2],
+                                       .y = t[2],
+                                       .weights = t[3],
+                                       .heads = heads});
+              },
+          .oracle =
+              [=](std::span<Doubles> t, AllInts i) {
+                for (int64_t q = 0; q < queries; ++q) {
+                  const auto n = index_of(i[2][index_of(q)]);
+                  const auto number = [&](size_t s, int64_t c) -> double {
+                    const int32_t row = i[0][index_of(i[1][index_of(q)]) + s];
+                    return t[1][index_of(row * 2 * d + c)];
+                  };
+                  std::fill_n(t[3].begin() + q * longest, n, 0.0);
+                  for (int64_t c = 0; c < d; ++c) t[2][index_of(q * d + c)] = 0;
+                  for (int64_t h = 0; h < heads; ++h) {
+                    Doubles p(n, 0.0);
+                    double all = 0;
+                    for (size_t s = 0; s < n; ++s) {
+                      for (int64_t c = h * size; c < (h + 1) * size; ++c)
+                        p[s] += t[0][index_of(q * d + c)] * number(s, c);
+                      all += p[s] = std::exp(p[s] / std::sqrt(static_cast<double>(size)));
+                    }
+                    for (size_t s = 0; s < n; ++s) {
+                      t[3][index_of(q * longest) + s] += p[s] / all / static_cast<double>(heads);
+                      for (int64_t c = h * size; c < (h + 1) * size; ++c)
+                        t[2][index_of(q * d + c)] += p[s] / all * number(s, d + c);
+                    }
+                  }
+                }
+              }};
+}
+
 void add_optimisers(std::vector<RawOpCase>& all, const Shape& s, bool bench) {
   const Input norm{.shape = {}, .low = 4, .high = 5, .always_double = true};
   for (const bool decoupled : {false, true})
@@ -313,6 +361,9 @@ void add_optimisers(std::vector<RawOpCase>& all, const Shape& s, bool bench) {
 
 std::vector<RawOpCase> raw_op_cases() {
   std::vector<RawOpCase> all;
+  for (const auto& [heads, size, longest] :
+       {std::tuple<int64_t, int64_t, int32_t>{1, 1, 1}, {3, 5, 9}, {2, 40, 33}, {10, 3, 70}})
+    all.push_back(listed_attention_case(heads, size, longest));
   for (const Shape& s : {Shape{1, 1}, Shape{5, 7}, Shape{130, 257}}) {
     all.push_back({.name = concat("fill ", s),
                    .inputs = {{.shape = s, .nan = true}},

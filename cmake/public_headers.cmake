@@ -64,6 +64,7 @@ set(nine_public_headers
     nn/models/language_network.h
     nn/models/lstm_language_model.h
     nn/models/sampling.h
+    nn/models/step_decoder.h
     nn/models/transformer.h
     nn/models/transformer_language_model.h
     nn/models/translation_text.h

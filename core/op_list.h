@@ -34,6 +34,7 @@
   OP(lstm_through_time)        \
   OP(attention)                \
   OP(attention_backward)       \
+  OP(listed_attention)         \
   OP(log_softmax)              \
   OP(log_softmax_backward)     \
   OP(nll)                      \

@@ -358,6 +358,24 @@ void attention_backward(const Attention& io, const AttentionGradients& g) {
   op_table(io.q.device).attention_backward(io, g);
 }
 
+void listed_attention(const ListedAttention& io) {
+  const char* op = "listed_attention";
+  same_kind(op, io.q, {&io.keys_values, &io.y, &io.weights});
+  require(io.heads > 0 && io.q.cols() > 0 && io.q.cols() % io.heads == 0, "[", op, "] ",
+          io.q.cols(), " columns do not divide into ", io.heads, " heads");
+  require(io.keys_values.cols() == 2 * io.q.cols(), "[", op, "] queries of shape ", io.q.shape,
+          " do not fit keys and values of shape ", io.keys_values.shape);
+  same_shape(op, "q", io.q, "y", io.y);
+  are_indices(op, io.q, io.rows, io.rows.elements());
+  for (const View* v : {&io.first, &io.counts}) are_indices(op, io.q, *v, io.q.rows());
+  require(!io.weights || io.weights.rows() == io.q.rows(), "[", op, "] weights of shape ",
+          io.weights.shape, " have no row for each of ", io.q.rows(), " queries");
+  // Lists may share rows: the cost is that of lists that do not.
+  const double pairs = count(io.rows) * static_cast<double>(io.q.cols());
+  Scope scope(op, 4 * pairs, 2 * pairs * static_cast<double>(size_of(io.q.dtype)));
+  op_table(io.q.device).listed_attention(io);
+}
+
 void log_softmax(const View& x, const View& y) {
   same_shape("log_softmax", "x", x, "y", y);
   same_kind("log_softmax", x, {&y});

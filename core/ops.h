@@ -211,6 +211,25 @@ struct AttentionGradients {
 /// Computes dq, dk and dv from io, with y and lse filled, and dy.
 void attention_backward(const Attention& io, const AttentionGradients& g);
 
+/// The views of attention in decoding: query i attends to the rows rows[first[i]], ...,
+/// rows[first[i] + counts[i] - 1] of `keys_values`, one or more, which may be rows of other
+/// queries' lists too. On the CPU the bits of a query's result do not depend on the other queries.
+struct ListedAttention {
+  View q;              ///< (queries, heads * size)
+  View keys_values;    ///< (keys, 2 * heads * size): a key, then its value
+  View rows;           ///< int32, of any length
+  View first, counts;  ///< (queries) int32
+  View y;              ///< out, shape of q
+  /// Out, (queries, at least the longest list): the weights of a query's list, as the mean over
+  /// heads; later columns are left as they are. Empty: not wanted.
+  View weights = {};
+  int64_t heads = 1;
+
+  int64_t size() const { return q.cols() / heads; }
+};
+/// Computes y and weights.
+void listed_attention(const ListedAttention& io);
+
 // --- softmax and losses
 
 /// Computes y = x - log sum exp(x), row by row.

@@ -126,22 +126,37 @@ void PackedLinear<T>::multiply(int64_t panel, const Rows& x, T* y, int64_t ldy, 
   for (int64_t r = 0; r < x.count; r += kRows) product(w, x.x + r * x.ld, y + r * ldy);
 }
 
+// Rows that fill no tile are copied to a tile of their own, so that only rows of x and y are read
+// and written.
 template <class T>
 void PackedLinear<T>::operator()(const T* x, int64_t ldx, int64_t rows, T* y, int64_t ldy,
-                                 Mode mode) const {
+                                 LinearMode mode) const {
   const auto& loops = cpu::row_loops<T>();
-  const T low = mode == Mode::relu ? T(0) : -std::numeric_limits<T>::infinity();
-  const int64_t numbers = piece_numbers(rows);
+  const bool add = mode == LinearMode::add;
+  const T low = mode == LinearMode::relu ? T(0) : -std::numeric_limits<T>::infinity();
+  const int64_t numbers = piece_numbers(rows), rest = numbers > 0 ? 0 : rows % kRows,
+                whole = rows - rest;
   const Rows left = this->rows(
-      x, ldx, rows, numbers > 0 ? scratch<bfloat16>(Scratch::packed_left, numbers) : nullptr);
+      x, ldx, whole, numbers > 0 ? scratch<bfloat16>(Scratch::packed_left, numbers) : nullptr);
+  T* rest_x = rest > 0 ? scratch<T>(Scratch::packed_left, kRows * in_) : nullptr;
+  for (int64_t r = 0; r < rest; ++r) std::copy_n(x + (whole + r) * ldx, in_, rest_x + r * in_);
+  if (rest > 0) std::fill(rest_x + rest * in_, rest_x + kRows * in_, T(0));
   parallel_for(
       panels(),
       [&](int64_t p) {
-        T* out = y + p * kPanel;
-        multiply(p, left, out, ldy, mode == Mode::add);
-        if (!bias_ && mode != Mode::relu) return;
-        const T* bias = bias_ ? bias_.data<T>() + p * kPanel : nullptr;
         const int64_t columns = width(p);
+        T *out = y + p * kPanel, *rest_y = out + whole * ldy;
+        multiply(p, left, out, ldy, add);
+        if (rest > 0) {
+          T* tile = scratch<T>(Scratch::products, kRows * kPanel);
+          for (int64_t r = 0; r < rest && add; ++r)
+            std::copy_n(rest_y + r * ldy, columns, tile + r * kPanel);
+          multiply(p, {.x = rest_x, .ld = in_, .count = kRows}, tile, kPanel, add);
+          for (int64_t r = 0; r < rest; ++r)
+            std::copy_n(tile + r * kPanel, columns, rest_y + r * ldy);
+        }
+        if (!bias_ && mode != LinearMode::relu) return;
+        const T* bias = bias_ ? bias_.data<T>() + p * kPanel : nullptr;
         for (int64_t r = 0; r < rows; ++r) loops.add_bias(out + r * ldy, bias, columns, low);
       },
       static_cast<double>(2 * rows) * static_cast<double>(in_ * out_));

@@ -13,6 +13,9 @@ namespace bf16 {
 struct Loops;
 }
 
+/// How PackedLinear stores results: y = value, y = max(0, value) or y += value.
+enum class LinearMode : uint8_t { plain, relu, add };
+
 /// Computes y = x W' + b for fixed W (out, in) and b (out). W is held in panels of kPanel outputs.
 /// A panel holds bfloat16 pieces if this process computes float32 products from pieces
 /// (core/bf16_product.h) at the layer's construction and W is at least as large as their tile;
@@ -39,12 +42,9 @@ class PackedLinear {
     return panel + 1 < panels() ? kPanel : out_ - panel * kPanel;
   }
 
-  /// How results are stored: y = value, y = max(0, value) or y += value.
-  enum class Mode : uint8_t { plain, relu, add };
-  /// Multiplies x (rows, in) into y (rows, out); row r begins at x + r * ldx and y + r * ldy. Both
-  /// must have memory for padded(rows) rows: rows after the last are read and overwritten.
+  /// Multiplies x (rows, in) into y (rows, out); row r begins at x + r * ldx and y + r * ldy.
   void operator()(const T* x, int64_t ldx, int64_t rows, T* y, int64_t ldy,
-                  Mode mode = Mode::plain) const;
+                  LinearMode mode = LinearMode::plain) const;
 
   /// Rows of x for multiply(): pointers to x and to its pieces.
   struct Rows {
@@ -59,7 +59,9 @@ class PackedLinear {
   /// threads.
   Rows rows(const T* x, int64_t ldx, int64_t rows, bfloat16* pieces) const;
   /// Multiplies the rows for the outputs of one panel, [panel * kPanel, panel * kPanel +
-  /// width(panel)), without bias and on this thread. y begins at the panel's first output.
+  /// width(panel)), without bias and on this thread. y begins at the panel's first output. If
+  /// panels are not pieces, x and y must have memory for padded(x.count) rows: rows after the last
+  /// are read and overwritten.
   void multiply(int64_t panel, const Rows& x, T* y, int64_t ldy, bool add = false) const;
 
  private:

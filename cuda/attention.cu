@@ -2,6 +2,8 @@
 // in FlashAttention (Dao et al., 2022, algorithm 1), nothing of size queries x keys is stored.
 #include "cuda/attention.cuh"
 
+#include <cmath>
+
 #include "core/log_sum_exp.h"
 #include "cuda/launch.cuh"
 #include "cuda/ops.cuh"
@@ -115,7 +117,106 @@ __global__ void __launch_bounds__(128, kCols > 64 ? 2 : 3)
   }
 }
 
+// The views of ops::ListedAttention.
+template <class T>
+struct Lists {
+  Matrix<T> q, keys_values, y;
+  Matrix<T> weights;
+  const int32_t *rows, *first, *counts;
+  int64_t listed;
+  int heads, size;
+  T scale;
+  IndexErrors errors;
+
+  NINE_D int32_t row(int64_t query, int i) const {
+    return checked(rows, first[query] + i, 0, keys_values.rows, errors);
+  }
+  NINE_D T score(int64_t query, int head, int32_t key) const {
+    const T *a = q.row(query) + head * size, *b = keys_values.row(key) + head * size;
+    T sum = 0;
+    for (int c = 0; c < size; ++c) sum += a[c] * b[c];
+    return scale * sum;
+  }
+};
+
+constexpr int kListWarps = 8;  // the most of a block
+
+// Block (32, warps) for each query; a warp computes a head at a time, 32 keys at a time. Shared
+// memory: each head's log sum over keys of e^score, and of each warp the weights of its 32 keys and
+// the keys' rows.
+template <class T>
+__global__ void listed_attention_kernel(Lists<T> io) {
+  const int64_t query = blockIdx.x;
+  const int lane = static_cast<int>(threadIdx.x), n = io.counts[query];
+  if (io.first[query] < 0 || n < 1 || io.first[query] + int64_t{n} > io.listed) {
+    if (lane == 0 && threadIdx.y == 0) report(io.errors, query, n, 1, io.listed);
+    return;
+  }
+  const int warp = static_cast<int>(threadIdx.y), warps = static_cast<int>(blockDim.y);
+  T* const lse = shared_memory<T>();
+  T* const weights = lse + io.heads + warp * kWarp;
+  int32_t* const keys = reinterpret_cast<int32_t*>(lse + io.heads + warps * kWarp) + warp * kWarp;
+  for (int head = warp; head < io.heads; head += warps) {
+    T* const y = io.y.row(query) + head * io.size;
+    RunningLogSumExp<T> all;
+    for (int begin = 0; begin < n; begin += kWarp) {
+      const bool real = begin + lane < n;
+      const int32_t key = io.row(query, real ? begin + lane : begin);
+      const T score = real ? io.score(query, head, key) : -std::numeric_limits<T>::infinity();
+      const T old = all.raise(warp_max(score)), p = real ? vexp(score - all.top) : T(0);
+      all.sum += warp_sum(p);
+      __syncwarp();  // the warp is done with the earlier keys
+      weights[lane] = p;
+      keys[lane] = key;
+      __syncwarp();
+      const int count = n - begin < kWarp ? n - begin : kWarp;
+      for (int c = lane; c < io.size; c += kWarp) {
+        T sum = begin > 0 ? old * y[c] : T(0);
+        for (int i = 0; i < count; ++i)
+          sum += weights[i] * io.keys_values.row(keys[i])[(io.heads + head) * io.size + c];
+        y[c] = begin + kWarp < n ? sum : sum / all.sum;
+      }
+    }
+    if (lane == 0) lse[head] = all.value();
+  }
+  if (io.weights.data == nullptr) return;
+  __syncthreads();
+  for (int i = warp * kWarp + lane; i < n && i < io.weights.cols; i += warps * kWarp) {
+    const int32_t key = io.row(query, i);
+    double sum = 0;
+    for (int head = 0; head < io.heads; ++head)
+      sum += static_cast<double>(vexp(io.score(query, head, key) - lse[head]));
+    io.weights.at(query, i) = static_cast<T>(sum / io.heads);
+  }
+}
+
 }  // namespace
+
+void listed_attention(const ops::ListedAttention& io) {
+  dispatch_float(io.q.dtype, "listed_attention", [&]<class T>(T) {
+    CudaDevice& device = CudaDevice::of(io.q);
+    const auto ids = [](const View& v) { return static_cast<const int32_t*>(v.data); };
+    Lists<T> lists{.q = Matrix<T>(io.q),
+                   .keys_values = Matrix<T>(io.keys_values),
+                   .y = Matrix<T>(io.y),
+                   .weights = {},
+                   .rows = ids(io.rows),
+                   .first = ids(io.first),
+                   .counts = ids(io.counts),
+                   .listed = io.rows.elements(),
+                   .heads = static_cast<int>(io.heads),
+                   .size = static_cast<int>(io.size()),
+                   .scale = static_cast<T>(1 / std::sqrt(static_cast<double>(io.size()))),
+                   .errors = device.index_errors("listed_attention")};
+    if (io.weights) lists.weights = Matrix<T>(io.weights);
+    const int64_t warps = std::min<int64_t>(io.heads, kListWarps);
+    launch(device, "listed_attention", listed_attention_kernel<T>,
+           dim3(static_cast<unsigned>(io.q.rows())), dim3(kWarp, static_cast<unsigned>(warps)),
+           static_cast<size_t>(io.heads + warps * kWarp) * sizeof(T) +
+               static_cast<size_t>(warps * kWarp) * sizeof(int32_t),
+           lists);
+  });
+}
 
 void attention(const ops::Attention& io) {
   dispatch_float(io.q.dtype, "attention", [&]<class T>(T) {

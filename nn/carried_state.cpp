@@ -1,5 +1,7 @@
 #include "nn/carried_state.h"
 
+#include <algorithm>
+
 #include "core/ops.h"
 
 namespace nine {
@@ -45,6 +47,15 @@ void CarriedState::copy_from(const CarriedState& other) {
     ops::copy(other.h_[l], h_[l]);
     ops::copy(other.c_[l], c_[l]);
   }
+}
+
+void CarriedState::reorder(std::span<const int32_t> from) {
+  require(std::ssize(from) == batch_, "[CarriedState] ", std::ssize(from), " columns for ", batch_);
+  const Tensor columns({batch_}, DType::int32);
+  std::ranges::transform(from, columns.data<int32_t>(),
+                         [](int32_t column) { return std::max(column, 0); });
+  for (std::vector<Tensor>* parts : {&h_, &c_})
+    for (const Tensor& part : *parts) ops::embedding(part.clone(), columns.to(part.device()), part);
 }
 
 std::vector<NamedView> CarriedState::named(const std::string& prefix) const {

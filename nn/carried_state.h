@@ -1,6 +1,7 @@
 // The state that a recurrent model carries from one segment of a text to the next.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ class CarriedState {
   void store(const std::vector<LstmState>& state, int64_t first = 0);
   /// Copies h and c of `other`. Error: another number of layers or another shape.
   void copy_from(const CarriedState& other);
+
+  /// Replaces column i by column from[i], for all i; -1: whatever column. Error: another number of
+  /// columns.
+  void reorder(std::span<const int32_t> from);
 
   int64_t batch() const { return batch_; }
   /// Returns the state's tensors for a checkpoint: "PREFIXh_l0", "PREFIXc_l0", "PREFIXh_l1", ...

@@ -41,6 +41,11 @@ class FeedForward {
     return linear2_.dropout_add(between(x), residual, dropout, dropout_stream_);
   }
 
+  void pack(PackedWeights& packed) const {
+    linear1_.pack(packed);
+    linear2_.pack(packed);
+  }
+
  private:
   Var between(const Var& x) const;  // returns activation(linear1(x))
 

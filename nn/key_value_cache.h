@@ -1,40 +1,79 @@
-// Keys and values of the positions that a Transformer layer has read, for decoding step by step.
+// Keys and values of words that were read earlier, for decoding step by step.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
-#include "core/tensor.h"
+#include "autograd/functions.h"
 
 namespace nine {
 
-/// Holds the keys and values of one attention layer for `batch` parallel sequences of up to
-/// `capacity` positions each.
+/// Holds the keys and values of one attention layer, a row for each word that was read.
 class KeyValueCache {
  public:
   /// Makes an empty cache. `size` is the width of a key, all heads together.
-  KeyValueCache(int64_t batch, int64_t capacity, int64_t size, DType dtype, Device device);
+  KeyValueCache(int64_t size, DType dtype, Device device)
+      : size_(size), dtype_(dtype), device_(device) {}
   KeyValueCache(const KeyValueCache&) = delete;  // a copy would share the memory but not the length
   KeyValueCache& operator=(const KeyValueCache&) = delete;
   KeyValueCache(KeyValueCache&&) = default;
   KeyValueCache& operator=(KeyValueCache&&) = default;
 
-  int64_t batch() const { return batch_; }
-  int64_t capacity() const { return capacity_; }
-  /// Returns the number of positions stored so far.
-  int64_t length() const { return length_; }
-  void clear() { length_ = 0; }
-  /// Adds the next position's keys and values, side by side: (batch, 2 size). Errors: the shape
-  /// differs; the cache is full.
+  /// Drops all rows, but keeps their memory.
+  void clear() { rows_ = 0; }
+  int64_t rows() const { return rows_; }
+  /// Adds rows of keys and values, side by side: (n, 2 size). Error: another width.
   void append(const View& keys_values);
-  /// Returns (batch * capacity, 2 size). Row b * capacity + t is position t of sequence b.
-  const Tensor& keys_values() const { return keys_values_; }
-  /// Returns the lengths as ops::Attention takes them: (batch) int32 on the same device, all equal
-  /// to length(). After clear() they keep the old length until append().
-  const Tensor& lengths() const { return lengths_; }
+  /// Returns (rows(), 2 size), in the order of append().
+  Tensor keys_values() const { return memory_.row_range(0, rows_); }
 
  private:
-  int64_t batch_, capacity_, length_ = 0;
-  Tensor keys_values_, lengths_;
+  int64_t size_, rows_ = 0;
+  DType dtype_;
+  Device device_;
+  Tensor memory_;  // has more rows than are in use
+};
+
+/// One word that a decoder reads: the slot of its text, and its id.
+struct DecoderRow {
+  int32_t slot, word;
+};
+
+/// The words that several texts, the slots, have read, and the rows of every layer's KeyValueCache
+/// that hold their keys and values. All texts that read on have the same length. A text may
+/// continue another one; it then shares the rows of the words that both have read.
+class ReadWords {
+ public:
+  /// Lets `slots` texts begin. All caches must be empty.
+  void start(int64_t slots);
+  /// Lets slot i continue the text of slot from[i]; -1: slot i reads no more.
+  void reorder(std::span<const int32_t> from);
+  /// Reads a word into each row's slot. The caches get these rows next, in the same order. Error: a
+  /// slot that there is not.
+  void read(std::span<const DecoderRow> rows);
+  /// Returns what the rows of the last read() attend to: the words of their texts. The lists are on
+  /// the tape's device, valid until its reset().
+  KeyLists lists(Tape& tape) const;
+
+  int64_t slots() const { return slots_; }
+  /// Returns the number of words of each text that reads on.
+  int64_t length() const { return length_; }
+  /// Return the words of a slot's text, and their rows in the caches.
+  std::span<const int32_t> words(int64_t slot) const { return of(words_, slot); }
+  std::span<const int32_t> rows(int64_t slot) const { return of(rows_, slot); }
+
+ private:
+  std::span<const int32_t> of(const std::vector<int32_t>& table, int64_t slot) const {
+    return {table.data() + slot * stride_, static_cast<size_t>(length_)};
+  }
+  void make_place(std::span<const int32_t> from, int64_t stride);
+
+  int64_t slots_ = 0, length_ = 0, stride_ = 0;
+  int32_t used_ = 0;                   // rows of the caches
+  std::vector<int32_t> words_, rows_;  // (slots, stride)
+  std::vector<int32_t> moved_;         // the memory of the next table
+  std::vector<int32_t> last_;          // the slots of the last read()
 };
 
 }  // namespace nine

@@ -1,5 +1,7 @@
 #include "nn/linear.h"
 
+#include "autograd/packed_weights.h"
+
 namespace nine {
 
 Linear::Linear(ParameterSet& set, const std::string& name, int64_t in, int64_t out, bool bias,
@@ -23,6 +25,10 @@ Var Linear::dropout_add(const Var& x, const Var& residual, double dropout,
   Tape& tape = x.tape();
   return linear_bias_dropout_add(x, tape.parameter(weight_), tape.parameter(needed_bias()),
                                  residual, dropout, stream);
+}
+
+void Linear::pack(PackedWeights& packed) const {
+  packed.add(weight_.value(), bias_ != nullptr ? bias_->value().view() : View{});
 }
 
 Parameter& Linear::needed_bias() const {

@@ -26,6 +26,10 @@ class Linear {
   /// draws its random numbers from `stream`. Error: the map has no bias.
   Var dropout_add(const Var& x, const Var& residual, double dropout, std::string_view stream) const;
 
+  /// Adds packed copies of the weights: while a tape uses `packed`, the functions above multiply
+  /// with the copies.
+  void pack(PackedWeights& packed) const;
+
   Parameter& weight() const { return weight_; }
   Parameter* bias() const { return bias_; }  ///< null without a bias
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/packed_weights.h"
 #include "core/ops.h"
 
 namespace nine {
@@ -47,18 +48,23 @@ AttentionShape MultiHeadAttention::shape_of(const AttentionMask& mask) const {
           .stream = weight_stream_};
 }
 
-Var MultiHeadAttention::attend(const Var& x, const AttentionMask& mask) const {
+Var MultiHeadAttention::projected(const Var& x, int64_t first, int64_t count) const {
   Tape& tape = x.tape();
-  const Var qkv = linear(x, tape.parameter(in_proj_weight_), tape.parameter(in_proj_bias_));
-  return attention(qkv, shape_of(mask));
+  const Var w = tape.parameter(in_proj_weight_), b = tape.parameter(in_proj_bias_);
+  if (count == 3) return linear(x, w, b);
+  return linear(x, weight_part(w, first, count), bias_part(b, first, count));
+}
+
+Var MultiHeadAttention::attend(const Var& x, const AttentionMask& mask) const {
+  const Var qkv = projected(x, 0, 3);
+  if (!mask.lists) return attention(qkv, shape_of(mask));
+  const int64_t d = x.shape().cols();
+  return attention(col_range(qkv, 0, d), col_range(qkv, d, 2 * d), mask.lists, heads_);
 }
 
 Var MultiHeadAttention::attend(const Var& x, const Var& memory, const AttentionMask& mask) const {
-  Tape& tape = x.tape();
-  const Var w = tape.parameter(in_proj_weight_), b = tape.parameter(in_proj_bias_);
-  const Var q = linear(x, weight_part(w, 0, 1), bias_part(b, 0, 1));
-  const Var kv = linear(memory, weight_part(w, 1, 2), bias_part(b, 1, 2));
-  return attention(q, kv, shape_of(mask));
+  const Var q = projected(x, 0, 1);
+  return attention(q, projected(memory, 1, 2), shape_of(mask));
 }
 
 Var MultiHeadAttention::operator()(const Var& x, const AttentionMask& mask) const {
@@ -80,22 +86,45 @@ Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Var& mem
   return out_proj_.dropout_add(attend(x, memory, mask), residual, dropout, dropout_stream_);
 }
 
-Var MultiHeadAttention::add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const {
-  Tape& tape = x.tape();
-  require(!tape.recording(),
-          "[MultiHeadAttention] a step with a cache records no gradients: call it under NoGrad");
+Var MultiHeadAttention::add_next_to(const Var& residual, const Var& x, KeyValueCache& cache,
+                                    const KeyLists& lists) const {
   const int64_t d = x.shape().cols();
-  const Var qkv = linear(x, tape.parameter(in_proj_weight_), tape.parameter(in_proj_bias_));
+  const Var qkv = projected(x, 0, 3);
   cache.append(qkv.value().view().col_range(d, 2 * d));
-  const Var y = attention(col_range(qkv, 0, d), tape.constant(cache.keys_values()),
-                          {.batch = cache.batch(), .heads = heads_, .lengths = cache.lengths()});
+  const Var y =
+      attention(col_range(qkv, 0, d), x.tape().constant(cache.keys_values()), lists, heads_);
   return out_proj_.dropout_add(y, residual, 0, dropout_stream_);
+}
+
+void MultiHeadAttention::store(const Var& x, KeyValueCache& cache) const {
+  cache.append(projected(x, 1, 2).value());
+}
+
+Var MultiHeadAttention::add_seen_to(const Var& residual, const Var& x, const KeyValueCache& cache,
+                                    const KeyLists& lists, const Tensor& weights) const {
+  const Var y =
+      attention(projected(x, 0, 1), x.tape().constant(cache.keys_values()), lists, heads_, weights);
+  return out_proj_.dropout_add(y, residual, 0, dropout_stream_);
+}
+
+void MultiHeadAttention::pack_self(PackedWeights& packed) const {
+  packed.add(in_proj_weight_.value(), in_proj_bias_.value());
+  out_proj_.pack(packed);
+}
+
+void MultiHeadAttention::pack_cross(PackedWeights& packed) const {
+  const View w = in_proj_weight_.value(), b = in_proj_bias_.value();
+  const int64_t d = w.cols();
+  for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 1}, {1, 2}})
+    packed.add(w.row_range(first * d, count * d),
+               b.reshaped({3, d}).row_range(first, count).reshaped({count * d}));
+  out_proj_.pack(packed);
 }
 
 Var MultiHeadAttention::weights(const Var& x) const {
   Tape& tape = x.tape();
   const int64_t steps = x.shape()[0], d = x.shape()[1], size = d / heads_;
-  const Var qkv = linear(x, tape.parameter(in_proj_weight_), tape.parameter(in_proj_bias_));
+  const Var qkv = projected(x, 0, 3);
   const Tensor unseen({steps, steps}, DType::float64), mask({steps, steps}, x.dtype());
   for (int64_t t = 0; t < steps; ++t)
     std::fill_n(unseen.data<double>() + t * steps + t + 1, steps - t - 1, -1e30);

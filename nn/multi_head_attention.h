@@ -20,6 +20,9 @@ struct AttentionMask {
   /// no padding.
   Tensor lengths = {};
   bool causal = false;  ///< true: position t attends to positions up to t only
+  /// If given, the keys of each row of x, as rows of x. All other members are then ignored; x need
+  /// not have padding, and the result has no gradient.
+  KeyLists lists = {};
 };
 
 /// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2). Parameters:
@@ -51,11 +54,22 @@ class MultiHeadAttention {
   Var add_to(const Var& residual, const Var& x, const Var& memory, const AttentionMask& mask,
              double dropout) const;
 
-  /// Computes self-attention for the next position of each sequence, x (batch, size): it attends to
-  /// itself and to the positions in `cache`. Returns residual + the result. Adds the keys and
-  /// values of x to `cache`. Errors: the tape is recording; the cache is for another number of
-  /// sequences; the cache is full.
-  Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache) const;
+  // For decoding. Error: the tape is recording.
+
+  /// Adds the keys and values of x (rows, size) to `cache`, computes self-attention of x to the
+  /// listed rows of the cache, and returns residual + the result.
+  Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache,
+                  const KeyLists& lists) const;
+  /// Adds the keys and values of x to `cache`, for add_seen_to().
+  void store(const Var& x, KeyValueCache& cache) const;
+  /// Returns residual + the attention of x to the listed rows of what store() has stored. Writes
+  /// the weights, as the mean over heads, to `weights` (rows, at least the longest list) if not
+  /// empty.
+  Var add_seen_to(const Var& residual, const Var& x, const KeyValueCache& cache,
+                  const KeyLists& lists, const Tensor& weights = {}) const;
+  /// Adds packed copies of the weights, for self-attention or for attention to a memory.
+  void pack_self(PackedWeights& packed) const;
+  void pack_cross(PackedWeights& packed) const;
 
   /// Returns the weights of causal self-attention over one sequence, x (steps, size), as the mean
   /// over heads: (steps, steps) in x's type, for display. The tape must not record.
@@ -63,6 +77,8 @@ class MultiHeadAttention {
 
  private:
   AttentionShape shape_of(const AttentionMask& mask) const;
+  // Computes parts first ... first + count - 1 of queries, keys and values.
+  Var projected(const Var& x, int64_t first, int64_t count) const;
   Var attend(const Var& x, const AttentionMask& mask) const;  // without the output projection
   Var attend(const Var& x, const Var& memory, const AttentionMask& mask) const;
 

@@ -52,6 +52,7 @@
 #include "nn/models/language_network.h"     // what the networks of language models share
 #include "nn/models/lstm_language_model.h"  // LstmLanguageModel: the network
 #include "nn/models/sampling.h"             // choosing the next word
+#include "nn/models/step_decoder.h"         // reading texts word by word
 #include "nn/models/transformer.h"          // Transformer: the network
 #include "nn/models/transformer_language_model.h"  // TransformerLanguageModel: the network
 

@@ -6,6 +6,7 @@
 
 #include "autograd/functions.h"
 #include "core/ops.h"
+#include "kernels/decoding/head_decoder.h"
 #include "kernels/ops.h"
 #include "kernels/options/margin_correction.h"
 #include "kernels/settings/head_misfit.h"
@@ -128,6 +129,14 @@ HeadWeights SoftmaxHead::evaluation_weights(Tape& tape) const {
   HeadWeights weights = this->weights(tape);
   weights.norms.training = false;
   return weights;
+}
+
+HeadValues SoftmaxHead::values() const {
+  const auto of = [](const Parameter* p) { return p != nullptr ? p->value().view() : View{}; };
+  HeadValues values{
+      .bias = of(bias_), .prior = of(prior_), .latent = of(latent_), .norms = norms()};
+  for (const Parameter* p : words_) values.w.push_back(of(p));
+  return values;
 }
 
 HeadSpec SoftmaxHead::present_spec() const {

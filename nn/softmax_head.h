@@ -15,6 +15,8 @@
 
 namespace nine {
 
+struct HeadValues;
+
 /// The text of the Error for a log p that is NaN, or that is infinite although the word's bias is
 /// not -infinity.
 inline constexpr const char* kNoLogP =
@@ -99,6 +101,10 @@ class SoftmaxHead {
   /// vectors keep their own norms.
   HeadNorms norms() const;
 
+  int64_t words() const { return vocabulary_; }
+  /// Returns the parameters' values and the norms, as a HeadDecoder takes them
+  /// (kernels/decoding/head_decoder.h).
+  HeadValues values() const;
   /// Returns the head's score functions with the present values of its learned numbers.
   HeadSpec present_spec() const;
   /// Returns the learned numbers with their present values: "rbf.gamma", in a mixture

@@ -16,20 +16,43 @@ TransformerDecoderLayer::TransformerDecoderLayer(ParameterSet& set, const std::s
       norm2_(set, name + ".norm2", c.size),
       norm3_(set, name + ".norm3", c.size) {}
 
+template <class Self, class Cross>
+Var TransformerDecoderLayer::with(const Var& x, double dropout, Self&& self, Cross&& cross) const {
+  Var y = residual_branch(norm_order_, x, norm1_, self);
+  y = residual_branch(norm_order_, y, norm2_, cross);
+  return residual_branch(norm_order_, y, norm3_, [&](const Var& input, const Var& residual) {
+    return feed_forward_.add_to(residual, input, dropout);
+  });
+}
+
 Var TransformerDecoderLayer::operator()(const Var& x, const Var& memory, const AttentionMask& mask,
                                         const AttentionMask& memory_mask) const {
-  const auto branch = [&](const Var& in, const LayerNorm& norm, auto&& add) {
-    return residual_branch(norm_order_, in, norm, add);
-  };
-  Var y = branch(x, norm1_, [&](const Var& input, const Var& residual) {
-    return self_attn_.add_to(residual, input, mask, dropout_);
-  });
-  y = branch(y, norm2_, [&](const Var& input, const Var& residual) {
-    return multihead_attn_.add_to(residual, input, memory, memory_mask, dropout_);
-  });
-  return branch(y, norm3_, [&](const Var& input, const Var& residual) {
-    return feed_forward_.add_to(residual, input, dropout_);
-  });
+  return with(
+      x, dropout_,
+      [&](const Var& input, const Var& residual) {
+        return self_attn_.add_to(residual, input, mask, dropout_);
+      },
+      [&](const Var& input, const Var& residual) {
+        return multihead_attn_.add_to(residual, input, memory, memory_mask, dropout_);
+      });
+}
+
+Var TransformerDecoderLayer::next(const Var& x, Cache& cache, const KeyLists& words,
+                                  const KeyLists& memory, const Tensor& weights) const {
+  return with(
+      x, 0,
+      [&](const Var& input, const Var& residual) {
+        return self_attn_.add_next_to(residual, input, cache.words, words);
+      },
+      [&](const Var& input, const Var& residual) {
+        return multihead_attn_.add_seen_to(residual, input, cache.memory, memory, weights);
+      });
+}
+
+void TransformerDecoderLayer::pack(PackedWeights& packed) const {
+  self_attn_.pack_self(packed);
+  multihead_attn_.pack_cross(packed);
+  feed_forward_.pack(packed);
 }
 
 }  // namespace nine

@@ -21,7 +21,25 @@ class TransformerDecoderLayer {
   Var operator()(const Var& x, const Var& memory, const AttentionMask& mask,
                  const AttentionMask& memory_mask) const;
 
+  /// The state of decoding: keys and values of the words read so far, and of the memory's rows.
+  struct Cache {
+    KeyValueCache words, memory;
+  };
+  /// Stores the keys and values of memory (rows, size), for next().
+  void store(const Var& memory, Cache& cache) const { multihead_attn_.store(memory, cache.memory); }
+  /// Computes the layer for the next word of some texts: x (rows, size) to the same shape. A row
+  /// attends to the listed words, those of x included, and to the listed rows of the memory. Writes
+  /// the weights of the memory's rows to `weights`; see MultiHeadAttention::add_seen_to.
+  Var next(const Var& x, Cache& cache, const KeyLists& words, const KeyLists& memory,
+           const Tensor& weights = {}) const;
+  /// Adds packed copies of the weights; see Linear::pack.
+  void pack(PackedWeights& packed) const;
+
  private:
+  // Computes the layer with self(input, residual) and cross(input, residual) as its attentions.
+  template <class Self, class Cross>
+  Var with(const Var& x, double dropout, Self&& self, Cross&& cross) const;
+
   NormOrder norm_order_;
   double dropout_;
   MultiHeadAttention self_attn_, multihead_attn_;

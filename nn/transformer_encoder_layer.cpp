@@ -13,22 +13,29 @@ TransformerEncoderLayer::TransformerEncoderLayer(ParameterSet& set, const std::s
       norm1_(set, name + ".norm1", c.size),
       norm2_(set, name + ".norm2", c.size) {}
 
-Var TransformerEncoderLayer::operator()(const Var& x, const AttentionMask& mask) const {
-  const Var y = residual_branch(norm_order_, x, norm1_, [&](const Var& input, const Var& residual) {
-    return self_attn_.add_to(residual, input, mask, dropout_);
-  });
+template <class Attend>
+Var TransformerEncoderLayer::with(const Var& x, double dropout, Attend&& attend) const {
+  const Var y = residual_branch(norm_order_, x, norm1_, attend);
   return residual_branch(norm_order_, y, norm2_, [&](const Var& input, const Var& residual) {
-    return feed_forward_.add_to(residual, input, dropout_);
+    return feed_forward_.add_to(residual, input, dropout);
   });
 }
 
-Var TransformerEncoderLayer::next(const Var& x, KeyValueCache& cache) const {
-  const Var y = residual_branch(norm_order_, x, norm1_, [&](const Var& input, const Var& residual) {
-    return self_attn_.add_next_to(residual, input, cache);
+Var TransformerEncoderLayer::operator()(const Var& x, const AttentionMask& mask) const {
+  return with(x, dropout_, [&](const Var& input, const Var& residual) {
+    return self_attn_.add_to(residual, input, mask, dropout_);
   });
-  return residual_branch(norm_order_, y, norm2_, [&](const Var& input, const Var& residual) {
-    return feed_forward_.add_to(residual, input, 0);
+}
+
+Var TransformerEncoderLayer::next(const Var& x, KeyValueCache& cache, const KeyLists& lists) const {
+  return with(x, 0, [&](const Var& input, const Var& residual) {
+    return self_attn_.add_next_to(residual, input, cache, lists);
   });
+}
+
+void TransformerEncoderLayer::pack(PackedWeights& packed) const {
+  self_attn_.pack_self(packed);
+  feed_forward_.pack(packed);
 }
 
 }  // namespace nine

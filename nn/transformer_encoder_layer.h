@@ -34,16 +34,22 @@ class TransformerEncoderLayer {
 
   /// Maps x (batch * steps, size) to the same shape.
   Var operator()(const Var& x, const AttentionMask& mask) const;
-  /// Computes the layer at the next position of each sequence: x (batch, size) to the same shape.
-  /// The position attends to itself and to the positions in `cache`; see
+  /// Computes the layer for the next word of some texts: x (rows, size) to the same shape. A row
+  /// attends to the listed rows of `cache`, which gets the keys and values of x first; see
   /// MultiHeadAttention::add_next_to.
-  Var next(const Var& x, KeyValueCache& cache) const;
+  Var next(const Var& x, KeyValueCache& cache, const KeyLists& lists) const;
+  /// Adds packed copies of the weights; see Linear::pack.
+  void pack(PackedWeights& packed) const;
   /// Returns MultiHeadAttention::weights for the layer's input x (steps, size).
   Var attention_weights(const Var& x) const {
     return self_attn_.weights(norm_order_ == NormOrder::pre ? norm1_(x) : x);
   }
 
  private:
+  // Computes the layer with attend(input, residual) as its attention.
+  template <class Attend>
+  Var with(const Var& x, double dropout, Attend&& attend) const;
+
   NormOrder norm_order_;
   double dropout_;
   MultiHeadAttention self_attn_;

@@ -12,6 +12,7 @@
 #include "core/cpu/cpu.h"
 #include "core/cpu/dropout_mask.h"
 #include "core/cpu/elementwise_loops.h"
+#include "core/cpu/row_loops.h"
 #include "core/gemm.h"
 #include "core/scratch.h"
 #include "core/vmath.h"
@@ -258,6 +259,40 @@ void attention_backward(const ops::Attention& io, const ops::AttentionGradients&
         backward_tile(head, t0, tiles, head_of<T>(g.dy, row, column), g.dy.ld,
                       row_ptr<T>(io.lse, b * io.heads + h) + t0, grads);
     });
+  });
+}
+
+void listed_attention(const ops::ListedAttention& io) {
+  const char* op = "listed_attention";
+  check_indices(op, io.rows, 0, io.keys_values.rows());
+  const auto ids = [](const View& v) { return static_cast<const int32_t*>(v.data); };
+  const int32_t *rows = ids(io.rows), *first = ids(io.first), *counts = ids(io.counts);
+  const int64_t queries = io.q.rows(), listed = io.rows.elements();
+  double all = 0;
+  for (int64_t r = 0; r < queries; ++r) {
+    require(first[r] >= 0 && counts[r] >= 1 && int64_t{first[r]} + counts[r] <= listed, "[", op,
+            "] query ", r, " has the list [", first[r], ", ", first[r], " + ", counts[r], ") of ",
+            listed, " rows");
+    require(!io.weights || counts[r] <= io.weights.cols(), "[", op, "] query ", r, " attends to ",
+            counts[r], " keys, but has a place for ", io.weights.cols(), " weights");
+    all += counts[r];
+  }
+  dispatch_float(io.q.dtype, op, [&]<class T>(T) {
+    parallel_for(
+        queries,
+        [&](int64_t r) {
+          const T** keys = scratch<const T*>(Scratch::lanes, counts[r]);
+          for (int64_t i = 0; i < counts[r]; ++i)
+            keys[i] = row_ptr<T>(io.keys_values, rows[first[r] + i]);
+          row_loops<T>().attend({.q = row_ptr<T>(io.q, r),
+                                 .keys = keys,
+                                 .heads = io.heads,
+                                 .size = io.size(),
+                                 .n = counts[r],
+                                 .y = row_ptr<T>(io.y, r),
+                                 .mean_weights = io.weights ? row_ptr<T>(io.weights, r) : nullptr});
+        },
+        4 * all * static_cast<double>(io.q.cols()));
   });
 }
 

@@ -132,7 +132,7 @@ void attend(const RowAttention<T>& a) {
   for (int64_t i = 0; i < n && a.mean_weights != nullptr; ++i) {
     double sum = 0;
     for (int64_t h = 0; h < heads; ++h) sum += static_cast<double>(scores[h * n + i]);
-    a.mean_weights[i] = static_cast<float>(sum / static_cast<double>(heads));
+    a.mean_weights[i] = static_cast<T>(sum / static_cast<double>(heads));
   }
 }
 

@@ -1,6 +1,6 @@
 // Loops over single rows of numbers for decoding, which works on few rows at a time: calling an op
 // would take longer than its work (kernels/decoding/head_decoder.cpp,
-// nn/models/incremental_transformer.cpp, core/packed_linear.cpp).
+// core/packed_linear.cpp, core/cpu/attention.cpp).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct RowAttention {
   const T* q = nullptr;            ///< (heads * size)
   const T* const* keys = nullptr;  ///< n pointers to (2 * heads * size): a key, then its value
   int64_t heads = 0, size = 0, n = 0;
-  T* y = nullptr;                 ///< (heads * size)
-  float* mean_weights = nullptr;  ///< (n), or null: the mean of all heads' a
+  T* y = nullptr;             ///< (heads * size)
+  T* mean_weights = nullptr;  ///< (n), or null: the mean of all heads' a
 };
 
 /// The loops, compiled for one instruction set. Rows are contiguous; n may be 0.

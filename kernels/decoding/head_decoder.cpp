@@ -164,7 +164,7 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
     latent_(b.h, d, b.rows, m.stack.data(), size * d);
     T* stack = m.stack.data();
     cpu::row_loops<T>().tanh(stack, b.rows * size * d);
-  } else if (own_stack()) {
+  } else if (b.stack != b.h) {
     for (int64_t i = 0; i < b.rows * size; ++i)
       std::copy_n(b.h + i / size * d, d, m.stack.data() + i * d);
   }
@@ -437,7 +437,7 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
                 ld = (words_ + kPanel - 1) / kPanel * kPanel, tiles = ld / kPanel;
   // Each component's rows are padded, because they may be multiplied alone.
   const int64_t padded = PackedLinear<T>::padded(rows) * size;
-  const bool own = own_stack();
+  const bool own = own_stack(rows);
   return {.h = q.h + first * dims_,
           .stack = own ? m.stack.get(padded * dims_) : q.h + first * dims_,
           .scores = m.scores.get(padded * ld),
@@ -461,14 +461,15 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
 
 template <class T>
 void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) const {
-  const bool best = q.targets.empty();
-  const int64_t k = best ? q.k : 1;
-  require(k >= 1 && k <= words_ - (q.excluded >= 0), "[HeadDecoder] cannot return the best ", k,
-          " of ", words_, " words");
+  const bool best = q.targets.empty() && !q.all;
+  const int64_t k = best ? q.k : q.all ? words_ : 1;
+  require(!q.all || !head_.mixture, "[HeadDecoder] a mixture keeps no log p of every word");
+  require(k >= 1 && k <= words_ - (best && q.excluded >= 0),
+          "[HeadDecoder] cannot return the best ", k, " of ", words_, " words");
   require(
-      best || q.excluded < 0,
+      q.targets.empty() || q.excluded < 0,
       "[HeadDecoder] a word can be excluded when searching for the best words, not with targets");
-  require(best || static_cast<int64_t>(q.targets.size()) == q.rows, "[HeadDecoder] ",
+  require(best || q.all || static_cast<int64_t>(q.targets.size()) == q.rows, "[HeadDecoder] ",
           q.targets.size(), " targets for ", q.rows, " rows");
   answer.words.resize(static_cast<size_t>(best ? q.rows * k : 0));
   answer.log_probs.resize(static_cast<size_t>(q.rows * k));
@@ -481,7 +482,7 @@ void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) 
         static_cast<double>(b.rows * b.size * words_) * static_cast<double>(2 * dims_ + 20);
     stack_contexts(b, memory);
     prepare_contexts(b, memory);
-    if (!best) score_targets(b);
+    if (b.targets != nullptr) score_targets(b);
     parallel_for(
         kChunks,
         [&](int64_t chunk) {
@@ -494,6 +495,11 @@ void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) 
         },
         work);
     normalise(b);
+    for (int64_t r = 0; r < b.rows && q.all; ++r)
+      for (int64_t v = 0; v < words_; ++v)
+        answer.log_probs[static_cast<size_t>((first + r) * words_ + v)] =
+            static_cast<double>(b.scores[r * b.ld + v]) - b.lse[r];
+    if (q.all) continue;
     if (!best) {
       for (int64_t r = 0; r < b.rows; ++r)
         answer.log_probs[static_cast<size_t>(first + r)] = target_log_prob(b, r);

@@ -17,6 +17,7 @@
 #include "core/buffer.h"
 #include "core/packed_linear.h"
 #include "kernels/decoding/decoder_norms.h"
+#include "kernels/loss/kernel_softmax.h"
 #include "kernels/settings/head.h"
 
 namespace nine {
@@ -42,22 +43,22 @@ class HeadDecoder {
   int64_t dims() const { return dims_; }
 
   struct Query {
-    /// Contexts (rows, dims()), contiguous, in memory for PackedLinear's padded(rows) rows.
-    const T* h = nullptr;
+    const T* h = nullptr;  ///< contexts (rows, dims()), contiguous
     int64_t rows = 0;
     int64_t k = 0;          ///< number of most probable words to return for each row
     int32_t excluded = -1;  ///< a word whose probability is set to 0; -1: no word
     /// If not empty, the answer has the log-probability of each row's target instead of the k
     /// words.
     std::span<const int32_t> targets = {};
+    /// True: the answer has log p of every word of each row instead, in the order of the ids. Not
+    /// for mixtures.
+    bool all = false;
   };
   /// In a mixture, words whose probability is below e^-87 of the best word's (in float64 e^-708)
   /// may be out of order and have less exact log-probabilities. Log-probabilities of targets are
   /// exact.
-  struct Answer {
-    std::vector<int32_t> words;     ///< (rows, k), best first; ties in the order of the ids
-    std::vector<double> log_probs;  ///< (rows, k); for targets (rows)
-  };
+  /// `log_probs` is (rows, k), for targets (rows), for all words (rows, words()).
+  using Answer = WordScores;
   /// Working memory, kept between calls. Each calling thread needs its own.
   struct Memory {
     Buffer<T> stack, scores, tile_top, chunk_top, row_stats, prior, factors;
@@ -81,7 +82,12 @@ class HeadDecoder {
 
   Block block(const Query& q, int64_t first, int64_t rows, Memory& m) const;
   void add_component(const Score& score, const View& w);
-  bool own_stack() const { return head_.size() > 1 || head_.contexts || norms_.contexts(); }
+  // True if `rows` contexts are copied or changed before they meet the words. A part of a tile of
+  // PackedLinear is copied too, because the tile's other rows need memory.
+  bool own_stack(int64_t rows) const {
+    return head_.size() > 1 || head_.contexts || norms_.contexts() ||
+           rows % PackedLinear<T>::kRows != 0;
+  }
   int64_t pack_of(const View& part);
   void stack_contexts(const Block& b, Memory& m) const;
   template <class F>

@@ -26,6 +26,8 @@
 #include <span>
 #include <vector>
 
+#include "core/device.h"
+
 namespace nine {
 
 class Transformer;
@@ -58,15 +60,14 @@ struct Hypothesis {
 /// A sentence's hypotheses, best first: n_best, or fewer if the search finds fewer.
 using Translation = std::vector<Hypothesis>;
 
-/// A model prepared for translation on the CPU; the model itself may be on a GPU. The constructor
-/// packs the weights in their own type, so later changes of the model do not change the search.
-/// Results are bit-identical for every batch size, for every choice of neighbouring sentences and
-/// for every number of threads.
+/// A model prepared for translation. The constructor packs the weights in their own type. The model
+/// must outlive the search and keep its weights. On the CPU results are bit-identical for every
+/// batch size, for every choice of neighbouring sentences and for every number of threads.
 class BeamSearch {
  public:
   /// `end` is the id of </s> in both dictionaries: it ends every source and starts every
-  /// translation.
-  explicit BeamSearch(const Transformer& model, int32_t end = 2);
+  /// translation. `device` computes; a model on another device is copied.
+  explicit BeamSearch(const Transformer& model, int32_t end = 2, Device device = kCpu);
   ~BeamSearch();
   BeamSearch(BeamSearch&&) noexcept;
   BeamSearch& operator=(BeamSearch&&) noexcept;
@@ -95,7 +96,7 @@ class BeamSearch {
   class Engine;  ///< the implementation for one float type
 
  private:
-  void check_lengths(std::span<const Ids> all) const;
+  void check_sentences(std::span<const Ids> all, int64_t words) const;
   std::vector<Ids> with_end(std::span<const Ids> all, std::span<const size_t> part) const;
 
   std::unique_ptr<Engine> engine_;

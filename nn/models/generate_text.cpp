@@ -9,6 +9,7 @@
 #include "data/text.h"
 #include "kernels/ops.h"
 #include "nn/models/language_network.h"
+#include "nn/models/next_words.h"
 
 namespace nine {
 namespace {
@@ -33,41 +34,51 @@ class Generator {
         arena_("generate", model.device()),
         tape_(arena_),
         guard_(tape_),
-        decoder_(model_.decoder(kMaxGenerateBatch)),
-        input_({1, kMaxGenerateBatch}, DType::int32) {}
+        decoder_(model_.decoder()),
+        head_(model_.head()),
+        next_(head_, options.sampling),
+        every_column_(model.device().kind != DeviceKind::cpu || next_.rows_depend()) {}
 
   // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i % kMaxGenerateBatch
   // for every batch size, because a matrix product may round different columns differently.
   void run(std::span<GeneratedText> texts, int64_t first) {
-    decoder_->restart();
-    std::fill_n(input_.data<int32_t>(), kMaxGenerateBatch, Specials::kLanguageModel.end);
-    for (size_t position = 0;
-         std::any_of(texts.begin(), texts.end(), [&](const GeneratedText& t) { return !done(t); });
-         ++position) {
-      tape_.reset();
-      const Var hidden = decoder_->next(tape_, input_);
-      const bool all_in_prompts =
-          std::all_of(texts.begin(), texts.end(),
-                      [&](const GeneratedText& t) { return done(t) || position < t.prompt_words; });
-      const Tensor log_p = all_in_prompts ? Tensor() : model_.log_probabilities(hidden);
-      for (size_t i = 0; i < texts.size(); ++i) {
-        const int64_t column = (first + static_cast<int64_t>(i)) % kMaxGenerateBatch,
-                      words = model_.vocab();
-        if (done(texts[i])) continue;
-        if (position >= texts[i].prompt_words)
-          extend(texts[i], {log_p.data<double>() + column * words, static_cast<size_t>(words)});
-        if (!done(texts[i])) input_.data<int32_t>()[column] = texts[i].ids[position];
+    decoder_->start(kMaxGenerateBatch);
+    std::vector<DecoderRow> rows;
+    std::vector<GeneratedText*> readers;  // of each row; null: only keeps the product's size
+    for (size_t position = 0;; ++position) {
+      rows.clear();
+      readers.clear();
+      bool all_in_prompts = true;
+      for (int64_t column = 0; column < kMaxGenerateBatch; ++column) {
+        const auto i = static_cast<size_t>(
+            (column - first % kMaxGenerateBatch + kMaxGenerateBatch) % kMaxGenerateBatch);
+        GeneratedText* text = i < texts.size() && !done(texts[i]) ? &texts[i] : nullptr;
+        if (text == nullptr && !every_column_) continue;
+        const bool begins = text == nullptr || position == 0;
+        rows.push_back({static_cast<int32_t>(column),
+                        begins ? Specials::kLanguageModel.end : text->ids[position - 1]});
+        readers.push_back(text);
+        all_in_prompts = all_in_prompts && (text == nullptr || position < text->prompt_words);
       }
+      if (std::all_of(readers.begin(), readers.end(), [](auto* text) { return text == nullptr; }))
+        break;
+      tape_.reset();
+      const Var hidden = decoder_->step(tape_, rows);
+      if (all_in_prompts) continue;
+      next_.predict(hidden);
+      for (size_t r = 0; r < rows.size(); ++r)
+        if (readers[r] != nullptr && position >= readers[r]->prompt_words)
+          extend(*readers[r], static_cast<int64_t>(r));
     }
     tape_.reset();
   }
 
  private:
-  void extend(GeneratedText& text, std::span<const double> log_p) {
-    const double uniform = uniform_of(options_.seed, options_.first_prompt + text.prompt,
-                                      text.sample, text.ids.size());
-    const int32_t word = choose_word(log_p, options_.sampling, uniform);
-    text.nats -= log_p[static_cast<size_t>(word)];
+  void extend(GeneratedText& text, int64_t row) {
+    const auto [word, log_p] =
+        next_.choose(row, uniform_of(options_.seed, options_.first_prompt + text.prompt,
+                                     text.sample, text.ids.size()));
+    text.nats -= log_p;
     if (word == Specials::kLanguageModel.end) {
       text.ended = true;
     } else {
@@ -84,9 +95,10 @@ class Generator {
   Arena arena_;
   Tape tape_;
   NoGrad guard_;
-  std::unique_ptr<LanguageDecoder> decoder_;
-  Tensor input_;
-  GenerationStats stats_;
+  std::unique_ptr<StepDecoder> decoder_;
+  DecodingHead head_;
+  NextWords next_;
+  bool every_column_;  // also those of no text, because a row's bits may depend on the others
 };
 
 void check(const GenerateOptions& o) {

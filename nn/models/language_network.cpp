@@ -1,5 +1,7 @@
 #include "nn/models/language_network.h"
 
+#include <optional>
+
 #include "core/ops.h"
 
 namespace nine {
@@ -39,28 +41,33 @@ bool has_tied_embeddings(const Safetensors& weights, const HeadSpec& head) {
 
 namespace {
 
-class RecurrentDecoder final : public LanguageDecoder {
+class RecurrentDecoder final : public StepDecoder {
  public:
-  RecurrentDecoder(const LanguageNetwork& network, int64_t batch)
-      : network_(network), carried_(network.new_state(batch)) {}
-  void restart() override { carried_.clear(); }
-  Var next(Tape& tape, const Tensor& ids) override {
-    carried_.on(tape, state_);
+  explicit RecurrentDecoder(const LanguageNetwork& network) : network_(network) {}
+  void start(int64_t slots) override { carried_.emplace(network_.new_state(slots)); }
+  Var step(Tape& tape, std::span<const DecoderRow> rows) override {
+    const Tensor ids({1, carried_->batch()}, DType::int32), slots({std::ssize(rows)}, DType::int32);
+    for (size_t r = 0; r < rows.size(); ++r) {
+      ids.data<int32_t>()[rows[r].slot] = rows[r].word;
+      slots.data<int32_t>()[r] = rows[r].slot;
+    }
+    carried_->on(tape, state_);
     const Var hidden = network_.encode(tape, ids, state_);
-    carried_.store(state_);
-    return hidden;
+    carried_->store(state_);
+    return embedding(hidden, tape.on_device(slots));
   }
+  void reorder(std::span<const int32_t> from) override { carried_->reorder(from); }
 
  private:
   const LanguageNetwork& network_;
-  CarriedState carried_;
+  std::optional<CarriedState> carried_;
   std::vector<LstmState> state_;
 };
 
 }  // namespace
 
-std::unique_ptr<LanguageDecoder> recurrent_decoder(const LanguageNetwork& network, int64_t batch) {
-  return std::make_unique<RecurrentDecoder>(network, batch);
+std::unique_ptr<StepDecoder> recurrent_decoder(const LanguageNetwork& network) {
+  return std::make_unique<RecurrentDecoder>(network);
 }
 
 }  // namespace nine

@@ -9,21 +9,10 @@
 #include <vector>
 
 #include "nn/carried_state.h"
+#include "nn/models/step_decoder.h"
 #include "nn/softmax_head.h"
 
 namespace nine {
-
-/// Reads a text word by word; LanguageNetwork::decoder() makes it.
-class LanguageDecoder {
- public:
-  virtual ~LanguageDecoder() = default;
-  /// Lets all columns begin anew.
-  virtual void restart() = 0;
-  /// Reads one id for each column, (1, batch) int32 on the CPU. Returns the head's input for
-  /// predicting the next ids, (batch, width). The tape must be on the network's device and must not
-  /// record.
-  virtual Var next(Tape& tape, const Tensor& ids) = 0;
-};
 
 /// The network of a language model: an LstmLanguageModel or a TransformerLanguageModel.
 class LanguageNetwork {
@@ -54,8 +43,8 @@ class LanguageNetwork {
   /// Returns the length of the windows, in time steps, into which run() cuts longer columns. A
   /// prediction uses only words of its window. 0: no windows; the network carries a state.
   virtual int64_t window() const = 0;
-  /// Makes a decoder that reads `batch` columns word by word. The network must outlive it.
-  virtual std::unique_ptr<LanguageDecoder> decoder(int64_t batch) const = 0;
+  /// Makes a decoder that reads texts word by word.
+  virtual std::unique_ptr<StepDecoder> decoder() const = 0;
 
   /// Returns the last layer's attention over ids of one text, at most a window long, as the mean
   /// over heads. For n ids it is an n x n matrix, row by row: row t has the weights of words s <= t
@@ -141,8 +130,8 @@ class LanguageNetwork {
 /// embeddings. Error: head.weight of an untied head has a rank other than 3.
 bool has_tied_embeddings(const Safetensors& weights, const HeadSpec& head);
 
-/// Makes a LanguageDecoder for a network that carries its state. The decoder runs the network over
-/// one time step after another.
-std::unique_ptr<LanguageDecoder> recurrent_decoder(const LanguageNetwork& network, int64_t batch);
+/// Makes a StepDecoder for a network that carries its state. The decoder runs the network over one
+/// time step of all slots after another, because a row's bits may depend on the number of rows.
+std::unique_ptr<StepDecoder> recurrent_decoder(const LanguageNetwork& network);
 
 }  // namespace nine

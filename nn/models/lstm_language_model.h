@@ -57,9 +57,7 @@ class LstmLanguageModel final : public LanguageNetwork {
     return lstm_.zero_state(tape, batch, dtype());
   }
   int64_t window() const override { return 0; }
-  std::unique_ptr<LanguageDecoder> decoder(int64_t batch) const override {
-    return recurrent_decoder(*this, batch);
-  }
+  std::unique_ptr<StepDecoder> decoder() const override { return recurrent_decoder(*this); }
   std::map<std::string, std::string> metadata() const override;
 
  private:

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "data/vocabulary.h"
 
 namespace nine {
 
@@ -15,11 +14,11 @@ int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, dou
   const auto less_likely = [&](int32_t a, int32_t b) {
     return at(a) != at(b) ? at(a) < at(b) : a > b;
   };
-  require(std::ssize(log_p) > (s.allow_unknown ? 0 : Specials::kLanguageModel.unknown),
+  require(std::ssize(log_p) > (s.allow_unknown ? 0 : s.unknown),
           "[choose_word] there is no word to choose from");
   std::vector<int32_t> words(log_p.size());
   std::iota(words.begin(), words.end(), 0);
-  if (!s.allow_unknown) words.erase(words.begin() + Specials::kLanguageModel.unknown);
+  if (!s.allow_unknown) words.erase(words.begin() + s.unknown);
   const int32_t best = *std::max_element(words.begin(), words.end(), less_likely);
   require(at(best) > -INFINITY, "[choose_word] the model excludes every word that may follow");
   if (s.temperature == 0) return best;

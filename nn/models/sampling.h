@@ -8,7 +8,7 @@ namespace nine {
 
 /// The settings of choose_word(), which applies them in the order of these members.
 struct SamplingOptions {
-  bool allow_unknown = false;  ///< false: never choose id 1, <unk> of language models
+  bool allow_unknown = false;  ///< false: never choose `unknown`
   /// Divides log-probabilities; 0: choose the likeliest word, of equally likely words the smallest
   /// id.
   double temperature = 1;
@@ -16,6 +16,7 @@ struct SamplingOptions {
   /// Keep the smallest set of likeliest words whose probabilities sum to at least top_p (nucleus
   /// sampling; Holtzman et al., 2020); at least one word.
   double top_p = 1;
+  int32_t unknown = 1;  ///< the id of <unk>: 1 in language models
 };
 
 /// Returns the id that a uniform random number in [0, 1) chooses, given log p of every word. Error:

@@ -107,14 +107,20 @@ const Tensor& Transformer::positions() const {
   return positions_;
 }
 
-Var Transformer::embed(Tape& tape, Parameter& table, const Tensor& ids,
-                       std::string_view stream) const {
-  require(ids.shape().rank() == 2 && ids.shape()[1] <= config_.max_length,
+Var Transformer::embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream,
+                       int64_t first) const {
+  require(ids.shape().rank() == 2 && first + ids.shape()[1] <= config_.max_length,
           "a batch of ids has shape ", ids.shape(),
-          ", but must be (sentences, positions) with at most ", config_.max_length, " positions");
+          ", but must be (sentences, positions) with at most ", config_.max_length - first,
+          " positions");
   return dropout(embedding_with_positions(tape.parameter(table), tape.on_device(ids), embed_scale(),
-                                          positions()),
+                                          positions().row_range(first, config_.max_length - first)),
                  config_.dropout, stream);
+}
+
+void Transformer::pack(PackedWeights& packed) const {
+  for (const TransformerEncoderLayer& layer : encoder_) layer.pack(packed);
+  for (const TransformerDecoderLayer& layer : decoder_) layer.pack(packed);
 }
 
 Var Transformer::encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const {

@@ -73,6 +73,7 @@ class Transformer {
 
   const TransformerConfig& config() const { return config_; }
   DType dtype() const { return parameters_.dtype(); }
+  Device device() const { return parameters_.device(); }
   const ParameterSet& parameters() const { return parameters_; }
 
   /// Returns the encoder's output for src ids (B, S): (B * S, dim), row b * S + s.
@@ -107,8 +108,14 @@ class Transformer {
   /// Returns model.safetensors' `__metadata__`: the format, and the ties if there are any.
   std::map<std::string, std::string> metadata() const;
 
+  /// Adds packed copies of the layers' weights, for a TranslationDecoder.
+  void pack(PackedWeights& packed) const;
+
  private:
-  Var embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream) const;
+  friend class TranslationDecoder;
+  // Embeds ids (sentences, words) at positions from `first` on.
+  Var embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream,
+            int64_t first = 0) const;
 
   TransformerConfig config_;
   const ParameterSet& parameters_;

@@ -4,27 +4,28 @@
 
 #include <vector>
 
-#include "nn/key_value_cache.h"
+#include "autograd/packed_weights.h"
 #include "nn/models/transformer_language_model.h"
 
 namespace nine {
 
-/// The decoder that TransformerLanguageModel::decoder() makes.
-class TransformerLanguageDecoder final : public LanguageDecoder {
+/// The decoder that TransformerLanguageModel::decoder() makes. It packs the weights.
+class TransformerLanguageDecoder final : public StepDecoder {
  public:
-  TransformerLanguageDecoder(const TransformerLanguageModel& model, int64_t batch);
+  explicit TransformerLanguageDecoder(const TransformerLanguageModel& model);
 
-  void restart() override;
-  Var next(Tape& tape, const Tensor& ids) override;
+  void start(int64_t slots) override;
+  Var step(Tape& tape, std::span<const DecoderRow> rows) override;
+  void reorder(std::span<const int32_t> from) override { read_.reorder(from); }
 
  private:
-  Var step(Tape& tape, const Tensor& ids);
-  void read_again(Tape& tape);
+  Var next(Tape& tape, std::span<const DecoderRow> rows);
+  void read_again(Tape& tape, std::span<const DecoderRow> rows);
 
   const TransformerLanguageModel& model_;
-  int64_t batch_;
+  PackedWeights packed_;
   std::vector<KeyValueCache> caches_;  // one per layer
-  std::vector<int32_t> words_;         // the words in the caches, row t * batch + b
+  ReadWords read_;                     // the words in the caches
 };
 
 }  // namespace nine

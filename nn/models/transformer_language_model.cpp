@@ -115,8 +115,8 @@ LanguageNetwork::Hidden TransformerLanguageModel::run(Tape& tape, const Tensor& 
   return {raw, dropout(raw, config_.dropout_output, "dropout.output")};
 }
 
-std::unique_ptr<LanguageDecoder> TransformerLanguageModel::decoder(int64_t batch) const {
-  return std::make_unique<TransformerLanguageDecoder>(*this, batch);
+std::unique_ptr<StepDecoder> TransformerLanguageModel::decoder() const {
+  return std::make_unique<TransformerLanguageDecoder>(*this);
 }
 
 std::vector<double> TransformerLanguageModel::attention(Tape& tape,

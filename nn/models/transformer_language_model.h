@@ -86,7 +86,7 @@ class TransformerLanguageModel final : public LanguageNetwork {
   /// Makes a decoder that keeps the keys and values of earlier words. When a window is full, the
   /// decoder empties its caches and reads the last window / 2 words again, as the start of a new
   /// window.
-  std::unique_ptr<LanguageDecoder> decoder(int64_t batch) const override;
+  std::unique_ptr<StepDecoder> decoder() const override;
   std::vector<double> attention(Tape& tape, const std::vector<int32_t>& ids) const override;
   std::map<std::string, std::string> metadata() const override;
 

@@ -34,7 +34,7 @@ struct Case {
          bias = random_tensor({out}, 3), before = random_tensor({Linear::padded(rows), out}, 4);
 
   int64_t ldx() const { return in + kWide; }
-  Numbers by_gemm(Linear::Mode mode) const {
+  Numbers by_gemm(LinearMode mode) const {
     Numbers y(before.data<float>(), before.data<float>() + rows * out);
     gemm<float>({.transpose_b = true,
                  .m = rows,
@@ -46,15 +46,15 @@ struct Case {
                  .ldb = in,
                  .c = y.data(),
                  .ldc = out,
-                 .add = mode == Linear::Mode::add});
+                 .add = mode == LinearMode::add});
     for (size_t i = 0; i < y.size(); ++i) {
       y[i] += bias.data<float>()[i % static_cast<size_t>(out)];
-      if (mode == Linear::Mode::relu) y[i] = std::max(y[i], 0.0F);
+      if (mode == LinearMode::relu) y[i] = std::max(y[i], 0.0F);
     }
     return y;
   }
   // Rows [first, first + count).
-  Numbers by(const Linear& linear, Linear::Mode mode, int64_t first, int64_t count) const {
+  Numbers by(const Linear& linear, LinearMode mode, int64_t first, int64_t count) const {
     Numbers y(static_cast<size_t>(Linear::padded(count) * out));
     std::copy_n(before.data<float>() + first * out, count * out, y.begin());
     linear(x.data<float>() + first * ldx(), ldx(), count, y.data(), out, mode);
@@ -63,9 +63,9 @@ struct Case {
   }
 };
 
-constexpr Linear::Mode kModes[] = {Linear::Mode::plain, Linear::Mode::relu, Linear::Mode::add};
+constexpr LinearMode kModes[] = {LinearMode::plain, LinearMode::relu, LinearMode::add};
 
-void check_rows_alone(const Case& c, const Linear& linear, Linear::Mode mode, const Numbers& all) {
+void check_rows_alone(const Case& c, const Linear& linear, LinearMode mode, const Numbers& all) {
   for (const int64_t count : {1, 3})
     for (int64_t first = 0; first + count <= c.rows; first += 9) {
       CAPTURE(first);
@@ -81,7 +81,7 @@ TEST_CASE("packed linear: in float32 the results are gemm's to rounding, a row's
     CAPTURE(c.rows);
     CAPTURE(c.in);
     const Linear linear(c.w, c.bias);
-    for (const Linear::Mode mode : kModes) {
+    for (const LinearMode mode : kModes) {
       const Numbers expected = c.by_gemm(mode), found = c.by(linear, mode, 0, c.rows);
       for (size_t i = 0; i < expected.size(); ++i)
         CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-5).scale(1));
@@ -100,7 +100,7 @@ TEST_CASE("packed linear: in pieces the results have the bits of gemm") {
       CAPTURE(c.in);
       const Linear linear(c.w, c.bias);
       CHECK(linear.piece_numbers(1) > 0);
-      for (const Linear::Mode mode : kModes) {
+      for (const LinearMode mode : kModes) {
         const Numbers found = c.by(linear, mode, 0, c.rows);
         CHECK(found == c.by_gemm(mode));
         check_rows_alone(c, linear, mode, found);
@@ -120,11 +120,11 @@ TEST_CASE("packed linear: rows with numbers too large for pieces are multiplied 
   const Bf16Mode mode(MatmulPrecision::medium);
   const Case c{9, 40, 70};
   const Linear linear(c.w, c.bias);
-  const Numbers usual = c.by(linear, Linear::Mode::plain, 0, c.rows);
+  const Numbers usual = c.by(linear, LinearMode::plain, 0, c.rows);
   c.x.data<float>()[4 * c.ldx() + 3] = std::numeric_limits<float>::infinity();
   c.x.data<float>()[6 * c.ldx() + 39] = 3e38F;
-  const Numbers found = c.by(linear, Linear::Mode::plain, 0, c.rows);
-  CHECK(found == c.by_gemm(Linear::Mode::plain));
+  const Numbers found = c.by(linear, LinearMode::plain, 0, c.rows);
+  CHECK(found == c.by_gemm(LinearMode::plain));
   for (int64_t r = 0; r < c.rows; ++r) {
     CAPTURE(r);
     const auto at = static_cast<size_t>(r * c.out);
@@ -135,7 +135,7 @@ TEST_CASE("packed linear: rows with numbers too large for pieces are multiplied 
                        usual.begin() + r * c.out));
     }
   }
-  CHECK(c.by(Linear(c.w), Linear::Mode::plain, 0, 0).empty());
+  CHECK(c.by(Linear(c.w), LinearMode::plain, 0, 0).empty());
 }
 
 TEST_CASE("packed linear: a layer keeps the precision in which it was made") {
@@ -145,9 +145,9 @@ TEST_CASE("packed linear: a layer keeps the precision in which it was made") {
   {
     const Bf16Mode mode(MatmulPrecision::medium);
     linear = std::make_unique<Linear>(c.w, c.bias);
-    made = c.by(*linear, Linear::Mode::plain, 0, c.rows);
+    made = c.by(*linear, LinearMode::plain, 0, c.rows);
   }
-  CHECK(c.by(*linear, Linear::Mode::plain, 0, c.rows) == made);
+  CHECK(c.by(*linear, LinearMode::plain, 0, c.rows) == made);
 }
 
 }  // namespace nine::tests::test_packed_linear

@@ -321,17 +321,18 @@ TEST_CASE("transformer LM: read word by word, it gives what the whole window giv
     Model model(c);
     const int64_t steps = 21, batch = 3, width = c.hidden;
     const Ints ids = some_ids(steps * batch, c.vocab);
-    const auto decoder = model.network.decoder(batch);
+    const auto decoder = model.network.decoder();
     Arena arena("test");
     Tape tape(arena);
     const NoGrad guard(tape);
-    for (int round = 0; round < 2; ++round) {  // the second after restart()
-      decoder->restart();
+    for (int round = 0; round < 2; ++round) {  // the second after another start()
+      decoder->start(batch);
       for (int64_t t = 0; t < steps; ++t) {
         tape.reset();
-        const Ints row(ids.begin() + t * batch, ids.begin() + (t + 1) * batch);
-        const Doubles found =
-            decoder->next(tape, Tensor::from(row, {1, batch})).value().to_vector();
+        std::vector<DecoderRow> rows;
+        for (int32_t b = 0; b < batch; ++b)
+          rows.push_back({b, ids[static_cast<size_t>(t * batch + b)]});
+        const Doubles found = decoder->step(tape, rows).value().to_vector();
         // The window begins anew, with its later half, whenever it is full.
         const int64_t first = t < c.window ? 0 : (t / kHalf - 1) * kHalf, seen = t + 1 - first;
         const Doubles whole =

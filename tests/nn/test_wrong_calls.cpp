@@ -33,22 +33,28 @@ void refused(Call&& call, const char* why) {
 
 }  // namespace
 
-TEST_CASE("wrong calls: a cache of keys and values for another batch") {
+TEST_CASE("wrong calls: a step of decoding") {
   ParameterSet set;
   const MultiHeadAttention layer(set, "a", 4, 2);
   Step step;
-  KeyValueCache cache(2, 3, 4, DType::float32, kCpu);
-  const auto add = [&](int64_t rows) {
-    const Var x = step.tape.constant(Tensor({rows, 4}, DType::float32));
-    return layer.add_next_to(x, x, cache);
+  KeyValueCache cache(4, DType::float32, kCpu);
+  ReadWords read;
+  read.start(2);
+  const auto add = [&](const std::vector<DecoderRow>& rows) {
+    read.read(rows);
+    const Var x = step.tape.constant(Tensor({std::ssize(rows), 4}, DType::float32));
+    return layer.add_next_to(x, x, cache, read.lists(step.tape));
   };
-  refused([&] { add(2); }, "a step with a cache records no gradients");
+  refused([&] { add({{0, 1}}); }, "a step of decoding has no gradient");
   const NoGrad no_grad(step.tape);
-  refused([&] { add(64); }, "keys and values of shape (64, 8) for 2 sequences of 8 numbers");
-  refused([&] { cache.append(Tensor({2, 10}, DType::float32)); }, "(2, 10)");
-  CHECK(cache.length() == 0);
-  for (int i = 0; i < 3; ++i) add(2);
-  refused([&] { add(2); }, "no room for more than 3 positions");
+  refused([&] { cache.append(Tensor({2, 10}, DType::float32)); }, "(2, 10), not of 8 numbers");
+  refused([&] { add({{2, 1}}); }, "slot 2 of 2");
+  refused([&] { read.reorder(std::vector<int32_t>{0}); }, "a slot for each of 2");
+  // The cache lacks rows that the words need.
+  read.start(2);
+  cache.clear();
+  read.read(std::vector<DecoderRow>{{0, 1}, {1, 1}});
+  refused([&] { add({{0, 1}, {1, 1}}); }, "[listed_attention] index 2 at position 1");
 }
 
 TEST_CASE("wrong calls: shapes that cannot be cut") {

@@ -1,0 +1,27 @@
+// The common interface of networks that read texts word by word.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "nn/key_value_cache.h"
+
+namespace nine {
+
+/// Reads several texts, the slots, side by side. LanguageNetwork::decoder() makes it for a language
+/// model; a TranslationDecoder also reads source sentences. The network must outlive the decoder
+/// and keep its weights.
+class StepDecoder {
+ public:
+  virtual ~StepDecoder() = default;
+  /// Lets `slots` texts begin.
+  virtual void start(int64_t slots) = 0;
+  /// Reads a word into each row's slot. Slots without a row read no more. Returns the head's input
+  /// for predicting the next words, (rows, width). The tape must be on the network's device and
+  /// must not record. On the CPU a Transformer's rows do not depend on each other, to the bit.
+  virtual Var step(Tape& tape, std::span<const DecoderRow> rows) = 0;
+  /// Lets slot i continue the text of slot from[i]; -1: slot i reads no more.
+  virtual void reorder(std::span<const int32_t> from) = 0;
+};
+
+}  // namespace nine

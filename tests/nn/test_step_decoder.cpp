@@ -1,0 +1,183 @@
+// Reading texts word by word: texts that continue others, rows alone, and the choice of next words.
+#include <doctest/doctest.h>
+
+#include "core/ops.h"
+#include "core/random.h"
+#include "nn/models/lstm_language_model.h"
+#include "nn/models/next_words.h"
+#include "nn/models/transformer_language_model.h"
+#include "tests/support/compare.h"
+#include "tests/support/support.h"
+
+using namespace nine;
+using namespace nine::tests;
+
+namespace {
+
+using Doubles = std::vector<double>;
+using Texts = std::vector<std::vector<int32_t>>;
+
+constexpr int64_t kWords = 11;
+
+std::unique_ptr<LanguageNetwork> network_of(bool lstm, ParameterSet& set,
+                                            const char* head = "lin") {
+  std::unique_ptr<LanguageNetwork> network;
+  const HeadConfig config{.spec = parse_head(head), .bias = true};
+  if (lstm)
+    network = std::make_unique<LstmLanguageModel>(
+        set, LstmLanguageModelConfig{
+                 .vocab = kWords, .embed = 6, .hidden = 12, .layers = 2, .head = config});
+  else
+    network = std::make_unique<TransformerLanguageModel>(
+        set,
+        TransformerLanguageModelConfig{
+            .vocab = kWords, .hidden = 12, .ffn = 20, .heads = 3, .window = 8, .head = config});
+  RandomStream random({.seed = 9, .op = stream_id("test")});
+  const Tensor noise(set.values().shape(), DType::float64);
+  for (int64_t i = 0; i < noise.elements(); ++i)
+    noise.data<double>()[i] = 1.2 * (random.uniform() - 0.5);
+  ops::copy(noise, set.values());
+  return network;
+}
+
+struct Reader {
+  explicit Reader(const LanguageNetwork& network) : decoder(network.decoder()) {}
+  Doubles step(const std::vector<DecoderRow>& rows) {
+    tape.reset();
+    return decoder->step(tape, rows).value().to_vector();
+  }
+  // Reads texts of one length from their start; returns the last contexts.
+  Doubles read(const Texts& texts) {
+    decoder->start(std::ssize(texts));
+    Doubles last;
+    for (size_t t = 0; t < texts.front().size(); ++t) {
+      std::vector<DecoderRow> rows;
+      for (size_t i = 0; i < texts.size(); ++i)
+        rows.push_back({static_cast<int32_t>(i), texts[i][t]});
+      last = step(rows);
+    }
+    return last;
+  }
+  Arena arena{"test"};
+  Tape tape{arena};
+  NoGrad guard{tape};
+  std::unique_ptr<StepDecoder> decoder;
+};
+
+}  // namespace
+
+TEST_CASE("step decoder: a text that continues another one is read as if alone") {
+  for (const bool lstm : {true, false}) {
+    CAPTURE(lstm);
+    ParameterSet set({.dtype = DType::float64});
+    const auto network = network_of(lstm, set);
+    Reader reader(*network), other(*network);
+    for (const size_t before : {size_t{2}, size_t{7}, size_t{11}}) {  // windows have 8 words
+      CAPTURE(before);
+      Texts texts(4);
+      for (size_t i = 0; i < texts.size(); ++i)
+        for (size_t t = 0; t < before; ++t)
+          texts[i].push_back(static_cast<int32_t>((3 * i + 5 * t + i * t) % kWords));
+      reader.read(texts);
+      reader.decoder->reorder(std::vector<int32_t>{2, 0, 2, -1});
+      texts = {texts[2], texts[0], texts[2]};
+      for (int32_t t = 0; t < 5; ++t) {
+        std::vector<DecoderRow> rows;
+        for (int32_t i = 0; i < 3; ++i) {
+          rows.push_back({i, (t + 4 * i) % static_cast<int32_t>(kWords)});
+          texts[static_cast<size_t>(i)].push_back(rows.back().word);
+        }
+        CHECK(relative_error(reader.step(rows), other.read(texts)) < 1e-12);
+      }
+    }
+  }
+}
+
+TEST_CASE("step decoder: a row has the same bits alone and among others") {
+  for (const bool lstm : {true, false}) {
+    ParameterSet set;
+    const auto network = network_of(lstm, set);
+    Reader all(*network), some(*network);
+    all.decoder->start(7);
+    some.decoder->start(7);
+    for (int32_t t = 0; t < 10; ++t) {
+      std::vector<DecoderRow> rows;
+      for (int32_t i = 0; i < 7; ++i) rows.push_back({i, (2 * t + i) % 9});
+      const Doubles whole = all.step(rows), alone = some.step({rows[3], rows[5]});
+      const auto width = static_cast<size_t>(network->width());
+      for (size_t c = 0; c < width; ++c) {
+        CHECK(alone[c] == whole[3 * width + c]);
+        CHECK(alone[width + c] == whole[5 * width + c]);
+      }
+    }
+  }
+}
+
+TEST_CASE("next words: a choice among few words is that among all") {
+  for (const char* head : {"lin", "mix:2*lin,log", "rbf"}) {
+    CAPTURE(head);
+    ParameterSet set({.dtype = DType::float64});
+    const auto network = network_of(true, set, head);
+    const DecodingHead decoding(network->head());
+    Reader reader(*network);
+    reader.read({{3, 4}, {5, 1}, {7, 7}});
+    const std::vector<DecoderRow> rows{{0, 2}, {1, 6}, {2, 9}};
+    reader.tape.reset();
+    const Var contexts = reader.decoder->step(reader.tape, rows);
+    const Doubles log_p = network->log_probabilities(contexts).to_vector();
+    int different = 0;
+    for (const SamplingOptions& options : {SamplingOptions{},
+                                           {.temperature = 0},
+                                           {.allow_unknown = true, .top_k = 4},
+                                           {.temperature = 0.7, .top_k = 3},
+                                           {.temperature = 2, .top_k = 6, .top_p = 0.7},
+                                           {.top_k = 100},
+                                           {.top_p = 0.5}}) {
+      NextWords next(decoding, options);
+      next.predict(contexts);
+      for (int64_t r = 0; r < 3; ++r)
+        for (const double uniform : {0.0, 0.3, 0.5, 0.77, 0.999}) {
+          const auto [word, nats] = next.choose(r, uniform);
+          const Doubles row(log_p.begin() + r * kWords, log_p.begin() + (r + 1) * kWords);
+          CHECK(word == choose_word(row, options, uniform));
+          CHECK(nats == doctest::Approx(row[static_cast<size_t>(word)]).epsilon(1e-12));
+          different += word != next.choose(0, 0).word;
+        }
+    }
+    CHECK(different > 10);
+  }
+}
+
+TEST_CASE("decoding head: log p of all words, of targets, and without a word") {
+  for (const char* head : {"lin", "pow", "mix:2*lin"}) {
+    CAPTURE(head);
+    ParameterSet set({.dtype = DType::float64});
+    const auto network = network_of(true, set, head);
+    const DecodingHead decoding(network->head());
+    Reader reader(*network);
+    reader.decoder->start(2);
+    const std::vector<DecoderRow> rows{{0, 2}, {1, 6}};
+    const Var contexts = reader.decoder->step(reader.tape, rows);
+    const Doubles want = network->log_probabilities(contexts).to_vector();
+    DecodingHead::Memory memory;
+    Doubles all;
+    decoding.all_log_probs(contexts, -1, memory, all);
+    CHECK(relative_error(all, want) < 1e-12);
+    const std::vector<int32_t> targets{4, 9};
+    CHECK(relative_error(decoding.log_probs(contexts, targets, memory),
+                         Doubles{want[4], want[kWords + 9]}) < 1e-12);
+    decoding.all_log_probs(contexts, 5, memory, all);
+    WordScores best;
+    decoding.best_words(contexts, kWords - 1, 5, memory, best);
+    for (size_t r = 0; r < 2; ++r) {
+      const double rest = std::log1p(-std::exp(want[r * kWords + 5]));
+      CHECK(all[r * kWords + 5] == -INFINITY);
+      for (size_t i = 0; i < kWords - 1; ++i) {
+        const auto word = static_cast<size_t>(best.words[r * (kWords - 1) + i]);
+        const double expected = want[r * kWords + word] - rest;
+        CHECK(best.log_probs[r * (kWords - 1) + i] == doctest::Approx(expected).epsilon(1e-11));
+        CHECK(all[r * kWords + word] == doctest::Approx(expected).epsilon(1e-11));
+      }
+    }
+  }
+}
