@@ -289,8 +289,9 @@ Matrix<T> matrix_of(std::vector<T> values, int64_t rows, int64_t columns) {
 
 Matrix<double> log_probabilities(const std::string& head, const Input& h, const Weights& weights) {
   Call call(head, h, weights, {});
-  auto* log_p = without_lock(
-      [&] { return new Tensor(nine::log_probabilities(call.spec(), call.h(), call.weights())); });
+  auto* log_p = without_lock(call, [&] {
+    return new Tensor(nine::log_probabilities(call.spec(), call.h(), call.weights()));
+  });
   const nb::capsule owner(log_p, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
   return Matrix<double>(
       log_p->data<double>(),
