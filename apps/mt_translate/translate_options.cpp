@@ -82,16 +82,19 @@ void TranslateOptions::declare(Options& o) {
       .unit("FILE");
 
   o.group("Sampling in place of a search");
-  o.add("samples", samples, "so many translations of each line, drawn by chance; 0: search")
+  o.add("samples", samples,
+        "number of translations to draw for each line, by chance; 0: search for the best")
       .range(0, 1000);
   o.add("temperature", temperature,
-        "log-probabilities are divided by it; 0: always the likeliest word")
+        "divide log-probabilities by X before a word is drawn; 0: always take the likeliest word")
       .at_least(0);
-  o.add("top-k", top_k, "only so many likeliest words; 0: all").at_least(0).unit("words");
+  o.add("top-k", top_k, "draw from this many of the likeliest words; 0: from all words")
+      .at_least(0)
+      .unit("words");
   o.add("top-p", top_p,
-        "only the fewest likeliest words that have this share of the probability; 1: all")
+        "draw from the likeliest words that together have this probability; 1: from all words")
       .range(0, 1);
-  o.add("seed", seed, "of what is drawn");
+  o.add("seed", seed, "seed of the drawn words");
 
   o.group("Scoring given translations with the model");
   o.add("score-given", score_given,

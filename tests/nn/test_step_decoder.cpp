@@ -9,9 +9,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_step_decoder {
 namespace {
 
 using Doubles = std::vector<double>;
@@ -210,3 +208,5 @@ TEST_CASE("decoding head: an ensemble's probabilities are the mean of the heads'
   CHECK(best.words[0] == top - want.begin());
   CHECK(best.log_probs[0] == doctest::Approx(*top).epsilon(1e-12));
 }
+
+}  // namespace nine::tests::test_step_decoder
