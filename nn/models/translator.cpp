@@ -77,6 +77,7 @@ Translator Translator::load(std::span<const std::string> paths,
     const TransformerConfig config = transformer_config(files);
     check_size(directory / kSourceDict, source, config.src_vocab);
     check_size(directory / kTargetDict, target, config.tgt_vocab);
+    if (config.shared_vocab) check_same_words(directory, source, target);
     if (!parts) {
       parts.reset(new Parts{directory, std::move(source), std::move(target)});
     } else {
