@@ -117,10 +117,11 @@ class BeamSearch::Engine {
   }
   // A batch's memory, which later batches reuse. Slot sentence * beams + prefix reads a prefix.
   struct Workspace {
-    // Takes half of what is left, so that caches and other threads have memory too.
+    // Takes a part of what is left, so that caches and other threads' workspaces have memory too.
     explicit Workspace(const Engine& engine)
         : arena("translate", engine.device(),
-                op_table(engine.device()).available(engine.device().index) / 2),
+                op_table(engine.device()).available(engine.device().index) /
+                    static_cast<size_t>(2 + 2 * threads())),
           tape(arena),
           guard(tape) {
       for (const Member& member : engine.members_)
