@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ namespace nine {
 struct Safetensors {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata;
+  std::set<std::string> halves = {};  ///< the tensors that the file has as F16
 
   /// Returns the tensor of that name. Error: the file lacks it; the message lists the file's names.
   const Tensor& at(const std::string& name) const;
@@ -43,6 +45,8 @@ inline constexpr std::string_view kPickle = "a pickle of Python's, as torch.save
 /// zip archive; unpack it with `unzip`", ... Empty for an unknown format and for a safetensors
 /// file, damaged or not.
 std::string_view kind_of_file(const std::filesystem::path& file);
+/// True if a file begins as a safetensors file does.
+bool begins_as_safetensors(const std::filesystem::path& file);
 
 /// Reads a file into tensors on the CPU. Bounds, overlaps, gaps, sizes, dtypes and duplicate names
 /// are checked before any data is read. Every Error names the file and the tensor, or the kind of

@@ -71,9 +71,8 @@ Translator Translator::load(const std::string& path, const SegmentationOptions& 
     check_size(directory / kSourceDict, source, config.src_vocab);
     check_size(directory / kTargetDict, target, config.tgt_vocab);
     if (config.shared_vocab) check_same_words(directory, source, target);
-    const ParameterOptions options{.dtype = files.weights.at("tgt_embedding.weight").dtype(),
-                                   .gradients = false,
-                                   .device = device};
+    const ParameterOptions options{
+        .dtype = files.embedding("mt").dtype(), .gradients = false, .device = device};
     parts =
         std::make_unique<Parts>(directory, std::move(source), std::move(target), options, config);
     parts->parameters.load(files.weights);
