@@ -157,11 +157,11 @@ void read_arrays(const Json& in, InspectInput& out) {
   for (const LearnedNumber& n : learned_numbers(head)) numbers.values.push_back(n.start);
   numbers.shape = {std::ssize(numbers.values)};
   if (in.contains("counts")) {
-    if (!out.head.norms.word.needs_counts())
-      fail_usage("counts: has no effect here: it needs a word_norm that follows the words' counts");
     const InspectArray counts = read_array(in, "counts", {out.words}, "V");
     if (*std::min_element(counts.values.begin(), counts.values.end()) < 0)
       fail_usage("counts: must not be below 0");
+    if (!out.head.norms.word.needs_counts())
+      fail_usage("counts: has no effect here: it needs a word_norm that follows the words' counts");
     out.counts = counts.values;
   }
   if (const WordNorm& norm = out.head.norms.word; norm.needs_counts() && out.counts.empty())
