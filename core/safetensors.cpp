@@ -359,11 +359,13 @@ Safetensors read_safetensors(const fs::path& file) {
     }
   }
   check_coverage(source, entries);
-  for (const Entry& entry : entries) {
-    out.tensors.emplace(entry.name, read_tensor(source, entry));
-    if (entry.type.name == "F16") out.halves.insert(entry.name);
-  }
+  for (const Entry& entry : entries) out.tensors.emplace(entry.name, read_tensor(source, entry));
   return out;
+}
+
+std::string dtype_in_file(const fs::path& file, const std::string& tensor) {
+  Source source = open_source(file);
+  return parse_header(source).at(tensor).at("dtype").get<std::string>();
 }
 
 }  // namespace nine

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +18,6 @@ namespace nine {
 struct Safetensors {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata;
-  std::set<std::string> halves = {};  ///< the tensors that the file has as F16
 
   /// Returns the tensor of that name. Error: the file lacks it; the message lists the file's names.
   const Tensor& at(const std::string& name) const;
@@ -53,5 +51,7 @@ bool begins_as_safetensors(const std::filesystem::path& file);
 /// the file (kind_of_file). F32, F64, BF16 and I32 keep their type; F16 becomes float32, and I64
 /// becomes int32. Error: an I64 value does not fit int32.
 Safetensors read_safetensors(const std::filesystem::path& file);
+/// Returns the dtype of a tensor in a file that read_safetensors() has read, such as F16.
+std::string dtype_in_file(const std::filesystem::path& file, const std::string& tensor);
 
 }  // namespace nine

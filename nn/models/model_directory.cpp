@@ -243,8 +243,8 @@ Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
     throw;
   }
   for (auto& [name, tensor] : weights.tensors) {
-    const StoredType stored =
-        weights.halves.contains(name) ? kFloat16 : stored_type_of(tensor.dtype());
+    const bool half = name.ends_with(kOutputBias) && dtype_in_file(file, name) == "F16";
+    const StoredType stored = half ? kFloat16 : stored_type_of(tensor.dtype());
     if (tensor.dtype() == DType::bfloat16) {
       const Tensor wide(tensor.shape(), DType::float32);
       ops::copy(tensor, wide);
