@@ -53,9 +53,9 @@ class InputNotes {
   }
   // Throws where the model's dictionary does not fit the text.
   void require_known(const TranslateOptions& o) const {
-    app::require_known(unknown_, tokens_ + lines_, o.max_unknown, name_,
-                       concat("the model ", o.checkpoint,
-                              o.codes.empty() ? " (--codes cuts words into subwords)" : ""));
+    app::require_known(
+        unknown_, tokens_ + lines_, o.max_unknown, name_,
+        concat(o.model_name(), o.codes.empty() ? " (--codes cuts words into subwords)" : ""));
   }
   void report() const {
     if (unknown_ > 0)
@@ -72,13 +72,70 @@ class InputNotes {
   SpelledSpecials spelled_{Specials::kTranslation};
 };
 
-void translate(const TranslateOptions& o, const Options& options, Communicator& communicator) {
+// The files that are written beside the translations.
+class SideFiles {
+ public:
+  SideFiles(const TranslateOptions& o, Communicator& communicator) {
+    const auto open = [&](std::optional<TextOutput>& file, const std::string& path) {
+      if (!path.empty()) file.emplace(output_of(path, communicator));
+    };
+    open(attention_, o.attention);
+    open(alignment_, o.alignment);
+    open(word_scores_, o.word_scores);
+  }
+  void write(std::span<const Translation> found, std::span<const BeamSearch::Ids> sources,
+             const Translator& translator, const TranslationFormat& format) {
+    if (attention_) write_attention(found, sources, translator, format, attention_->stream());
+    if (alignment_) write_alignment(found, format, alignment_->stream());
+    if (word_scores_) write_word_scores(found, format, word_scores_->stream());
+    each([](TextOutput& file) { file.flush(); });
+  }
+  void finish() {
+    each([](TextOutput& file) { file.finish(); });
+  }
+
+ private:
+  template <class F>
+  void each(F&& f) {
+    for (std::optional<TextOutput>* file : {&attention_, &alignment_, &word_scores_})
+      if (*file) f(**file);
+  }
+  std::optional<TextOutput> attention_, alignment_, word_scores_;
+};
+
+// The prefixes of the translations, line by line of the input.
+class Prefixes {
+ public:
+  Prefixes(const TranslateOptions& o, const Translator& translator, Communicator& communicator)
+      : name_(o.prefix) {
+    if (!name_.empty()) ids_ = translator.target_ids(read_lines(name_, communicator), name_);
+  }
+  // Throws unless there are as many prefixes as lines; before all lines are known, as many at
+  // least.
+  void check(int64_t lines, bool all) const {
+    if (name_.empty()) return;
+    require(lines == std::ssize(ids_) || (!all && lines < std::ssize(ids_)), "the input has ",
+            lines, " lines", all ? "" : " and more", ", but ", name_, " has ", ids_.size(),
+            ": each source needs the prefix of its translation on the same line, an empty one too");
+  }
+  std::span<const BeamSearch::Ids> of(int64_t first, size_t count) const {
+    if (name_.empty()) return {};
+    return std::span(ids_).subspan(static_cast<size_t>(first), count);
+  }
+
+ private:
+  std::string name_;
+  std::vector<BeamSearch::Ids> ids_;
+};
+
+void translate(const TranslateOptions& o, const Options& options, Device device,
+               Communicator& communicator) {
   const bool flush = flushes(options, o.flush, o.input == "-", communicator);
-  const Translator translator = Translator::load(o.checkpoint, o.segmentation());
-  const int64_t positions = translator.network().config().max_length;
+  const Translator translator = Translator::load(o.checkpoint, o.segmentation(), device);
+  const int64_t positions = translator.search().max_words() + 1;
   require_usage(o.max_length <= positions || !options.was_set("max-length"), "--max-length ",
-                o.max_length, ": the model ", o.checkpoint, " has positions for ", positions,
-                " words; give at most ", positions);
+                o.max_length, ": ", o.model_name(), " has positions for ", positions,
+                " words; give at most so many");
   int64_t cut = 0;  // translations that the positions ended
   const BeamSearch& search = translator.search();
   const std::string name = input_name(o.input);
@@ -92,9 +149,10 @@ void translate(const TranslateOptions& o, const Options& options, Communicator& 
     require_references(o.reference, references.size(), name, static_cast<size_t>(text.count()));
   };
   if (!flush) check_references();
+  const Prefixes prefixes(o, translator, communicator);
   TextOutput out(output_of(o.output, communicator));
-  std::optional<TextOutput> attention;
-  if (!o.attention.empty()) attention.emplace(output_of(o.attention, communicator));
+  SideFiles side_files(o, communicator);
+  SearchOptions how = o.search();
   Lines translated;
   InputNotes notes(name);
   while (text.next()) {
@@ -104,32 +162,36 @@ void translate(const TranslateOptions& o, const Options& options, Communicator& 
     for (const std::string& message : too_long)
       if (communicator.first())
         std::fprintf(stderr, "warning: %s; its translation is empty here\n", message.c_str());
+    prefixes.check(text.first() + std::ssize(sources), !flush);
     notes.add(sources);
     if (!flush) {
       notes.require_known(o);
       if (communicator.first()) notes.report();
     }
-    for_windows(sources.size(), o.batch, flush,
-                [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
-                  const auto part = std::span(sources).subspan(first, count);
-                  const std::vector<Translation> found =
-                      shared_translate(search, part, o.search(), progress, communicator);
-                  const auto number = text.first() + static_cast<int64_t>(first);
-                  if (attention) {  // first, so that whoever has read an answer finds it there
-                    write_attention(found, part, translator, number, attention->stream());
-                    attention->flush();
-                  }
-                  write_translations(found, translator, {.n_best = o.n_best > 0, .first = number},
-                                     out.stream());
-                  out.flush();
-                  for (const Translation& t : found) {
-                    if (o.score) translated.push_back(translator.text(t.front().words));
-                    if (!t.front().complete && positions < o.max_length) ++cut;
-                  }
-                });
+    for_windows(
+        sources.size(), o.batch, flush,
+        [&](size_t first, size_t count, const BeamSearch::Progress& progress) {
+          const auto part = std::span(sources).subspan(first, count);
+          how.first_number = text.first() + static_cast<int64_t>(first);
+          const TranslationFormat format{
+              .n_best = o.n_best > 0, .all = o.samples > 0, .first = how.first_number};
+          const std::vector<Translation> found = shared_translate(
+              search, part, how, progress, communicator, prefixes.of(how.first_number, count));
+          // First, so that whoever has read an answer finds its lines there.
+          side_files.write(found, part, translator, format);
+          write_translations(found, translator, format, out.stream());
+          out.flush();
+          for (const Translation& t : found) {
+            if (o.score) translated.push_back(translator.text(t.front().words));
+            for (const Hypothesis& h : t)
+              if (!h.complete && positions < o.max_length && (&h == &t.front() || format.all))
+                ++cut;
+          }
+        });
   }
+  prefixes.check(text.count(), true);
   out.finish();
-  if (attention) attention->finish();
+  side_files.finish();
   if (cut > 0 && communicator.first())
     std::fprintf(stderr,
                  "mt_translate: translations that ended after %lld words, because the model has no "
@@ -146,8 +208,8 @@ void translate(const TranslateOptions& o, const Options& options, Communicator& 
                o.output == "-" ? stderr : stdout);
 }
 
-void score_given(const TranslateOptions& o, Communicator& communicator) {
-  const Translator translator = Translator::load(o.checkpoint, o.segmentation());
+void score_given(const TranslateOptions& o, Device device, Communicator& communicator) {
+  const Translator translator = Translator::load(o.checkpoint, o.segmentation(), device);
   const Lines lines = read_lines(o.input, communicator),
               given = read_lines(o.score_given, communicator);
   require(lines.size() == given.size(), input_name(o.input), " has ", lines.size(), " lines, but ",
@@ -175,12 +237,13 @@ void score_given(const TranslateOptions& o, Communicator& communicator) {
   out.finish();
 }
 
-int run(const TranslateOptions& o, const Options& options, Communicator& communicator) {
-  require_same_use(communicator, options, {o.checkpoint}, {o.codes, o.vocabulary});
+int run(const TranslateOptions& o, const Options& options, Device device,
+        Communicator& communicator) {
+  require_same_use(communicator, options, o.checkpoint, {o.codes, o.vocabulary});
   if (o.translates()) {
-    translate(o, options, communicator);
+    translate(o, options, device, communicator);
   } else if (!o.score_given.empty()) {
-    score_given(o, communicator);
+    score_given(o, device, communicator);
   } else if (communicator.first()) {
     std::fputs(score_translation(o.input, o.reference, o.scoring).c_str(), stdout);
   }
@@ -198,10 +261,12 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    return on_machines(
-        {.threads = o.threads, .precision = o.precision, .mpi_timeout_s = o.mpi_timeout},
-        [&](nine::Device, nine::Communicator& communicator) {
-          return run(o, options, communicator);
-        });
+    return on_machines({.threads = o.threads,
+                        .device = o.device,
+                        .precision = o.precision,
+                        .mpi_timeout_s = o.mpi_timeout},
+                       [&](nine::Device device, nine::Communicator& communicator) {
+                         return run(o, options, device, communicator);
+                       });
   });
 }

@@ -6,7 +6,6 @@
 
 #include "autograd/functions.h"
 #include "core/log_sum_exp.h"
-#include "core/ops.h"
 #include "kernels/ops.h"
 
 namespace nine {
@@ -15,52 +14,81 @@ namespace {
 // Sets the probability of a word to 0, and scales the others so that they sum to 1.
 void exclude(std::span<double> log_p, int32_t word) {
   log_p[static_cast<size_t>(word)] = -INFINITY;
-  const double rest = LogSumExp::of(std::ssize(log_p), [&](int64_t v) {
-                        return log_p[static_cast<size_t>(v)];
-                      }).value();
+  const auto at = [&](int64_t v) { return log_p[static_cast<size_t>(v)]; };
+  const double rest = LogSumExp::of(std::ssize(log_p), at).value();
   for (double& x : log_p) x -= rest;
+}
+
+// Makes `sum`, with what `count` lists of log p are added to it, the log p of their mean.
+void add_log_p(std::span<double> sum, std::span<const double> log_p) {
+  for (size_t i = 0; i < sum.size(); ++i) {
+    const double high = std::max(sum[i], log_p[i]), low = std::min(sum[i], log_p[i]);
+    sum[i] = high == -INFINITY ? high : high + std::log1p(std::exp(low - high));
+  }
 }
 
 }  // namespace
 
-DecodingHead::DecodingHead(const SoftmaxHead& head)
-    : head_(head), words_(head.words()), mixture_(head.present_spec().mixture) {
-  const HeadValues values = head.values();
-  const View& w = values.w.front();
-  if (w.device != kCpu) return;
-  if (w.dtype == DType::float64) {
-    decoder_.emplace<HeadDecoder<double>>(head.present_spec(), values);
-  } else {
-    decoder_.emplace<HeadDecoder<float>>(head.present_spec(), values);
+DecodingHead::DecodingHead(std::span<const SoftmaxHead* const> heads)
+    : words_(heads.front()->words()) {
+  for (const SoftmaxHead* head : heads) {
+    require(head->words() == words_, "[DecodingHead] heads of ", words_, " and ", head->words(),
+            " words cannot be combined");
+    Head& own = heads_.emplace_back(Head{head});
+    const HeadValues values = head->values();
+    const View& w = values.w.front();
+    if (w.device != kCpu) continue;
+    if (w.dtype == DType::float64) {
+      own.decoder.emplace<HeadDecoder<double>>(head->present_spec(), values);
+    } else {
+      own.decoder.emplace<HeadDecoder<float>>(head->present_spec(), values);
+    }
   }
 }
 
 // Asks the HeadDecoder; returns false without one.
-bool DecodingHead::run(const Var& contexts, int64_t k, int32_t excluded,
-                       std::span<const int32_t> targets, bool all, Memory& memory,
-                       WordScores& answer) const {
+bool DecodingHead::ask(const Head& head, const Var& contexts, const Question& q, Memory& memory,
+                       WordScores& answer) {
   const Tensor h = contexts.value();
-  const auto ask = [&]<class T>(const HeadDecoder<T>& decoder,
+  const auto run = [&]<class T>(const HeadDecoder<T>& decoder,
                                 typename HeadDecoder<T>::Memory& own) {
     decoder({.h = h.data<T>(),
              .rows = h.shape().rows(),
-             .k = k,
-             .excluded = excluded,
-             .targets = targets,
-             .all = all},
+             .k = q.k,
+             .excluded = q.excluded,
+             .targets = q.targets,
+             .all = q.all},
             own, answer);
     return true;
   };
-  if (const auto* decoder = std::get_if<HeadDecoder<float>>(&decoder_))
-    return ask(*decoder, memory.of_float_);
-  if (const auto* decoder = std::get_if<HeadDecoder<double>>(&decoder_))
-    return ask(*decoder, memory.of_double_);
+  if (const auto* decoder = std::get_if<HeadDecoder<float>>(&head.decoder))
+    return run(*decoder, memory.of_float_);
+  if (const auto* decoder = std::get_if<HeadDecoder<double>>(&head.decoder))
+    return run(*decoder, memory.of_double_);
   return false;
 }
 
-void DecodingHead::best_words(const Var& contexts, int64_t k, int32_t excluded, Memory& memory,
+// Fills `log_p` with log p of every word.
+void DecodingHead::all_of(const Head& head, const Var& contexts, Memory& memory,
+                          std::vector<double>& log_p) {
+  std::swap(memory.answer_.log_probs, log_p);
+  const bool asked = ask(head, contexts, {.all = true}, memory, memory.answer_);
+  std::swap(memory.answer_.log_probs, log_p);
+  if (asked) return;
+  log_p.clear();
+  const int64_t rows = contexts.shape().rows();
+  for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
+    const Var part = row_range(contexts, first, std::min(ops::kHeadPanel, rows - first));
+    const std::vector<double> of_part = head.head->log_probabilities(part).to_vector();
+    log_p.insert(log_p.end(), of_part.begin(), of_part.end());
+  }
+}
+
+void DecodingHead::best_words(Contexts contexts, int64_t k, int32_t excluded, Memory& memory,
                               WordScores& best) const {
-  if (run(contexts, k, excluded, {}, false, memory, best)) return;
+  if (heads_.size() == 1 &&
+      ask(heads_.front(), contexts.front(), {.k = k, .excluded = excluded}, memory, best))
+    return;
   std::vector<double> log_p;
   all_log_probs(contexts, excluded, memory, log_p);
   best.words.clear();
@@ -69,49 +97,53 @@ void DecodingHead::best_words(const Var& contexts, int64_t k, int32_t excluded, 
   for (size_t first = 0; first < log_p.size(); first += order.size()) {
     const double* row = log_p.data() + first;
     std::iota(order.begin(), order.end(), 0);
-    const auto at = [&](int32_t v) { return row[v]; };
     std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int32_t a, int32_t b) {
-      return at(a) > at(b) || (at(a) == at(b) && a < b);
+      return row[a] > row[b] || (row[a] == row[b] && a < b);
     });
     for (int64_t i = 0; i < k; ++i) {
       best.words.push_back(order[static_cast<size_t>(i)]);
-      best.log_probs.push_back(at(best.words.back()));
+      best.log_probs.push_back(row[best.words.back()]);
     }
   }
 }
 
-std::vector<double> DecodingHead::log_probs(const Var& contexts, std::span<const int32_t> targets,
+std::vector<double> DecodingHead::log_probs(Contexts contexts, std::span<const int32_t> targets,
                                             Memory& memory) const {
-  WordScores answer;
-  if (run(contexts, 0, -1, targets, false, memory, answer)) return answer.log_probs;
-  const Tensor ids =
-      Tensor::from(std::vector<int32_t>(targets.begin(), targets.end()), {std::ssize(targets)});
-  std::vector<double> nats = head_.loss(contexts, ids, 1).nll.value().to_vector();
-  head_.require_log_p(targets, nats, "[DecodingHead]");
-  for (double& x : nats) x = -x;
-  return nats;
+  std::vector<double> sum;
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    WordScores answer;
+    if (!ask(heads_[i], contexts[i], {.targets = targets}, memory, answer)) {
+      const SoftmaxHead& head = *heads_[i].head;
+      const std::vector<int32_t> ids(targets.begin(), targets.end());
+      answer.log_probs =
+          head.loss(contexts[i], Tensor::from(ids, {std::ssize(ids)}), 1).nll.value().to_vector();
+      head.require_log_p(targets, answer.log_probs, "[DecodingHead]");
+      for (double& x : answer.log_probs) x = -x;
+    }
+    if (i == 0) {
+      sum = std::move(answer.log_probs);
+    } else {
+      add_log_p(sum, answer.log_probs);
+    }
+  }
+  const double count = std::log(static_cast<double>(heads_.size()));
+  for (double& x : sum) x -= count;
+  return sum;
 }
 
-void DecodingHead::all_log_probs(const Var& contexts, int32_t excluded, Memory& memory,
+void DecodingHead::all_log_probs(Contexts contexts, int32_t excluded, Memory& memory,
                                  std::vector<double>& log_p) const {
-  // A HeadDecoder loses the words of a mixture whose probability is tiny.
-  if (independent_rows(true)) {
-    WordScores answer;
-    answer.log_probs = std::move(log_p);
-    run(contexts, 0, excluded, {}, true, memory, answer);
-    log_p = std::move(answer.log_probs);
-    return;
+  all_of(heads_.front(), contexts.front(), memory, log_p);
+  std::vector<double> more;
+  for (size_t i = 1; i < heads_.size(); ++i) {
+    all_of(heads_[i], contexts[i], memory, more);
+    add_log_p(log_p, more);
   }
-  log_p.clear();
-  const int64_t rows = contexts.shape().rows();
-  for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
-    const std::vector<double> part =
-        head_.log_probabilities(row_range(contexts, first, std::min(ops::kHeadPanel, rows - first)))
-            .to_vector();
-    log_p.insert(log_p.end(), part.begin(), part.end());
-  }
-  for (int64_t r = 0; r < rows && excluded >= 0; ++r)
-    exclude({log_p.data() + r * words_, static_cast<size_t>(words_)}, excluded);
+  const double count = std::log(static_cast<double>(heads_.size()));
+  for (size_t i = 0; i < log_p.size() && heads_.size() > 1; ++i) log_p[i] -= count;
+  for (size_t first = 0; first < log_p.size() && excluded >= 0;
+       first += static_cast<size_t>(words_))
+    exclude({log_p.data() + first, static_cast<size_t>(words_)}, excluded);
 }
 
 }  // namespace nine

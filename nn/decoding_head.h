@@ -1,6 +1,7 @@
-// An output layer prepared for decoding.
+// Output layers prepared for decoding.
 #pragma once
 
+#include <deque>
 #include <span>
 #include <variant>
 
@@ -9,12 +10,16 @@
 
 namespace nine {
 
-/// Predicts words from a few contexts at a time. On the CPU it packs the head's weights once
-/// (HeadDecoder); on a GPU it uses the head itself. The head must outlive this object and keep its
-/// weights. Several threads may use it at once, each with a Memory of its own.
+/// Predicts words from a few contexts at a time. Several heads of one vocabulary form an ensemble:
+/// a word's probability is the mean of theirs. On the CPU a head's weights are packed once
+/// (HeadDecoder), and a row's bits do not depend on the other rows; on a GPU the head itself is
+/// used. The heads must outlive this object and keep their weights. Several threads may use it at
+/// once, each with a Memory of its own.
 class DecodingHead {
  public:
-  explicit DecodingHead(const SoftmaxHead& head);
+  /// Error: heads of different vocabularies.
+  explicit DecodingHead(std::span<const SoftmaxHead* const> heads);
+  explicit DecodingHead(const SoftmaxHead& head) : DecodingHead(std::vector{&head}) {}
 
   int64_t words() const { return words_; }
   /// Working memory, kept between calls.
@@ -22,29 +27,42 @@ class DecodingHead {
     friend DecodingHead;
     HeadDecoder<float>::Memory of_float_;
     HeadDecoder<double>::Memory of_double_;
+    WordScores answer_;
   };
-  /// Fills `best` with the k most probable words of each context (N, width), as HeadDecoder does.
-  /// The probability of the word `excluded` is set to 0; -1: of no word. Errors: HeadDecoder's.
-  void best_words(const Var& contexts, int64_t k, int32_t excluded, Memory& memory,
+  /// A head's contexts each: (N, width).
+  using Contexts = std::span<const Var>;
+  /// Fills `best` with the k most probable words of each row, best first; ties in the order of the
+  /// ids. The probability of the word `excluded` is set to 0; -1: of no word. Errors:
+  /// HeadDecoder's.
+  void best_words(Contexts contexts, int64_t k, int32_t excluded, Memory& memory,
                   WordScores& best) const;
-  /// Returns log p of each context's target. Errors: HeadDecoder's.
-  std::vector<double> log_probs(const Var& contexts, std::span<const int32_t> targets,
+  /// Returns log p of each row's target. Errors: HeadDecoder's.
+  std::vector<double> log_probs(Contexts contexts, std::span<const int32_t> targets,
                                 Memory& memory) const;
   /// Fills `log_p` (N * words()) with log p of every word, row by row; `excluded` is as above.
-  void all_log_probs(const Var& contexts, int32_t excluded, Memory& memory,
+  void all_log_probs(Contexts contexts, int32_t excluded, Memory& memory,
                      std::vector<double>& log_p) const;
-  /// True if a row's bits do not depend on the other rows: in the results of all_log_probs() if
-  /// `all`, otherwise in those of the others.
-  bool independent_rows(bool all) const { return decoder_.index() > 0 && !(all && mixture_); }
+  /// True if a row's bits do not depend on the other rows.
+  bool independent_rows() const { return heads_.front().decoder.index() > 0; }
 
  private:
-  bool run(const Var& contexts, int64_t k, int32_t excluded, std::span<const int32_t> targets,
-           bool all, Memory& memory, WordScores& answer) const;
+  struct Head {
+    const SoftmaxHead* head;
+    std::variant<std::monostate, HeadDecoder<float>, HeadDecoder<double>> decoder = {};
+  };
+  struct Question {
+    int64_t k = 0;
+    int32_t excluded = -1;
+    std::span<const int32_t> targets = {};
+    bool all = false;
+  };
+  static bool ask(const Head& head, const Var& contexts, const Question& q, Memory& memory,
+                  WordScores& answer);
+  static void all_of(const Head& head, const Var& contexts, Memory& memory,
+                     std::vector<double>& log_p);
 
-  const SoftmaxHead& head_;
+  std::deque<Head> heads_;
   int64_t words_;
-  bool mixture_;
-  std::variant<std::monostate, HeadDecoder<float>, HeadDecoder<double>> decoder_;
 };
 
 }  // namespace nine

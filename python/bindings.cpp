@@ -143,6 +143,13 @@ class Call {
     return spec_.untied ? all / spec_.size() : all;
   }
 
+  /// Of one matrix product.
+  double operations() const {
+    const Shape h = h_.shape();
+    return 2.0 * static_cast<double>(h.rows() * h.cols()) *
+           static_cast<double>(words() * spec_.size());
+  }
+
  private:
   void check_shapes(const Input& h, const Weights& w) const {
     const Shape contexts = shape_of(h, "h"), words = shape_of(w.weight, "weight");
@@ -226,11 +233,10 @@ Tensor targets_of(const Input& target, int64_t rows, int64_t words, int64_t igno
           .c_str());
 }
 
-// Runs `compute` with a team of threads and without Python's lock, and returns its result. Ctrl-C,
-// or any other signal whose handler raises, ends it.
+// Runs `compute` without Python's lock and returns its result. Ctrl-C, or any other signal whose
+// handler raises, ends it.
 template <class F>
-auto without_lock(F&& compute) {
-  std::optional<decltype(compute())> result;
+auto without_lock(const Call& call, F&& compute) {
   constexpr auto kPatience = std::chrono::milliseconds(50);
   auto next = std::chrono::steady_clock::now() + kPatience;
   const nb::gil_scoped_release release;
@@ -240,6 +246,9 @@ auto without_lock(F&& compute) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     next = std::chrono::steady_clock::now() + kPatience;
   });
+  // A team has two barriers, which small calls would mostly wait for.
+  if (call.operations() < 4 * nine::kMinOperationsPerLoop) return compute();
+  std::optional<decltype(compute())> result;
   nine::in_team([&] { result = compute(); });
   return *std::move(result);
 }
@@ -258,7 +267,7 @@ double kernel_softmax(const std::string& head, const Input& h, const Input& targ
       .loss = row_loss ? tensor_of(*row_loss, "row_loss") : Tensor(),
       .lse = lse ? tensor_of(*lse, "lse") : Tensor()};
   const Tensor targets = targets_of(target, call.h().shape().rows(), call.words(), ignore_index);
-  return without_lock([&] {
+  return without_lock(call, [&] {
     const nine::SoftmaxLoss out =
         nine::kernel_softmax(call.spec(), call.h(), call.weights(), targets, 1, options, rows);
     const double loss = out.loss.value().item();
@@ -280,8 +289,9 @@ Matrix<T> matrix_of(std::vector<T> values, int64_t rows, int64_t columns) {
 
 Matrix<double> log_probabilities(const std::string& head, const Input& h, const Weights& weights) {
   Call call(head, h, weights, {});
-  auto* log_p = without_lock(
-      [&] { return new Tensor(nine::log_probabilities(call.spec(), call.h(), call.weights())); });
+  auto* log_p = without_lock(call, [&] {
+    return new Tensor(nine::log_probabilities(call.spec(), call.h(), call.weights()));
+  });
   const nb::capsule owner(log_p, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
   return Matrix<double>(
       log_p->data<double>(),
@@ -292,7 +302,7 @@ std::pair<Matrix<int32_t>, Matrix<double>> top_words(const std::string& head, co
                                                      const Weights& weights, int64_t k) {
   Call call(head, h, weights, {});
   nine::WordScores best =
-      without_lock([&] { return nine::top_words(call.spec(), call.h(), call.weights(), k); });
+      without_lock(call, [&] { return nine::top_words(call.spec(), call.h(), call.weights(), k); });
   const int64_t rows = call.h().shape().rows();
   return {matrix_of(std::move(best.words), rows, k), matrix_of(std::move(best.log_probs), rows, k)};
 }
@@ -312,15 +322,12 @@ NB_MODULE(_nine, m) {
 
   static nb::exception<nine::Error> error(m, "Error", PyExc_RuntimeError);
   error.doc() = "An error of the library; its message says what to do.";
-  // A wrong setting is a ValueError too.
-  static nb::object usage_error = nb::steal(PyErr_NewException(
-      "nine._nine.UsageError", nb::make_tuple(error, nb::handle(PyExc_ValueError)).ptr(), nullptr));
-  m.attr("UsageError") = usage_error;
+  static nb::exception<nine::UsageError> usage_error(
+      m, "UsageError", nb::make_tuple(error, nb::handle(PyExc_ValueError)));
+  usage_error.doc() = "A wrong setting, such as a head string; a ValueError too.";
   nb::register_exception_translator([](const std::exception_ptr& e, void*) {
     try {
       std::rethrow_exception(e);
-    } catch (const nine::UsageError& wrong) {
-      PyErr_SetString(usage_error.ptr(), wrong.what());
     } catch (const nine::OutOfMemory& full) {
       PyErr_SetString(PyExc_MemoryError, full.what());
     }

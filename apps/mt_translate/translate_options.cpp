@@ -9,8 +9,10 @@
 namespace nine::app {
 
 void TranslateOptions::declare(Options& o) {
-  o.add("checkpoint", checkpoint, "a checkpoint, or a run directory (for its best checkpoint)")
-      .unit("DIR");
+  o.add("checkpoint", checkpoint,
+        "a checkpoint, or a run directory (its best checkpoint); several: an ensemble, whose "
+        "probabilities are the mean of the models'")
+      .unit("DIR...");
   o.add("input", input, "text to translate, tokenised, one sentence a line; -: standard input")
       .unit("FILE");
   o.add("output", output, "file for the translations, one for each line; -: standard output")
@@ -37,6 +39,7 @@ void TranslateOptions::declare(Options& o) {
       .choices({"none", "13a"});
   add_max_unknown(o, max_unknown);
   add_threads(o, threads);
+  add_device(o, device);
   add_matmul_precision(o, precision);
   add_mpi_timeout(o, mpi_timeout);
 
@@ -65,10 +68,33 @@ void TranslateOptions::declare(Options& o) {
         "print the N best translations of each line as `i ||| translation ||| score`, where i is "
         "the line, from 0; 0: print only the best translation")
       .range(0, 1000);
+  o.add("prefix", prefix, "words with which the translations begin, line by line").unit("FILE");
   o.add("attention", attention,
         "also write each translated word's attention to the source words to FILE, one JSON object "
         "per line")
       .unit("FILE");
+  o.add("alignment", alignment,
+        "also write which word of the source each word attends to most: pairs i-j, from 0, of "
+        "source word i and word j")
+      .unit("FILE");
+  o.add("word-scores", word_scores,
+        "also write the log-probability of each word and of the end of sentence")
+      .unit("FILE");
+
+  o.group("Sampling in place of a search");
+  o.add("samples", samples,
+        "number of translations to draw for each line, by chance; 0: search for the best")
+      .range(0, 1000);
+  o.add("temperature", temperature,
+        "divide log-probabilities by X before a word is drawn; 0: always take the likeliest word")
+      .at_least(0);
+  o.add("top-k", top_k, "draw from this many of the likeliest words; 0: from all words")
+      .at_least(0)
+      .unit("words");
+  o.add("top-p", top_p,
+        "draw from the likeliest words that together have this probability; 1: from all words")
+      .range(0, 1);
+  o.add("seed", seed, "seed of the drawn words");
 
   o.group("Scoring given translations with the model");
   o.add("score-given", score_given,
@@ -98,32 +124,52 @@ void TranslateOptions::check(const Options& options) const {
                 "--score-given and --score are different tasks: give one of them");
   require_usage(vocabulary_threshold == 0 || !vocabulary.empty(),
                 "--vocabulary-threshold needs --vocabulary");
-  require_usage(
-      attention != "-" || output != "-",
-      "--attention - and translations would mix on standard output: give one of them a file");
+  int on_standard_output = 0;
+  for (const std::string* file : {&output, &attention, &alignment, &word_scores})
+    on_standard_output += *file == "-" ? 1 : 0;
+  require_usage(on_standard_output <= 1,
+                "translations, --attention, --alignment and --word-scores would mix on standard "
+                "output: give all but one of them a file");
   require_usage(n_best <= beam, "--n-best ", n_best, ": a search with --beam ", beam,
                 " has no more than ", beam, " hypotheses");
+  require_usage(!score || samples <= 1,
+                "--score takes one translation a line: leave out --samples");
+  require_usage(samples <= 1 || temperature > 0,
+                "--temperature 0 always takes the likeliest word, so all ", samples,
+                " translations would be the same: leave out --samples");
+  if (samples > 0 && temperature == 0)
+    refuse_idle_flags(options,
+                      {{"top-k", false, "--temperature above 0; at 0 the likeliest word is taken"},
+                       {"top-p", false, "--temperature above 0; at 0 the likeliest word is taken"},
+                       {"seed", false, "--temperature above 0; at 0 nothing is drawn"}});
   require_usage(!score || n_best == 0, "--score takes one translation a line: leave out --n-best");
   require_usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
   scoring.check();
 
-  only_with(options, translates(), "translating: a --checkpoint without --score-given",
-            {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length",
-             "skip_long", "n_best", "attention", "join"});
-  only_with(options, !checkpoint.empty(), "work with a model: give --checkpoint",
-            {"codes", "tokenize_input", "batch", "threads", "matmul_precision", "mpi_timeout",
-             "max_unknown"});
-  only_with(options, translates() || !score_given.empty(), "translating or --score-given",
+  only_with(
+      options, translates(), "translating: a --checkpoint without --score-given",
+      {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length", "skip_long",
+       "n_best", "attention", "alignment", "word_scores", "prefix", "samples", "join"});
+  only_with(options, samples > 0, "--samples", {"temperature", "top_k", "top_p", "seed"});
+  only_with(options, samples == 0, "a search, which --samples replaces",
+            {"beam", "length_penalty", "count_end", "n_best"});
+  only_with(options, !checkpoint.empty(), "work with a --checkpoint",
+            {"codes", "tokenize_input", "batch", "threads", "device", "matmul_precision",
+             "mpi_timeout", "max_unknown"});
+  only_with(options, translates() || !score_given.empty(), "translating and --score-given",
             {"output"});
   only_with(options, !score_given.empty(), "--score-given", {"tokens"});
   only_with(options, !codes.empty(), "--codes", {"vocabulary", "glossaries"});
   std::vector<NamedFile> written{{"--output", output}}, read{{"--input", input}};
-  if (!attention.empty()) written.push_back({"--attention", attention});
   for (const NamedFile& file :
-       {NamedFile{"--codes", codes}, NamedFile{"--vocabulary", vocabulary},
-        NamedFile{"--score-given", score_given}, NamedFile{"--reference", reference}})
+       {NamedFile{"--attention", attention}, NamedFile{"--alignment", alignment},
+        NamedFile{"--word-scores", word_scores}})
+    if (!file.path.empty()) written.push_back(file);
+  for (const NamedFile& file : {NamedFile{"--codes", codes}, NamedFile{"--vocabulary", vocabulary},
+                                NamedFile{"--score-given", score_given},
+                                NamedFile{"--reference", reference}, NamedFile{"--prefix", prefix}})
     if (!file.path.empty()) read.push_back(file);
-  if (!checkpoint.empty()) add_model_files(read, "a file of the model", checkpoint);
+  for (const std::string& model : checkpoint) add_model_files(read, "a file of the model", model);
   check_outputs(written, read);
   only_with(options, score, "--score",
             {"tokenize", "lowercase", "smooth_method", "smooth_value", "chrf_word_order", "width"});
@@ -146,7 +192,20 @@ SearchOptions TranslateOptions::search() const {
           .n_best = std::max<int64_t>(1, n_best),
           .excluded = allow_unknown ? -1 : Specials::kTranslation.unknown,
           .batch = batch,
-          .attention = !attention.empty()};
+          .attention = !attention.empty() || !alignment.empty(),
+          .samples = samples,
+          .sampling = {.allow_unknown = allow_unknown,
+                       .temperature = temperature,
+                       .top_k = top_k,
+                       .top_p = top_p,
+                       .unknown = Specials::kTranslation.unknown},
+          .seed = seed};
+}
+
+std::string TranslateOptions::model_name() const {
+  return checkpoint.size() == 1 ? concat("the model ", checkpoint.front())
+                                : concat("the ensemble of ", checkpoint.size(), " models (",
+                                         checkpoint.front(), ", ...)");
 }
 
 }  // namespace nine::app

@@ -15,13 +15,18 @@ namespace nine::app {
 
 /// The values of mt_translate's flags. Each value has the name of its flag.
 struct TranslateOptions {
-  std::string checkpoint, input = "-", output = "-", codes, vocabulary, tokenize_input = "none",
-                          attention, score_given, reference;
+  std::vector<std::string> checkpoint;  // several: an ensemble
+  std::string input = "-", output = "-", codes, vocabulary, tokenize_input = "none", attention,
+              alignment, word_scores, prefix, score_given, reference, device = "cpu";
   bool flush = false, join = false, tokens = false, score = false, count_end = false,
        allow_unknown = true, skip_long = false;
   std::vector<std::string> glossaries;
   int64_t vocabulary_threshold = 0, beam = 5, max_length = 200, batch = 64, n_best = 0;
   double length_penalty = 1;
+  // Sampling
+  int64_t samples = 0, top_k = 0;
+  double temperature = 1, top_p = 1;
+  uint64_t seed = 1;
   int threads = 0;
   double mpi_timeout = 600, max_unknown = kMaxUnknown;
   MatmulPrecision precision = MatmulPrecision::highest;
@@ -34,6 +39,8 @@ struct TranslateOptions {
   SegmentationOptions segmentation() const;
   SearchOptions search() const;
   bool translates() const { return !checkpoint.empty() && score_given.empty(); }
+  /// What messages call the model, or the ensemble.
+  std::string model_name() const;
 };
 
 }  // namespace nine::app

@@ -21,31 +21,43 @@ std::string without_separator(std::string words) {
   return words;
 }
 
+// Calls f(translation's index, hypothesis) for those that the format shows.
+template <class F>
+void for_hypotheses(std::span<const Translation> found, const TranslationFormat& format, F&& f) {
+  for (size_t i = 0; i < found.size(); ++i)
+    for (size_t h = 0; h < (format.n_best || format.all ? found[i].size() : 1); ++h)
+      f(i, found[i][h]);
+}
+
+void write_numbers(std::span<const double> numbers, std::ostream& out) {
+  for (size_t i = 0; i < numbers.size(); ++i) out << (i > 0 ? " " : "") << shortest(numbers[i]);
+  out << '\n';
+}
+
 }  // namespace
 
 void write_translations(std::span<const Translation> found, const Translator& translator,
                         const TranslationFormat& format, std::ostream& out) {
-  for (size_t i = 0; i < found.size(); ++i)
-    for (const Hypothesis& h : found[i]) {
-      const std::string words = translator.text(h.words);
-      if (!format.n_best) {
-        out << words << '\n';
-        break;
-      }
+  for_hypotheses(found, format, [&](size_t i, const Hypothesis& h) {
+    const std::string words = translator.text(h.words);
+    if (format.n_best) {
       out << format.first + static_cast<int64_t>(i) << " ||| " << without_separator(words)
           << " ||| " << shortest(h.score) << '\n';
+    } else {
+      out << words << '\n';
     }
+  });
 }
 
 void write_attention(std::span<const Translation> found, std::span<const BeamSearch::Ids> sources,
-                     const Translator& translator, int64_t first, std::ostream& out) {
+                     const Translator& translator, const TranslationFormat& format,
+                     std::ostream& out) {
   const auto words = [](const BeamSearch::Ids& ids, const Vocabulary& dictionary) {
     std::vector<std::string> all;
     for (const int32_t id : ids) all.push_back(dictionary.word(id));
     return all;
   };
-  for (size_t i = 0; i < found.size(); ++i) {
-    const Hypothesis& h = found[i].front();
+  for_hypotheses(found, {.all = format.all}, [&](size_t i, const Hypothesis& h) {
     std::vector<std::string> from = words(sources[i], translator.source());
     from.push_back(translator.source().word(Specials::kTranslation.end));
     auto rows = Json::array();
@@ -53,12 +65,31 @@ void write_attention(std::span<const Translation> found, std::span<const BeamSea
       const auto begin = h.attention.begin() + static_cast<int64_t>(t * from.size());
       rows.push_back(std::vector<float>(begin, begin + static_cast<int64_t>(from.size())));
     }
-    const Json line{{"line", first + static_cast<int64_t>(i)},
+    const Json line{{"line", format.first + static_cast<int64_t>(i)},
                     {"source", from},
                     {"target", words(h.words, translator.target())},
                     {"attention", rows}};
     out << json_text(line) << '\n';
-  }
+  });
+}
+
+void write_alignment(std::span<const Translation> found, const TranslationFormat& format,
+                     std::ostream& out) {
+  for_hypotheses(found, {.all = format.all}, [&](size_t, const Hypothesis& h) {
+    for (size_t t = 0; t < h.words.size(); ++t) {
+      const auto width = static_cast<int64_t>(h.attention.size() / h.words.size());
+      const auto begin = h.attention.begin() + static_cast<int64_t>(t) * width;
+      // The last column is </s>, which is no word.
+      out << (t > 0 ? " " : "") << std::max_element(begin, begin + width - 1) - begin << '-' << t;
+    }
+    out << '\n';
+  });
+}
+
+void write_word_scores(std::span<const Translation> found, const TranslationFormat& format,
+                       std::ostream& out) {
+  for_hypotheses(found, {.all = format.all},
+                 [&](size_t, const Hypothesis& h) { write_numbers(h.word_log_probs, out); });
 }
 
 void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, std::ostream& out) {
@@ -73,8 +104,7 @@ void write_log_probs(std::span<const std::vector<double>> scores, bool tokens, s
       out << shortest(sum) << '\n';
       continue;
     }
-    for (size_t i = 0; i < line.size(); ++i) out << (i > 0 ? " " : "") << shortest(line[i]);
-    out << '\n';
+    write_numbers(line, out);
   }
 }
 

@@ -66,6 +66,7 @@ struct HeadDecoder<T>::Block {
   const int32_t* targets;                // (rows), or null
   int64_t first, rows, size, ld, tiles;  // `first`: the query's row that is row 0 here
   int32_t excluded;
+  bool exponents;                                  // true: scores are replaced by e_k(v)
   const typename PackedLinear<T>::Rows* contexts;  // in the order of each_product()
 };
 
@@ -301,9 +302,9 @@ void HeadDecoder<T>::sum_chunk(const Block& b, int64_t chunk) const {
     T* row = b.scores + i * b.ld + begin;
     if (top == kLowest<T>) {
       sum = 0;
-      if (head_.mixture) std::fill_n(row, end - begin, T(0));
+      if (b.exponents) std::fill_n(row, end - begin, T(0));
     } else {
-      sum = cpu::row_loops<T>().exponents(row, end - begin, top, head_.mixture);
+      sum = cpu::row_loops<T>().exponents(row, end - begin, top, b.exponents);
     }
   }
 }
@@ -412,6 +413,15 @@ double HeadDecoder<T>::target_log_prob(const Block& b, int64_t row) const {
   return log_p;
 }
 
+template <class T>
+double HeadDecoder<T>::log_prob(const Block& b, int64_t row, int64_t word) const {
+  const auto joint = [&](int64_t k) {
+    const int64_t i = row * b.size + k;
+    return b.log_prior[i] + static_cast<double>(b.scores[i * b.ld + word]) - b.lse[i];
+  };
+  return head_.mixture ? LogSumExp::of(b.size, joint).value() : joint(0);
+}
+
 // Computes the targets' scores from the vectors, as in ops::head_scores, so that rounding makes no
 // probability exceed 1 and distances keep their digits.
 template <class T>
@@ -456,14 +466,14 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
           .size = size,
           .ld = ld,
           .tiles = tiles,
-          .excluded = q.excluded};
+          .excluded = q.excluded,
+          .exponents = head_.mixture && !q.all};
 }
 
 template <class T>
 void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) const {
   const bool best = q.targets.empty() && !q.all;
   const int64_t k = best ? q.k : q.all ? words_ : 1;
-  require(!q.all || !head_.mixture, "[HeadDecoder] a mixture keeps no log p of every word");
   require(k >= 1 && k <= words_ - (best && q.excluded >= 0),
           "[HeadDecoder] cannot return the best ", k, " of ", words_, " words");
   require(
@@ -495,11 +505,16 @@ void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) 
         },
         work);
     normalise(b);
-    for (int64_t r = 0; r < b.rows && q.all; ++r)
-      for (int64_t v = 0; v < words_; ++v)
-        answer.log_probs[static_cast<size_t>((first + r) * words_ + v)] =
-            static_cast<double>(b.scores[r * b.ld + v]) - b.lse[r];
-    if (q.all) continue;
+    if (q.all) {
+      parallel_for(
+          b.rows,
+          [&](int64_t r) {
+            double* log_p = answer.log_probs.data() + (first + r) * words_;
+            for (int64_t v = 0; v < words_; ++v) log_p[v] = log_prob(b, r, v);
+          },
+          static_cast<double>(20 * b.rows * b.size * words_));
+      continue;
+    }
     if (!best) {
       for (int64_t r = 0; r < b.rows; ++r)
         answer.log_probs[static_cast<size_t>(first + r)] = target_log_prob(b, r);

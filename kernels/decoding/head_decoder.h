@@ -50,13 +50,12 @@ class HeadDecoder {
     /// If not empty, the answer has the log-probability of each row's target instead of the k
     /// words.
     std::span<const int32_t> targets = {};
-    /// True: the answer has log p of every word of each row instead, in the order of the ids. Not
-    /// for mixtures.
+    /// True: the answer has log p of every word of each row instead, in the order of the ids.
     bool all = false;
   };
   /// In a mixture, words whose probability is below e^-87 of the best word's (in float64 e^-708)
-  /// may be out of order and have less exact log-probabilities. Log-probabilities of targets are
-  /// exact.
+  /// may be out of order and have less exact log-probabilities. Log-probabilities of targets and of
+  /// all words are exact.
   /// `log_probs` is (rows, k), for targets (rows), for all words (rows, words()).
   using Answer = WordScores;
   /// Working memory, kept between calls. Each calling thread needs its own.
@@ -102,6 +101,7 @@ class HeadDecoder {
   void best_words(const Block& b, int64_t row, int64_t k, int32_t* words, double* log_probs) const;
   void score_targets(const Block& b) const;
   double target_log_prob(const Block& b, int64_t row) const;
+  double log_prob(const Block& b, int64_t row, int64_t word) const;
 
   HeadSpec head_;
   DecoderNorms norms_;

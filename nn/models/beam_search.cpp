@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <limits>
 #include <mutex>
 #include <numeric>
 
@@ -9,7 +11,7 @@
 #include "core/memory_reserve.h"
 #include "core/op_table.h"
 #include "core/threads.h"
-#include "nn/decoding_head.h"
+#include "nn/models/next_words.h"
 #include "nn/models/translation_decoder.h"
 
 namespace nine {
@@ -19,40 +21,54 @@ using Ids = BeamSearch::Ids;
 
 }  // namespace
 
-// A model prepared for decoding.
+// Models prepared for decoding.
 class BeamSearch::Engine {
  public:
-  Engine(const Transformer& model, int32_t end_word, Device device)
-      : end(end_word),
-        copy_(model.device() == device ? nullptr : std::make_unique<ModelCopy>(model, device)),
-        model_(copy_ ? copy_->model : model),
-        head_(model_.head()) {
-    model_.pack(packed_);
+  Engine(std::span<const Transformer* const> models, int32_t end_word, Device device)
+      : end(end_word), members_(members_of(models, device)), head_(heads_of(members_)) {
+    for (const Member& member : members_) {
+      const TransformerConfig& c = member.model->config();
+      require(c.src_vocab == source_words() && c.tgt_vocab == head_.words(),
+              "[BeamSearch] an ensemble's models have the same dictionaries, not ", source_words(),
+              " and ", head_.words(), " words in one and ", c.src_vocab, " and ", c.tgt_vocab,
+              " in another");
+      positions_ = std::min(positions_, c.max_length);
+    }
   }
 
-  const TransformerConfig& config() const { return model_.config(); }
-  Device device() const { return model_.device(); }
-  /// Translates a batch of sources (with </s>). Results have the order of the sources.
-  std::vector<Translation> translate(std::span<const Ids> sources,
-                                     const SearchOptions& options) const;
-  std::vector<std::vector<double>> score(std::span<const Ids> sources,
+  int64_t source_words() const { return members_.front().model->config().src_vocab; }
+  int64_t target_words() const { return head_.words(); }
+  /// Returns the most positions that all models have.
+  int64_t positions() const { return positions_; }
+  Device device() const { return members_.front().model->device(); }
+
+  /// A sentence to translate.
+  struct Source {
+    Ids words;  // with </s>
+    Ids prefix = {};
+    int64_t number = 0;  // of its random numbers
+  };
+  /// Translates a batch, by search or by sampling. Results have the order of the sources.
+  std::vector<Translation> translate(std::span<const Source> sources,
+                                     const SearchOptions& options) const {
+    return options.samples > 0 ? sample(sources, options) : search(sources, options);
+  }
+  std::vector<std::vector<double>> score(std::span<const Source> sources,
                                          std::span<const Ids> targets) const;
   const int32_t end;
 
  private:
-  // A partial translation. The decoder has read it up to its last word, which is here.
+  // A partial translation. The decoders have read it up to its last word, which is here with its
+  // own log p.
   struct Prefix {
     int32_t word;
-    double log_prob;
+    double log_prob, own = 0;
   };
-
-  // An extension of a sentence's prefix by a word.
+  // An extension of the prefix in a slot by a word.
   struct Candidate {
-    int64_t prefix;
-    int32_t word;
-    double log_prob;
+    size_t slot;
+    Prefix to;
   };
-
   // A sentence that is being translated.
   struct Search {
     int32_t sentence;  // within its batch
@@ -78,6 +94,27 @@ class BeamSearch::Engine {
     ParameterSet set;
     Transformer model;
   };
+  struct Member {
+    std::unique_ptr<ModelCopy> copy;
+    const Transformer* model;
+    PackedWeights packed = {};
+  };
+  static std::deque<Member> members_of(std::span<const Transformer* const> models, Device device) {
+    std::deque<Member> members;
+    for (const Transformer* model : models) {
+      std::unique_ptr<ModelCopy> copy;
+      if (model->device() != device) copy = std::make_unique<ModelCopy>(*model, device);
+      const Transformer* used = copy ? &copy->model : model;
+      members.push_back({std::move(copy), used});
+      used->pack(members.back().packed);
+    }
+    return members;
+  }
+  static DecodingHead heads_of(const std::deque<Member>& members) {
+    std::vector<const SoftmaxHead*> heads;
+    for (const Member& member : members) heads.push_back(&member.model->head());
+    return DecodingHead(heads);
+  }
   // A batch's memory, which later batches reuse. Slot sentence * beams + prefix reads a prefix.
   struct Workspace {
     // Takes half of what is left, so that caches and other threads have memory too.
@@ -85,51 +122,75 @@ class BeamSearch::Engine {
         : arena("translate", engine.device(),
                 op_table(engine.device()).available(engine.device().index) / 2),
           tape(arena),
-          guard(tape),
-          decoder(engine.model_, engine.packed_) {}
+          guard(tape) {
+      for (const Member& member : engine.members_)
+        decoders.emplace_back(*member.model, member.packed);
+    }
     Arena arena;
     Tape tape;
     NoGrad guard;
-    TranslationDecoder decoder;
+    std::deque<TranslationDecoder> decoders;  // one for each model
     DecodingHead::Memory memory;
     WordScores best;
     std::vector<DecoderRow> rows;
+    std::vector<Var> contexts;   // of each model
     std::vector<int32_t> order;  // the slot that each slot continues
     int64_t beams = 0;           // slots of a sentence
-    // The attention weights of each row that the decoder has read.
+    bool keep_attention = false;
+    // Of each row that the decoders have read: log p of its word, and its attention weights.
+    std::vector<double> own;
     std::vector<std::vector<float>> attention;
+    std::vector<double> forced;  // log p of each row's next word, if the caller has given it
     std::vector<Candidate> candidates;
 
-    size_t slot(const Search& s, int64_t prefix) const {
-      return static_cast<size_t>(s.sentence * beams + prefix);
+    const ReadWords& read() const { return decoders.front().read(); }
+    size_t slot(int32_t sentence, int64_t prefix) const {
+      return static_cast<size_t>(sentence * beams + prefix);
     }
-    void start(std::span<const Ids> sources, int64_t slots_of_each, bool keep_attention) {
-      decoder.encode(tape, sources);
+    void start(std::span<const Source> sources, int64_t slots_of_each, bool attend) {
+      std::vector<Ids> words;
+      for (const Source& source : sources) words.push_back(source.words);
       beams = slots_of_each;
-      decoder.start(std::ssize(sources) * beams);
-      decoder.keep_attention(keep_attention);
+      keep_attention = attend;
+      for (TranslationDecoder& decoder : decoders) {
+        decoder.encode(tape, words);
+        decoder.start(std::ssize(sources) * beams);
+        decoder.keep_attention(attend);
+      }
+      own.clear();
       attention.clear();
+      start_rows();
     }
-    Var step() {
-      tape.reset();
-      return decoder.step(tape, rows);
+    void start_rows() {
+      rows.clear();
+      order.assign(static_cast<size_t>(read().slots()), -1);
     }
+    void add_row(size_t in_slot, const Prefix& prefix) {
+      rows.push_back({static_cast<int32_t>(in_slot), prefix.word});
+      own.push_back(prefix.own);
+    }
+    void step();
+    // Fills `forced` for rows whose source's prefix goes on at this step.
+    void force(const DecodingHead& head, std::span<const Source> sources, int64_t step,
+               int32_t end);
   };
   class Lease;
 
+  std::vector<Translation> search(std::span<const Source> sources,
+                                  const SearchOptions& options) const;
+  std::vector<Translation> sample(std::span<const Source> sources,
+                                  const SearchOptions& options) const;
   static void keep_best(std::vector<Candidate>& candidates, int64_t count);
-  void extend(Search& search, int64_t step, int64_t first_row, int64_t k,
+  void extend(Search& search, const Source& source, int64_t step, int64_t first_row, int64_t k,
               const SearchOptions& options, Workspace& w) const;
-  Hypothesis hypothesis(const Search& search, const Candidate& c, const SearchOptions& options,
-                        const Workspace& w) const;
+  Hypothesis hypothesis(const Candidate& c, const SearchOptions& options, const Workspace& w) const;
   int64_t most_words(const SearchOptions& options) const {
-    return std::min(options.max_length, config().max_length);
+    return std::min(options.max_length, positions_);
   }
 
-  const std::unique_ptr<ModelCopy> copy_;
-  const Transformer& model_;
-  PackedWeights packed_;
+  std::deque<Member> members_;
   DecodingHead head_;
+  int64_t positions_ = std::numeric_limits<int64_t>::max();
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };
@@ -161,12 +222,53 @@ class BeamSearch::Engine::Lease {
   std::unique_ptr<Workspace> own_;
 };
 
+// Lets the decoders read the rows. Attention is the mean over the models.
+void BeamSearch::Engine::Workspace::step() {
+  require_memory();
+  tape.reset();
+  contexts.clear();
+  for (TranslationDecoder& decoder : decoders) contexts.push_back(decoder.step(tape, rows));
+  for (int64_t r = 0; r < std::ssize(rows) && keep_attention; ++r) {
+    const std::span<const float> first = decoders.front().attention(r);
+    std::vector<float>& mean = attention.emplace_back(first.begin(), first.end());
+    for (size_t d = 1; d < decoders.size(); ++d)
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += decoders[d].attention(r)[i];
+    for (float& x : mean) x /= static_cast<float>(decoders.size());
+  }
+}
+
+void BeamSearch::Engine::Workspace::force(const DecodingHead& head, std::span<const Source> sources,
+                                          int64_t step, int32_t end) {
+  std::vector<int32_t> of, targets;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const Ids& prefix = sources[static_cast<size_t>(rows[r].slot / beams)].prefix;
+    if (step >= std::ssize(prefix)) continue;
+    of.push_back(static_cast<int32_t>(r));
+    targets.push_back(prefix[static_cast<size_t>(step)]);
+  }
+  if (of.empty()) return;
+  const Tensor ids = tape.on_device(Tensor::from(of, {std::ssize(of)}));
+  std::vector<Var> some;
+  for (const Var& all : contexts) some.push_back(embedding(all, ids));
+  std::vector<double> log_p = head.log_probs(some, targets, memory);
+  if (step == 0) {  // a translation has a word
+    const std::vector<double> ends = head.log_probs(some, Ids(of.size(), end), memory);
+    for (size_t i = 0; i < of.size(); ++i) log_p[i] -= std::log1p(-std::exp(ends[i]));
+  }
+  forced.resize(rows.size());
+  for (size_t i = 0; i < of.size(); ++i) {
+    require(std::isfinite(log_p[i]), "[BeamSearch] a prefix has word ", targets[i],
+            ", to which the model gives no probability: leave it out");
+    forced[static_cast<size_t>(of[i])] = log_p[i];
+  }
+}
+
 // Keeps the best `count` extensions, best first. Drops extensions with probability 0.
 void BeamSearch::Engine::keep_best(std::vector<Candidate>& candidates, int64_t count) {
-  std::erase_if(candidates, [](const Candidate& c) { return !std::isfinite(c.log_prob); });
+  std::erase_if(candidates, [](const Candidate& c) { return !std::isfinite(c.to.log_prob); });
   const auto better = [](const Candidate& a, const Candidate& b) {
-    if (a.log_prob != b.log_prob) return a.log_prob > b.log_prob;
-    return a.prefix != b.prefix ? a.prefix < b.prefix : a.word < b.word;
+    if (a.to.log_prob != b.to.log_prob) return a.to.log_prob > b.to.log_prob;
+    return a.slot != b.slot ? a.slot < b.slot : a.to.word < b.to.word;
   };
   const int64_t kept = std::min(count, static_cast<int64_t>(candidates.size()));
   std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(), better);
@@ -175,18 +277,22 @@ void BeamSearch::Engine::keep_best(std::vector<Candidate>& candidates, int64_t c
 
 // Returns the hypothesis of a finished candidate. Its prefix has read </s> and its words but the
 // candidate's.
-Hypothesis BeamSearch::Engine::hypothesis(const Search& search, const Candidate& c,
-                                          const SearchOptions& options, const Workspace& w) const {
-  const ReadWords& read = w.decoder.read();
-  const auto slot = static_cast<int64_t>(w.slot(search, c.prefix));
-  const std::span<const int32_t> words = read.words(slot).subspan(1), rows = read.rows(slot);
-  Hypothesis h{
-      .words = Ids(words.begin(), words.end()), .log_prob = c.log_prob, .complete = c.word == end};
-  if (!h.complete) h.words.push_back(c.word);
+Hypothesis BeamSearch::Engine::hypothesis(const Candidate& c, const SearchOptions& options,
+                                          const Workspace& w) const {
+  const auto slot = static_cast<int64_t>(c.slot);
+  const std::span<const int32_t> words = w.read().words(slot).subspan(1),
+                                 rows = w.read().rows(slot);
+  Hypothesis h{.words = Ids(words.begin(), words.end()),
+               .log_prob = c.to.log_prob,
+               .complete = c.to.word == end};
+  for (const int32_t row : rows.subspan(1))
+    h.word_log_probs.push_back(w.own[static_cast<size_t>(row)]);
+  h.word_log_probs.push_back(c.to.own);
+  if (!h.complete) h.words.push_back(c.to.word);
   const size_t length = h.words.size();
-  h.score =
-      c.log_prob / std::pow(static_cast<double>(length) + (options.count_end && h.complete ? 1 : 0),
-                            options.length_penalty);
+  h.score = c.to.log_prob /
+            std::pow(static_cast<double>(length) + (options.count_end && h.complete ? 1 : 0),
+                     options.length_penalty);
   for (size_t i = 0; i < length && options.attention; ++i) {
     const std::vector<float>& weights = w.attention[static_cast<size_t>(rows[i])];
     h.attention.insert(h.attention.end(), weights.begin(), weights.end());
@@ -194,38 +300,44 @@ Hypothesis BeamSearch::Engine::hypothesis(const Search& search, const Candidate&
   return h;
 }
 
-void BeamSearch::Engine::extend(Search& search, int64_t step, int64_t first_row, int64_t k,
-                                const SearchOptions& options, Workspace& w) const {
+void BeamSearch::Engine::extend(Search& search, const Source& source, int64_t step,
+                                int64_t first_row, int64_t k, const SearchOptions& options,
+                                Workspace& w) const {
   std::vector<Candidate>& candidates = w.candidates;
   candidates.clear();
-  for (size_t p = 0; p < search.prefixes.size(); ++p)
-    for (int64_t i = 0; i < k; ++i) {
-      const auto at = static_cast<size_t>((first_row + static_cast<int64_t>(p)) * k + i);
-      if (w.best.words[at] == options.excluded) continue;
-      candidates.push_back({static_cast<int64_t>(p), w.best.words[at],
-                            search.prefixes[p].log_prob + w.best.log_probs[at]});
+  const auto add = [&](size_t p, int32_t word, double log_p) {
+    candidates.push_back({w.slot(search.sentence, static_cast<int64_t>(p)),
+                          {word, search.prefixes[p].log_prob + log_p, log_p}});
+  };
+  for (size_t p = 0; p < search.prefixes.size(); ++p) {
+    const auto row = static_cast<size_t>(first_row) + p;
+    if (step < std::ssize(source.prefix)) {
+      add(p, source.prefix[static_cast<size_t>(step)], w.forced[row]);
+      continue;
     }
+    for (size_t at = row * static_cast<size_t>(k); at < (row + 1) * static_cast<size_t>(k); ++at)
+      if (w.best.words[at] != options.excluded) add(p, w.best.words[at], w.best.log_probs[at]);
+  }
   keep_best(candidates, 2 * options.beam);
 
   const bool last = step + 1 == most_words(options);
   const auto first_spare = std::min(candidates.size(), static_cast<size_t>(options.beam));
   size_t spare = first_spare;
   const auto next_spare = [&] {
-    while (spare < candidates.size() && candidates[spare].word == end) ++spare;
+    while (spare < candidates.size() && candidates[spare].to.word == end) ++spare;
     return spare < candidates.size() ? &candidates[spare++] : nullptr;
   };
   search.prefixes.clear();
   for (size_t i = 0; i < first_spare; ++i) {
     const Candidate* c = &candidates[i];
-    if (c->word == end || last) {
+    if (c->to.word == end || last) {
       search.top_finished = search.top_finished || i == 0;
-      search.finished.push_back(hypothesis(search, *c, options, w));
+      search.finished.push_back(hypothesis(*c, options, w));
       c = last ? nullptr : next_spare();
       if (c == nullptr) continue;
     }
-    w.order[w.slot(search, std::ssize(search.prefixes))] =
-        static_cast<int32_t>(w.slot(search, c->prefix));
-    search.prefixes.push_back({c->word, c->log_prob});
+    w.order[w.slot(search.sentence, std::ssize(search.prefixes))] = static_cast<int32_t>(c->slot);
+    search.prefixes.push_back(c->to);
   }
   const auto found = static_cast<int64_t>(search.finished.size());
   const bool enough = options.length_penalty == 0 ? search.top_finished && found >= options.n_best
@@ -233,8 +345,8 @@ void BeamSearch::Engine::extend(Search& search, int64_t step, int64_t first_row,
   search.done = last || enough || search.prefixes.empty();
 }
 
-std::vector<Translation> BeamSearch::Engine::translate(std::span<const Ids> sources,
-                                                       const SearchOptions& options) const {
+std::vector<Translation> BeamSearch::Engine::search(std::span<const Source> sources,
+                                                    const SearchOptions& options) const {
   Lease lease(*this);
   Workspace& w = lease.get();
   w.start(sources, options.beam, options.attention);
@@ -243,26 +355,20 @@ std::vector<Translation> BeamSearch::Engine::translate(std::span<const Ids> sour
     alive.push_back({static_cast<int32_t>(s), {{end, 0}}});
   std::vector<Translation> found(sources.size());
   for (int64_t step = 0; !alive.empty(); ++step) {
-    require_memory();
-    w.rows.clear();
+    w.start_rows();
     for (const Search& s : alive)
-      for (int64_t p = 0; p < std::ssize(s.prefixes); ++p)
-        w.rows.push_back(
-            {static_cast<int32_t>(w.slot(s, p)), s.prefixes[static_cast<size_t>(p)].word});
-    const Var hidden = w.step();
-    for (int64_t r = 0; r < std::ssize(w.rows) && options.attention; ++r) {
-      const std::span<const float> weights = w.decoder.attention(r);
-      w.attention.emplace_back(weights.begin(), weights.end());
-    }
+      for (size_t p = 0; p < s.prefixes.size(); ++p)
+        w.add_row(w.slot(s.sentence, static_cast<int64_t>(p)), s.prefixes[p]);
+    w.step();
+    w.force(head_, sources, step, end);
     const int32_t excluded = step == 0 ? end : -1;
     const int64_t wanted = 2 * options.beam + (options.excluded >= 0),
                   k = std::min(wanted, head_.words() - (excluded >= 0));
-    head_.best_words(hidden, k, excluded, w.memory, w.best);
-    w.order.assign(sources.size() * static_cast<size_t>(w.beams), -1);
+    head_.best_words(w.contexts, k, excluded, w.memory, w.best);
     int64_t row = 0;
     for (Search& s : alive) {
       const auto rows = static_cast<int64_t>(s.prefixes.size());
-      extend(s, step, row, k, options, w);
+      extend(s, sources[static_cast<size_t>(s.sentence)], step, row, k, options, w);
       row += rows;
       if (!s.done) continue;
       require(!s.finished.empty(),
@@ -275,12 +381,52 @@ std::vector<Translation> BeamSearch::Engine::translate(std::span<const Ids> sour
       found[static_cast<size_t>(s.sentence)] = std::move(s.finished);
     }
     std::erase_if(alive, [](const Search& s) { return s.done; });
-    w.decoder.reorder(w.order);
+    for (TranslationDecoder& decoder : w.decoders) decoder.reorder(w.order);
   }
   return found;
 }
 
-std::vector<std::vector<double>> BeamSearch::Engine::score(std::span<const Ids> sources,
+std::vector<Translation> BeamSearch::Engine::sample(std::span<const Source> sources,
+                                                    const SearchOptions& options) const {
+  Lease lease(*this);
+  Workspace& w = lease.get();
+  w.start(sources, options.samples, options.attention);
+  NextWords next(head_, options.sampling);
+  std::vector<Candidate> alive;
+  for (int64_t slot = 0; slot < w.read().slots(); ++slot)
+    alive.push_back({static_cast<size_t>(slot), {end, 0}});
+  std::vector<Translation> found(sources.size(), Translation(static_cast<size_t>(options.samples)));
+  for (int64_t step = 0; !alive.empty(); ++step) {
+    w.start_rows();
+    for (const Candidate& c : alive) w.add_row(c.slot, c.to);
+    w.step();
+    w.force(head_, sources, step, end);
+    next.predict(w.contexts, step == 0 ? end : -1);
+    for (size_t r = 0; r < alive.size(); ++r) {
+      Candidate& c = alive[r];
+      const auto samples = static_cast<size_t>(options.samples);
+      const Source& source = sources[c.slot / samples];
+      NextWords::Chosen chosen{};
+      if (step < std::ssize(source.prefix)) {
+        chosen = {source.prefix[static_cast<size_t>(step)], w.forced[r]};
+      } else {
+        chosen =
+            next.choose(static_cast<int64_t>(r), uniform_of(options.seed, source.number,
+                                                            static_cast<int64_t>(c.slot % samples),
+                                                            static_cast<size_t>(step)));
+      }
+      c.to = {chosen.word, c.to.log_prob + chosen.log_p, chosen.log_p};
+      if (c.to.word == end || step + 1 == most_words(options))
+        found[c.slot / samples][c.slot % samples] = hypothesis(c, options, w);
+    }
+    std::erase_if(alive, [&](const Candidate& c) {
+      return c.to.word == end || step + 1 == most_words(options);
+    });
+  }
+  return found;
+}
+
+std::vector<std::vector<double>> BeamSearch::Engine::score(std::span<const Source> sources,
                                                            std::span<const Ids> targets) const {
   Lease lease(*this);
   Workspace& w = lease.get();
@@ -290,16 +436,16 @@ std::vector<std::vector<double>> BeamSearch::Engine::score(std::span<const Ids> 
   std::vector<std::vector<double>> out(sources.size());
   Ids step_targets;
   for (size_t step = 0; step <= longest; ++step) {
-    require_memory();
-    w.rows.clear();
+    w.start_rows();
     step_targets.clear();
     for (size_t s = 0; s < targets.size(); ++s) {
       const Ids& target = targets[s];
       if (step > target.size()) continue;
-      w.rows.push_back({static_cast<int32_t>(s), step == 0 ? end : target[step - 1]});
+      w.add_row(s, {step == 0 ? end : target[step - 1], 0});
       step_targets.push_back(step < target.size() ? target[step] : end);
     }
-    const std::vector<double> log_p = head_.log_probs(w.step(), step_targets, w.memory);
+    w.step();
+    const std::vector<double> log_p = head_.log_probs(w.contexts, step_targets, w.memory);
     for (size_t r = 0; r < w.rows.size(); ++r)
       out[static_cast<size_t>(w.rows[r].slot)].push_back(log_p[r]);
   }
@@ -343,16 +489,19 @@ std::vector<size_t> longest_first(std::span<const Ids> sources) {
 
 }  // namespace
 
-BeamSearch::BeamSearch(const Transformer& model, int32_t end, Device device)
-    : engine_(std::make_unique<Engine>(model, end, device)) {
-  require(end >= 0 && end < model.config().tgt_vocab && end < model.config().src_vocab,
+BeamSearch::BeamSearch(std::span<const Transformer* const> models, int32_t end, Device device) {
+  require(!models.empty(), "[BeamSearch] there is no model to translate with");
+  engine_ = std::make_unique<Engine>(models, end, device);
+  require(end >= 0 && end < engine_->target_words() && end < engine_->source_words(),
           "[BeamSearch] </s> is word ", end, ", outside of a dictionary");
 }
+BeamSearch::BeamSearch(const Transformer& model, int32_t end, Device device)
+    : BeamSearch(std::vector{&model}, end, device) {}
 BeamSearch::~BeamSearch() = default;
 BeamSearch::BeamSearch(BeamSearch&&) noexcept = default;
 BeamSearch& BeamSearch::operator=(BeamSearch&&) noexcept = default;
 
-int64_t BeamSearch::max_words() const { return engine_->config().max_length - 1; }
+int64_t BeamSearch::max_words() const { return engine_->positions() - 1; }
 
 void BeamSearch::check_sentences(std::span<const Ids> all, int64_t words) const {
   for (size_t i = 0; i < all.size(); ++i) {
@@ -365,39 +514,43 @@ void BeamSearch::check_sentences(std::span<const Ids> all, int64_t words) const 
   }
 }
 
-std::vector<Ids> BeamSearch::with_end(std::span<const Ids> all,
-                                      std::span<const size_t> part) const {
-  std::vector<Ids> out;
-  for (const size_t i : part) {
-    out.push_back(all[i]);
-    out.back().push_back(engine_->end);
-  }
-  return out;
-}
-
 std::vector<Translation> BeamSearch::translate(std::span<const Ids> sources,
                                                const SearchOptions& options,
-                                               const Progress& progress) const {
+                                               const Progress& progress,
+                                               std::span<const Ids> prefixes) const {
   const SearchOptions& o = options;
   require(o.beam >= 1 && o.n_best >= 1 && o.n_best <= o.beam, "[BeamSearch] beam ", o.beam,
           " and n-best ", o.n_best, ": both must be at least 1, and n-best at most the beam");
   require(o.max_length >= 1 && o.batch >= 1, "[BeamSearch] max length ", o.max_length,
-          " and batch ", o.batch, ": both must be at least 1");
-  require(o.excluded < engine_->config().tgt_vocab && o.excluded != engine_->end,
+          " and batch ", o.batch, " are at least 1");
+  require(o.excluded < engine_->target_words() && o.excluded != engine_->end,
           "[BeamSearch] the excluded word is ", o.excluded,
-          ": it must be a word of the target dictionary other than </s>");
-  require(std::isfinite(o.length_penalty),
-          "[BeamSearch] the length penalty must be finite, but is ", o.length_penalty);
-  check_sentences(sources, engine_->config().src_vocab);
-  std::vector<Translation> out(sources.size(), Translation(1));
+          ": it is a word of the target's dictionary, and not </s>");
+  require(std::isfinite(o.length_penalty), "[BeamSearch] a length penalty of ", o.length_penalty);
+  check(o.sampling);
+  require(prefixes.empty() || prefixes.size() == sources.size(), "[BeamSearch] ", sources.size(),
+          " sources and ", prefixes.size(), " prefixes");
+  check_sentences(sources, engine_->source_words());
+  check_sentences(prefixes, engine_->target_words());
+  std::vector<Translation> out(sources.size(),
+                               Translation(static_cast<size_t>(std::max<int64_t>(1, o.samples))));
   const std::vector<size_t> order = longest_first(sources);
   const auto empty = static_cast<int64_t>(sources.size() - order.size());
   for_batches(engine_->device(), order, o.batch, progress, empty,
               [&](std::span<const size_t> part) {
-                std::vector<Translation> found = engine_->translate(with_end(sources, part), o);
+                std::vector<Engine::Source> batch;
+                for (const size_t i : part)
+                  batch.push_back({with_end(sources[i]), prefixes.empty() ? Ids() : prefixes[i],
+                                   o.first_number + static_cast<int64_t>(i) * o.number_step});
+                std::vector<Translation> found = engine_->translate(batch, o);
                 for (size_t i = 0; i < part.size(); ++i) out[part[i]] = std::move(found[i]);
               });
   return out;
+}
+
+Ids BeamSearch::with_end(Ids words) const {
+  words.push_back(engine_->end);
+  return words;
 }
 
 std::vector<std::vector<double>> BeamSearch::score(std::span<const Ids> sources,
@@ -405,8 +558,8 @@ std::vector<std::vector<double>> BeamSearch::score(std::span<const Ids> sources,
                                                    const Progress& progress) const {
   require(sources.size() == targets.size(), "[BeamSearch] ", sources.size(), " sources and ",
           targets.size(), " translations");
-  check_sentences(sources, engine_->config().src_vocab);
-  check_sentences(targets, engine_->config().tgt_vocab);
+  check_sentences(sources, engine_->source_words());
+  check_sentences(targets, engine_->target_words());
   std::vector<std::vector<double>> out(sources.size());
   std::vector<size_t> order(sources.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -414,8 +567,12 @@ std::vector<std::vector<double>> BeamSearch::score(std::span<const Ids> sources,
                    [&](size_t a, size_t b) { return targets[a].size() > targets[b].size(); });
   for_batches(engine_->device(), order, batch, progress, 0, [&](std::span<const size_t> part) {
     std::vector<Ids> given;
-    for (const size_t i : part) given.push_back(targets[i]);
-    std::vector<std::vector<double>> found = engine_->score(with_end(sources, part), given);
+    std::vector<Engine::Source> from;
+    for (const size_t i : part) {
+      given.push_back(targets[i]);
+      from.push_back({with_end(sources[i])});
+    }
+    std::vector<std::vector<double>> found = engine_->score(from, given);
     for (size_t i = 0; i < part.size(); ++i) out[part[i]] = std::move(found[i]);
   });
   return out;

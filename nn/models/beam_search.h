@@ -1,5 +1,5 @@
-// Beam search with a translation Transformer, and scores of given translations. Keys and values are
-// kept from step to step.
+// Beam search with a translation Transformer or an ensemble of them, translations drawn by chance,
+// and scores of given translations. Keys and values are kept from step to step.
 //
 //   const BeamSearch search(model);
 //   std::vector<Translation> found = search.translate(sources, {.beam = 5});
@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "core/device.h"
+#include "nn/models/sampling.h"
 
 namespace nine {
 
@@ -42,6 +43,16 @@ struct SearchOptions {
   int32_t excluded = -1;      ///< a word that no translation contains, such as <unk>; -1: no word
   int64_t batch = 64;         ///< sentences computed together; does not change results
   bool attention = false;     ///< true: fill Hypothesis::attention
+
+  /// Above 0: no search. Each sentence gets so many translations, whose words are drawn by
+  /// `sampling`, in the order of their numbers. Of the members above only max_length, batch and
+  /// attention, and for the scores length_penalty and count_end, then count. A word's random number
+  /// depends only on the seed, the sentence's number, the translation's number and the position.
+  int64_t samples = 0;
+  SamplingOptions sampling = {};
+  uint64_t seed = 1;
+  /// The numbers of the sentences: first_number, first_number + number_step, ...
+  int64_t first_number = 0, number_step = 1;
 };
 
 /// A translation with its score.
@@ -52,6 +63,8 @@ struct Hypothesis {
   double log_prob = 0;
   double score = 0;      ///< log_prob / length^length_penalty
   bool complete = true;  ///< ended by </s>; false: cut at max_length
+  /// The terms of log_prob: of each word and, if `complete`, of </s>.
+  std::vector<double> word_log_probs = {};
   /// With SearchOptions::attention: the last decoder layer's attention weights as the mean over
   /// heads, row by row. A row for each word; a column for each source word, and the last for </s>.
   std::vector<float> attention;
@@ -65,6 +78,9 @@ using Translation = std::vector<Hypothesis>;
 /// batch size, for every choice of neighbouring sentences and for every number of threads.
 class BeamSearch {
  public:
+  /// Packs the models of an ensemble. A word's probability is the mean of theirs. Errors: no model;
+  /// dictionaries of different sizes. The other arguments are as below.
+  BeamSearch(std::span<const Transformer* const> models, int32_t end, Device device = kCpu);
   /// `end` is the id of </s> in both dictionaries: it ends every source and starts every
   /// translation. `device` computes; a model on another device is copied.
   explicit BeamSearch(const Transformer& model, int32_t end = 2, Device device = kCpu);
@@ -79,10 +95,12 @@ class BeamSearch {
 
   /// Returns translations of sources (ids without </s>), in the order of the sources. Sentences of
   /// similar length form a batch; batches are translated in parallel. A source without words has
-  /// one translation, which has no words, log p 0 and score 0. Errors: an id outside the
-  /// dictionary; a source with more than max_words() words; options out of range.
+  /// one translation, which has no words, log p 0 and score 0. `prefixes` are words with which each
+  /// translation begins, one list for each source, or none; their log p count. Errors: an id
+  /// outside the dictionary; a source with more than max_words() words; options out of range.
   std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options,
-                                     const Progress& progress = {}) const;
+                                     const Progress& progress = {},
+                                     std::span<const Ids> prefixes = {}) const;
 
   /// Returns log p (natural) of each word of given translations (ids without </s>), then of </s>:
   /// one vector of targets[i].size() + 1 numbers for each pair. Errors: as in translate(), for
@@ -97,7 +115,7 @@ class BeamSearch {
 
  private:
   void check_sentences(std::span<const Ids> all, int64_t words) const;
-  std::vector<Ids> with_end(std::span<const Ids> all, std::span<const size_t> part) const;
+  Ids with_end(Ids words) const;
 
   std::unique_ptr<Engine> engine_;
 };

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "core/ops.h"
-#include "core/random.h"
 #include "core/shared_parts.h"
 #include "data/text.h"
 #include "kernels/ops.h"
@@ -15,16 +14,6 @@ namespace nine {
 namespace {
 
 static_assert(kMaxGenerateBatch == ops::kHeadPanel);
-
-// Returns the random number of one word, a function of these four arguments alone.
-double uniform_of(uint64_t seed, int64_t prompt, int64_t sample, size_t position) {
-  constexpr uint64_t kPositions = uint64_t{1} << 24;  // numbers reserved for a sample
-  constexpr uint64_t kNumbers = 2;                    // 32-bit numbers for each uniform number
-  return RandomStream(
-             {.seed = seed, .step = static_cast<uint32_t>(prompt), .op = stream_id("generate")},
-             kNumbers * (static_cast<uint64_t>(sample) * kPositions + position))
-      .uniform();
-}
 
 class Generator {
  public:
@@ -37,7 +26,7 @@ class Generator {
         decoder_(model_.decoder()),
         head_(model_.head()),
         next_(head_, options.sampling),
-        every_column_(model.device().kind != DeviceKind::cpu || next_.rows_depend()) {}
+        every_column_(!head_.independent_rows()) {}
 
   // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i % kMaxGenerateBatch
   // for every batch size, because a matrix product may round different columns differently.
@@ -65,7 +54,7 @@ class Generator {
       tape_.reset();
       const Var hidden = decoder_->step(tape_, rows);
       if (all_in_prompts) continue;
-      next_.predict(hidden);
+      next_.predict({&hidden, 1});
       for (size_t r = 0; r < rows.size(); ++r)
         if (readers[r] != nullptr && position >= readers[r]->prompt_words)
           extend(*readers[r], static_cast<int64_t>(r));
@@ -102,16 +91,12 @@ class Generator {
 };
 
 void check(const GenerateOptions& o) {
-  const SamplingOptions& s = o.sampling;
   require(o.batch >= 1 && o.batch <= kMaxGenerateBatch, "batch size ", o.batch,
           " must be from 1 to ", kMaxGenerateBatch);
   require(o.max_words >= 0 && o.samples >= 0 && o.first_prompt >= 0, "[generate_text] ", o.samples,
           " continuations of at most ", o.max_words, " words after ", o.first_prompt,
-          " other prompts: all three must be at least 0");
-  require(s.temperature >= 0 && s.top_k >= 0 && s.top_p >= 0 && s.top_p <= 1,
-          "[generate_text] temperature ", s.temperature, ", the ", s.top_k,
-          " likeliest words, a share of ", s.top_p,
-          ": temperature and number of words must be at least 0, the share from 0 to 1");
+          " other prompts: all three are at least 0");
+  nine::check(o.sampling);
 }
 
 // The numbers of a text that processes exchange.

@@ -189,10 +189,10 @@ void require_finite(const std::string& name, const Tensor& tensor, const fs::pat
   require_numbers(
       file, name, tensor,
       [&](double x) { return std::isfinite(x) || (excludes && x == -INFINITY); },
-      concat("a model's weights are finite numbers",
+      concat("a model's weights must be finite numbers",
              !bias      ? ""
-             : excludes ? ", but for -inf in this bias, which excludes a word"
-                        : "; training needs -10000 or so in place of -inf"));
+             : excludes ? " (or -inf in this bias, which excludes a word)"
+                        : "; for training, write -10000 or so in place of -inf"));
   const std::vector<double> values = tensor.to_vector();
   require(std::ranges::any_of(values, [](double x) { return std::isfinite(x); }), file.string(),
           ": tensor '", name, "' excludes every word: each has a bias of -inf");

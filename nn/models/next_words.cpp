@@ -8,7 +8,7 @@ namespace nine {
 NextWords::NextWords(const DecodingHead& head, const SamplingOptions& options)
     : head_(head), options_(options), few_(options.temperature == 0 || options.top_k > 0) {}
 
-void NextWords::predict(const Var& contexts, int32_t excluded) {
+void NextWords::predict(DecodingHead::Contexts contexts, int32_t excluded) {
   if (!few_) return head_.all_log_probs(contexts, excluded, memory_, log_p_);
   // One word more, because <unk> may be among them.
   const int64_t wanted = options_.temperature == 0 ? 1 : options_.top_k;

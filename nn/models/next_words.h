@@ -16,12 +16,9 @@ class NextWords {
   /// `head` must outlive this object.
   NextWords(const DecodingHead& head, const SamplingOptions& options);
 
-  /// True if a row's bits may depend on the other rows of predict(). A caller whose results must
-  /// not depend on them then passes the same number of rows, and a text always in the same row.
-  bool rows_depend() const { return !head_.independent_rows(!few_); }
-  /// Predicts from contexts (N, width). The probability of the word `excluded` is 0; -1: of no
-  /// word.
-  void predict(const Var& contexts, int32_t excluded = -1);
+  /// Predicts from contexts, a head's each (N, width). The probability of the word `excluded` is 0;
+  /// -1: of no word.
+  void predict(DecodingHead::Contexts contexts, int32_t excluded = -1);
   struct Chosen {
     int32_t word;
     double log_p;  ///< under the model itself (temperature 1)

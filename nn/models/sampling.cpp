@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/random.h"
 
 namespace nine {
 
@@ -52,6 +53,22 @@ int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, dou
   return found == sums.end() ? best
                              // The end is reached by rounding only.
                              : words[static_cast<size_t>(found - sums.begin())];
+}
+
+double uniform_of(uint64_t seed, int64_t prompt, int64_t sample, size_t position) {
+  constexpr uint64_t kPositions = uint64_t{1} << 24;  // numbers reserved for a sample
+  constexpr uint64_t kNumbers = 2;                    // 32-bit numbers for each uniform number
+  return RandomStream(
+             {.seed = seed, .step = static_cast<uint32_t>(prompt), .op = stream_id("generate")},
+             kNumbers * (static_cast<uint64_t>(sample) * kPositions + position))
+      .uniform();
+}
+
+void check(const SamplingOptions& s) {
+  require(s.temperature >= 0 && s.top_k >= 0 && s.top_p >= 0 && s.top_p <= 1,
+          "[generate_text] temperature ", s.temperature, ", the ", s.top_k,
+          " likeliest words, a share of ", s.top_p,
+          ": the first two cannot be below 0, the share must be from 0 to 1");
 }
 
 }  // namespace nine

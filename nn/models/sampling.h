@@ -1,6 +1,7 @@
 // Chooses the next word of a generated text.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -22,5 +23,11 @@ struct SamplingOptions {
 /// Returns the id that a uniform random number in [0, 1) chooses, given log p of every word. Error:
 /// there is no word to choose.
 int32_t choose_word(std::span<const double> log_p, const SamplingOptions& options, double uniform);
+
+/// Returns the random number of one word, a function of these four arguments alone.
+double uniform_of(uint64_t seed, int64_t prompt, int64_t sample, size_t position);
+
+/// Error: an option is out of range.
+void check(const SamplingOptions& options);
 
 }  // namespace nine

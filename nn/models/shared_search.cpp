@@ -33,7 +33,7 @@ std::vector<T> results_of_all(const std::vector<T>& own, size_t count, Communica
 
 template <class Found>
 auto fields_of_hypothesis(Found& h) {
-  return std::tie(h.words, h.log_prob, h.score, h.complete, h.attention);
+  return std::tie(h.words, h.log_prob, h.score, h.complete, h.word_log_probs, h.attention);
 }
 
 void put_translation(ByteWriter& out, const Translation& translation) {
@@ -61,10 +61,15 @@ std::vector<Translation> shared_translate(const BeamSearch& search,
                                           std::span<const BeamSearch::Ids> sources,
                                           const SearchOptions& options,
                                           const BeamSearch::Progress& progress,
-                                          Communicator& communicator) {
-  if (communicator.size() == 1) return search.translate(sources, options, progress);
-  const auto own = search.translate(own_of(sources, communicator), options,
-                                    of_all(progress, sources.size(), communicator.size()));
+                                          Communicator& communicator,
+                                          std::span<const BeamSearch::Ids> prefixes) {
+  if (communicator.size() == 1) return search.translate(sources, options, progress, prefixes);
+  SearchOptions mine = options;
+  mine.first_number += communicator.rank() * options.number_step;
+  mine.number_step *= communicator.size();
+  const auto own = search.translate(own_of(sources, communicator), mine,
+                                    of_all(progress, sources.size(), communicator.size()),
+                                    own_of(prefixes, communicator));
   return results_of_all(own, sources.size(), communicator, put_translation, get_translation);
 }
 

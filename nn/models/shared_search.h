@@ -7,13 +7,14 @@
 
 namespace nine {
 
-/// Returns search.translate(sources, options, progress). Each process translates a part; all
-/// processes get all translations.
+/// Returns search.translate(sources, options, progress, prefixes). Each process translates a part;
+/// all processes get all translations.
 std::vector<Translation> shared_translate(const BeamSearch& search,
                                           std::span<const BeamSearch::Ids> sources,
                                           const SearchOptions& options,
                                           const BeamSearch::Progress& progress,
-                                          Communicator& communicator);
+                                          Communicator& communicator,
+                                          std::span<const BeamSearch::Ids> prefixes = {});
 
 /// Returns search.score(sources, targets, batch, progress), in the same way.
 std::vector<std::vector<double>> shared_score(const BeamSearch& search,

@@ -1,5 +1,6 @@
 #include "nn/models/translator.h"
 
+#include <deque>
 #include <mutex>
 #include <optional>
 
@@ -31,27 +32,32 @@ Vocabulary read_dictionary(const fs::path& file) {
   return Vocabulary::read_saved(file.string(), Specials::kTranslation);
 }
 
+// True if both have the same words with the same ids.
+bool same_ids(const Vocabulary& a, const Vocabulary& b) {
+  int32_t id = 0;
+  while (id < a.size() && id < b.size() && a.word(id) == b.word(id)) ++id;
+  return id == a.size() && id == b.size();
+}
+
 }  // namespace
 
-// The network holds references to the parameters, so the parts must not move.
 struct Translator::Parts {
-  Parts(fs::path where, Vocabulary from, Vocabulary to, const ParameterOptions& options,
-        const TransformerConfig& config)
-      : directory(std::move(where)),
-        source(std::move(from)),
-        target(std::move(to)),
-        parameters(options),
-        network(parameters, config) {}
+  // A network holds references to its parameters, so they must not move.
+  struct Model {
+    Model(const ParameterOptions& options, const TransformerConfig& config)
+        : parameters(options), network(parameters, config) {}
+    ParameterSet parameters;
+    Transformer network;
+  };
 
   fs::path directory;
   Vocabulary source, target;
-  ParameterSet parameters;
-  Transformer network;
-  std::optional<TokenReader> reader;
+  std::deque<Model> models = {};
+  std::optional<TokenReader> reader = {};
   bool join = false;  // true: join subwords of translations to words
-  // Made at first use, because it packs the weights, which the network alone does not need.
-  std::mutex mutex;
-  std::optional<BeamSearch> search;
+  // Made at first use, because it packs the weights, which the networks alone do not need.
+  std::mutex mutex = {};
+  std::optional<BeamSearch> search = {};
 };
 
 Translator::Translator(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -59,41 +65,60 @@ Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
 Translator& Translator::operator=(Translator&&) noexcept = default;
 
-Translator Translator::load(const std::string& path, const SegmentationOptions& segmentation,
-                            Device device) {
-  const fs::path directory = model_directory(path, kSourceDict);
-  Vocabulary source = read_dictionary(directory / kSourceDict),
-             target = read_dictionary(directory / kTargetDict);
-  ModelFiles files = read_model(directory);
+Translator Translator::load(std::span<const std::string> paths,
+                            const SegmentationOptions& segmentation, Device device) {
+  require(!paths.empty(), "there is no model to translate with");
   std::unique_ptr<Parts> parts;
-  files.opening([&] {
-    const TransformerConfig config = transformer_config(files);
-    check_size(directory / kSourceDict, source, config.src_vocab);
-    check_size(directory / kTargetDict, target, config.tgt_vocab);
-    if (config.shared_vocab) check_same_words(directory, source, target);
-    const ParameterOptions options{
-        .dtype = files.embedding("mt").dtype(), .gradients = false, .device = device};
-    parts =
-        std::make_unique<Parts>(directory, std::move(source), std::move(target), options, config);
-    parts->parameters.load(files.weights);
-    const auto& tensors = files.weights.tensors;
-    if (const auto table = tensors.find(kPositionsName); table != tensors.end())
-      parts->network.use_positions(table->second);
-  });
-  files.say_assumed();
+  for (const std::string& path : paths) {
+    const fs::path directory = model_directory(path, kSourceDict);
+    Vocabulary source = read_dictionary(directory / kSourceDict),
+               target = read_dictionary(directory / kTargetDict);
+    ModelFiles files = read_model(directory);
+    files.opening([&] {
+      const TransformerConfig config = transformer_config(files);
+      check_size(directory / kSourceDict, source, config.src_vocab);
+      check_size(directory / kTargetDict, target, config.tgt_vocab);
+      if (config.shared_vocab) check_same_words(directory, source, target);
+      if (!parts) {
+        parts.reset(new Parts{directory, std::move(source), std::move(target)});
+      } else {
+        require(same_ids(source, parts->source) && same_ids(target, parts->target),
+                "the models of ", parts->directory.string(), " and ", directory.string(),
+                " have different dictionaries: an ensemble needs the same words with the same ids");
+      }
+      Parts::Model& model = parts->models.emplace_back(
+          ParameterOptions{
+              .dtype = files.embedding("mt").dtype(), .gradients = false, .device = device},
+          config);
+      model.parameters.load(files.weights);
+      const auto& tensors = files.weights.tensors;
+      if (const auto table = tensors.find(kPositionsName); table != tensors.end())
+        model.network.use_positions(table->second);
+    });
+    files.say_assumed();
+  }
   parts->reader.emplace(segmentation);
   parts->join = segmentation.join || !segmentation.codes.empty();
   return Translator(std::move(parts));
 }
 
+Translator Translator::load(const std::string& path, const SegmentationOptions& segmentation,
+                            Device device) {
+  return load(std::vector{path}, segmentation, device);
+}
+
 const Vocabulary& Translator::source() const { return parts_->source; }
 const Vocabulary& Translator::target() const { return parts_->target; }
 const std::filesystem::path& Translator::directory() const { return parts_->directory; }
-const Transformer& Translator::network() const { return parts_->network; }
+const Transformer& Translator::network() const { return parts_->models.front().network; }
 
 const BeamSearch& Translator::search() const {
   const std::lock_guard lock(parts_->mutex);
-  if (!parts_->search) parts_->search.emplace(parts_->network, Specials::kTranslation.end);
+  if (!parts_->search) {
+    std::vector<const Transformer*> models;
+    for (const Parts::Model& model : parts_->models) models.push_back(&model.network);
+    parts_->search.emplace(models, Specials::kTranslation.end, models.front()->device());
+  }
   return *parts_->search;
 }
 

@@ -39,12 +39,15 @@ class Translator {
  public:
   /// Opens the model at `path`: a run or its directory of checkpoints (the best checkpoint, else
   /// the latest), a checkpoint, or a directory that holds only model.safetensors, config.json,
-  /// src.dict.txt and tgt.dict.txt. network() has its weights on `device`; translations are
-  /// computed on the CPU. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: a
-  /// language model; a config.json without a required key; dictionaries, weights or positions that
-  /// do not fit each other; TokenReader's errors.
+  /// src.dict.txt and tgt.dict.txt. `device` holds the weights and computes. A GPU needs
+  /// install_cuda() (kernels/install_cuda.h) first. Errors: a language model; a config.json without
+  /// a required key; dictionaries, weights or positions that do not fit each other; TokenReader's
+  /// errors.
   static Translator load(const std::string& path, const SegmentationOptions& segmentation = {},
                          Device device = kCpu);
+  /// Opens several models as an ensemble; see BeamSearch. Error: different dictionaries.
+  static Translator load(std::span<const std::string> paths,
+                         const SegmentationOptions& segmentation = {}, Device device = kCpu);
 
   ~Translator();
   Translator(Translator&&) noexcept;
@@ -66,13 +69,13 @@ class Translator {
   std::vector<std::vector<double>> score(const std::vector<std::string>& sources,
                                          const std::vector<std::string>& targets) const;
 
-  // Parts, for work with ids.
+  // Parts, for work with ids. The directory is the first model's.
   const Vocabulary& source() const;
   /// Equals source() if the vocabulary is shared.
   const Vocabulary& target() const;
   /// Returns the directory of the model's files.
   const std::filesystem::path& directory() const;
-  /// Returns the network alone (nn/models/transformer.h).
+  /// Returns the (first) network alone (nn/models/transformer.h).
   const Transformer& network() const;
   /// Returns the object that searches with ids and scores ids. The first call makes it and packs
   /// the weights.

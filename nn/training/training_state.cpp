@@ -160,7 +160,7 @@ void require_training_state(const Checkpoint& checkpoint) try {
 
 Safetensors read_training_weights(const Checkpoint& checkpoint) {
   require_training_state(checkpoint);
-  return read_finite(checkpoint, kWeightsFile, "a model's weights are finite numbers");
+  return read_finite(checkpoint, kWeightsFile, "a model's weights must be finite numbers");
 }
 
 Safetensors read_optimizer_state(const Checkpoint& checkpoint) {

@@ -407,6 +407,7 @@ class Losses(torch.utils.data.Dataset):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_a_forked_worker_computes():
     data = Losses()
+    nine.set_threads(2)
     expected = data[0]  # the parent has started threads
     loader = torch.utils.data.DataLoader(
         data, num_workers=2, multiprocessing_context="fork", timeout=60, batch_size=None

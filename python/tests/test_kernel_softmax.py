@@ -65,7 +65,7 @@ def test_training_lowers_the_loss_and_moves_every_tensor():
         loss = layer(table(ids), (ids + 1) % 20)
         loss.backward()
         optimizer.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     assert losses[-1] < 0.6 * losses[0]
     assert all(not torch.equal(before[name], t) for name, t in layer.state_dict().items())
     restored = KernelSoftmax(8, 20, "mix:lin,rbf,wav:a=learn:2", label_smoothing=0.1)

@@ -19,6 +19,23 @@ import tempfile
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instruction_counts.json")
 TOLERANCE = 0.03
+GENERATE = [
+    "bench_generate",
+    "--vocab",
+    "1000",
+    "--dim",
+    "64",
+    "--ffn",
+    "128",
+    "--heads",
+    "4",
+    "--layers",
+    "1",
+    "--texts",
+    "8",
+    "--length",
+    "10",
+]
 STEPS = {
     "lm": [
         "bench_lm",
@@ -82,6 +99,8 @@ STEPS = {
         "--length",
         "10",
     ],
+    "generate": GENERATE,
+    "translate": [*GENERATE, "--arch", "mt", "--top-k", "10"],
 }
 
 

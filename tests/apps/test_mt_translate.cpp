@@ -152,6 +152,85 @@ TEST_CASE(
   CHECK(Json::parse(rows[1])["attention"].empty());
 }
 
+TEST_CASE(
+    "mt_translate: samples, prefixes, word scores, alignments and ensembles, as the search has "
+    "them") {
+  const Checkpoint c, other("lin");
+  const std::vector<Ids> sources = c.ids(kLines, c.source);
+  const Strings prefix_lines = {"a", "", "", "dog .", "cat"};
+  const std::string prefix = c.dir.write("prefix", joined(prefix_lines)), scores = c.dir / "scores",
+                    pairs = c.dir / "pairs";
+  const Strings with_files{"--prefix", prefix, "--word-scores", scores, "--alignment", pairs};
+  const BeamSearch one(c.model),
+      both(std::vector<const Transformer*>{&c.model, &other.model}, Specials::kTranslation.end);
+  struct Case {
+    const BeamSearch& search;
+    SearchOptions options;
+    Strings flags;
+  };
+  const Case cases[] = {{one, {.beam = 3}, {c.path, "--beam", "3"}},
+                        {both, {.beam = 3}, {c.path, other.path, "--beam", "3"}},
+                        {one,
+                         {.samples = 2,
+                          .sampling = {.allow_unknown = true,
+                                       .temperature = 0.8,
+                                       .top_k = 5,
+                                       .top_p = 0.9,
+                                       .unknown = Specials::kTranslation.unknown},
+                          .seed = 7},
+                         {c.path, "--samples", "2", "--temperature", "0.8", "--top-k", "5",
+                          "--top-p", "0.9", "--seed", "7"}}};
+  for (const Case& at : cases) {
+    CAPTURE(at.flags);
+    SearchOptions options = at.options;
+    options.max_length = 9;
+    options.attention = true;
+    const auto found = at.search.translate(sources, options, {}, c.ids(prefix_lines, c.target));
+    Strings lines, numbers, aligned;
+    for (size_t s = 0; s < found.size(); ++s)
+      for (size_t h = 0; h < (options.samples > 0 ? found[s].size() : 1); ++h) {
+        const Hypothesis& best = found[s][h];
+        lines.push_back(c.words(best.words));
+        std::string& row = numbers.emplace_back();
+        for (const double x : best.word_log_probs) row += concat(row.empty() ? "" : " ", x);
+        std::string& words = aligned.emplace_back();
+        for (size_t t = 0; t < best.words.size(); ++t) {
+          const auto begin =
+              best.attention.begin() + static_cast<int64_t>(t * (sources[s].size() + 1));
+          const auto top =
+              std::max_element(begin, begin + static_cast<int64_t>(sources[s].size())) - begin;
+          words += concat(words.empty() ? "" : " ", top, "-", t);
+        }
+      }
+    const Strings flags = joined({"--checkpoint"}, at.flags);
+    CHECK(run(joined(joined(flags, with_files), {"--max-length", "9"}), joined(kLines)) ==
+          joined(lines));
+    CHECK(slurp(scores) == joined(numbers));
+    CHECK(slurp(pairs) == joined(aligned));
+    CHECK(run(joined(joined(flags, with_files), {"--max-length", "9", "--batch", "1", "--flush"}),
+              joined(kLines)) == joined(lines));
+    CHECK(slurp(scores) == joined(numbers));
+  }
+  const auto said = [&](const Strings& arguments, int code, const std::string& input = "ein\n") {
+    const Outcome r =
+        run_program("mt_translate", joined({"--checkpoint", c.path}, arguments), input);
+    CHECK(r.code == code);
+    return r.err;
+  };
+  CHECK(has(said({"--prefix", prefix}, 1), "the input has 1 lines, but " + prefix + " has 5"));
+  CHECK(has(said({"--prefix", prefix}, 1, joined(kLines) + "ein\n"), "the input has 6 lines, but"));
+  CHECK(has(said({"--temperature", "0.5"}, 2), "--temperature is for --samples"));
+  CHECK(has(said({"--samples", "2", "--beam", "2"}, 2), "--beam is for a search"));
+  CHECK(has(said({"--samples", "2", "--temperature", "0"}, 2), "leave out --samples"));
+  CHECK(has(said({"--alignment", "-"}, 2), "would mix on standard output"));
+  CHECK(has(said({"--device", "cuda"}, 1), "CUDA"));
+  const std::string different = other.dir / "tgt.dict.txt";
+  std::string words = slurp(different);
+  std::swap(words[0], words[words.find('\n') + 1]);
+  std::ofstream(different) << words;
+  CHECK(has(said({other.path, "--beam", "1"}, 1), "have different dictionaries"));
+}
+
 TEST_CASE("mt_translate --flush: each line is answered before the next, with the same bytes") {
   const Checkpoint c;
   const std::string codes = c.dir.write("codes", "#version: 0.2\nei n</w>\ne i\nhun d</w>\n"),

@@ -27,8 +27,8 @@ TEST_CASE("lm_rescore: what is refused") {
   refused({"--lambda", "1"}, 2, "checkpoint");
   refused(joined(model, {"--tune-nbest", f.dir / "tune.nbest"}), 2, "belong together");
   refused(joined(f.tuning(), {"--lambda", "1"}), 2, "leave one of them out");
-  refused(joined(f.tuning(), {"--mu", "1"}), 2, "--mu goes with --lambda");
-  refused(joined(f.tuning(), {"--weights", "1"}), 2, "there is one");
+  refused(joined(f.tuning(), {"--mu", "1"}), 2, "--mu needs --lambda");
+  refused(joined(f.tuning(), {"--weights", "1"}), 2, "there is only one model");
   const auto weighed = [&](const Strings& weights) {
     return joined(joined(f.tuning(), {"--checkpoint", model_b(), "--weights"}), weights);
   };
@@ -37,7 +37,7 @@ TEST_CASE("lm_rescore: what is refused") {
   refused(weighed({"1", "1"}), 2, "must add up to 1");
   refused(joined(weighed({"1", "1e300"}), {"--interpolate", "log-linear"}), 2, "at most 10000000");
   refused(joined(model, {"--lambda", "1e308"}), 2, "--lambda 1e308: must be a number from -1 to 1");
-  refused(joined(weighed({"0", "0"}), {"--interpolate", "log-linear"}), 2, "no model has a say");
+  refused(joined(weighed({"0", "0"}), {"--interpolate", "log-linear"}), 2, "--weights add up to 0");
   refused(joined(f.tuning(), {"--margin-wer", "0"}), 2, "--margin-wer 0: must be");
   refused(joined(f.tuning(), {"--measure", "bleu", "--seed", "3"}), 2, "--measure wer");
   refused(joined(f.tuning(), {"--measure", "bleu", "--margin-wer", "1"}), 2, "--measure wer");

@@ -312,7 +312,7 @@ TEST_CASE("processes: what does not fit is refused" * doctest::test_suite("needs
   CHECK(three.code == 2);
   CHECK(three.err.find("start 1 process, or 2 with --accumulate 2, 4 ...") != std::string::npos);
   const Outcome fits = under_mpirun(3, "lm_train", lm_flags(dir / "three", 2, kColumns)).wait();
-  CHECK(fits.err.find("and divide it; start 2 processes\n") != std::string::npos);
+  CHECK(fits.err.find("and must divide --accumulate; start 2 processes\n") != std::string::npos);
   // Another option on one of the processes.
   Strings flags = lm_flags(dir / "other", 2, kColumns);
   const Strings second = lm_flags(dir / "other", 2, columns({"--lr", "0.5"}));

@@ -253,7 +253,7 @@ void probe_other_current_card() {
 }
 void probe_card_chosen_elsewhere() {
   int* p = CudaDevice::of(0).scratch<int>(1);
-  check("probe", cudaSetDevice(1));
+  check(cudaSetDevice(1));
   launch(CudaDevice::of(0), "probe", count_kernel, dim3(1), dim3(32), 0, p);
   CudaDevice::of(0).wait();
 }

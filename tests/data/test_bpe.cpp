@@ -541,7 +541,7 @@ TEST_CASE("bpe apply: glossaries stay whole") {
   CHECK(with({"\\w+-", "\\d+"}, "größe-x ٣a") == "größe-@@ x ٣@@ a");
   CHECK(with({"(?<=x)a"}, "axab") == "a@@ x@@ a@@ b");
   CHECK(has(error_of([&] { with({"(a"}, "a"); }),
-            "the glossary '(a' is not a regular expression: missing closing parenthesis, behind "
+            "the glossary '(a' is not a regular expression: missing closing parenthesis, after "
             "character 2;"));
   CHECK(has(error_of([&] { with({"äö[b-a]"}, "a"); }), "after character 5;"));
   CHECK(has(error_of([&] { with({"a)|(b"}, "a"); }), "not a regular expression"));

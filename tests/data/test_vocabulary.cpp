@@ -191,14 +191,14 @@ TEST_CASE("vocabulary: what is wrong with lists of other programs, and JSON") {
   };
   CHECK(has(refusal("a: 0\nb: 2\n"), "list, line 2: the id 2 in a vocabulary of 2 words"));
   CHECK(has(refusal("a: 0\nb: 0\n"), "list, line 2: the id 0 is that of line 1 already"));
-  CHECK(has(refusal("a: 0\n\"\\q\": 1\n"), "list, line 2: '\"\\q\"' is no word"));
+  CHECK(has(refusal("a: 0\n\"\\q\": 1\n"), "list, line 2: '\"\\q\"' is not a word"));
   CHECK(has(refusal("<s>\na\nb\na\n"), "list, line 4: 'a' stands in the list twice"));
   // No model could open a dictionary that held these.
   for (const char* word : {"\"the cat\"", "\" \"", "\"\\x00\""})
     CHECK_MESSAGE(
         has(refusal(concat("</s>: 0\n<unk>: 1\n", word, ": 2\n")), "has a space or a NUL byte"),
         word);
-  CHECK(has(refusal("a: 0\n\"the: 1\n"), "list, line 2: '\"the' is no word"));
+  CHECK(has(refusal("a: 0\n\"the: 1\n"), "list, line 2: '\"the' is not a word"));
   CHECK(Vocabulary::read(dir.write("list", "\"a\" : 0\nb: 1\n"), Specials::kTranslation)
             .word(Specials::kTranslation.size) == "a");
   CHECK(has(refusal("<s>\n</s>\n"), "lists no word beside"));
@@ -242,7 +242,7 @@ TEST_CASE("vocabulary: errors") {
   CHECK(has(read_error("a #fairseq:overwrite\n"), "lacks a word or its count"));
   CHECK(has(read_error("a 1.5\n"), "the count '1.5' of 'a' is not a whole number"));
   CHECK(has(read_error("a -1\n"), "the count '-1'"));
-  CHECK(has(read_error("a b 1\n"), "'a b' is not one word"));
+  CHECK(has(read_error("a b 1\n"), "'a b' is not a single word"));
   CHECK(has(read_error("a 2\nb\t1\n"),
             "lacks a word or its count"));  // only the space separates in a dict.txt
   CHECK(has(read_error("a 99999999999999999999\n"), "is not a whole number"));

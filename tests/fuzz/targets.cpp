@@ -235,7 +235,7 @@ void fuzz_expression(std::string_view bytes) {
     formula.constants().compute(kAt[5], kValues, constants.data());
     const double* variables[kPairVariables];
     for (size_t v = 0; v < kPairVariables; ++v) variables[v] = &kAt[v];
-    for (const Program* p : {&formula.score(), &formula.slopes(), &formula.exact()}) {
+    for (const expression::Program* p : {&formula.score(), &formula.slopes(), &formula.exact()}) {
       std::vector<double> registers(static_cast<size_t>(p->registers * kStrip));
       const Run<double> run(*p, constants.data(), variables, 1, registers.data());
       for (size_t k = 0; k < p->outputs.size(); ++k) static_cast<void>(run.output_at(k, 0));

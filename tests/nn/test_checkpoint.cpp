@@ -96,9 +96,9 @@ TEST_CASE("checkpoint: what is saved comes back") {
   CHECK(c.text("dict.txt") == "the 10\n");
   CHECK(c.has("config.json"));
   CHECK_FALSE(c.has("codes"));
-  check_says(
-      error_of([&] { c.text("codes"); }),
-      "holds no codes; it holds: config.json, dict.txt, model.safetensors, optimizer.safetensors");
+  check_says(error_of([&] { c.text("codes"); }),
+             "does not hold codes; it holds: config.json, dict.txt, model.safetensors, "
+             "optimizer.safetensors");
 
   // The layout that others read.
   const Json raw = Json::parse(read_text(run / "checkpoints/00001200/state.json"));
@@ -349,7 +349,9 @@ TEST_CASE("checkpoint: damage is named, and the previous checkpoint found") {
   SUBCASE("another checkpoint's files") {
     fs::remove_all(newest);
     fs::copy(dir / "00000001", newest);
-    expect("state.json is of step 1, and its directory of step 3: another checkpoint is in this");
+    expect(
+        "state.json is of step 1, and its directory of step 3: another checkpoint stands in the "
+        "place of this");
     // Elsewhere a directory is called what its owner likes.
     fs::copy(dir / "00000001", run / "20261129");
     CHECK(open_checkpoint(run / "20261129").step() == 1);

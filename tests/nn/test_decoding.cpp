@@ -464,4 +464,117 @@ TEST_CASE("decoding: empty sources, ties, limits and errors") {
           "30 is outside"));
 }
 
-}  // namespace nine::tests::test_decoding
+TEST_CASE("decoding: log p of a translation is the sum of its words' and of </s>'s") {
+  Model m(tiny());
+  const std::vector<Ids> sources = random_sentences(5, 9, 8, 3);
+  const BeamSearch search(m.model);
+  for (const SearchOptions& options :
+       {SearchOptions{.beam = 4, .max_length = 8, .n_best = 4},
+        {.max_length = 8, .samples = 3, .sampling = {.allow_unknown = true}}}) {
+    const auto found = search.translate(sources, options);
+    for (size_t s = 0; s < sources.size(); ++s)
+      for (const Hypothesis& h : found[s]) {
+        REQUIRE(h.word_log_probs.size() == h.words.size() + h.complete);
+        double sum = 0;
+        for (const double x : h.word_log_probs) sum += x;
+        CHECK(h.log_prob == doctest::Approx(sum).epsilon(1e-12));
+        const Doubles plain =
+            search.score(std::vector<Ids>{sources[s]}, std::vector<Ids>{h.words})[0];
+        for (size_t t = 1; t < h.word_log_probs.size(); ++t)
+          CHECK(h.word_log_probs[t] == doctest::Approx(plain[t]).epsilon(1e-11));
+      }
+  }
+}
+
+TEST_CASE("decoding: a prefix is how each translation begins, and its log p counts") {
+  Model m(tiny());
+  const BeamSearch search(m.model);
+  const std::vector<Ids> sources = random_sentences(4, 9, 8, 11),
+                         prefixes{{5, 4}, {}, {7}, {3, 8, 6}};
+  for (const SearchOptions& options :
+       {SearchOptions{.beam = 3, .max_length = 7, .n_best = 3},
+        {.max_length = 7, .samples = 4, .sampling = {.allow_unknown = true}}}) {
+    const auto found = search.translate(sources, options, {}, prefixes),
+               alone = search.translate(sources, options);
+    for (size_t s = 0; s < sources.size(); ++s)
+      for (const Hypothesis& h : found[s]) {
+        REQUIRE(h.words.size() >= prefixes[s].size());
+        CHECK(std::equal(prefixes[s].begin(), prefixes[s].end(), h.words.begin()));
+        const Doubles plain =
+            search.score(std::vector<Ids>{sources[s]}, std::vector<Ids>{h.words})[0];
+        for (size_t t = 1; t < h.word_log_probs.size(); ++t)
+          CHECK(h.word_log_probs[t] == doctest::Approx(plain[t]).epsilon(1e-11));
+      }
+    CHECK(found[1][0].words == alone[1][0].words);
+    CHECK(found[1][0].log_prob == alone[1][0].log_prob);
+  }
+  CHECK(has(error_of([&] { search.translate(sources, {}, {}, std::vector<Ids>(3)); }),
+            "4 sources and 3 prefixes"));
+}
+
+TEST_CASE("decoding: samples have the model's distribution, and do not depend on their company") {
+  Model m(tiny(NormOrder::post, 5), 11);
+  const BeamSearch search(m.model);
+  const std::vector<Ids> source{{3, 4, 3}};
+  SearchOptions options{.max_length = 2, .samples = 900, .sampling = {.allow_unknown = true}};
+  std::map<Ids, int> counts;
+  const auto many = search.translate(source, options)[0];
+  for (const Hypothesis& h : many) ++counts[h.words];
+  Oracle oracle(m.model, source[0]);
+  int likely = 0;
+  for (int32_t word = 0; word < 5; ++word) {
+    if (word == kEnd) continue;
+    const double p = std::exp(oracle.next({})[static_cast<size_t>(word)]);
+    int count = 0;
+    for (const auto& [words, n] : counts) count += words[0] == word ? n : 0;
+    // Within four standard deviations.
+    CHECK(std::abs(count - 900 * p) <= 4 * std::sqrt(900 * p * (1 - p)) + 1);
+    likely += p > 0.05;
+  }
+  CHECK(likely >= 2);
+  // The same numbers for the same sentence, in another batch and at another place.
+  options.samples = 3;
+  options.batch = 1;
+  options.first_number = 7;
+  const std::vector<Ids> several = random_sentences(4, 5, 6, 21);
+  const auto all = search.translate(several, options);
+  options.batch = 64;
+  CHECK(search.translate(several, options)[2][1].words == all[2][1].words);
+  options.first_number = 9;
+  const auto third = search.translate(std::span(several).subspan(2, 1), options)[0];
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK(third[i].words == all[2][i].words);
+    CHECK(third[i].log_prob == all[2][i].log_prob);
+  }
+  // Temperature 0 is greedy search; few likeliest words are the search's.
+  options.sampling.temperature = 0;
+  options.max_length = 5;
+  CHECK(search.translate(source, options)[0][0].words ==
+        search.translate(source, {.beam = 1, .max_length = 5})[0][0].words);
+}
+
+TEST_CASE("decoding: an ensemble of a model with itself is the model; of two it is neither") {
+  Model one(tiny(), 3), two(tiny(NormOrder::pre), 4);
+  const std::vector<Ids> sources = random_sentences(5, 9, 8, 3), targets(5, Ids{5, 6, 7});
+  const SearchOptions options{.beam = 3, .max_length = 8, .n_best = 3, .attention = true};
+  const BeamSearch alone(one.model), other(two.model),
+      twice(std::vector<const Transformer*>{&one.model, &one.model}, kEnd),
+      both(std::vector<const Transformer*>{&one.model, &two.model}, kEnd);
+  const auto want = alone.translate(sources, options), found = twice.translate(sources, options);
+  for (size_t s = 0; s < sources.size(); ++s)
+    for (size_t i = 0; i < want[s].size(); ++i) {
+      CHECK(found[s][i].words == want[s][i].words);
+      CHECK(found[s][i].log_prob == doctest::Approx(want[s][i].log_prob).epsilon(1e-11));
+    }
+  const auto a = alone.score(sources, targets), b = other.score(sources, targets),
+             mean = both.score(sources, targets);
+  for (size_t s = 0; s < sources.size(); ++s)
+    for (size_t t = 0; t < 4; ++t)
+      CHECK(mean[s][t] ==
+            doctest::Approx(std::log((std::exp(a[s][t]) + std::exp(b[s][t])) / 2)).epsilon(1e-11));
+  Model large(tiny(NormOrder::post, 12));
+  CHECK(has(error_of([&] {
+              BeamSearch(std::vector<const Transformer*>{&one.model, &large.model}, kEnd);
+            }),
+            "9 and 12 words"));
+}

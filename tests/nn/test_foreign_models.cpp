@@ -212,7 +212,7 @@ TEST_CASE("foreign: what tensors of a language model do not show must be said") 
   f.say(R"({"heads": 2, "norm": "behind", "activation": "relu"})");
   CHECK(has(says(), "config.json: the key 'norm': norm order 'behind' is not one of post, pre"));
   f.say(R"({"heads": 2, "norm": "post", "activation": "relu", "layer_norm_eps": 1e-6})");
-  CHECK(has(says(), "config.json: the key 'layer_norm_eps' is 1e-06, but Nine has 1e-05 alone"));
+  CHECK(has(says(), "config.json: the key 'layer_norm_eps' is 1e-06, but Nine has 1e-05 only"));
   for (const char* heads : {"0", "-2", "2.5", "16.0", "\"two\"", "null"}) {
     f.say(concat(R"({"norm": "post", "activation": "relu", "heads": )", heads, "}"));
     CHECK(has(says(), concat("config.json: the key 'heads' is ", heads,
@@ -345,7 +345,7 @@ TEST_CASE("foreign: prefixes of PyTorch's wrappers, bfloat16, float16 and shards
     Json other = map;
     other.erase("head.bias");
     index(other);
-    CHECK(has(error_of(scores), "holds a tensor 'head.bias', which "));
+    CHECK(has(error_of(scores), "holds a tensor 'head.bias', but "));
     other = map;
     other["head.more"] = "model-00001-of-00002.safetensors";
     index(other);
@@ -478,7 +478,7 @@ TEST_CASE("foreign: the embed_scale of Nine's own models is the usual one") {
     return error_of([&] { LanguageModel::load(f.path); });
   };
   CHECK(says("1", {}) == "");
-  CHECK(has(says("3", {}), "config.json: the key 'embed_scale' is 3, but Nine has 1 alone"));
+  CHECK(has(says("3", {}), "config.json: the key 'embed_scale' is 3, but Nine has 1 only"));
   CHECK(says("3", {{"embed_scale", "3.0"}}) == "");
   CHECK(has(says("3", {{"embed_scale", "2"}}), "the key 'embed_scale' is 3, but \"2\" in "));
 }
@@ -571,7 +571,7 @@ TEST_CASE("foreign: a key that says something else than the tensors is an error"
            {"norm_first", true, "but the key 'norm' is \"post\""},
            {"norm_first", "perhaps", "and true or false was expected"},
            {"positions", "sinusoidal", "but there is a tensor positions.weight"},
-           {"layer_norm_eps", 1e-6, "but Nine has 1e-05 alone"},
+           {"layer_norm_eps", 1e-6, "but Nine has 1e-05 only"},
            {"task", "mt", "but the tensor embedding.weight is of a model of"},
            {"arch", "lstm", "but the tensor " + first}}) {
     const std::string stored = value.is_string() ? value.get<std::string>() : value.dump(),
@@ -629,7 +629,7 @@ TEST_CASE("foreign: so it is with an LSTM and with a translation model") {
   const ForeignTranslation f;
   write_safetensors(f.weights, f.tensors("positions"));
   for (const auto& [more, error] : std::initializer_list<std::pair<const char*, const char*>>{
-           {R"("pad": 0)", "the key 'pad' is 0, but Nine has 1 alone"},
+           {R"("pad": 0)", "the key 'pad' is 0, but Nine has 1 only"},
            {R"("task": "lm")",
             "'task' is \"lm\", but the tensor tgt_embedding.weight is of a model"},
            {R"("src_vocab": 8)", "but the tensor src_embedding.weight has 7 rows"},
@@ -801,7 +801,7 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
             "the key 'max_length' is 20, but the tensor positions has 9 rows"));
   write_safetensors(f.weights, f.tensors(nullptr));
   f.dir.write("config.json", R"({"heads": 2, "norm": "post"})");
-  CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions' of shape (T, 8)"));
+  CHECK(has(error_of([&] { f.scores(); }), "has no tensor 'positions', (T, 8)"));
   say(R"("positions": "learned")");
   CHECK(has(error_of([&] { f.scores(); }),
             "the key 'positions' is \"learned\", but there is no tensor positions"));

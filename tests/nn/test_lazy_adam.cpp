@@ -275,7 +275,7 @@ TEST_CASE("lazy adam: what does not fit together says what would do") {
     return r.err;
   };
   CHECK(has(refused({"--lazy-adam"}), "give --sampled-softmax K"));
-  CHECK(has(refused(lazy_and({"--optimizer", "adamw"})), "not of adamw"));
+  CHECK(has(refused(lazy_and({"--optimizer", "adamw"})), "not with adamw"));
   CHECK(has(refused(lazy_and({"--weight-decay", "0.1"})), "set --weight-decay 0"));
   CHECK(has(refused(lazy_and({"--weight-norm-reg", "squared:0.1,1"})), "--weight-norm-reg"));
   CHECK(has(refused({"--sampled-softmax", "50", "--export-parity", dir / "p", "--dropout", "0"}),

@@ -9,9 +9,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/support.h"
 
-using namespace nine;
-using namespace nine::tests;
-
+namespace nine::tests::test_step_decoder {
 namespace {
 
 using Doubles = std::vector<double>;
@@ -134,7 +132,7 @@ TEST_CASE("next words: a choice among few words is that among all") {
                                            {.top_k = 100},
                                            {.top_p = 0.5}}) {
       NextWords next(decoding, options);
-      next.predict(contexts);
+      next.predict({&contexts, 1});
       for (int64_t r = 0; r < 3; ++r)
         for (const double uniform : {0.0, 0.3, 0.5, 0.77, 0.999}) {
           const auto [word, nats] = next.choose(r, uniform);
@@ -161,14 +159,14 @@ TEST_CASE("decoding head: log p of all words, of targets, and without a word") {
     const Doubles want = network->log_probabilities(contexts).to_vector();
     DecodingHead::Memory memory;
     Doubles all;
-    decoding.all_log_probs(contexts, -1, memory, all);
+    decoding.all_log_probs({&contexts, 1}, -1, memory, all);
     CHECK(relative_error(all, want) < 1e-12);
     const std::vector<int32_t> targets{4, 9};
-    CHECK(relative_error(decoding.log_probs(contexts, targets, memory),
+    CHECK(relative_error(decoding.log_probs({&contexts, 1}, targets, memory),
                          Doubles{want[4], want[kWords + 9]}) < 1e-12);
-    decoding.all_log_probs(contexts, 5, memory, all);
+    decoding.all_log_probs({&contexts, 1}, 5, memory, all);
     WordScores best;
-    decoding.best_words(contexts, kWords - 1, 5, memory, best);
+    decoding.best_words({&contexts, 1}, kWords - 1, 5, memory, best);
     for (size_t r = 0; r < 2; ++r) {
       const double rest = std::log1p(-std::exp(want[r * kWords + 5]));
       CHECK(all[r * kWords + 5] == -INFINITY);
@@ -181,3 +179,34 @@ TEST_CASE("decoding head: log p of all words, of targets, and without a word") {
     }
   }
 }
+
+TEST_CASE("decoding head: an ensemble's probabilities are the mean of the heads'") {
+  ParameterSet one({.dtype = DType::float64}), two({.dtype = DType::float64});
+  const auto a = network_of(true, one, "lin"), b = network_of(false, two, "mix:2*lin");
+  const std::vector<const SoftmaxHead*> heads{&a->head(), &b->head()};
+  const DecodingHead decoding(heads);
+  Reader first(*a), second(*b);
+  first.decoder->start(2);
+  second.decoder->start(2);
+  const std::vector<DecoderRow> rows{{0, 2}, {1, 6}};
+  const std::vector<Var> contexts{first.decoder->step(first.tape, rows),
+                                  second.decoder->step(second.tape, rows)};
+  Doubles want = a->log_probabilities(contexts[0]).to_vector();
+  const Doubles other = b->log_probabilities(contexts[1]).to_vector();
+  for (size_t i = 0; i < want.size(); ++i)
+    want[i] = std::log((std::exp(want[i]) + std::exp(other[i])) / 2);
+  DecodingHead::Memory memory;
+  Doubles all;
+  decoding.all_log_probs(contexts, -1, memory, all);
+  CHECK(relative_error(all, want) < 1e-12);
+  const std::vector<int32_t> targets{4, 9};
+  CHECK(relative_error(decoding.log_probs(contexts, targets, memory),
+                       Doubles{want[4], want[kWords + 9]}) < 1e-12);
+  WordScores best;
+  decoding.best_words(contexts, 2, -1, memory, best);
+  const auto top = std::max_element(want.begin(), want.begin() + kWords);
+  CHECK(best.words[0] == top - want.begin());
+  CHECK(best.log_probs[0] == doctest::Approx(*top).epsilon(1e-12));
+}
+
+}  // namespace nine::tests::test_step_decoder
