@@ -119,8 +119,6 @@ std::string output_of(const std::string& path, const Communicator& communicator)
   return communicator.first() ? path : "/dev/null";
 }
 
-std::string input_name(const std::string& input) { return input == "-" ? "standard input" : input; }
-
 void write_whole(const std::string& path, std::string_view text) {
   if (path != "-") return atomic_write_text(path, text);
   TextOutput out(path);

@@ -19,7 +19,9 @@ std::vector<std::string> read_lines(const std::string& input);
 /// Returns the lines in every process; only rank 0 reads the input.
 std::vector<std::string> read_lines(const std::string& input, Communicator& communicator);
 /// Returns the name of an input in errors: its path, or "standard input".
-std::string input_name(const std::string& input);
+inline std::string input_name(const std::string& input) {
+  return input == "-" ? "standard input" : input;
+}
 
 /// A file on a command line: its flag and its path.
 struct NamedFile {
