@@ -17,6 +17,7 @@
 #include "core/quote.h"
 #include "core/version.h"
 #include "nn/models/model_description.h"
+#include "nn/models/transformer.h"
 #include "nn/models/transformer_language_model.h"
 #include "nn/training/checkpoint.h"
 
