@@ -168,8 +168,9 @@ TEST_CASE("text: line by line, a line is there before more is asked for") {
     std::string text;
     size_t asked;
   };
-  const Strings pieces{"a\nb", "b\r\n\nc\r", "\nd\re\r", "f", "g"};
-  const auto check = [&](TextRules rules, bool blocks, const std::vector<Step>& steps) {
+  const auto check = [&](TextRules rules, bool blocks, const char* third,
+                         const std::vector<Step>& steps) {
+    const Strings pieces{"a\nb", "b\r\n\nc\r", third, "f", "g"};
     rules.line_by_line = true;
     Pieces buffer(pieces);
     std::istream in(&buffer);
@@ -183,8 +184,8 @@ TEST_CASE("text: line by line, a line is there before more is asked for") {
     }
     CHECK(!next());
   };
-  check(kModelText, false, {{"a", 1}, {"bb", 2}, {"", 2}, {"c", 3}, {"d\re\rfg", 6}});
-  check(kCopiedText, true,
+  check(kModelText, false, "\nde", {{"a", 1}, {"bb", 2}, {"", 2}, {"c", 3}, {"defg", 6}});
+  check(kCopiedText, true, "\nd\re\r",
         {{"a\n", 1}, {"bb\r\n", 2}, {"\n", 2}, {"c\r\n", 3}, {"d\r", 3}, {"e\r", 4}, {"fg", 6}});
 }
 
