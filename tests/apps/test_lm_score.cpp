@@ -310,7 +310,10 @@ TEST_CASE("lm_score: finite weights whose sums are not are an error, not nan") {
   for (const Strings& more : std::vector<Strings>{{}, {"--top", "1"}, {"--generate"}}) {
     const Outcome r = run_program("lm_score", joined({"--checkpoint", model}, more), "the cat\n");
     CHECK(r.code == 1);
-    CHECK_MESSAGE(has(r.err, "log p is not a number: products of the model's weights"), r.err);
+    CHECK_MESSAGE(has(r.err, more == Strings{"--generate"}
+                                 ? "(lin) has scores without a finite normaliser"
+                                 : "log p is not a number: products of the model's weights"),
+                  r.err);
     CHECK(!has(r.out, "nan"));
   }
 }

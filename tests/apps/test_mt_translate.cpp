@@ -158,8 +158,8 @@ TEST_CASE(
   const Checkpoint c, other("lin");
   const std::vector<Ids> sources = c.ids(kLines, c.source);
   const Strings prefix_lines = {"a", "", "", "dog .", "cat"};
-  const std::string prefix = c.dir.write("prefix", joined(prefix_lines)), scores = c.dir / "scores",
-                    pairs = c.dir / "pairs";
+  const std::string prefix = c.dir.write("prefix", text_of_lines(prefix_lines)),
+                    scores = c.dir / "scores", pairs = c.dir / "pairs";
   const Strings with_files{"--prefix", prefix, "--word-scores", scores, "--alignment", pairs};
   const BeamSearch one(c.model),
       both(std::vector<const Transformer*>{&c.model, &other.model}, Specials::kTranslation.end);
@@ -203,13 +203,13 @@ TEST_CASE(
         }
       }
     const Strings flags = joined({"--checkpoint"}, at.flags);
-    CHECK(run(joined(joined(flags, with_files), {"--max-length", "9"}), joined(kLines)) ==
-          joined(lines));
-    CHECK(slurp(scores) == joined(numbers));
-    CHECK(slurp(pairs) == joined(aligned));
+    CHECK(run(joined(joined(flags, with_files), {"--max-length", "9"}), text_of_lines(kLines)) ==
+          text_of_lines(lines));
+    CHECK(slurp(scores) == text_of_lines(numbers));
+    CHECK(slurp(pairs) == text_of_lines(aligned));
     CHECK(run(joined(joined(flags, with_files), {"--max-length", "9", "--batch", "1", "--flush"}),
-              joined(kLines)) == joined(lines));
-    CHECK(slurp(scores) == joined(numbers));
+              text_of_lines(kLines)) == text_of_lines(lines));
+    CHECK(slurp(scores) == text_of_lines(numbers));
   }
   const auto said = [&](const Strings& arguments, int code, const std::string& input = "ein\n") {
     const Outcome r =
@@ -218,7 +218,8 @@ TEST_CASE(
     return r.err;
   };
   CHECK(has(said({"--prefix", prefix}, 1), "the input has 1 lines, but " + prefix + " has 5"));
-  CHECK(has(said({"--prefix", prefix}, 1, joined(kLines) + "ein\n"), "the input has 6 lines, but"));
+  CHECK(has(said({"--prefix", prefix}, 1, text_of_lines(kLines) + "ein\n"),
+            "the input has 6 lines, but"));
   CHECK(has(said({"--temperature", "0.5"}, 2), "--temperature is for --samples"));
   CHECK(has(said({"--samples", "2", "--beam", "2"}, 2), "--beam is for a search"));
   CHECK(has(said({"--samples", "2", "--temperature", "0"}, 2), "leave out --samples"));

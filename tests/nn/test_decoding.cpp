@@ -578,3 +578,5 @@ TEST_CASE("decoding: an ensemble of a model with itself is the model; of two it 
             }),
             "9 and 12 words"));
 }
+
+}  // namespace nine::tests::test_decoding
