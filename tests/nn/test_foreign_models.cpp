@@ -408,7 +408,7 @@ TEST_CASE("foreign: config.json and the weights' metadata say the same, or it is
   CHECK(
       has(says({{"heads", "2"}, {"norm", "behind"}, {"activation", "relu"}}), metadata + "'norm'"));
   CHECK(has(says({{"heads", "2"}, {"norm", "post"}, {"activation", "relu"}, {"word_norm", "x"}}),
-            "the metadata of " + f.weights + ": word norm 'x': no such norm"));
+            "the metadata of " + f.weights + ": word norm 'x': this norm is not known"));
   CHECK(has(says({{"heads", "2"}, {"norm", "post"}, {"activation", "relu"}, {"head", "lean"}}),
             "the metadata of " + f.weights + ": no kernel is called 'lean'"));
 }
