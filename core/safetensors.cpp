@@ -313,6 +313,15 @@ std::string_view kind_of_file(const fs::path& file) {
   return start.size() < 9 ? std::string_view() : kind_of_bytes(start).what;
 }
 
+bool begins_as_safetensors(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return false;
+  uint64_t header = 0;
+  std::ifstream in(file, std::ios::binary);
+  in.read(reinterpret_cast<char*>(&header), sizeof header);
+  return in.good() && in.get() == '{' && header <= kMaxHeaderBytes;
+}
+
 const Tensor& Safetensors::at(const std::string& name) const {
   const auto found = tensors.find(name);
   if (found != tensors.end()) return found->second;
@@ -352,6 +361,11 @@ Safetensors read_safetensors(const fs::path& file) {
   check_coverage(source, entries);
   for (const Entry& entry : entries) out.tensors.emplace(entry.name, read_tensor(source, entry));
   return out;
+}
+
+std::string dtype_in_file(const fs::path& file, const std::string& tensor) {
+  Source source = open_source(file);
+  return parse_header(source).at(tensor).at("dtype").get<std::string>();
 }
 
 }  // namespace nine

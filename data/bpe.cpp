@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/notice.h"
 #include "core/quote.h"
 #include "data/bpe_text.h"
 #include "data/unicode.h"
+#include "data/word_counts.h"
 #include "data/word_list.h"
 
 namespace nine {
@@ -122,7 +124,15 @@ BpeCodes BpeCodes::read(std::istream& in, const std::string& name, int64_t most)
   return codes_of(TextReader(in, name, kCodesText), name, most);
 }
 
-StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
+int64_t count_joints(const WordCounts& words, std::string_view separator) {
+  int64_t joints = 0;
+  for (int32_t id = 0; id < words.words.size(); ++id)
+    if (words.words.text(id).ends_with(separator)) joints += words.counts[static_cast<size_t>(id)];
+  return joints;
+}
+
+StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold,
+                                std::string_view separator) {
   TextReader text({path}, kCodesText);
   WordCounts counts;
   StringTable kept;
@@ -139,6 +149,10 @@ StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold) {
     if (counts.counts[static_cast<size_t>(id)] >= threshold) kept.add(counts.words.text(id));
   require(kept.size() > 0, path, " has no subword that occurs ", std::max<int64_t>(threshold, 1),
           " times or more: lower the threshold, or give another vocabulary");
+  if (count_joints(counts, separator) == 0)
+    notice(concat("warning: no subword of the vocabulary ", path, " ends with ", separator,
+                  ", so that words outside of it are cut into characters; bpe vocab writes the ",
+                  "vocabulary of a text that bpe apply has cut"));
   return kept;
 }
 

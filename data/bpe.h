@@ -17,6 +17,7 @@
 namespace nine {
 
 class TextReader;
+struct WordCounts;
 
 /// The usual separator, as in "foot@@ ball".
 inline constexpr std::string_view kBpeSeparator = "@@";
@@ -39,8 +40,12 @@ struct BpeCodes {
 
 /// Reads the subwords that may be used: those of a vocabulary file, `subword count` a line, with a
 /// count of at least `threshold`. Errors name file and line: no count; a list whose numbers are ids
-/// (0, 1, ... in any order, or JSON) and not counts; no subword reaches the threshold.
-StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold);
+/// (0, 1, ... in any order, or JSON) and not counts; no subword reaches the threshold. Gives a
+/// notice() if no subword ends with `separator`, because words are then cut into characters.
+StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold,
+                                std::string_view separator = kBpeSeparator);
+/// Returns how many words end with `separator`, as subwords do.
+int64_t count_joints(const WordCounts& words, std::string_view separator);
 
 /// Settings of the cut of words into subwords.
 struct SegmentOptions {

@@ -66,6 +66,14 @@ bool is_cut_character(std::string_view bytes) {
   return bytes.size() < 4 && (whole_with('\x80') || whole_with('\xBF'));
 }
 
+/// Returns the index of the first CR inside a line: one that neither LF nor the text's end follows;
+/// or npos.
+size_t find_inner_cr(std::string_view text) {
+  for (size_t at = text.find('\r'); at < text.size(); at = text.find('\r', at + 1))
+    if (at + 1 < text.size() && text[at + 1] != '\n') return at;
+  return std::string_view::npos;
+}
+
 /// True if a decimal number beyond the range of a double is too small; false if it is too large.
 bool is_tiny(std::string_view text) {
   const size_t exponent = text.find_first_of("eE");
@@ -257,7 +265,7 @@ int64_t TextReader::line_ends(std::string_view text) const {
 }
 
 /// Refuses NUL and invalid UTF-8 in the next lines, a byte-order mark included, so that bytes count
-/// as in the file; and a text that would be one line because its lines end with CR alone.
+/// as in the file; and a CR inside a line, which is the end of a line that LF does not follow.
 void TextReader::check(std::string_view text) const {
   const auto place_of = [&](size_t bad) {
     const std::string_view before = text.substr(0, bad);
@@ -269,10 +277,11 @@ void TextReader::check(std::string_view text) const {
   if (nul != std::string_view::npos) fail(place_of(nul), ": a NUL byte", why_invalid(text, nul));
   if (const size_t bad = find_invalid_utf8(text); bad != std::string_view::npos)
     fail(place_of(bad), ": ", hexadecimal(text[bad]), why_invalid(text, bad));
-  const bool whole = lines_ == 0 && ends_file(text) && text.find('\n') == std::string_view::npos;
-  require(rules_.cr_ends_line || !whole || text.find('\r') >= text.size() - 1, name_,
-          ": its lines end with CR alone, and LF or CRLF was expected: convert it, for example ",
-          "with `tr '\\r' '\\n'`");
+  const size_t cr = rules_.cr_ends_line ? std::string_view::npos : find_inner_cr(text);
+  if (cr != std::string_view::npos)
+    fail(place_of(cr),
+         ": a CR inside a line, and lines end with LF or CRLF: convert the file with ",
+         "`tr '\\r' '\\n'` if CR ends its lines, otherwise with `tr -d '\\r'`");
 }
 
 /// Whether bytes that were read are the last ones.

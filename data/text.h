@@ -8,7 +8,7 @@
 //                            kModelText                 kCopiedText
 //   words are separated by   spaces and tabs            spaces (data/bpe_text.h)
 //   lines end with           LF, CRLF                   LF, CRLF, CR
-//   CR alone ends all lines  is an error                see above
+//   a CR inside a line       is an error                see above
 //   U+FEFF at the start      is dropped                 is a character of its word
 //   a NUL byte               is an error                is a character of its word
 //   an empty file            is an error                has no lines

@@ -74,6 +74,7 @@ void learn_codes(const BpeFlags& o) {
       count_bpe_words(*text, counts);
     }
   }
+  warn_of_joints(count_joints(counts, o.separator), o);
   const LearnedBpe learned = learn_bpe(
       counts,
       {.merges = o.merges, .min_frequency = o.min_frequency, .total_symbols = o.total_symbols});
@@ -93,7 +94,7 @@ void learn_codes(const BpeFlags& o) {
 void apply_codes(const BpeFlags& o) {
   SegmentOptions options{.separator = o.separator, .glossaries = Glossaries(o.glossaries)};
   if (!o.vocabulary.empty())
-    options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold);
+    options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold, o.separator);
   const BpeSegmenter segmenter(BpeCodes::read(o.codes, o.first_merges), std::move(options));
   int64_t joints = 0;
   BpeDropout dropout{.rate = o.dropout, .random = PythonRandom(o.seed)};

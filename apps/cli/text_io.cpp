@@ -11,6 +11,7 @@
 #include "apps/cli/option_conflicts.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "data/n_best.h"
 #include "data/text.h"
 #include "nn/training/checkpoint.h"
 
@@ -96,6 +97,9 @@ std::vector<std::string> read_lines(const std::string& input) {
   };
   take(input == "-" ? TextReader(std::cin, input_name(input))
                     : TextReader({input}, {.refuse_empty_file = false}));
+  require(!is_n_best_list(lines), input_name(input),
+          " is an n-best list, each line `number ||| words ||| score`, and a text was expected: "
+          "give the words alone, as mt_translate writes them without --n-best");
   return lines;
 }
 

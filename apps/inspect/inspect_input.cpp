@@ -132,10 +132,13 @@ void read_arrays(const Json& in, InspectInput& out) {
                                     : read_array(in, "W", {-1, out.size}, "V x d");
   out.words = a[InspectInput::kW].shape[head.untied ? 1 : 0];
   a[InspectInput::kB].name = "b";
+  if (!in.contains("b") && out.head.bias &&
+      in.value("options", Json::object()).contains("head_bias"))
+    fail_usage("options.head_bias: has no effect here: it needs b, V numbers");
   if (in.contains("b")) {
     InspectArray b = read_array(in, "b", {out.words}, "V");
     if (out.head.bias) {
-      const std::string wrong = bias_misfit(b.values, out.dtype);
+      const std::string wrong = bias_misfit(b.values, stored_type_of(out.dtype));
       if (!wrong.empty()) fail_usage("b: " + wrong);
       a[InspectInput::kB] = std::move(b);
     }
@@ -157,6 +160,8 @@ void read_arrays(const Json& in, InspectInput& out) {
     const InspectArray counts = read_array(in, "counts", {out.words}, "V");
     if (*std::min_element(counts.values.begin(), counts.values.end()) < 0)
       fail_usage("counts: must not be below 0");
+    if (!out.head.norms.word.needs_counts())
+      fail_usage("counts: has no effect here: it needs a word_norm that follows the words' counts");
     out.counts = counts.values;
   }
   if (const WordNorm& norm = out.head.norms.word; norm.needs_counts() && out.counts.empty())

@@ -38,10 +38,14 @@ std::string misfit(const HeadConfig& head, DType type) {
   return found;
 }
 
-std::string bias_misfit(std::span<const double> bias, DType type) {
-  const double spacing = type == DType::float64 ? std::numeric_limits<double>::epsilon()
-                                                : std::numeric_limits<float>::epsilon();
-  const double bound = 1.0 / 16 / spacing;  // from here on numbers lie 1/16 or more apart
+StoredType stored_type_of(DType type) {
+  return {to_text(type), type == DType::float64 ? 52 : type == DType::bfloat16 ? 7 : 23};
+}
+
+std::string bias_misfit(std::span<const double> bias, const StoredType& type) {
+  // Numbers of 16 bits lie 1/16 apart where a sound model may have its biases.
+  const int apart = type.bits < 16 ? 4 : 16;
+  const double bound = std::ldexp(1.0 / apart, type.bits);  // from here on they lie 1/apart apart
   int64_t above = 0, below = 0, others = 0;
   double least = std::numeric_limits<double>::infinity(), largest = -least;
   for (const double b : bias) {
@@ -61,9 +65,11 @@ std::string bias_misfit(std::span<const double> bias, DType type) {
   const bool low = above + others <= 1 && below > 1;
   if (above < 2 && !low) return {};
   return concat(low ? below : above, " words have a bias of ", low ? largest : least,
-                low ? " or less" : " or more", ", where numbers of ", type,
-                " lie more than 1/16 apart, so that the differences between these words are lost; ",
-                "subtract from all biases what they share");
+                low ? " or less" : " or more", ", where numbers of ", type.name,
+                " lie more than 1/", apart,
+                " apart, so that the differences between these words are lost; ",
+                low && above + others > 0 ? "to exclude words, give them a bias of -inf"
+                                          : "subtract from all biases what they share");
 }
 
 }  // namespace nine

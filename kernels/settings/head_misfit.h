@@ -14,11 +14,20 @@ namespace nine {
 /// none.
 std::string misfit(const HeadConfig& head, DType type);
 
+/// A type in which numbers were stored: its name, and the bits of a mantissa behind the point.
+struct StoredType {
+  std::string name;
+  int bits = 0;
+};
+inline const StoredType kFloat16{"float16", 10};
+/// Returns the stored type of a type of floating-point numbers in memory.
+StoredType stored_type_of(DType type);
+
 /// Describes an output bias whose size hides the differences between words, because numbers of
-/// `type` lie 1/16 or more apart there: two or more words have so large a bias, or two or more have
-/// so negative a bias and at most one word has a greater one. Rounding would then decide the
-/// probabilities. Biases of -infinity, which exclude their words, do not count. Returns "" if
-/// the bias keeps the differences.
-std::string bias_misfit(std::span<const double> bias, DType type);
+/// `type` lie 1/16 (of 16 bits: 1/4) or more apart there: two or more words have so large a bias,
+/// or two or more have so negative a bias and at most one word has a greater one. Rounding would
+/// then decide the probabilities. Biases of -infinity, which exclude their words, do not count.
+/// Returns "" if the bias keeps the differences.
+std::string bias_misfit(std::span<const double> bias, const StoredType& type);
 
 }  // namespace nine

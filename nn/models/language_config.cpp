@@ -8,7 +8,7 @@
 namespace nine {
 namespace {
 
-constexpr const char *kLayers = "transformer.layers.",
+constexpr const char *kTransformer = "transformer.", *kLayers = "transformer.layers.",
                      *kAttention = "transformer.layers.0.self_attn.in_proj_weight",
                      *kRecurrent = "lstm.weight_hh_l0",
                      *kEmbeddingHas = "the tensor embedding.weight has ";
@@ -54,7 +54,7 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfi
   c.positions = learned ? Positions::learned : Positions::sinusoidal;
   files.check_positions(learned, "positions.weight");
   c.window =
-      !learned ? files.count("bptt")
+      !learned ? files.positions("bptt")
                : files.shown("bptt", matrix_of(weights, "positions.weight")[0],
                              "the tensor positions.weight has ", " rows, the words read together");
   if (const double usual = c.embedding_factor();
@@ -100,6 +100,7 @@ void check_arch(const ModelFiles& files) {
 // Returns the head. The tensors show its bias; the other settings are those of the files, and must
 // fit the tensors.
 HeadConfig checked_head(ModelFiles& files) {
+  static_cast<void>(files.embedding("lm"));
   files.check_kind("lm", "embedding.weight");
   check_arch(files);
   const HeadConfig head = files.head();
@@ -114,7 +115,10 @@ HeadConfig checked_head(ModelFiles& files) {
 }  // namespace
 
 LanguageArch arch_of(const Safetensors& weights) {
-  return weights.tensors.contains(kAttention) ? LanguageArch::transformer : LanguageArch::lstm;
+  const auto found = weights.tensors.lower_bound(kTransformer);
+  return found != weights.tensors.end() && found->first.starts_with(kTransformer)
+             ? LanguageArch::transformer
+             : LanguageArch::lstm;
 }
 
 std::map<std::string, std::string> language_settings(ModelFiles& files) {

@@ -31,9 +31,8 @@ LanguageModel LanguageModel::load(const std::string& path, Device device) {
   ModelFiles files = read_model(directory);
   std::unique_ptr<Parts> parts;
   files.opening([&] {
-    const ParameterOptions options{.dtype = files.weights.at("embedding.weight").dtype(),
-                                   .gradients = false,
-                                   .device = device};
+    const ParameterOptions options{
+        .dtype = files.embedding("lm").dtype(), .gradients = false, .device = device};
     parts = std::make_unique<Parts>(std::move(vocabulary), options);
     parts->network = make_language_network(parts->parameters, files);
     require(parts->network->vocab() == parts->vocabulary.size(), dictionary, " has ",

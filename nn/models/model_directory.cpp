@@ -8,9 +8,11 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "core/notice.h"
 #include "core/ops.h"
 #include "core/quote.h"
 #include "kernels/settings/head_misfit.h"
+#include "nn/models/read_model.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine {
@@ -58,6 +60,8 @@ std::vector<fs::path> pickles_in(const fs::path& directory) {
 [[noreturn]] void fail_for_pickles(const std::vector<fs::path>& files) {
   Json names = Json::array();
   for (const fs::path& file : files) {
+    require(!begins_as_safetensors(file), file.string(), " is a safetensors file: rename it to ",
+            kWeightsFile);
     const std::string_view kind = kind_of_file(file);
     require(kind.empty() || kind == kPickle, file.string(), " is ", kind);
     names.push_back(file.string());
@@ -152,13 +156,20 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   const bool weights_alone =
       (holds(path, kWeightsFile) || holds(path, kWeightsIndex)) && !holds_state(path);
   fs::path directory = weights_alone ? fs::path(path) : checkpoint_directory(path);
-  if (dictionary == nullptr) return directory;
-  const auto has = [&](const char* file) { return holds(directory, file); };
-  require(has(dictionary) || !has("dict.txt"), path,
-          " is a language model (lm_train, lm_score), not a translation model");
-  require(has(dictionary) || !has("src.dict.txt"), path,
-          " is a translation model (mt_train, mt_translate), not a language model");
-  return directory;
+  if (const fs::path run = fs::path(path) / "checkpoints";
+      weights_alone && !checkpoints_in(run).empty())
+    notice(concat(path, " has a model beside a run's checkpoints, and the checkpoints in ",
+                  run.string(), " were not read: name ", run.string(),
+                  " to use the run's model, or move the other model away"));
+  if (dictionary == nullptr || holds(directory, dictionary)) return directory;
+  const std::string_view wanted = dictionary;
+  const char* const other = wanted == kDictionaryFile ? kSourceDict : kDictionaryFile;
+  if (!holds(directory, other)) return directory;
+  // The tensors say which model it is; a dictionary may lie there by mistake.
+  const ModelFiles files = read_model(directory);
+  files.embedding(wanted == kDictionaryFile ? "lm" : "mt");
+  fail(directory.string(), " lacks ", dictionary, ", the dictionary of its model, and has ", other,
+       " of another kind of model: put the model's own dictionary there");
 }
 
 Json model_config(const fs::path& directory) {
@@ -187,10 +198,11 @@ void require_finite(const std::string& name, const Tensor& tensor, const fs::pat
           ": tensor '", name, "' excludes every word: each has a bias of -inf");
 }
 
-// Checks that the output bias does not hide the differences between words.
-void require_usable_bias(const std::string& name, const Tensor& tensor, const fs::path& file) {
+// Checks that the output bias, as it was stored, does not hide the differences between words.
+void require_usable_bias(const std::string& name, const Tensor& tensor, const StoredType& stored,
+                         const fs::path& file) {
   if (!name.ends_with(kOutputBias) || tensor.dtype() == DType::int32) return;
-  const std::string wrong = bias_misfit(tensor.to_vector(), tensor.dtype());
+  const std::string wrong = bias_misfit(tensor.to_vector(), stored);
   require(wrong.empty(), file.string(), ": tensor '", name, "': ", wrong);
 }
 
@@ -231,6 +243,8 @@ Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
     throw;
   }
   for (auto& [name, tensor] : weights.tensors) {
+    const bool half = name.ends_with(kOutputBias) && dtype_in_file(file, name) == "F16";
+    const StoredType stored = half ? kFloat16 : stored_type_of(tensor.dtype());
     if (tensor.dtype() == DType::bfloat16) {
       const Tensor wide(tensor.shape(), DType::float32);
       ops::copy(tensor, wide);
@@ -238,7 +252,7 @@ Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
     }
     require_finite(name, tensor, file, words);
     require_usable_buffer(name, tensor, file);
-    require_usable_bias(name, tensor, file);
+    require_usable_bias(name, tensor, stored, file);
   }
   return weights;
 }

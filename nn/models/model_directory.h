@@ -30,8 +30,9 @@ inline constexpr const char* kVersionKey = "nine_version";
 /// or a checkpoint, whose model files are verified (open_checkpoint). It may also be a directory
 /// with model.safetensors or its index, but without a state.json of Nine, as PyTorch writes it;
 /// this directory is not verified. Errors: there is no model (if there are PyTorch's own files, the
-/// message has the lines of Python that convert them); `dictionary`, if given, is missing because
-/// the model is of the other kind.
+/// message has the lines of Python that convert them); `dictionary`, if given, is missing, and the
+/// dictionary of the other kind of model is there. The tensors then say which model it is. Gives a
+/// notice() if such a directory is also a run, whose checkpoints are not read.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
 /// The directory's config.json; an empty object if there is none. Errors: config.json is not a JSON

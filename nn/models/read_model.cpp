@@ -10,12 +10,14 @@
 #include <sstream>
 #include <utility>
 
+#include "core/dtype.h"
 #include "core/files.h"
 #include "core/misfit.h"
 #include "core/notice.h"
 #include "core/quote.h"
 #include "core/version.h"
 #include "nn/models/model_description.h"
+#include "nn/models/transformer.h"
 #include "nn/models/transformer_language_model.h"
 #include "nn/training/checkpoint.h"
 
@@ -155,6 +157,53 @@ void add_resolved(ModelFiles& files, Json& config, const Json& resolved) {
                        {concat("'resolved' of ", file.place), {{"head", *head}}});
 }
 
+constexpr const char *kWords = "embedding.weight", *kTargetWords = "tgt_embedding.weight",
+                     *kSourceWords = "src_embedding.weight", *kHeadWords = "head.weight";
+
+// Whether a tensor is of Nine's own optimisers.
+bool is_of_optimizer(const std::string& name) {
+  const auto beginnings = {"adam.m.", "adam.v.", "sgd.velocity.", "asgd.average."};
+  return std::ranges::any_of(beginnings, [&](const char* s) { return name.starts_with(s); });
+}
+
+// Compares the sizes that a run resolved with the tensors. Error: config.json is of another model.
+void check_resolved(const ModelFiles& files, const Json& resolved) {
+  const auto& tensors = files.weights.tensors;
+  const auto compare = [&](const char* key, int64_t size, std::string_view of) {
+    const auto said = resolved.find(key);
+    if (said == resolved.end() || *said == size) return;
+    fail(files.sources.front().place, ": 'resolved' says that '", key, "' is ",
+         shortened(json_text(*said)), ", but ", of, " ", size,
+         ": put the model's own config.json there");
+  };
+  int64_t parameters = 0;
+  for (const auto& [name, tensor] : tensors) {
+    bool buffer = name == kPositionsName;
+    for (const HeadBuffer& b : head_buffers()) buffer = buffer || name == concat("head", b.name);
+    if (!buffer) parameters += tensor.elements();
+  }
+  compare("parameters", parameters, "the number of the tensors' parameters is");
+  for (const auto& [key, table] : {std::pair("vocab", kWords), std::pair("src_vocab", kSourceWords),
+                                   std::pair("tgt_vocab", kTargetWords)})
+    if (const auto found = tensors.find(table);
+        found != tensors.end() && found->second.shape().rank() > 0)
+      compare(key, found->second.shape()[0], concat("the number of rows of ", table, " is"));
+}
+
+// Error: a table of word vectors is 0 everywhere, as a file that was not written to its end is.
+void require_word_vectors(const ModelFiles& files) {
+  for (const char* name : {kWords, kSourceWords, kTargetWords, kHeadWords}) {
+    const auto found = files.weights.tensors.find(name);
+    if (found == files.weights.tensors.end() || found->second.elements() == 0) continue;
+    const bool zero = dispatch_float(found->second.dtype(), "read_model", [&]<class T>(T) {
+      const T* const values = found->second.data<T>();
+      return std::all_of(values, values + found->second.elements(), [](T x) { return x == 0; });
+    });
+    require(!zero, files.directory.string(), ": the tensor ", name,
+            " is 0 everywhere, as if the file had not been written to its end: copy it again");
+  }
+}
+
 std::optional<double> number_in(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -202,6 +251,9 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   files.sources.push_back({config_file, Json::object()});
   Safetensors stored = read_weights(directory, words, files.sources);
   for (const auto& [name, tensor] : stored.tensors) {
+    require(!is_of_optimizer(name), directory.string(), ": the tensor ", quote(name),
+            " is of an optimiser, as in ", kOptimizerFile, ", not of a model: put the model's own ",
+            kWeightsFile, " there");
     require(tensor.dtype() != DType::int32, directory.string(), ": tensor ", quote(name),
             " holds whole numbers, and a model's tensors hold F32, F64, F16 or BF16: convert it");
     require(files.weights.tensors.emplace(unwrapped(name), tensor).second, directory.string(),
@@ -214,7 +266,11 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   files.foreign = !is_own(files, config);
   const Json resolved = config.value("resolved", Json::object());
   config.erase("resolved");
-  if (!files.foreign) add_resolved(files, config, resolved);
+  require_word_vectors(files);
+  if (!files.foreign) {
+    add_resolved(files, config, resolved);
+    check_resolved(files, resolved);
+  }
   files.sources.front().keys = std::move(config);
   files.sources.push_back(
       {metadata_of(weight_files(directory).front()), keys_left_out(metadata), true});
@@ -270,6 +326,31 @@ int64_t ModelFiles::count(const char* key) const {
   require(error == std::errc{} && end == text.data() + text.size() && number > 0, said_in(key),
           ": ", unexpected_value(key, value, "a whole number from 1 on"));
   return number;
+}
+
+int64_t ModelFiles::positions(const char* key) const {
+  const int64_t number = count(key);
+  require(number <= kMostPositions, said_in(key), ": the key '", key, "' is ", number,
+          ", and a table of at most ", kMostPositions, " positions was expected: lower it");
+  return number;
+}
+
+const Tensor& ModelFiles::embedding(std::string_view task) const {
+  const auto& tensors = weights.tensors;
+  const char *const own = task == "mt" ? kTargetWords : kWords, *const other = task == "mt"
+                                                                                   ? kWords
+                                                                                   : kTargetWords;
+  if (const auto found = tensors.find(own); found != tensors.end()) return found->second;
+  require(!tensors.contains(other), directory.string(), " is a ",
+          task == "mt" ? "language model (lm_train, lm_score), not a translation model"
+                       : "translation model (mt_train, mt_translate), not a language model");
+  return weights.at(own);  // its error lists the tensors
+}
+
+bool ModelFiles::names_directory(std::string_view message) const {
+  const std::string place = directory.string();
+  return message.starts_with(place + ":") || message.starts_with(place + " ") ||
+         message.starts_with(place + "/") || message.find(" " + place + "/") != message.npos;
 }
 
 int64_t ModelFiles::shown(const char* key, int64_t size, std::string_view before,
@@ -421,6 +502,11 @@ void ModelFiles::require_keys(std::initializer_list<const char*> keys,
     if (!says(key)) missing.emplace_back(key);
   if (missing.empty()) return;
   const bool there = is_there(directory / "config.json");
+  require(foreign,
+          there ? (directory / "config.json").string() + " lacks "
+                : directory.string() + " has no config.json, and nothing else says ",
+          quoted_list(missing), ", which tensors do not show: copy the config.json of the model's ",
+          "own run or checkpoint there");
   fail(there ? (directory / "config.json").string() + " lacks "
              : directory.string() + " has no config.json, and nothing else says ",
        quoted_list(missing),

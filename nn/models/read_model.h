@@ -22,6 +22,9 @@ namespace nine {
 /// a file outside of the directory.
 std::vector<std::filesystem::path> weight_files(const std::filesystem::path& directory);
 
+/// The largest number of sinusoidal positions, for which a model has a table in memory.
+inline constexpr int64_t kMostPositions = 1'000'000;
+
 /// A part of a model's files that says something of it.
 struct ModelSource {
   std::string place;     ///< for messages: "DIR/config.json", "the metadata of DIR/FILE"
@@ -63,6 +66,11 @@ struct ModelFiles {
   /// Returns the value that the presence of a tensor shows. Error: the files give the other value
   /// for the key.
   bool shown(const char* key, bool value, const char* tensor) const;
+  /// The whole number of positions under a key. Error: as count(), or more than kMostPositions.
+  int64_t positions(const char* key) const;
+  /// Returns the table of the words that a model of a task (`lm`, `mt`) predicts. Errors name the
+  /// directory: the tensors are those of the other task; there is no such table.
+  const Tensor& embedding(std::string_view task) const;
   /// Checks `task` and `norm_first`. Errors: the files name another task (`lm`, `mt`) than the task
   /// to which `tensor` belongs; PyTorch's `norm_first` contradicts `norm`.
   void check_kind(const char* task, const char* tensor) const;
@@ -110,12 +118,13 @@ struct ModelFiles {
     } catch (const OutOfMemory&) {
       throw;
     } catch (const Error& e) {
-      if (std::string_view(e.what()).find(directory.string()) != std::string_view::npos) throw;
+      if (names_directory(e.what())) throw;
       fail(directory.string(), ": ", e.what());
     }
   }
 
  private:
+  bool names_directory(std::string_view message) const;
   void check_buffers(const HeadConfig& head) const;
   std::string text_or(const char* key, const std::string& usual);
 };
@@ -123,7 +132,8 @@ struct ModelFiles {
 /// Reads a directory that model_directory() found. Gives a notice() of a beginning of names that
 /// was left out and of another program's state.json. Errors: weight_files', model_config's and
 /// read_finite_weights'; parts of a model that do not fit their index; two tensors of one name; a
-/// state.json that is not a regular file.
+/// state.json that is not a regular file; tensors of an optimiser; word vectors that are all 0; a
+/// run's config.json that resolved other sizes than the tensors have.
 ModelFiles read_model(const std::filesystem::path& directory,
                       ExcludedWords words = ExcludedWords::allowed);
 

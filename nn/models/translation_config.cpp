@@ -71,11 +71,11 @@ int64_t layers_of(const Safetensors& weights, const char* side) {
 }  // namespace
 
 TransformerConfig transformer_config(ModelFiles& files) {
+  const View target = files.embedding("mt").view();
   files.require_keys({"heads", "norm"});
   const Safetensors& weights = files.weights;
   const bool shared = !weights.tensors.contains("src_embedding.weight");
-  const View target = weights.at("tgt_embedding.weight").view(),
-             source = shared ? target : weights.at("src_embedding.weight").view();
+  const View source = shared ? target : weights.at("src_embedding.weight").view();
   files.check_kind("mt", "tgt_embedding.weight");
   if (files.says("pad")) files.only("pad", Specials::kTranslation.pad);
   const HeadConfig head = files.head();
@@ -111,7 +111,7 @@ TransformerConfig transformer_config(ModelFiles& files) {
   if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
     c.max_length = files.foreign ? size("max_length", rows, kPositionsName, " rows") : rows;
   } else if (files.foreign && files.says("max_length")) {
-    c.max_length = files.count("max_length");
+    c.max_length = files.positions("max_length");
   }
   files.assume_head();
   files.only("activation", Activation::relu);

@@ -74,26 +74,27 @@ Translator Translator::load(std::span<const std::string> paths,
     Vocabulary source = read_dictionary(directory / kSourceDict),
                target = read_dictionary(directory / kTargetDict);
     ModelFiles files = read_model(directory);
-    const TransformerConfig config = transformer_config(files);
-    check_size(directory / kSourceDict, source, config.src_vocab);
-    check_size(directory / kTargetDict, target, config.tgt_vocab);
-    if (config.shared_vocab) check_same_words(directory, source, target);
-    if (!parts) {
-      parts.reset(new Parts{directory, std::move(source), std::move(target)});
-    } else {
-      require(same_ids(source, parts->source) && same_ids(target, parts->target), "the models of ",
-              parts->directory.string(), " and ", directory.string(),
-              " have different dictionaries: an ensemble needs the same words with the same ids");
-    }
-    Parts::Model& model = parts->models.emplace_back(
-        ParameterOptions{.dtype = files.weights.at("tgt_embedding.weight").dtype(),
-                         .gradients = false,
-                         .device = device},
-        config);
-    model.parameters.load(files.weights);
-    const auto& tensors = files.weights.tensors;
-    if (const auto table = tensors.find(kPositionsName); table != tensors.end())
-      model.network.use_positions(table->second);
+    files.opening([&] {
+      const TransformerConfig config = transformer_config(files);
+      check_size(directory / kSourceDict, source, config.src_vocab);
+      check_size(directory / kTargetDict, target, config.tgt_vocab);
+      if (config.shared_vocab) check_same_words(directory, source, target);
+      if (!parts) {
+        parts.reset(new Parts{directory, std::move(source), std::move(target)});
+      } else {
+        require(same_ids(source, parts->source) && same_ids(target, parts->target),
+                "the models of ", parts->directory.string(), " and ", directory.string(),
+                " have different dictionaries: an ensemble needs the same words with the same ids");
+      }
+      Parts::Model& model = parts->models.emplace_back(
+          ParameterOptions{
+              .dtype = files.embedding("mt").dtype(), .gradients = false, .device = device},
+          config);
+      model.parameters.load(files.weights);
+      const auto& tensors = files.weights.tensors;
+      if (const auto table = tensors.find(kPositionsName); table != tensors.end())
+        model.network.use_positions(table->second);
+    });
     files.say_assumed();
   }
   parts->reader.emplace(segmentation);

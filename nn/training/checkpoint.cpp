@@ -368,6 +368,31 @@ std::string Checkpoint::text(const std::string& name) const { return read_text(f
 
 namespace {
 
+// Error: `best` leads to another checkpoint than the run's newest state records as the best. Links
+// move after states are written, and a lost best model has a substitute, so that the newer of the
+// two states decides, and only if the recorded checkpoint is intact. Damage is an error later.
+void require_recorded_best(const fs::path& checkpoints) {
+  const fs::path best = real_path(checkpoints / kBest);
+  int64_t step = 0, recorded = 0;
+  try {
+    Json state = read_state(best);
+    step = state.at("step").get<int64_t>();
+    if (holds_state(checkpoints / kLatest))
+      if (Json latest = read_state(checkpoints / kLatest); latest.at("step").get<int64_t>() > step)
+        state = std::move(latest);
+    recorded = state.at("best").at("step").get<int64_t>();
+    if (recorded <= 0 || recorded == step) return;  // 0: there was no validation
+    const Checkpoint intact(checkpoints / name_of_step(recorded), CheckpointUse::model);
+    if (real_path(checkpoints / kBest) != best) return;  // a trainer has just moved the link
+  } catch (const std::exception&) {
+    return;
+  }
+  fail((checkpoints / kBest).string(), " leads to step ", step, ", but the run's best step is ",
+       recorded, ", as its state.json says: name the checkpoint ",
+       (checkpoints / name_of_step(recorded)).string(), ", or ",
+       (checkpoints / name_of_step(step)).string(), " if you mean that one");
+}
+
 // Returns the best checkpoint of a run that was copied without its links; the newest checkpoint's
 // state names it.
 fs::path best_beside(const fs::path& newest) {
@@ -392,7 +417,10 @@ fs::path resolve_checkpoint(const fs::path& path) {
   require(fs::exists(path, error), "there is no checkpoint at ", path.string(),
           fs::is_symlink(fs::symlink_status(path, error)) ? ": the symbolic link leads nowhere"
                                                           : ": no such directory");
-  if (holds_state(path)) return real_path(path);
+  if (holds_state(path)) {
+    if (path.filename() == kBest) require_recorded_best(path.parent_path());
+    return real_path(path);
+  }
   const fs::path inside = path / "checkpoints";
   const fs::path checkpoints = fs::is_directory(inside, error) ? inside : path;
   require(!fs::is_symlink(checkpoints / kBest, error) || fs::exists(checkpoints / kBest, error),
@@ -402,7 +430,10 @@ fs::path resolve_checkpoint(const fs::path& path) {
           "as ",
           (checkpoints / kLatest).string());
   // A damaged checkpoint behind a link is not skipped, because the next one is another model.
-  if (fs::exists(checkpoints / kBest, error)) return real_path(checkpoints / kBest);
+  if (fs::exists(checkpoints / kBest, error)) {
+    require_recorded_best(checkpoints);
+    return real_path(checkpoints / kBest);
+  }
   if (fs::exists(checkpoints / kLatest, error)) return best_beside(checkpoints / kLatest);
   if (const std::vector<int64_t> steps = steps_in(checkpoints); !steps.empty())
     return best_beside(checkpoints / name_of_step(steps[0]));

@@ -101,7 +101,7 @@ class Checkpoint {
 /// Returns the directory that `path` means. `path` is a checkpoint, a symbolic link to a
 /// checkpoint, or a run or its checkpoints directory; a run means its best checkpoint, else the
 /// latest, else the one with the most steps. Verifies no content. Errors: there is no checkpoint;
-/// `best` points to a missing checkpoint.
+/// `best` points to a missing checkpoint, or to another than the run's state records.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& path);
 
 /// Opens and verifies the checkpoint that resolve_checkpoint finds.

@@ -446,6 +446,8 @@ TEST_CASE("kernel_inspect: errors name the field") {
       {R"({"targets": [0, 0.5]})", "targets[1]: 0.5"},
       {R"({"targets": [-1, -1]})", "targets: no row has a target"},
       {R"({"counts": [1, 2, -1]})", "counts: must not be below 0"},
+      {R"({"counts": [1, 2, 1]})", "counts: has no effect here: it needs a word_norm"},
+      {R"({"options": {"head_bias": true}})", "options.head_bias: has no effect here: it needs b"},
       {R"({"head": "mog:components=2"})", "head: mog:components=2"}};
   for (const auto& w : wrong) {
     CAPTURE(w[0]);

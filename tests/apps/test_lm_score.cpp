@@ -179,10 +179,11 @@ TEST_CASE("lm_score: a float64 model is scored in float64") {
 
 TEST_CASE("lm_score: a model whose dictionary lists no word") {
   const TemporaryDirectory dir;
-  std::vector<Tensor> zeros;
+  std::vector<Tensor> ones;
   std::vector<NamedView> weights;
   const auto add = [&](const char* name, const Shape& shape) {
-    weights.push_back({name, zeros.emplace_back(shape, DType::float32).view()});
+    weights.push_back({name, ones.emplace_back(shape, DType::float32).view()});
+    ops::fill(weights.back().view, 1);
   };
   add("embedding.weight", {2, 3});
   add("lstm.weight_ih_l0", {8, 3});

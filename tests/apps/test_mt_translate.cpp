@@ -470,6 +470,13 @@ TEST_CASE("mt_translate: errors say what is wrong and where") {
     return r.err;
   };
   CHECK(has(said({}, 2), "no model: give --checkpoint DIR"));
+  const std::string list = c.dir.write("nb", "0 ||| ein mann ||| -1.5\n1 ||| ein ||| -2\n");
+  const std::string is_list = list + " is an n-best list, each line `number ||| words ||| score`";
+  CHECK(has(said({"--score", "--input", list, "--reference", c.dir.write("two", "ein\nein\n")}, 1),
+            is_list));
+  CHECK(has(said({"--checkpoint", c.path, "--score-given", list, "--input", c.dir / "two"}, 1),
+            is_list));
+  CHECK(has(said({"--checkpoint", c.path, "--input", list}, 1), is_list));
   CHECK(has(said({"--checkpoint", c.path, "--n-best", "6"}, 2),
             "a search with --beam 5 has no more than 5 hypotheses"));
   CHECK(has(said({"--checkpoint", c.path, "--score"}, 2),

@@ -155,7 +155,7 @@ def check_kernel_inspect():
         request = {
             "head": f"mix:{k}*lin" if k else "lin",
             "options": options,
-            "counts": counts,
+            **({} if word in ("none", "const:2") else {"counts": counts}),
             "targets": targets,
             **{name: x.tolist() for name, x in arrays.items()},
         }

@@ -466,6 +466,27 @@ TEST_CASE("bpe apply: a text that is cut already gets a warning with a count") {
   }
 }
 
+TEST_CASE("bpe: a vocabulary of words that are not cut, and learning from subwords, get warnings") {
+  const TemporaryDirectory dir;
+  const std::string codes = dir.write("codes", "#version: 0.2\na b\n"),
+                    words = dir.write("words", "abc 5\nd 1\n"),
+                    subwords = dir.write("subwords", "ab@@ 5\nc 5\n");
+  const auto apply = [&](const std::string& vocabulary) {
+    return run_program("bpe", {"apply", "--codes", codes, "--vocabulary", vocabulary}, "abc\n");
+  };
+  CHECK(has(apply(words).err, "warning: no subword of the vocabulary " + words + " ends with @@"));
+  CHECK(apply(words).code == 0);
+  CHECK(apply(subwords).err.empty());
+  const auto learn = [&](const Strings& options, const std::string& text) {
+    return run_program(
+               "bpe", joined({"learn", "--merges", "1", "--input", dir.write("in", text)}, options))
+        .err;
+  };
+  CHECK(has(learn({}, "ab@@ c d\nab@@ c\n"), "warning: 2 words of the input end with @@"));
+  CHECK(has(learn({"--dict-input"}, "ab@@ 5\nc 5\n"), "warning: 5 words of the input end with @@"));
+  CHECK(!has(learn({}, "abab c d\n"), "warning"));
+}
+
 TEST_CASE("bpe: a byte-order mark before codes or counts belongs to no word") {
   const TemporaryDirectory dir;
   const std::string mark = "\xEF\xBB\xBF", codes = "#version: 0.2\na b\nab c</w>\n";

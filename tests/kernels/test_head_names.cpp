@@ -246,7 +246,9 @@ TEST_CASE("head config: a number that is 0 or infinite in the type that computes
 }
 
 TEST_CASE("bias_misfit: biases that all words share") {
-  const auto of = [](std::vector<double> bias, DType type) { return bias_misfit(bias, type); };
+  const auto of = [](std::vector<double> bias, DType type) {
+    return bias_misfit(bias, stored_type_of(type));
+  };
   CHECK(of({1e17, 1e17 + 64, -INFINITY}, DType::float64) ==
         "2 words have a bias of 1e+17 or more, where numbers of float64 lie more than 1/16 apart, "
         "so that the differences between these words are lost; subtract from all biases what they "
@@ -263,6 +265,15 @@ TEST_CASE("bias_misfit: biases that all words share") {
   CHECK(of({0, 1e17}, DType::float64).empty());
   CHECK(of({-1e17, 1e17}, DType::float64).empty());
   CHECK(of({}, DType::float64).empty());
+  CHECK(has(of({-1e38, -1e38, 3}, DType::float32), "to exclude words, give them a bias of -inf"));
+  CHECK(has(of({-1e38, -1e38}, DType::float32), "subtract from all biases what they share"));
+  // Numbers of 16 bits lose differences earlier.
+  CHECK(
+      has(of({300, 304, 2}, DType::bfloat16),
+          "2 words have a bias of 300 or more, where numbers of bfloat16 lie more than 1/4 apart"));
+  CHECK(of({12, 12, -9}, DType::bfloat16).empty());
+  CHECK(has(bias_misfit(std::vector{2000.0, 2001.0}, kFloat16), "where numbers of float16 lie"));
+  CHECK(bias_misfit(std::vector{100.0, 101.0}, kFloat16).empty());
 }
 
 }  // namespace nine::tests::test_head_names

@@ -661,4 +661,41 @@ TEST_CASE("files: replace_symlink") {
   CHECK(names_in(scratch.path()) == std::set<std::string>{"f", "l"});
 }
 
+TEST_CASE("checkpoint: a link 'best' that leads elsewhere than the state records is an error") {
+  const Scratch run;
+  const fs::path dir = run / "checkpoints";
+  {
+    CheckpointStore store(dir, 4);
+    save(store, 10, true, {{"best", {{"step", 10}}}});
+    for (const int64_t step : {20, 30}) save(store, step, false, {{"best", {{"step", 10}}}});
+  }
+  const auto lead = [&](const char* link, const char* to) {
+    fs::remove(dir / link);
+    fs::create_directory_symlink(to, dir / link);
+  };
+  const auto says = [&] { return error_of([&] { open_checkpoint(run.path()); }); };
+  CHECK(says() == "");
+  const std::string error =
+      concat("leads to step 30, but the run's best step is 10, as its ",
+             "state.json says: name the checkpoint ", (dir / "00000010").string());
+  lead("best", "00000030");
+  check_says(says(), error);
+  check_says(error_of([&] { open_checkpoint(dir / "best"); }), error);
+  CHECK(open_checkpoint(dir / "00000030").step() == 30);
+  lead("latest", "00000010");  // exchanged
+  check_says(says(), error);
+  lead("latest", "00000030");
+  fs::remove(dir / "best");
+  fs::copy(dir / "00000020", dir / "best", fs::copy_options::recursive);
+  check_says(says(), "leads to step 20, but the run's best step is 10");
+  fs::remove_all(dir / "best");
+  fs::copy(dir / "00000010", dir / "best", fs::copy_options::recursive);
+  CHECK(says() == "");
+  // A trainer that found the best model damaged put another in its place.
+  fs::remove_all(dir / "best");
+  lead("best", "00000030");
+  fs::resize_file(dir / "00000010/model.safetensors", 20);
+  CHECK(says() == "");
+}
+
 }  // namespace nine::tests::test_checkpoint

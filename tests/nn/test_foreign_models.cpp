@@ -408,7 +408,7 @@ TEST_CASE("foreign: config.json and the weights' metadata say the same, or it is
   CHECK(
       has(says({{"heads", "2"}, {"norm", "behind"}, {"activation", "relu"}}), metadata + "'norm'"));
   CHECK(has(says({{"heads", "2"}, {"norm", "post"}, {"activation", "relu"}, {"word_norm", "x"}}),
-            "the metadata of " + f.weights + ": word norm 'x': no such norm"));
+            "the metadata of " + f.weights + ": word norm 'x': this norm is not known"));
   CHECK(has(says({{"heads", "2"}, {"norm", "post"}, {"activation", "relu"}, {"head", "lean"}}),
             "the metadata of " + f.weights + ": no kernel is called 'lean'"));
 }
@@ -440,8 +440,8 @@ TEST_CASE("foreign: what a run resolved is the head that it was given") {
                         const std::map<std::string, std::string>& metadata) {
     write_safetensors(f.weights, tensors_of(f.set), metadata);
     f.say(concat(R"({"heads": 2, "norm": "pre", "activation": "relu")", head,
-                 R"(, "resolved": {"version": "0.2.0", "parameters": 1, "head": ")", resolved,
-                 "\"}}"));
+                 R"(, "resolved": {"version": "0.2.0", "parameters": )", f.set.count(),
+                 R"(, "head": ")", resolved, "\"}}"));
     return error_of([&] { LanguageModel::load(f.path); });
   };
   const std::string config = f.dir / "config.json", right = "there is a tensor";
@@ -922,6 +922,142 @@ TEST_CASE(
   CHECK_MESSAGE(has(again.err + again.out,
                     "optimizer.safetensors is missing, which is needed to resume the training"),
                 again.err);
+}
+
+TEST_CASE("foreign: what a run resolved are the sizes of the tensors") {
+  const Notices notices;
+  TransformerLanguageModelConfig c = Foreign::config();
+  c.norm = NormOrder::pre;
+  const Foreign f(c);
+  write_safetensors(f.weights, tensors_of(f.set));
+  const auto says = [&](const char* key, int64_t size) {
+    Json resolved{{"version", "0.2.0"}, {"parameters", f.set.count()}, {"head", "lin"}};
+    resolved[key] = size;
+    f.say(
+        Json{{"heads", 2}, {"norm", "pre"}, {"activation", "relu"}, {"resolved", resolved}}.dump());
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  CHECK(says("vocab", 7) == "");
+  CHECK(has(says("parameters", 5),
+            concat(f.dir / "config.json", ": 'resolved' says that 'parameters' is 5, but the ",
+                   "number of the tensors' parameters is ", f.set.count())));
+  CHECK(has(says("vocab", 8),
+            "'vocab' is 8, but the number of rows of embedding.weight is 7: put "
+            "the model's own config.json there"));
+  const ForeignTranslation t;
+  write_safetensors(t.weights, t.tensors("positions"));
+  for (const auto& [key, table] : {std::pair("src_vocab", "src_embedding.weight is 7"),
+                                   std::pair("tgt_vocab", "tgt_embedding.weight is 6")}) {
+    Json resolved{{"version", "0.2.0"}, {"parameters", t.set.count()}, {"head", "lin"}};
+    resolved[key] = 9;
+    t.dir.write("config.json", Json{{"heads", 2}, {"norm", "post"}, {"resolved", resolved}}.dump());
+    CHECK(has(error_of([&] { t.scores(); }),
+              concat("'", key, "' is 9, but the number of rows of ", table)));
+  }
+}
+
+TEST_CASE("foreign: word vectors of 0 and a bias that its stored type rounds are errors") {
+  const Notices notices;
+  const Foreign f;
+  f.say(kSaid);
+  const auto says = [&] { return error_of([&] { LanguageModel::load(f.path); }); };
+  for (const char* name : {"embedding.weight", "head.weight"}) {
+    std::vector<NamedView> tensors = tensors_of(f.set);
+    Tensor zero;
+    for (NamedView& t : tensors)
+      if (t.name == name) t.view = zero = Tensor(t.view.shape, DType::float32);
+    write_safetensors(f.weights, tensors);
+    CHECK(has(says(), concat(f.path, ": the tensor ", name, " is 0 everywhere")));
+  }
+  for (const bool brain : {true, false}) {
+    std::vector<NamedView> tensors = tensors_of(f.set);
+    const Tensor bias = Tensor::from<float>(std::vector<float>(7, 2000), {7});
+    for (NamedView& t : tensors)
+      if (t.name == "head.bias") t.view = bias;
+    write_16_bits(f.weights, tensors, brain);
+    CHECK(has(says(), concat("tensor 'head.bias': 7 words have a bias of 2000 or more, where ",
+                             "numbers of ", brain ? "bfloat16" : "float16")));
+    write_safetensors(f.weights, tensors);
+    CHECK(says() == "");
+  }
+}
+
+TEST_CASE("foreign: the tensors say which model it is") {
+  const Notices notices;
+  const Foreign f;
+  f.say(kSaid);
+  const auto lm = [&](const std::string& path) {
+    return error_of([&] { LanguageModel::load(path); });
+  };
+  const auto mt = [&](const std::string& path) {
+    return error_of([&] { Translator::load(path); });
+  };
+  const ForeignTranslation t;
+  write_safetensors(t.weights, t.tensors("positions"));
+  for (const char* name : {"src.dict.txt", "tgt.dict.txt"}) fs::remove(t.dir / name);
+  t.dir.write("dict.txt", kWords);
+  CHECK(has(mt(t.path), t.path + " lacks src.dict.txt, the dictionary of its model"));
+  CHECK(has(lm(t.path), t.path + " is a translation model (mt_train, mt_translate), not a "));
+  write_safetensors(f.weights, tensors_of(f.set));
+  fs::remove(f.dir / "dict.txt");
+  f.dir.write("src.dict.txt", kWords);
+  f.dir.write("tgt.dict.txt", kWords);
+  CHECK(has(lm(f.path), f.path + " lacks dict.txt, the dictionary of its model"));
+  CHECK(has(mt(f.path), f.path + " is a language model (lm_train, lm_score), not a "));
+  // Layers that do not begin with number 0, and an optimiser's tensors.
+  f.dir.write("dict.txt", kWords);
+  std::vector<NamedView> later = tensors_of(f.set);
+  for (NamedView& tensor : later)
+    if (const size_t at = tensor.name.find("layers.0."); at != std::string::npos)
+      tensor.name.replace(at, 9, "layers.2.");
+  write_safetensors(f.weights, later);
+  CHECK(has(lm(f.path), "there is no tensor 'transformer.layers.0."));
+  write_safetensors(f.weights, tensors_of(f.set, "adam.m."));
+  CHECK(has(lm(f.path), f.path + ": the tensor 'adam.m.embedding.weight' is of an optimiser"));
+  // A directory whose name occurs in every message.
+  const TemporaryDirectory here;
+  fs::create_directory(here / "e");
+  fs::copy(f.path, here / "e", fs::copy_options::recursive);
+  const fs::path before = fs::current_path();
+  write_safetensors(here / "e/model.safetensors", {{"a.b", f.set.values()}});
+  fs::current_path(here.path());
+  const std::string said = lm("e");
+  fs::current_path(before);
+  CHECK(has(said, "e: there is no tensor 'embedding.weight'"));
+}
+
+TEST_CASE("foreign: what is advised fits the model") {
+  const Notices notices;
+  const ForeignTranslation f;
+  write_safetensors(f.weights, f.tensors("positions"), {{"nine_version", "0.2.0"}});
+  fs::remove(f.dir / "config.json");
+  CHECK(
+      has(error_of([&] { f.scores(); }),
+          "\"heads\" and \"norm\", which tensors do not show: copy the config.json of the model's "
+          "own run or checkpoint there"));
+  write_safetensors(f.weights, f.tensors(nullptr));
+  f.dir.write("config.json", R"({"heads": 2, "norm": "post", "positions": "sinusoidal",
+                                 "max_length": 1000000000})");
+  CHECK(has(error_of([&] { f.scores(); }),
+            "config.json: the key 'max_length' is 1000000000, and a table of at most 1000000"));
+  fs::rename(f.weights, f.dir / "model.pt");
+  for (const std::string& path : {f.path, f.dir / "model.pt"})
+    CHECK(has(error_of([&] { Translator::load(path); }),
+              f.dir / "model.pt" + " is a safetensors file: rename it to model.safetensors"));
+}
+
+TEST_CASE("foreign: a model beside a run's checkpoints is read, and that is said") {
+  const Notices notices;
+  const Foreign f;
+  f.say(kSaid);
+  write_safetensors(f.weights, tensors_of(f.set));
+  fs::create_directories(f.dir / "checkpoints/00000010");
+  LanguageModel::load(f.path);
+  REQUIRE(!notices.all.empty());
+  CHECK(has(notices.all.front(), f.path +
+                                     " has a model beside a run's checkpoints, and the "
+                                     "checkpoints in " +
+                                     f.dir / "checkpoints" + " were not read"));
 }
 
 }  // namespace nine::tests::test_foreign_models
