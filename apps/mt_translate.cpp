@@ -135,7 +135,7 @@ void translate(const TranslateOptions& o, const Options& options, Device device,
   const int64_t positions = translator.search().max_words() + 1;
   require_usage(o.max_length <= positions || !options.was_set("max-length"), "--max-length ",
                 o.max_length, ": ", o.model_name(), " has positions for ", positions,
-                " words; give at most so many");
+                " words; give at most ", positions);
   int64_t cut = 0;  // translations that the positions ended
   const BeamSearch& search = translator.search();
   const std::string name = input_name(o.input);

@@ -231,7 +231,7 @@ void require_numbers(const fs::path& file, const std::string& name, const Tensor
   const auto wrong = std::ranges::find_if_not(values, sound);
   if (wrong != values.end())
     fail(file.string(), ": tensor '", name, "' has ", *wrong, " at ",
-         index_text(tensor.shape(), wrong - values.begin()), ", and ", rule);
+         index_text(tensor.shape(), wrong - values.begin()), ", but ", rule);
 }
 
 Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {

@@ -165,7 +165,7 @@ Safetensors read_training_weights(const Checkpoint& checkpoint) {
 
 Safetensors read_optimizer_state(const Checkpoint& checkpoint) {
   Safetensors state = read_finite(checkpoint, kOptimizerFile,
-                                  "the numbers that a training goes on from are finite");
+                                  "the numbers from which a training resumes must be finite");
   for (const auto& [name, tensor] : state.tensors)
     if (name.starts_with("adam.v."))
       require_numbers(

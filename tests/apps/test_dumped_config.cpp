@@ -35,7 +35,7 @@ ByDump run_by_dump(const TemporaryDirectory& dir, const std::string& program,
 TEST_SUITE("dumped configurations") {
   TEST_CASE("--config -: no other option reads standard input") {
     for (const auto& [program, config] :
-         {std::pair("mt_translate", "{\"checkpoint\": \"mt\"}"), std::pair("lm_score", "{}")}) {
+         {std::pair("mt_translate", "{\"checkpoint\": [\"mt\"]}"), std::pair("lm_score", "{}")}) {
       const Outcome r = run_program(program, {"--config", "-"}, config);
       CHECK(r.code == 2);
       CHECK_MESSAGE(has(r.err, "--config and --input are both standard input"), r.err);

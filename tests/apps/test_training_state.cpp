@@ -92,8 +92,8 @@ TEST_CASE("training state: numbers that are not finite are named at the start, w
     fs::remove_all(latest);
     fs::copy(run.dir / "copy", latest);
   };
-  says("model.safetensors", "embedding.weight", nan, "a model's weights are finite numbers");
-  says("optimizer.safetensors", "adam.m.embedding.weight", nan, "goes on from are finite");
+  says("model.safetensors", "embedding.weight", nan, "a model's weights must be finite numbers");
+  says("optimizer.safetensors", "adam.m.embedding.weight", nan, "resumes must be finite");
   says("optimizer.safetensors", "adam.v.head.weight", -1e-9, "squared gradients is 0 or more");
   CHECK(run.go("30u").code == 0);
 }
