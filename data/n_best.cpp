@@ -226,16 +226,6 @@ Transcripts transcripts_of(const std::string& path, Parse&& parse) {
 
 }  // namespace
 
-bool is_n_best_list(std::span<const std::string> lines) {
-  return !lines.empty() && std::ranges::all_of(lines, [](const std::string& line) {
-    const Words parts = parts_of(line, "|||");
-    int64_t number = 0;
-    double score = 0;
-    return parts.size() >= 3 && parse_count(joined_words(parts.front()), number) &&
-           parse_number(joined_words(parts.back()), score);
-  });
-}
-
 std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options) {
   TextReader reader({path});
   std::vector<NBestList> lists;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -58,10 +57,6 @@ struct NBestOptions {
 /// TextReader; a malformed line or score; a score of -kLogZero or more; a hypothesis without words;
 /// a repeated name (kaldi); an utterance whose lines do not follow each other; no list.
 std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options);
-
-/// True if each line is `N ||| words ||| ... ||| score`, as in lists of the format moses, and there
-/// is a line.
-bool is_n_best_list(std::span<const std::string> lines);
 
 /// The texts by the name of their utterance.
 using Transcripts = std::map<std::string, std::string>;

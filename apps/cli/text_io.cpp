@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -11,7 +12,6 @@
 #include "apps/cli/option_conflicts.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "data/n_best.h"
 #include "data/text.h"
 #include "nn/training/checkpoint.h"
 
@@ -37,6 +37,19 @@ bool is_stream(const std::string& path) {
   const mode_t mode = state_of(path).st_mode;
   return path == "-" || S_ISFIFO(mode) || S_ISSOCK(mode) ||
          (S_ISCHR(mode) && isatty(STDIN_FILENO) == 1 && same_stream(path, "-"));
+}
+
+// True if each line is `number ||| words ||| ... ||| score`, as mt_translate and Moses write n-best
+// lists.
+bool is_n_best_list(const std::vector<std::string>& lines) {
+  constexpr std::string_view kBar = " ||| ";
+  return !lines.empty() && std::ranges::all_of(lines, [&](std::string_view line) {
+    const size_t first = line.find(kBar), last = line.rfind(kBar);
+    int64_t number = 0;
+    double score = 0;
+    return first < last && parse_count(line.substr(0, first), number) &&
+           parse_number(line.substr(last + kBar.size()), score);
+  });
 }
 
 // Whether a path is in a checkpoint, or has the name of a run's own file in a run's directory.

@@ -477,6 +477,10 @@ TEST_CASE("mt_translate: errors say what is wrong and where") {
   CHECK(has(said({"--checkpoint", c.path, "--score-given", list, "--input", c.dir / "two"}, 1),
             is_list));
   CHECK(has(said({"--checkpoint", c.path, "--input", list}, 1), is_list));
+  CHECK(!has(said({"--score", "--input", c.dir.write("bars", "0 ||| ein ||| -1\n1 ||| ein\n"),
+                   "--reference", c.dir / "two"},
+                  0),
+             "n-best"));
   CHECK(has(said({"--checkpoint", c.path, "--n-best", "6"}, 2),
             "a search with --beam 5 has no more than 5 hypotheses"));
   CHECK(has(said({"--checkpoint", c.path, "--score"}, 2),

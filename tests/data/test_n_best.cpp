@@ -202,13 +202,4 @@ TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with the
             "'u3', which has no n-best list"));
 }
 
-TEST_CASE("n-best: a text of lines that are a list is told from a text") {
-  CHECK(is_n_best_list(Strings{"0 ||| a b ||| -1.5", "0 ||| ||| F0= -2 ||| -2", "1 ||| c ||| 0"}));
-  CHECK(!is_n_best_list(Strings{}));
-  CHECK(!is_n_best_list(Strings{"0 ||| a b ||| -1.5", "a text"}));
-  CHECK(!is_n_best_list(Strings{"0 ||| -1.5"}));
-  CHECK(!is_n_best_list(Strings{"u1 ||| a ||| -1.5"}));
-  CHECK(!is_n_best_list(Strings{"0 ||| a ||| b"}));
-}
-
 }  // namespace nine::tests::test_n_best
