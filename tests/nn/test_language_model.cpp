@@ -286,7 +286,7 @@ TEST_CASE("read_finite_weights: the first number that is not finite, whatever th
   CHECK(refusal().empty());
   weights.tensors["a"].data<float>()[3] = NAN;
   weights.tensors["a"].data<float>()[5] = INFINITY;
-  CHECK(refusal().starts_with(file + ": tensor 'a' has nan at [1, 1], and"));
+  CHECK(refusal().starts_with(file + ": tensor 'a' has nan at [1, 1], but"));
   put_tensor("a", Tensor::from(std::vector<double>{1, -INFINITY}, {1, 1, 2}));
   CHECK(has(refusal(), "tensor 'a' has -inf at [0, 0, 1]"));
   const Tensor wide = Tensor::from(std::vector<float>{1, INFINITY, 1}, {3}),
@@ -298,7 +298,7 @@ TEST_CASE("read_finite_weights: the first number that is not finite, whatever th
   CHECK(refusal().empty());
   for (const double norm : {0.0, -1.0}) {
     put_tensor("h.context_max", Tensor::from(std::vector<double>{2, norm}, {2}));
-    CHECK(has(refusal(), concat("tensor 'h.context_max' has ", norm, " at [1], and the largest")));
+    CHECK(has(refusal(), concat("tensor 'h.context_max' has ", norm, " at [1], but the largest")));
   }
   put_tensor("h.context_max", Tensor::from(std::vector<double>{2, 1e-9}, {2}));
   put_tensor("h.counts", Tensor::from(std::vector<double>{1e308, 1e308}, {2}));
