@@ -35,7 +35,7 @@ void require_lines(const ScoreOptions& o, bool there) {
 
 void generate(const ScoreOptions& o, const LanguageModel& model, EncodedLines& input,
               TextOutput& out, Communicator& communicator) {
-  GenerateOptions how{.sampling = {o.allow_unknown, o.temperature, o.top_k, o.top_p},
+  GenerateOptions how{.sampling = o.sampling,
                       .max_words = o.max_words,
                       .samples = o.samples,
                       .batch = o.batch,

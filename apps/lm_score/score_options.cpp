@@ -50,16 +50,8 @@ void ScoreOptions::declare(Options& o) {
       .range(1, kMostWords)
       .unit("words");
   o.add("samples", samples, "number of continuations of each line").range(1, kMostSamples);
-  o.add("temperature", temperature,
-        "divide log-probabilities by X before a word is drawn; 0: always take the likeliest word")
-      .at_least(0);
-  o.add("top-k", top_k, "draw from this many of the likeliest words; 0: from all words")
-      .at_least(0)
-      .unit("words");
-  o.add("top-p", top_p,
-        "draw from the likeliest words that together have this probability; 1: from all words")
-      .range(0, 1);
-  o.add("allow-unknown", allow_unknown, "allow <unk> in continuations");
+  declare_sampling(o, sampling);
+  o.add("allow-unknown", sampling.allow_unknown, "allow <unk> in continuations");
   o.add("batch", batch, "number of continuations computed at once; the text does not depend on it")
       .range(1, kMaxGenerateBatch)
       .called("batch size");
@@ -168,14 +160,7 @@ void ScoreOptions::check(const Options& options) const {
       "--clusters N:ppmi counts neighbours in a text: give the text as --cluster-text FILE");
   require_usage(!clustering || ppmi || cluster_text.empty(),
                 "--cluster-text is for --clusters N:ppmi; the other distances use word vectors");
-  if (generate && temperature == 0)
-    refuse_idle_flags(options,
-                      {{"top-k", false, "--temperature above 0; at 0 the likeliest word is taken"},
-                       {"top-p", false, "--temperature above 0; at 0 the likeliest word is taken"},
-                       {"seed", false, "--temperature above 0; at 0 nothing is drawn"}});
-  require_usage(samples == 1 || temperature > 0,
-                "--temperature 0 always takes the likeliest word, so all ", samples,
-                " continuations would be the same: leave out --samples");
+  if (generate) check_sampling(options, sampling, samples, "continuations");
 }
 
 bool ScoreOptions::scores() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/cli/options.h"
+#include "apps/cli/sampling_options.h"
 #include "apps/cli/unknown_words.h"
 #include "apps/lm_score/lm_clusters.h"
 #include "apps/lm_score/lm_restrict.h"
@@ -28,9 +29,9 @@ struct ScoreOptions {
   uint64_t seed = 1;
   int64_t top = 0;
   // Continuing prompts
-  bool generate = false, allow_unknown = false;
-  int64_t max_words = 50, samples = 1, batch = 32, top_k = 0;
-  double temperature = 1, top_p = 1;
+  bool generate = false;
+  int64_t max_words = 50, samples = 1, batch = 32;
+  SamplingOptions sampling;
   // Comparing two models
   std::vector<std::string> compare, at;
   int64_t resamples = 1000, worst = 10;

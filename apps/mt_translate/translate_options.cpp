@@ -51,7 +51,7 @@ void TranslateOptions::declare(Options& o) {
       .range(-10, 10);
   o.add("count-end", count_end,
         "count </s> in the length of --length-penalty, as CTranslate2 does");
-  o.add("allow-unknown", allow_unknown, "allow <unk> in translations");
+  o.add("allow-unknown", sampling.allow_unknown, "allow <unk> in translations");
   o.add("max-length", max_length, "most words of a translation; each subword counts as a word")
       .range(1, 100'000)
       .unit("words")
@@ -85,15 +85,7 @@ void TranslateOptions::declare(Options& o) {
   o.add("samples", samples,
         "number of translations to draw for each line, by chance; 0: search for the best")
       .range(0, 1000);
-  o.add("temperature", temperature,
-        "divide log-probabilities by X before a word is drawn; 0: always take the likeliest word")
-      .at_least(0);
-  o.add("top-k", top_k, "draw from this many of the likeliest words; 0: from all words")
-      .at_least(0)
-      .unit("words");
-  o.add("top-p", top_p,
-        "draw from the likeliest words that together have this probability; 1: from all words")
-      .range(0, 1);
+  declare_sampling(o, sampling);
   o.add("seed", seed, "seed of the drawn words");
 
   o.group("Scoring given translations with the model");
@@ -134,14 +126,7 @@ void TranslateOptions::check(const Options& options) const {
                 " has no more than ", beam, " hypotheses");
   require_usage(!score || samples <= 1,
                 "--score takes one translation a line: leave out --samples");
-  require_usage(samples <= 1 || temperature > 0,
-                "--temperature 0 always takes the likeliest word, so all ", samples,
-                " translations would be the same: leave out --samples");
-  if (samples > 0 && temperature == 0)
-    refuse_idle_flags(options,
-                      {{"top-k", false, "--temperature above 0; at 0 the likeliest word is taken"},
-                       {"top-p", false, "--temperature above 0; at 0 the likeliest word is taken"},
-                       {"seed", false, "--temperature above 0; at 0 nothing is drawn"}});
+  if (samples > 0) check_sampling(options, sampling, samples, "translations");
   require_usage(!score || n_best == 0, "--score takes one translation a line: leave out --n-best");
   require_usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
   scoring.check();
@@ -190,15 +175,11 @@ SearchOptions TranslateOptions::search() const {
           .count_end = count_end,
           .max_length = max_length,
           .n_best = std::max<int64_t>(1, n_best),
-          .excluded = allow_unknown ? -1 : Specials::kTranslation.unknown,
+          .excluded = sampling.allow_unknown ? -1 : Specials::kTranslation.unknown,
           .batch = batch,
           .attention = !attention.empty() || !alignment.empty(),
           .samples = samples,
-          .sampling = {.allow_unknown = allow_unknown,
-                       .temperature = temperature,
-                       .top_k = top_k,
-                       .top_p = top_p,
-                       .unknown = Specials::kTranslation.unknown},
+          .sampling = sampling,
           .seed = seed};
 }
 

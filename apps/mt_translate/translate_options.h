@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/sampling_options.h"
 #include "apps/cli/unknown_words.h"
 #include "apps/mt_translate/translate_text.h"
 #include "apps/mt_translate/translation_score.h"
@@ -19,13 +20,13 @@ struct TranslateOptions {
   std::string input = "-", output = "-", codes, vocabulary, tokenize_input = "none", attention,
               alignment, word_scores, prefix, score_given, reference, device = "cpu";
   bool flush = false, join = false, tokens = false, score = false, count_end = false,
-       allow_unknown = true, skip_long = false;
+       skip_long = false;
   std::vector<std::string> glossaries;
   int64_t vocabulary_threshold = 0, beam = 5, max_length = 200, batch = 64, n_best = 0;
   double length_penalty = 1;
   // Sampling
-  int64_t samples = 0, top_k = 0;
-  double temperature = 1, top_p = 1;
+  int64_t samples = 0;
+  SamplingOptions sampling{.allow_unknown = true, .unknown = Specials::kTranslation.unknown};
   uint64_t seed = 1;
   int threads = 0;
   double mpi_timeout = 600, max_unknown = kMaxUnknown;
