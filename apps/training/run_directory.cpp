@@ -104,6 +104,8 @@ Json read_run_config(const fs::path& run) {
   return read_json_object(run / "config.json", "; use --restart or another --run");
 }
 
+Json RunDirectory::read_config() const { return read_run_config(path_); }
+
 RunDirectory::RunDirectory(fs::path directory) : path_(std::move(directory)) {
   if (path_.empty()) throw UsageError("--run is empty; give the run's directory");
   require_place_of_run(path_);

@@ -47,7 +47,7 @@ class RunDirectory {
   /// Whether the log's last line is "done".
   bool finished() const;
 
-  Json read_config() const { return read_run_config(path_); }
+  Json read_config() const;
   /// Writes it, indented, all or nothing.
   void write_config(const Json& config) const;
 
