@@ -91,7 +91,7 @@ struct SoftmaxRows {
 /// under NoGrad, which computes no gradients.
 SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights& weights,
                            const Tensor& targets, double row_weight, const HeadLoss& options = {},
-                           const SoftmaxRows& rows = {});
+                           const SoftmaxRows& own = {});
 
 /// Decoding: returns log p(v | h) of every word v for a few contexts, (N, V) float64 on the CPU,
 /// computed as in kernel_softmax, for any head. Records nothing on the tape. A row's bits do not

@@ -16,9 +16,9 @@ struct TransformerLanguageModelConfig;
 
 /// A key of the network of a language model, or of a translation model that has this key.
 struct NetworkKey {
-  const char* name;
-  std::string (*text)(const TransformerLanguageModelConfig& c);  ///< returns its value; "": the
-                                                                 ///< usual value
+  const char* name = nullptr;
+  /// Returns the value; "": the usual value.
+  std::string (*text)(const TransformerLanguageModelConfig& c) = nullptr;
   /// The value if metadata that Nine wrote do not have the key; null: no value.
   const char* usual = nullptr;
   /// True if a network with another value computes other numbers from the same tensors.
