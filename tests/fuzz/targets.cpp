@@ -77,12 +77,13 @@ bool same_tensor(const Tensor& a, const Tensor& b) {
           std::memcmp(a.view().data, b.view().data, static_cast<size_t>(a.view().bytes())) == 0);
 }
 
-// Read, written and read again.
+// Reads a dictionary, writes it as a model does, and reads it as the model's own: that reader takes
+// each line as `word count`, where `read` may take a list of words like `2:` as Marian's.
 void check_dictionary(const MemoryFile& in, const Specials& specials) {
   std::optional<Vocabulary> first;
   if (!accepted([&] { first = Vocabulary::read(in.path(), specials); })) return;
   const MemoryFile out(first->dict_text());
-  const Vocabulary second = Vocabulary::read(out.path(), specials);
+  const Vocabulary second = Vocabulary::read_saved(out.path(), specials);
   demand(second.dict_text() == first->dict_text() && second.size() == first->size(),
          "a dictionary comes back");
   for (int32_t i = 0; i < first->size(); ++i)
