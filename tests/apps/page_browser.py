@@ -137,6 +137,15 @@ def close(page, engine, largest):
     return abs(page - engine) <= 1e-12 * max(largest, abs(engine), 1e-3)
 
 
+def length(vector):
+    """Returns a vector's length rounded as the page rounds it: the page compares it with the
+    longest other context, and the last bit decides whose gradient the norm is."""
+    total = 0.0
+    for x in vector:
+        total += x * x
+    return math.sqrt(total)
+
+
 def compare(browser, program, name, rng):
     """The page's numbers against the program's; a list of sentences, and how far off the worst
     was."""
@@ -198,9 +207,9 @@ def compare(browser, program, name, rng):
             given["C"] = [list(map(list, zip(*c))) for c in columns]
         if "word_norm" in name and "word_norm=const" not in name:
             given["counts"] = [6, 3, 1]
-        longest = max(range(rows), key=lambda r: math.hypot(*H[r]))
+        longest = max(range(rows), key=lambda r: length(H[r]))
         if "longest other context" in values[0]:  # the batch is these rows
-            values[0]["longest other context"] = math.hypot(*H[longest])
+            values[0]["longest other context"] = length(H[longest])
         engine = subprocess.Popen(
             [program, "--input", "-"],
             stdin=subprocess.PIPE,
@@ -264,10 +273,14 @@ def compare(browser, program, name, rng):
                 term /= max(
                     1e-9, abs(w[0] * H[r][1] - w[1] * H[r][0]) / math.hypot(*w) / math.hypot(*H[r])
                 )
-            if (
-                name.startswith("hpb") and "sigmoid" not in name
-            ):  # the slope's terms divide by a distance, whose digits are few where it is small
-                term /= min(1, min(math.dist(H[r], w) for w in W))
+            # the slope's terms divide by a distance, whose digits are few where it is small
+            if name.startswith("hpb"):
+                apart = (
+                    map(abs, flatten(o["S"]))
+                    if "sigmoid" in name
+                    else (math.dist(H[r], w) for w in W)
+                )
+                term /= min(1, min(apart))
             pairs = []
             for k, row in enumerate(o["S"]):
                 for v, x in enumerate(row):
@@ -294,7 +307,7 @@ def compare(browser, program, name, rng):
                 pairs += [(a, b, 1) for a, b in zip(o["pi"], engine["pi"][r])]
             of_h = list(o["dh"])
             if r == longest and by_longest:
-                of_h = [g + by_longest * x / math.hypot(*H[r]) for g, x in zip(of_h, H[r])]
+                of_h = [g + by_longest * x / length(H[r]) for g, x in zip(of_h, H[r])]
                 term = max(term, abs(by_longest))
             pairs += [(a, b * rows, term) for a, b in zip(of_h, engine["grad"]["H"][r])]
             for a, b, largest in pairs:
