@@ -16,6 +16,19 @@ namespace nine::app {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// The checkpoint that a path means, or the path itself: a directory with another program's model.
+fs::path directory_of(const std::string& path) {
+  try {
+    return resolve_checkpoint(path);
+  } catch (const Error&) {
+    return path;
+  }
+}
+
+}  // namespace
+
 void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std::string& path) {
   std::vector<fs::path> directories{path, fs::path(path) / "checkpoints" / "best"};
   try {
@@ -44,7 +57,7 @@ void refuse_same_models(const char* flag, const std::vector<std::string>& models
   for (const std::string& model : models) {
     std::vector<std::pair<uint64_t, uint32_t>> weights;  // size and checksum of each file
     try {
-      for (const fs::path& file : weight_files(resolve_checkpoint(model))) {
+      for (const fs::path& file : weight_files(directory_of(model))) {
         const FileDigest digest = digest_of_file(file);
         weights.emplace_back(digest.bytes, digest.crc32c);
       }

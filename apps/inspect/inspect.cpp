@@ -219,7 +219,7 @@ Json check_json(const InspectInput& in, const Arrays& gradients, const HeadNorms
   out["max_relative_error"] = worst;
   if (left_out > 0) out["left_out"] = left_out;
   for (size_t i = 0; i < arrays.size(); ++i)
-    if (std::max(size_of_array(gradients[i]), differences[i]) <= kVanishingGradient)
+    if (arrays[i] && std::max(size_of_array(gradients[i]), differences[i]) <= kVanishingGradient)
       out["unchecked"].push_back(arrays[i].name);
   return out;
 }

@@ -153,7 +153,7 @@ void warn_of_same_lists(const RescoredLists& reported, const RescoredLists& tuni
         for (const size_t list : found->second) ++common[list];
     bool is_same = false, is_named = false;
     for (const auto& [list, count] : common) {
-      if (2 * count < std::min(own[i].size(), tuned[list].size())) continue;
+      if (4 * count < 3 * std::min(own[i].size(), tuned[list].size())) continue;
       is_same = true;
       is_named = is_named || tuning.lists[list].utterance == reported.lists[i].utterance;
     }
@@ -162,13 +162,15 @@ void warn_of_same_lists(const RescoredLists& reported, const RescoredLists& tuni
     same_references += references.contains(reported.references[i]) ? 1 : 0;
   }
   const int64_t all = std::ssize(own);
-  if (same_named > 0 || kTenth * same >= all)
-    std::fprintf(stderr,
-                 "warning: lambda is found on the very lists of --nbest: %lld of the %lld lists of "
-                 "%s are in %s too, with half of their hypotheses or more, so that their figures "
-                 "are better than those of other lists would be\n",
-                 static_cast<long long>(same), static_cast<long long>(all), reported.file.c_str(),
-                 tuning.file.c_str());
+  const int64_t count = kTenth * same >= all ? same : same_named;
+  if (count > 0)
+    std::fprintf(
+        stderr,
+        "warning: lambda is found on the very lists of --nbest: %lld of the %lld lists of "
+        "%s are in %s too, with three quarters of their hypotheses or more, so that their figures "
+        "are better than those of other lists would be\n",
+        static_cast<long long>(count), static_cast<long long>(all), reported.file.c_str(),
+        tuning.file.c_str());
   else if (2 * same_references >= all)
     std::fprintf(
         stderr,

@@ -32,11 +32,11 @@ void warn_of_other_words(const HeardTexts& heard, const RescoredLists& lists,
                          const std::string& reference);
 
 /// Prints a warning if lists that are reported are also those on which the weights are found, under
-/// whatever name. Two lists are the same if they have half of the different hypotheses of the
-/// shorter list in common; a hypothesis of more than 100 tuning lists does not count. A few short
-/// lists may be the same by chance, so that lists of other names count only if they are a tenth of
-/// all lists. If no lists are the same, the warning appears if half of the references are: other
-/// hypotheses of the same sentences.
+/// whatever name. Two lists are the same if they have three quarters of the different hypotheses of
+/// the shorter list in common; a hypothesis of more than 100 tuning lists does not count. A few
+/// short lists may be the same by chance, so that lists of other names count only if they are a
+/// tenth of all lists. If no lists are the same, the warning appears if half of the references are:
+/// other hypotheses of the same sentences.
 void warn_of_same_lists(const RescoredLists& reported, const RescoredLists& tuning);
 
 }  // namespace nine::app

@@ -240,7 +240,7 @@ TEST_CASE(
   const TempDir dir;
   const fs::path run = dir.run("run", kStart + train(1, 5)), checkpoint = run / "checkpoints/1";
   fs::create_directories(checkpoint);
-  put(checkpoint / "state.json", "{}");
+  put(checkpoint / "state.json", R"({"files":{},"crc32c":1})");
   const auto refused = [&](const std::vector<std::string>& arguments) {
     const Outcome r = run_program("nine_report", arguments);
     CHECK(r.code == 2);
