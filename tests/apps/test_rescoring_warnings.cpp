@@ -162,7 +162,7 @@ TEST_CASE("lm_rescore: references that do not fit the lists are counted, of list
                   count);
   };
   CHECK_FALSE(has(reported(f.test.reference), "does not fit"));
-  // In capitals: all but one utterance, a tenth of them, and fewer.
+  // In capitals: all but one utterance, more than a tenth of the words, and fewer.
   const auto capitals = [&](size_t from) {
     return changed_lines(f.test.reference, [&](size_t i, const std::string& line) {
       return split(line, '\t')[0] + "\t" +
@@ -174,8 +174,8 @@ TEST_CASE("lm_rescore: references that do not fit the lists are counted, of list
   const Strings second = split(split(f.test.reference, '\n')[1], '\t');
   CHECK_MESSAGE(has(most, concat("The first is '", second[0], "': reference '", upper(second[1]))),
                 most);
-  const std::string some = reported(capitals(50));
-  CHECK_MESSAGE(has(some, fits_not("test", "10 of 60 utterances")), some);
+  const std::string some = reported(capitals(45));
+  CHECK_MESSAGE(has(some, fits_not("test", "15 of 60 utterances, with 16% ")), some);
   CHECK_FALSE(has(reported(capitals(58)), "does not fit"));
   // Of the utterance after; without words.
   CHECK(has(reported(shifted(f.test.reference)), fits_not("test", "")));
