@@ -572,6 +572,9 @@ TEST_CASE("kernel_inspect: gradients by small learned numbers are checked by sma
     CAPTURE(head);
     Json in = small_input();
     in["head"] = head;
+    if (std::string(head).starts_with("wav"))  // whose gradients vanish at larger distances
+      in.merge_patch(Json::parse(
+          R"({"H": [[0.1, 0.2]], "W": [[0.103, 0.2], [0.105, 0.201], [0.1, 0.21]], "targets": [0]})"));
     const Json out = Json::parse(app::inspect(app::read_inspect_input(in)).dump());
     CHECK(out["check"]["max_relative_error"].get<double>() < 1e-6);
     CHECK(!out["check"].contains("left_out"));
