@@ -87,6 +87,9 @@ struct InspectOptions {
     const int modes = (input.empty() ? 0 : 1) + (explain.empty() ? 0 : 1) + (show.empty() ? 0 : 1) +
                       (exercise.empty() ? 0 : 1) + (check ? 1 : 0);
     check_outputs({{"--output", output}, {"--plot", plot}, {"--page", page}}, {{"--input", input}});
+    refuse_empty(given, {"input", "output", "explain", "page", "exercise", "show", "plot"});
+    require_format("--plot", plot, "an SVG figure", ".svg");
+    require_format("--page", page, "an HTML page", ".html");
     const bool prints_text = output == "-" && (!show.empty() || given.was_set("output"));
     for (const auto& [flag, file] : {std::pair("--plot", plot), std::pair("--page", page)})
       require_usage(file != "-" || !prints_text, flag,

@@ -18,11 +18,11 @@ int run(const RescoreOptions& o, Device device) {
   // All files are read before anything is scored: a wrong one is an error now.
   RescoredLists tuning, lists = read_lists(o, o.nbest, o.reference);
   if (o.tunes()) tuning = read_lists(o, o.tune_nbest, o.tune_reference);
-  warn_of_costs(o, lists);
-  warn_of_other_words(lists, o.reference);
+  warn_of_order(o, lists);
+  warn_of_other_words(heard_in(lists), lists, o.reference);
   if (o.tunes()) {
-    warn_of_costs(o, tuning);
-    warn_of_other_words(tuning, o.tune_reference);
+    warn_of_order(o, tuning);
+    warn_of_other_words(heard_in(tuning), tuning, o.tune_reference);
     warn_of_same_lists(lists, tuning);
   }
   const Comparison comparison = read_comparison(o, lists);

@@ -8,6 +8,7 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/same_start.h"
 #include "apps/cli/text_io.h"
+#include "apps/cli/text_kind.h"
 #include "apps/cli/unknown_words.h"
 #include "apps/cli/version.h"
 #include "apps/lm_score/lm_clusters.h"
@@ -100,7 +101,10 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
     require_lines(o, !lines.empty());
     if (!o.compare.empty() || !o.restrict_to.empty())  // EncodedLines does it for the others
       require_known(models, lines, o.max_unknown, input_name(o.input));
-    if (communicator.first()) say_spelled_specials(spelled, input_name(o.input), "lm_score");
+    if (communicator.first()) {
+      say_spelled_specials(spelled, input_name(o.input), "lm_score");
+      warn_of_other_kind(lines, input_name(o.input));
+    }
   }
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {
     if (communicator.first()) run_alone(o, device, lines);

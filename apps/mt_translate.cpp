@@ -10,6 +10,7 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/same_start.h"
 #include "apps/cli/text_io.h"
+#include "apps/cli/text_kind.h"
 #include "apps/cli/version.h"
 #include "apps/mt_translate/translate_options.h"
 #include "apps/mt_translate/translate_text.h"
@@ -149,6 +150,10 @@ void translate(const TranslateOptions& o, const Options& options, Device device,
     require_references(o.reference, references.size(), name, static_cast<size_t>(text.count()));
   };
   if (!flush) check_references();
+  if (communicator.first()) {
+    warn_of_other_kind(text.lines(), name);
+    warn_of_other_kind(references, o.reference);
+  }
   const Prefixes prefixes(o, translator, communicator);
   TextOutput out(output_of(o.output, communicator));
   SideFiles side_files(o, communicator);
@@ -215,6 +220,10 @@ void score_given(const TranslateOptions& o, Device device, Communicator& communi
   require(lines.size() == given.size(), input_name(o.input), " has ", lines.size(), " lines, but ",
           input_name(o.score_given), " has ", given.size(),
           ": each source line needs its translation on the same line, even if it is empty");
+  if (communicator.first()) {
+    warn_of_other_kind(lines, input_name(o.input));
+    warn_of_other_kind(given, input_name(o.score_given));
+  }
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
                                          translator.target_ids(given, input_name(o.score_given));

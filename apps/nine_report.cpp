@@ -24,6 +24,7 @@
 #include "core/files.h"
 #include "core/quote.h"
 #include "nn/models/model_directory.h"
+#include "nn/training/checkpoint.h"
 
 namespace nine::app {
 namespace {
@@ -85,6 +86,8 @@ struct ReportOptions {
     if (angles && words.empty()) throw UsageError("--angles needs models: --words CHECKPOINT...");
     only_with(given, angles, "--angles", {"group", "permutations", "json"});
     only_with(given, !json, "the page, which --json does not write", {"group"});
+    refuse_empty(given, {"output"});
+    require_format("--output", output, "an HTML page", ".html");
     if (json && !output.empty()) throw UsageError("--json writes no page: leave out --output");
     angle_settings();
     std::vector<NamedFile> read;
@@ -96,8 +99,9 @@ struct ReportOptions {
                     directory, words.empty() ? " is a run" : " is a model",
                     " that is named twice: leave one of them out");
     refuse_copies();
+    for (const std::string& directory : runs) refuse_checkpoint(directory);
     for (const std::string& directory : all) add_model_files(read, "a file of the run", directory);
-    check_outputs({{"--output", page_file()}}, read);
+    check_outputs({{output.empty() ? "the page" : "--output", page_file()}}, read);
     if (output.empty() && !json) require_own_page(page_file());
     only_with(given, !words.empty(), "--words",
               {"most_frequent", "perplexity", "iterations", "seed"});
@@ -115,6 +119,23 @@ struct ReportOptions {
       require_usage(is_new || digest.bytes == 0, before->second, " and ", directory,
                     " are one run under two names (log.jsonl is the same): leave one of them out");
     }
+  }
+
+  // A checkpoint has no log: the page is about its run.
+  static void refuse_checkpoint(const std::filesystem::path& directory) {
+    std::error_code ignored;
+    if (std::filesystem::exists(directory / "log.jsonl", ignored) || !holds_state(directory))
+      return;
+    const auto run = std::filesystem::weakly_canonical(directory / "x", ignored)
+                         .parent_path()
+                         .parent_path()
+                         .parent_path();
+    throw UsageError(concat(directory.string(),
+                            " is a checkpoint, and a page is about a run: give ",
+                            std::filesystem::exists(run / "log.jsonl", ignored)
+                                ? run.string()
+                                : "the run directory, which holds log.jsonl",
+                            ", or --words ", directory.string(), " for the model's word vectors"));
   }
 
   std::string page_file() const {
@@ -186,8 +207,9 @@ int write_page(const ReportOptions& o) {
   if (o.angles) return write_angles(o);
   const std::string file = o.page_file();
   if (o.words.empty()) {
-    write_report({o.runs.begin(), o.runs.end()}, file,
-                 o.differences ? &word_differences_html : nullptr);
+    for (const std::string& note : write_report({o.runs.begin(), o.runs.end()}, file,
+                                                o.differences ? &word_differences_html : nullptr))
+      std::fprintf(stderr, "nine_report: %s\n", note.c_str());
   } else {
     write_word_page(model_directory(o.words[0], kDictionaryFile), o.words[0], o.page, file);
   }

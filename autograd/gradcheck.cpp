@@ -71,7 +71,7 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
   GradcheckReport report;
   for (size_t i = 0; i < inputs.size(); ++i) {
     double* x = inputs[i].data<double>();
-    double largest = 0, difference = 0;
+    double largest = 0, largest_analytic = 0, difference = 0;
     std::string where;
     for (const int64_t e : chosen_elements(inputs[i].elements(), i, o)) {
       const double before = x[e], step = o.eps * std::max(1.0, std::abs(before));
@@ -83,6 +83,7 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
       const double analytic = gradients[i][static_cast<size_t>(e)],
                    error = std::abs(analytic - numeric);
       largest = std::max(largest, std::abs(numeric));
+      largest_analytic = std::max(largest_analytic, std::abs(analytic));
       ++report.checked;
       if (error > difference || std::isnan(error)) {
         difference = std::isnan(error) ? INFINITY : error;
@@ -92,7 +93,9 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
     }
     // If the whole gradient is zero, only rounding errors can be compared: take the absolute
     // difference.
-    const double relative = difference / (largest > 1e-7 ? largest : 1.0);
+    const double relative = difference / (largest > kVanishingGradient ? largest : 1.0);
+    if (std::max({largest, largest_analytic, difference}) <= kVanishingGradient)
+      report.vanished.push_back(i);
     if (relative > report.worst || report.where.empty()) {
       report.worst = relative;
       report.where = where;

@@ -10,6 +10,9 @@
 
 namespace nine {
 
+/// A gradient of this size or less vanishes: its difference quotient has no digits.
+inline constexpr double kVanishingGradient = 1e-7;
+
 /// Settings of gradcheck().
 struct GradcheckOptions {
   double eps = 1e-5;           ///< an element x is moved by eps * max(1, |x|) in both directions
@@ -26,6 +29,9 @@ struct GradcheckReport {
   /// 0.31".
   std::string where;
   int64_t checked = 0;  ///< number of elements checked
+  /// The inputs whose checked gradients all vanish, both analytic and numeric: 0 agrees with 0, so
+  /// their elements check nothing.
+  std::vector<size_t> vanished;
 };
 
 /// Checks the gradients of `f`, which computes a value from leaves. gradcheck() calls f many times,

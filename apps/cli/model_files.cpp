@@ -1,7 +1,12 @@
 #include "apps/cli/model_files.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <utility>
 
+#include "apps/cli/option_conflicts.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/read_model.h"
@@ -10,6 +15,19 @@
 namespace nine::app {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// The checkpoint that a path means, or the path itself: a directory with another program's model.
+fs::path directory_of(const std::string& path) {
+  try {
+    return resolve_checkpoint(path);
+  } catch (const Error&) {
+    return path;
+  }
+}
+
+}  // namespace
 
 void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std::string& path) {
   std::vector<fs::path> directories{path, fs::path(path) / "checkpoints" / "best"};
@@ -30,6 +48,28 @@ void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std
       for (const fs::path& file : weight_files(directory)) add(file);
     } catch (const Error&) {  // as above
     }
+  }
+}
+
+void refuse_same_models(const char* flag, const std::vector<std::string>& models) {
+  if (models.size() < 2) return;
+  std::map<std::vector<std::pair<uint64_t, uint32_t>>, std::string> seen;
+  for (const std::string& model : models) {
+    std::vector<std::pair<uint64_t, uint32_t>> weights;  // size and checksum of each file
+    try {
+      for (const fs::path& file : weight_files(directory_of(model))) {
+        const FileDigest digest = digest_of_file(file);
+        weights.emplace_back(digest.bytes, digest.crc32c);
+      }
+    } catch (const Error&) {  // said when it is opened
+      continue;
+    }
+    if (weights.empty()) continue;
+    const auto [before, is_new] = seen.emplace(weights, model);
+    require_usage(
+        is_new, flag, " ", model,
+        before->second == model ? " is named twice" : " has the weights of " + before->second,
+        ", and the model would count twice: leave one of them out");
   }
 }
 

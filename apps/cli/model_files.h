@@ -1,4 +1,5 @@
-// The files of a trained model that a program must not overwrite.
+// The files of trained models: those that a program must not overwrite, and models that are the
+// same.
 #pragma once
 
 #include <string>
@@ -12,5 +13,10 @@ namespace nine::app {
 /// directory `path`, and the files of the checkpoint that is opened by this name. Errors call these
 /// files `flag`.
 void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std::string& path);
+
+/// Throws a UsageError if two of the models are one: a directory under two names, or files of
+/// weights that are equal byte by byte. One model would count twice. A model that cannot be opened
+/// is left to the code that opens it.
+void refuse_same_models(const char* flag, const std::vector<std::string>& models);
 
 }  // namespace nine::app

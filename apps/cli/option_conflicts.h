@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/cli/options.h"
@@ -31,5 +32,15 @@ struct FlagUse {
 /// Throws a UsageError if one of these flags has no effect and its value differs from its default.
 /// It compares values, because a dumped configuration gives every flag and must be accepted again.
 void refuse_idle_flags(const Options& options, const std::vector<FlagUse>& flags);
+
+/// Throws a UsageError if one of the options with these configuration keys was given as an empty
+/// text, as a shell does with an empty variable: the program would do as if nobody had given it.
+void refuse_empty(const Options& given, std::initializer_list<const char*> keys);
+
+/// Throws a UsageError if the name of an output ends as another kind of file does: a program writes
+/// its own format under any name, and a viewer goes by the name. `what` ("an SVG figure") is
+/// written, `ending` (".svg") is its name's.
+void require_format(const char* flag, const std::string& file, const char* what,
+                    std::string_view ending);
 
 }  // namespace nine::app

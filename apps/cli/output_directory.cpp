@@ -19,8 +19,11 @@ namespace {
 constexpr const char* kOwn = "; give a directory that is yours, or another ";
 
 // What there is of the directory: itself, the nearest of its parents, or ".". Error: that is no
-// directory, or nobody can tell.
+// directory, or nobody can tell. UsageError: the directory is "-".
 fs::path existing_part(const char* flag, const fs::path& directory) {
+  if (directory == "-")
+    throw UsageError(concat(flag, " - names no directory, and files are not written to standard ",
+                            "output; give a directory (./- is one of this name)"));
   std::error_code error;
   fs::path there = directory;
   fs::file_status status = fs::symlink_status(there, error);

@@ -27,13 +27,19 @@ struct CheckRow {
   int64_t checked = 0;
   double worst = 0;   ///< largest |analytic - numeric| over the largest |numeric| of the input
   std::string where;  ///< the worst element
+  /// What was not checked because all its gradients vanish (GradcheckReport::vanished): of a head
+  /// its contexts, its word vectors; of an op all inputs. Empty: something of each was checked.
+  std::string unchecked;
+  bool is_head = false;
 };
 
 /// Returns one row for each op and head. UsageError: the shape cannot be read or is too large.
 std::vector<CheckRow> check_rows(const CheckSettings& settings);
-/// Returns the table, the worst row again, and the number of rows above 1e-6.
+/// Returns the table, the worst row again, the number of rows above 1e-6, and the rows of which
+/// something was not checked.
 std::string check_text(const std::vector<CheckRow>& rows);
-/// True if no row is above 1e-6.
+/// True if no row is above 1e-6, and of each head contexts and word vectors were checked. An op may
+/// have gradients of 0 at the shape and the numbers that are drawn, as relu has.
 bool passed(const std::vector<CheckRow>& rows);
 
 /// Returns the heads to check: every kernel with its variants, and tied and untied mixtures.

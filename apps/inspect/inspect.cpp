@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "autograd/functions.h"
+#include "autograd/gradcheck.h"
 #include "checks/values.h"
 #include "core/json.h"
 #include "core/random.h"
@@ -184,7 +185,8 @@ std::vector<int64_t> coordinates(const InspectInput& in) {
 // `max_relative_error`: the largest |gradient - difference| of an array over its largest gradient.
 // Where the gradients of an array nearly vanish, the divisor is a thousandth of the largest
 // gradient of all arrays, or 1e-5 of the loss: finite differences have no more digits. `left_out`,
-// unless it is 0: elements without a difference.
+// unless it is 0: elements without a difference. `unchecked`, unless it is empty: the arrays whose
+// gradients and differences all vanish, where 0 agrees with 0.
 Json check_json(const InspectInput& in, const Arrays& gradients, const HeadNorms& norms,
                 double loss) {
   const auto size_of_array = [](const InspectArray& a) {
@@ -198,6 +200,7 @@ Json check_json(const InspectInput& in, const Arrays& gradients, const HeadNorms
   Arena pool("kernel_inspect");
   double worst = 0;
   int64_t left_out = 0;
+  std::vector<double> differences(arrays.size(), 0);  // the largest of each array
   for (int64_t at : coordinates(in)) {
     size_t field = 0;
     for (; at >= static_cast<int64_t>(arrays[field].values.size()); ++field)
@@ -208,12 +211,16 @@ Json check_json(const InspectInput& in, const Arrays& gradients, const HeadNorms
       ++left_out;
       continue;
     }
+    differences[field] = std::max(differences[field], std::abs(*difference));
     const double off = std::abs(gradients[field].values[element] - *difference);
     worst = std::max(worst, off / std::max(size_of_array(gradients[field]), least));
   }
   Json out = Json::object();
   out["max_relative_error"] = worst;
   if (left_out > 0) out["left_out"] = left_out;
+  for (size_t i = 0; i < arrays.size(); ++i)
+    if (arrays[i] && std::max(size_of_array(gradients[i]), differences[i]) <= kVanishingGradient)
+      out["unchecked"].push_back(arrays[i].name);
   return out;
 }
 

@@ -21,6 +21,12 @@ struct Named {
   Score score;
 };
 
+// One curve would hide the other.
+[[noreturn]] void fail_twice(const std::string& list, const std::string& name) {
+  throw UsageError(
+      concat("--kernels ", list, ": ", name, " is named twice: leave one of them out"));
+}
+
 std::vector<Named> kernels_of(const std::string& list) {
   std::vector<Named> all;
   for (const std::string_view part : split_head(list, ',')) {
@@ -34,6 +40,9 @@ std::vector<Named> kernels_of(const std::string& list) {
     }();
     if (head.mixture)
       throw UsageError(concat("--kernels: ", name, " is a mixture; give single kernels"));
+    if (const std::string text = head.to_text(); std::ranges::any_of(
+            all, [&](const Named& n) { return parse_head(n.name).to_text() == text; }))
+      fail_twice(list, name);
     all.push_back({name, head.components.front()});
     if (is_inner_product_kernel(all.back().score) != is_inner_product_kernel(all.front().score))
       throw UsageError(concat("--kernels: ", all.front().name, " and ", name,
@@ -103,6 +112,8 @@ std::string margins_svg(const PlotSettings& settings) {
         throw UsageError(concat("--kernels ", settings.kernels, ": ", e.what()));
       }
     }();
+    if (std::ranges::find(value.curves, name, &Curve::name) != value.curves.end())
+      fail_twice(settings.kernels, name);
     Curve s{.name = name, .colour = value.curves.size()};
     Curve d = s;
     for (int n = 0; n < kSamples; ++n) {

@@ -72,6 +72,19 @@ std::vector<std::string> RescoredLists::texts(std::span<const size_t> chosen) co
   return all;
 }
 
+std::vector<size_t> RescoredLists::first_choices() const {
+  std::vector<size_t> choices;
+  for (const NBestList& list : lists) {
+    const auto best = std::ranges::max_element(list.hypotheses, {}, &NBestHypothesis::score);
+    choices.push_back(static_cast<size_t>(best - list.hypotheses.begin()));
+  }
+  return choices;
+}
+
+int64_t RescoredLists::out_of_order() const {
+  return std::ranges::count_if(first_choices(), [](size_t place) { return place != 0; });
+}
+
 RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
                          const std::string& reference) {
   RescoredLists r{.file = nbest, .lists = read_n_best(nbest, o.lists())};
@@ -90,10 +103,8 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
   Progress progress("score " + lists.file, "tokens");
   const auto models = static_cast<int64_t>(o.checkpoint.size());
   const std::vector<std::string> texts = all_texts(lists.lists);
-  // Of each list what the first pass chose: later ones may be words that nobody says.
-  std::vector<std::string> first;
-  for (const NBestList& list : lists.lists) first.push_back(list.hypotheses[0].words);
-  require_known(o.checkpoint, first, o.max_unknown, lists.file + ", first hypotheses");
+  // Of each list the first pass's choice: other hypotheses may have words that nobody says.
+  require_known(o.checkpoint, lists.first_pass(), o.max_unknown, lists.file + ", first pass");
   lists.model = score_sentences_once(
       o.checkpoint, texts, o.scoring(device), [&](size_t model, int64_t done, int64_t all) {
         progress.update(static_cast<int64_t>(model) * all + done, models * all);

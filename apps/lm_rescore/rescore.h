@@ -28,10 +28,12 @@ struct RescoredLists {
   int64_t hypotheses() const { return std::ssize(model.log_p); }
   /// The chosen hypotheses' words.
   std::vector<std::string> texts(std::span<const size_t> chosen) const;
-  /// The words of the first pass's choice, the first of each list.
-  std::vector<std::string> first_pass() const {
-    return texts(std::vector<size_t>(lists.size(), 0));
-  }
+  /// The first pass's choice in each list: the best first-pass score; of equal ones the first.
+  std::vector<size_t> first_choices() const;
+  /// The words of these choices.
+  std::vector<std::string> first_pass() const { return texts(first_choices()); }
+  /// The number of lists whose first hypothesis is not the first pass's choice.
+  int64_t out_of_order() const;
 };
 
 /// Reads lists and their references; nothing is scored. Says how many scores are log zeros.

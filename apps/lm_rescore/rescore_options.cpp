@@ -97,6 +97,7 @@ void RescoreOptions::declare(Options& o) {
 }
 
 void RescoreOptions::check(const Options& options) const {
+  refuse_empty(options, {"tune_nbest", "tune_reference", "baseline"});
   require_usage(tune_nbest.empty() == tune_reference.empty(),
                 "--tune-nbest and --tune-reference belong together: give both");
   const bool given = lambda != -1;
@@ -112,6 +113,7 @@ void RescoreOptions::check(const Options& options) const {
   only_with(options, wer, "--measure wer",
             {"baseline", "group_by", "margin_wer", "resamples", "seed"});
   only_with(options, checkpoint.size() > 1, "several models", {"interpolate"});
+  refuse_same_models("--checkpoint", checkpoint);
   std::vector<NamedFile> read{{"--nbest", nbest},
                               {"--reference", reference},
                               {"--tune-nbest", tune_nbest},

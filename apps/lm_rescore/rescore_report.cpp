@@ -9,6 +9,7 @@
 
 #include "apps/cli/output_directory.h"
 #include "apps/cli/text_table.h"
+#include "apps/lm_rescore/warn_of_lists.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/number_format.h"
@@ -227,6 +228,7 @@ Json as_json(const RescoreOptions& o, const RescoredLists& r, const Results& x) 
             {"distinct_hypotheses", r.model.distinct},
             {"tokens", r.model.tokens},
             {"unknown_tokens", r.model.unknown},
+            {"lists_out_of_order", r.out_of_order()},
             {"log_zero_scores", r.impossible.log_zeros},
             {"excluded_hypotheses", r.impossible.excluded}};
   if (o.measure == RescoringMeasure::wer)
@@ -260,6 +262,21 @@ void write_utterances(const RescoreOptions& o, const RescoredLists& r, const Res
   require(!error, "cannot remove ", file, ": ", error.message());
 }
 
+// As of --nbest's hypotheses. Error: texts without words, unless --allow-empty. Warns of texts that
+// do not fit the references.
+void check_baseline(const RescoreOptions& o, const RescoredLists& lists, const Texts& words) {
+  const auto empty = std::ranges::count(words, "");
+  if (empty > 0 && !o.allow_empty) {
+    const size_t first = static_cast<size_t>(std::ranges::find(words, "") - words.begin());
+    fail("--baseline ", o.baseline, ": ", empty, " of ", words.size(),
+         " utterances have no words, ", quote(lists.lists[first].utterance),
+         " first; give --allow-empty if this is silence");
+  }
+  HeardTexts heard{.file = "--baseline " + o.baseline, .of_utterance = {}};
+  for (const std::string& text : words) heard.of_utterance.push_back({text});
+  warn_of_other_words(heard, lists, o.reference);
+}
+
 }  // namespace
 
 Comparison read_comparison(const RescoreOptions& o, const RescoredLists& lists) {
@@ -268,6 +285,7 @@ Comparison read_comparison(const RescoreOptions& o, const RescoredLists& lists) 
   if (!o.baseline.empty()) {
     c.name = o.baseline;
     c.words = texts_of(lists.lists, read_trn(o.baseline), o.baseline);
+    check_baseline(o, lists, c.words);
   }
   require(std::ranges::any_of(lists.references, [](const auto& words) { return !words.empty(); }),
           o.reference, " has no words: give the reference transcripts");

@@ -130,6 +130,7 @@ void TranslateOptions::check(const Options& options) const {
   require_usage(!score || n_best == 0, "--score takes one translation a line: leave out --n-best");
   require_usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
   scoring.check();
+  refuse_same_models("--checkpoint", checkpoint);
 
   only_with(
       options, translates(), "translating: a --checkpoint without --score-given",

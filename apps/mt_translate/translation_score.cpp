@@ -2,6 +2,7 @@
 
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
+#include "apps/cli/text_kind.h"
 #include "core/error.h"
 #include "data/measures/chrf.h"
 
@@ -59,6 +60,8 @@ std::string score_translation(const std::string& hypotheses, const std::string& 
   const std::vector<std::string> translated = read_lines(hypotheses),
                                  expected = read_lines(references);
   require_references(references, expected.size(), input_name(hypotheses), translated.size());
+  warn_of_other_kind(translated, input_name(hypotheses));
+  warn_of_other_kind(expected, input_name(references));
   return score_lines(translated, expected, flags);
 }
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
 
 namespace nine::app {
 namespace {
@@ -78,6 +82,33 @@ Figures figures_of(const Run& run) {
   count_divergence(run.train, f);
   count_divergence(run.valid, f);
   return f;
+}
+
+std::string why_incomparable(const std::vector<Run>& runs) {
+  struct Input {
+    const char* what;
+    std::vector<const char*> keys;
+  };
+  const Input inputs[] = {
+      {"tasks", {"task"}},
+      {"validation texts",
+       {"resolved.identity.valid", "resolved.identity.valid_src", "resolved.identity.valid_tgt"}},
+      {"vocabularies", {"resolved.identity.vocab", "resolved.identity.tgt_vocab"}}};
+  std::string differ;
+  for (const Input& input : inputs) {
+    const auto differs = [&](const char* key) {
+      std::set<std::string> values;
+      for (const Run& run : runs)
+        if (std::string value = run.setting(key); !value.empty()) values.insert(std::move(value));
+      return values.size() > 1;
+    };
+    if (std::ranges::any_of(input.keys, differs))
+      differ += concat(differ.empty() ? "" : ", ", input.what);
+  }
+  return differ.empty() ? ""
+                        : concat("The runs differ in their ", differ,
+                                 ": their perplexities do not compare, and no run is marked as the "
+                                 "best.");
 }
 
 }  // namespace nine::app

@@ -1,6 +1,9 @@
 // The figures that sum up a run.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "apps/report/run_log.h"
 
 namespace nine::app {
@@ -26,5 +29,9 @@ bool has_own_objective(const Run& run);
 /// The validation of the best model: the last one that the log calls the best so far, in a log that
 /// calls none so the one with the lowest perplexity. Null when there is none.
 const Entry* best_validation(const Run& run);
+
+/// Returns a sentence that says why the runs' perplexities do not compare: their tasks, validation
+/// texts or vocabularies differ. Empty if they do, or if the runs' config.json files do not say.
+std::string why_incomparable(const std::vector<Run>& runs);
 
 }  // namespace nine::app

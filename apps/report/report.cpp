@@ -3,8 +3,10 @@
 #include <map>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "apps/cli/text_io.h"
+#include "apps/report/figures.h"
 #include "apps/report/page.h"
 #include "apps/report/run_log.h"
 #include "apps/report/sections.h"
@@ -47,8 +49,8 @@ std::string page_of(const std::vector<Run>& runs, const std::string& more) {
 
 }  // namespace
 
-void write_report(const std::vector<fs::path>& directories, const fs::path& output,
-                  ReportSection* more) {
+std::vector<std::string> write_report(const std::vector<fs::path>& directories,
+                                      const fs::path& output, ReportSection* more) {
   require(!directories.empty(), "[report] no run was given: name at least one run directory");
   std::vector<Run> runs;
   for (const fs::path& directory : directories) runs.push_back(read_run(directory));
@@ -59,6 +61,11 @@ void write_report(const std::vector<fs::path>& directories, const fs::path& outp
   } catch (const Error& error) {
     fail("[report] ", error.what(), "; choose another file with --output");
   }
+  std::vector<std::string> notes;
+  if (std::string why = why_incomparable(runs); !why.empty()) notes.push_back(std::move(why));
+  for (const Run& run : runs)
+    for (const std::string& note : run.notes) notes.push_back(concat(run.name, ": ", note));
+  return notes;
 }
 
 }  // namespace nine::app

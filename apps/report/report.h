@@ -23,9 +23,13 @@ using ReportSection = std::string(const std::vector<Run>& runs,
 /// `more` is one more section, of code that the trainers do not link: word_differences_html
 /// (apps/report/sections.h) compares two runs of lm_train word by word.
 ///
+/// Returns the pages' notes about what could not be read, or cannot be of a run, each after the
+/// run's name.
+///
 /// Throws Error when there is no run, a directory or its log cannot be read, or the page cannot be
 /// written.
-void write_report(const std::vector<std::filesystem::path>& directories,
-                  const std::filesystem::path& output, ReportSection* more = nullptr);
+std::vector<std::string> write_report(const std::vector<std::filesystem::path>& directories,
+                                      const std::filesystem::path& output,
+                                      ReportSection* more = nullptr);
 
 }  // namespace nine::app

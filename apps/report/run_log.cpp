@@ -13,6 +13,7 @@
 
 #include "apps/svg/text.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/json.h"
 #include "core/number_format.h"
 #include "core/quote.h"
@@ -210,9 +211,11 @@ class LogReader {
     const Json event = parse_json_object(text);
     const bool readable =
         event.is_object() && event.contains("event") && event["event"].is_string();
+    if (begins_with_.empty()) begins_with_ = text.substr(text.find_first_not_of(" \t"), 1);
     if (readable) {
+      ++events_;
       take(event["event"].get<std::string>(), event);
-    } else if (!cut) {
+    } else if (!cut || !text.starts_with('{')) {  // a line that is cut begins as an event does
       ++unreadable_;
     }
   }
@@ -224,6 +227,13 @@ class LogReader {
     if (lost_updates_ > 0)
       run_.notes.push_back("log.jsonl lacks " + plural(lost_updates_, "update") +
                            ": it was removed or cut while the run went on.");
+    if (events_ == 0)
+      run_.notes.push_back(concat(
+          "log.jsonl ",
+          begins_with_.empty() ? "is empty: the run wrote nothing yet, or the file was emptied."
+          : begins_with_ == "["
+              ? "is a JSON array: a log has one JSON object on each line. Nothing of it is shown."
+              : "has no line with an event: it is no log of a run. Nothing of it is shown."));
     if (std::string note = possible_.note(); !note.empty()) run_.notes.push_back(std::move(note));
     if (unreadable_ > 0)
       run_.notes.push_back(plural(unreadable_, "line") + " of log.jsonl could not be read and " +
@@ -346,12 +356,14 @@ class LogReader {
   }
 
   Run& run_;
-  double unreadable_ = 0, lost_updates_ = 0;
+  double events_ = 0, unreadable_ = 0, lost_updates_ = 0;
+  std::string begins_with_;  // the first character of the log that is no space
   int64_t lines_ = 0;
   PossibleLines possible_;
 };
 
 void read_log(const std::filesystem::path& file, Run& run) {
+  require_regular_file(file);
   std::ifstream in(file, std::ios::binary);
   require(in.is_open(), "[report] cannot read '", file.string(), "': ", std::strerror(errno),
           "; give the directory of a run, the one that holds log.jsonl");
@@ -374,6 +386,7 @@ void drop_idle_layers(Run& run) {
 }
 
 void read_config(const std::filesystem::path& file, Run& run) {
+  require_regular_file(file);
   std::ifstream in(file, std::ios::binary);
   if (!in.is_open()) {
     run.notes.emplace_back("There is no config.json.");

@@ -82,6 +82,7 @@ std::string comparison_html(const Runs& runs) {
                           count(f.tokens_per_s), count(f.peak_mib),
                           run.finished ? "finished" : "not finished"});
   }
+  if (!why_incomparable(runs).empty()) table.marked_row = -1;
   table.drop_empty_columns();
   return table_html(table);
 }

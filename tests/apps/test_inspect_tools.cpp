@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "apps/inspect/check.h"
@@ -328,6 +329,24 @@ TEST_CASE("check: every op and head at fresh shapes; a step that is too coarse i
   const std::vector<CheckRow> coarse = check_rows({.shape = "2,3,8", .eps = 0.3});
   CHECK_FALSE(passed(coarse));
   CHECK(has(check_text(coarse), "head mixbig 2x3x8"));
+  CHECK_FALSE(has(check_text(coarse), "not checked"));
+}
+
+TEST_CASE("check: a head whose gradients all vanish fails, and the check says so") {
+  // exp(-1000 q) is 0 at every distance; with one word the loss is 0 whatever the scores are.
+  for (const CheckSettings& s : {CheckSettings{.kernels = "rbf:gamma=1000"},
+                                 CheckSettings{.shape = "3,1,8", .kernels = "lin"}}) {
+    const std::vector<CheckRow> rows = check_rows(s);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].worst < 1e-6);
+    CHECK_FALSE(passed(rows));
+    const std::string text = check_text(rows);
+    CHECK_MESSAGE(has(text, concat("not checked: ", rows[0].name,
+                                   ": all gradients of the contexts and of the word vectors are ")),
+                  text);
+  }
+  CHECK(passed(check_rows({.kernels = "rbf:gamma=1"})));
+  CHECK(run_program("kernel_inspect", {"--check", "--kernels", "lin,rbf:gamma=1000"}).code == 1);
 }
 
 TEST_CASE("conditions: what is known of the kernels") {
@@ -565,6 +584,25 @@ TEST_CASE("kernel_inspect: the program explains, draws, shows and checks") {
             "expr:{log(z)} has no finite value at 200 of 400 points, between -4.9875 and -0.0125"));
   CHECK(said_of("lin").empty());
   CHECK(run_program("kernel_inspect", {"--check", "--explain", "lin"}).code == 2);
+  // A format by its name, and a name that is empty.
+  for (const auto& [flag, name, message] :
+       {std::tuple("--plot", "f.png", "f.png: an SVG figure is written, whatever the name"),
+        {"--plot", "f.PDF", "f.PDF: an SVG figure is written, whatever the name"},
+        {"--page", "f.svg", "f.svg: an HTML page is written, whatever the name"},
+        {"--plot", "", "--plot '': is empty"}}) {
+    const std::string file = *name == 0 ? "" : directory / name;
+    const Outcome r = run_program("kernel_inspect", {flag, file, "--explain", "lin"});
+    CHECK(r.code == 2);
+    CHECK_MESSAGE(has(r.err, message), r.err);
+    CHECK((file.empty() || !std::filesystem::exists(file)));
+  }
+  CHECK(run_program("kernel_inspect", {"--plot", directory / "figure.1"}).code == 0);
+  for (const char* kernels : {"log,rbf,log:p=2", "arc:0.5,arc:0.5"}) {
+    const Outcome r =
+        run_program("kernel_inspect", {"--plot", directory / "e.svg", "--kernels", kernels});
+    CHECK(r.code == 2);
+    CHECK_MESSAGE(has(r.err, "is named twice"), r.err);
+  }
   const Outcome both = run_program(
       "kernel_inspect", {"--plot", directory / "c.svg", "--output", directory / "c.txt"});
   CHECK(both.code == 2);

@@ -225,6 +225,7 @@ TEST_CASE(
   CHECK(has(said({"--samples", "2", "--temperature", "0"}, 2), "leave out --samples"));
   CHECK(has(said({"--alignment", "-"}, 2), "would mix on standard output"));
   CHECK(has(said({"--device", "cuda"}, 1), "CUDA"));
+  CHECK(has(said({c.path}, 2), "--checkpoint " + c.path + " is named twice"));
   const std::string different = other.dir / "tgt.dict.txt";
   std::string words = slurp(different);
   std::swap(words[0], words[words.find('\n') + 1]);

@@ -64,6 +64,7 @@ TEST_CASE("output directory: files, links to nothing and names that cannot be") 
   const TemporaryDirectory dir;
   put(dir / "file", "kept");
   const std::string file = dir / "file", instead = "; give another --run";
+  CHECK(has(refused("-"), "--run - names no directory"));
   CHECK(refused(file) == "--run " + file + " is a file, not a directory" + instead);
   CHECK(refused(file + "/a/b") ==
         "--run " + file + "/a/b: " + file + " is a file, not a directory" + instead);

@@ -390,6 +390,28 @@ TEST_CASE("report: mixtures, translation and an objective of its own") {
   CHECK(series(chart_data(named, "Mixture weights"), "π2 log")["y"] == Json({0.2, 0.2, 0.2}));
 }
 
+TEST_CASE("report: runs of other texts or vocabularies are not compared by their perplexity") {
+  const TempDir dir;
+  const auto run = [&](const std::string& name, const std::string& task, int valid, int vocab) {
+    return dir.run(name, kStart + nine::tests::train(1, 5) + nine::tests::valid(1, 5),
+                   concat(R"({"task":")", task, R"(","resolved":{"identity":{"valid":)", valid,
+                          R"(,"vocab":)", vocab, "}}}"));
+  };
+  const fs::path a = run("a", "lm", 1, 7);
+  const std::string note = "The runs differ in their ";
+  const auto marked = [](const std::string& html) {
+    return has(html.substr(0, html.find("</table>")), "<tr class=\"marked\">");
+  };
+  const std::string alike = page_of(dir, {a, run("b", "lm", 1, 7)});
+  CHECK_FALSE(has(alike, note));
+  CHECK(marked(alike));
+  const std::string unlike = page_of(dir, {a, run("b", "lm", 2, 7)});
+  CHECK(has(unlike, note + "validation texts: their perplexities do not compare"));
+  CHECK_FALSE(marked(unlike));
+  CHECK(has(page_of(dir, {a, run("b", "mt", 1, 8)}), note + "tasks, vocabularies"));
+  CHECK_FALSE(has(page_of(dir, {a, dir.run("c", kStart, R"({"task":"lm"})")}), note));
+}
+
 TEST_CASE("report: errors name the way out and leave nothing behind") {
   const TempDir dir;
   const auto page = dir.path() / "page.html";

@@ -1,5 +1,6 @@
 // What the report reads: logs that are long, unfinished or damaged.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -93,6 +94,17 @@ TEST_CASE("report: unfinished and damaged logs") {
     const std::string html = page_of(dir, {dir.run("empty", "", "")});
     check_page(html);
     CHECK(has(html, "There is no config.json."));
+    CHECK(has(html, "log.jsonl is empty"));
+  }
+  SUBCASE("a log without an event: an array, on one line or several, other text, cut text") {
+    for (const std::string log : {R"([{"event":"train","step":1,"nll":2}])", "[\n{}\n]\n"})
+      CHECK(has(page_of(dir, {dir.run("array", log)}), "log.jsonl is a JSON array"));
+    for (const std::string log : {"step 1 loss 2\n", "step 1 loss 2", "{\"loss\":2}\n"})
+      CHECK(has(page_of(dir, {dir.run("other", log)}), "log.jsonl has no line with an event"));
+    CHECK(has(page_of(dir, {dir.run("end", kStart + train(1, 5) + "Killed")}),
+              "1 line of log.jsonl could not be read"));
+    CHECK_FALSE(
+        has(page_of(dir, {dir.run("fine", kStart + train(1, 5) + "{\"ev")}), "could not be read"));
   }
   SUBCASE("a broken configuration") {
     const std::string html =
@@ -208,6 +220,48 @@ TEST_CASE("report: a log that no run can have written is named on the page") {
   // The loss may be below 0.
   CHECK(note_of(kStart + event(R"("train","step":1,"loss":-3)")).empty());
   check_page(page_of(dir, {dir.path() / "log"}));
+}
+
+TEST_CASE("report: a log or a configuration that is a pipe or a directory is refused") {
+  const TempDir dir;
+  for (const char* name : {"log.jsonl", "config.json"}) {
+    const fs::path run = dir.run(std::string("run_") + name, kStart + train(1, 5));
+    fs::remove(run / name);
+    REQUIRE(mkfifo((run / name).c_str(), 0600) == 0);
+    CHECK(has(error_of([&] { nine::app::read_run(run); }), name));
+    fs::remove(run / name);
+    fs::create_directory(run / name);
+    CHECK(has(error_of([&] { nine::app::read_run(run); }), name));
+  }
+}
+
+TEST_CASE(
+    "nine_report: a checkpoint, an empty name, another format; what a page notes is printed") {
+  const TempDir dir;
+  const fs::path run = dir.run("run", kStart + train(1, 5)), checkpoint = run / "checkpoints/1";
+  fs::create_directories(checkpoint);
+  put(checkpoint / "state.json", R"({"files":{},"crc32c":1})");
+  const auto refused = [&](const std::vector<std::string>& arguments) {
+    const Outcome r = run_program("nine_report", arguments);
+    CHECK(r.code == 2);
+    return r.err;
+  };
+  const std::string of_checkpoint = refused({checkpoint});
+  CHECK_MESSAGE(has(of_checkpoint, concat(checkpoint.string(),
+                                          " is a checkpoint, and a page is about "
+                                          "a run: give ",
+                                          fs::canonical(run).string(), ", or --words")),
+                of_checkpoint);
+  CHECK_FALSE(has(of_checkpoint, "--output"));
+  CHECK(has(refused({run, "--output", ""}), "--output '': is empty"));
+  CHECK(has(refused({run, "--output", dir / "page.pdf"}), "an HTML page is written"));
+  CHECK_FALSE(fs::exists(run / "report.html"));
+  const Outcome fine = run_program("nine_report", {run});
+  CHECK(fine.code == 0);
+  CHECK(fine.err.empty());
+  const Outcome noted = run_program("nine_report", {dir.run("empty", "")});
+  CHECK(noted.code == 0);
+  CHECK_MESSAGE(has(noted.err, "nine_report: empty: log.jsonl is empty"), noted.err);
 }
 
 }  // namespace nine::tests::test_report_logs

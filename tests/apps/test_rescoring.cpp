@@ -91,7 +91,7 @@ TEST_CASE("score_sentences_once: linear, of words that no model finds likely") {
   // Where the language model has no weight, what it finds impossible can be chosen or not.
   const Outcome r = run_program(
       "lm_rescore",
-      {"--checkpoint", x, x, "--lambda", "0", "--nbest",
+      {"--checkpoint", x, y, "--lambda", "0", "--nbest",
        dir.write("nbest", "u1\t-2\tcat\nu1\t-1\tdog\nu2\t-1\tcat\nu2\t-2\tdog\n"), "--reference",
        dir.write("reference", "u1\tdog\nu2\tcat\n"), "--output", dir / "out"});
   REQUIRE_MESSAGE(r.code == 0, r.err);

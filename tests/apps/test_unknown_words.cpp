@@ -53,7 +53,7 @@ TEST_CASE("--max-unknown: lm_score, with one model and with two, and lm_rescore"
   check_refused("lm_rescore",
                 joined(rescore, {dir.write("bad", "u\t-1\txx yy zz\nv\t-1\txx yy zz\n"), "--output",
                                  dir / "o"}),
-                "bad, first hypotheses: 75.00% of the 8 tokens are unknown to the model");
+                "bad, first pass: 75.00% of the 8 tokens are unknown to the model");
   const Outcome fine = run_program(
       "lm_rescore",
       joined(rescore, {dir.write("good", "u\t-1\tthe cat\nu\t-2\txx yy zz qq rr\nv\t-1\tthe cat\n"),

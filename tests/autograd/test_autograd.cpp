@@ -411,6 +411,10 @@ TEST_CASE(
   CHECK_THROWS_AS(gradcheck([](std::span<const Var> x) { return tanh(x[0]); },
                             {random_tensor({3}, 1, DType::float32)}),
                   Error);
+  // 0 agrees with 0: of an input that the function ignores nothing is checked.
+  CHECK(r.vanished.empty());
+  CHECK(gradcheck([](std::span<const Var> x) { return add(x[0], scale(x[1], 0)); }, {a, b})
+            .vanished == std::vector<size_t>{1});
 }
 
 TEST_CASE("tape: after backward nothing wrong can be read or recorded") {

@@ -1,0 +1,129 @@
+#include "apps/cli/text_kind.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <vector>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "data/text.h"
+
+namespace nine::app {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+// Fewer lines may have a form by chance.
+constexpr std::ptrdiff_t kFewLines = 3;
+
+bool is_count(std::string_view text) {
+  int64_t count = 0;
+  return parse_count(text, count);
+}
+
+bool is_number(std::string_view text) {
+  double number = 0;
+  return parse_number(text, number);
+}
+
+bool is_json(const Json& value) { return value.is_object() || value.is_array(); }
+
+Json parsed(const std::string& text) {
+  try {
+    return parse_json(text);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+bool begins_as_json(std::string_view line) {
+  const size_t begin = line.find_first_not_of(" \t");
+  return begin != std::string_view::npos && (line[begin] == '{' || line[begin] == '[');
+}
+
+// True for one object or array in all lines, or one on each line. `lines` are not empty.
+bool is_json(const std::vector<std::string_view>& lines) {
+  if (!begins_as_json(lines.front())) return false;
+  if (is_json(parsed(std::string(lines.front()))))
+    return std::ranges::all_of(
+        lines, [](std::string_view line) { return is_json(parsed(std::string(line))); });
+  std::string whole;
+  for (const std::string_view line : lines) whole.append(line).append("\n");
+  return is_json(parsed(whole));
+}
+
+// A form of lines: its name, and whether a line has it, given the line and its words.
+struct Form {
+  std::string name;
+  std::function<bool(std::string_view line, const Words& words)> has;
+};
+
+std::vector<Form> forms(std::string_view first_line) {
+  const auto tabs = std::ranges::count(first_line, '\t');
+  const auto seen = std::make_shared<std::unordered_set<std::string_view>>();
+  return {
+      {"a dictionary (each line `word count`)",
+       [seen](std::string_view, const Words& words) {
+         const bool repeated = words.size() == 3 && words[2] == "#fairseq:overwrite";
+         return (words.size() == 2 || repeated) && is_count(words[1]) &&
+                (seen->insert(words[0]).second || repeated);
+       }},
+      {concat("a table (", tabs, tabs == 1 ? " tab" : " tabs", " on each line)"),
+       [tabs](std::string_view line, const Words&) {
+         return tabs > 0 && std::ranges::count(line, '\t') == tabs && line.front() != '\t';
+       }},
+      {"an n-best list (each line `utterance-N score words`)",
+       [](std::string_view, const Words& words) {
+         const size_t dash = words[0].rfind('-');
+         return words.size() >= 2 && dash != std::string_view::npos && dash > 0 &&
+                is_count(words[0].substr(dash + 1)) && is_number(words[1]);
+       }},
+      {"an n-best list (each line `utterance score score number words`)",
+       [](std::string_view, const Words& words) {
+         return words.size() >= 4 && is_number(words[1]) && is_number(words[2]) &&
+                is_count(words[3]);
+       }},
+      {"a .trn file (each line `words (utterance)`)",
+       [](std::string_view, const Words& words) {
+         const std::string_view last = words.back();
+         return last.size() > 2 && last.front() == '(' && last.back() == ')' &&
+                last.find_first_of("_-0123456789") != std::string_view::npos;
+       }},
+  };
+}
+
+}  // namespace
+
+std::string other_kind(std::span<const std::string> all) {
+  std::vector<std::string_view> lines;  // that have words
+  for (const std::string& line : all)
+    if (line.find_first_not_of(" \t") != std::string::npos) lines.emplace_back(line);
+  if (lines.empty()) return "";
+  if (is_json(lines)) return "JSON";
+  if (lines.front().starts_with("#version:")) return "codes of BPE";
+  if (std::ssize(lines) < kFewLines) return "";
+  std::vector<Form> left = forms(lines.front());
+  Words words;
+  for (const std::string_view line : lines) {
+    split_words(line, words);
+    std::erase_if(left, [&](const Form& form) { return !form.has(line, words); });
+    if (left.empty()) return "";
+  }
+  return left.front().name;
+}
+
+void warn_of_other_kind(std::span<const std::string> lines, std::string_view text) {
+  const std::string kind = other_kind(lines);
+  if (kind.empty()) return;
+  const std::string said = concat("warning: ", text, " looks like ", kind,
+                                  ", and all of it is read as words: if only a part is text, give "
+                                  "this part alone\n");
+  std::fputs(said.c_str(), stderr);
+}
+
+}  // namespace nine::app

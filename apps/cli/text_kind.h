@@ -1,0 +1,20 @@
+// Recognises files of other kinds that were given as a text: their columns would be read as words.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace nine::app {
+
+/// Returns the kind of file that the lines seem to be, such as "a dictionary (each line `word
+/// count`)"; empty for a text. A kind is recognised only if all lines that are not empty have its
+/// form: JSON (a whole object or array, or one on each line), a dictionary, codes of BPE, a table
+/// with tabs (n-best lists and transcripts too), an n-best list of Kaldi or SRILM, a .trn file.
+std::string other_kind(std::span<const std::string> lines);
+
+/// Prints a warning on standard error if `text`, a file's name, is of another kind. A warning, not
+/// an error: a text may be about JSON.
+void warn_of_other_kind(std::span<const std::string> lines, std::string_view text);
+
+}  // namespace nine::app
