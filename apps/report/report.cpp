@@ -47,15 +47,19 @@ std::string page_of(const std::vector<Run>& runs, const std::string& more) {
 
 }  // namespace
 
-void write_report(const std::vector<fs::path>& directories, const fs::path& output,
-                  ReportSection* more) {
+std::string report_page(const std::vector<fs::path>& directories, ReportSection* more) {
   require(!directories.empty(), "[report] no run was given: name at least one run directory");
   std::vector<Run> runs;
   for (const fs::path& directory : directories) runs.push_back(read_run(directory));
   make_names_differ(runs, directories);
-  const std::string more_html = more ? more(runs, directories) : std::string();
+  return page_of(runs, more ? more(runs, directories) : std::string());
+}
+
+void write_report(const std::vector<fs::path>& directories, const fs::path& output,
+                  ReportSection* more) {
+  const std::string page = report_page(directories, more);
   try {
-    write_whole(output.string(), page_of(runs, more_html));
+    write_whole(output.string(), page);
   } catch (const Error& error) {
     fail("[report] ", error.what(), "; choose another file with --output");
   }

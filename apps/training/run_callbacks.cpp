@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/signals.h"
+#include "apps/cli/text_io.h"
 #include "apps/report/page.h"
 #include "apps/report/report.h"
 #include "core/json.h"
@@ -15,7 +16,13 @@ void RunCallbacks::mirror_to_tensorboard(const std::string& directory, const Jso
 }
 
 void RunCallbacks::copy_log_to_tensorboard() {
-  to_tensorboard([&](TensorBoard& board) { board.catch_up(run_.log_file()); });
+  to_tensorboard([&](TensorBoard& board) {
+    const int64_t missing = board.catch_up(run_.log_file());
+    if (missing > 0 && board.had_events())
+      message(concat("--tensorboard: ", missing,
+                     missing == 1 ? " line of the log was" : " lines of the log were",
+                     " missing there; the whole log was written again"));
+  });
 }
 
 void RunCallbacks::event(const Json& line) {
@@ -55,9 +62,11 @@ void RunCallbacks::validated() {
                ": the model has learnt nothing from contexts yet; if this does not change, try ",
                unigram_->help));
   warned_ = at_unigram_;
+  has_report_ = false;
   try {
     require_own_page(run_.report_file());
-    write_report({run_.path()}, run_.report_file());
+    write_whole(run_.report_file(), report_page({run_.path()}));
+    has_report_ = true;
   } catch (const Error& error) {
     message(concat("the report was not written: ", error.what()));
   }

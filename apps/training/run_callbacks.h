@@ -45,6 +45,9 @@ class RunCallbacks : public TrainerCallbacks {
   /// message says so and the run goes on.
   void validated() override;
 
+  /// True if the last validated() wrote the report.
+  bool has_report() const { return has_report_; }
+
   void finish() { progress_.finish(); }
 
  private:
@@ -54,6 +57,7 @@ class RunCallbacks : public TrainerCallbacks {
   ExtraFiles files_;
   std::optional<Unigram> unigram_;
   bool at_unigram_ = false, warned_ = false;  // at the last validation; of this stay there
+  bool has_report_ = false;
   Progress progress_;
   std::unique_ptr<TensorBoard> tensorboard_;
 };

@@ -39,6 +39,13 @@ void require_place_of_run(const fs::path& directory) {
                " is a checkpoint, not a run; give the directory of its run to resume this run, or "
                "another --run with --init ",
                directory.string(), " to start from its weights");
+  if (!RunDirectory::holds_run(whole) && !checkpoints_in(whole).empty())
+    fail_usage("--run ", directory.string(), " holds checkpoints, as the directories checkpoints ",
+               "and average of a run do, and no run; give ",
+               RunDirectory::holds_run(whole.parent_path())
+                   ? concat("--run ", whole.parent_path().string(), " to resume that run, or ")
+                   : "",
+               "another --run");
   for (fs::path p = whole; p.has_relative_path(); p = p.parent_path())
     if (p.filename() == "checkpoints" && is_there(p.parent_path() / "log.jsonl"))
       fail_usage("--run ", directory.string(), " lies within the checkpoints of a run; give --run ",
@@ -99,9 +106,18 @@ class LogCutter {
 }  // namespace
 
 Json read_run_config(const fs::path& run) {
+  const fs::path saved = run / "checkpoints" / "latest" / "config.json";
   require(is_there(run / "config.json"), "--run ", run.string(),
-          " holds a run without config.json; use --restart or another --run");
+          " holds a run without config.json; ",
+          is_there(saved) ? concat("copy ", saved.string(), " there to resume the run, or ") : "",
+          "use --restart or another --run");
   return read_json_object(run / "config.json", "; use --restart or another --run");
+}
+
+std::string_view trainer_of(const Json& config) {
+  const auto has = [&](const char* key) { return config.contains(key); };
+  if (has("src") && has("tgt") && !has("train")) return "mt_train";
+  return has("train") && has("bptt") && !has("src") ? "lm_train" : "";
 }
 
 Json RunDirectory::read_config() const { return read_run_config(path_); }

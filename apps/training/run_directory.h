@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/training/line_file.h"
@@ -12,7 +13,12 @@
 namespace nine::app {
 
 /// The configuration that the run in a directory was started with. Error: it is missing or broken.
+/// The message names the copy in the latest checkpoint, if that is there.
 Json read_run_config(const std::filesystem::path& run);
+
+/// The program that trained the run of a configuration, by its keys: lm_train or mt_train; empty if
+/// they do not show it.
+std::string_view trainer_of(const Json& config);
 
 /// A run directory that this process alone may write, from construction to destruction:
 /// config.json, log.jsonl, report.html, checkpoints/. The lock is flock's on DIR/.lock and ends

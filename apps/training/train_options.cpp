@@ -237,6 +237,22 @@ void TrainOptions::check_freeze() const {
                 "--export-parity exports the training of all parameters: leave out --freeze");
 }
 
+void TrainOptions::check_export(const Options& given, const std::vector<std::string>& texts) const {
+  if (export_parity.empty()) return;
+  require_usage(schedule != ScheduleKind::plateau,
+                "--export-parity validates nothing, and --schedule plateau lowers the rate by "
+                "validation: give another --schedule");
+  std::vector<FlagUse> idle;
+  const auto add = [&](const std::string& flag) {
+    idle.push_back({flag, false, "a training, and --export-parity writes the first steps alone"});
+  };
+  for (const std::string& flag : texts) add(flag);
+  for (const char* flag : {"tensorboard", "restart", "other-gpu", "after", "valid-every",
+                           "save-every", "keep", "early-stop", "log-every", "profile"})
+    add(flag);
+  refuse_idle_flags(given, idle);
+}
+
 void TrainOptions::check_shared(const Options& given, int64_t width, const std::string& valid,
                                 bool has_valid) const {
   const HeadSpec output = head_spec();

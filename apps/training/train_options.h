@@ -129,6 +129,10 @@ struct TrainOptions : HeadSettings {
   /// whether there is any.
   void check_shared(const Options& given, int64_t width, const std::string& valid,
                     bool has_valid) const;
+  /// Checks that no option is given that --export-parity leaves without effect: those of a run, and
+  /// `texts`, the flags that only validation and test need. --run may be given, because it has a
+  /// default.
+  void check_export(const Options& given, const std::vector<std::string>& texts) const;
 
  private:
   void check_initialisation() const;
