@@ -29,8 +29,10 @@ void RunCallbacks::event(const Json& line) {
   run_.log(line);
   // A model that waits at its start is a few per cent better than frequencies, by where in a
   // sentence a word stands, or worse (docs/results/R3.md).
-  if (unigram_ && line["event"] == "valid")
+  if (unigram_ && line["event"] == "valid") {
+    validated_step_ = line["step"];
     at_unigram_ = line["epoch"] >= 1 && line["ppl"] >= 0.95 * unigram_->ppl;
+  }
   to_tensorboard([&](TensorBoard& board) { board.event(line); });
 }
 
@@ -57,10 +59,12 @@ void RunCallbacks::add_files(CheckpointFiles& files) {
 
 void RunCallbacks::validated() {
   if (at_unigram_ && !warned_)
-    message(
-        concat("word frequencies alone give ", fixed(unigram_->ppl, 1),
-               ": the model has learnt nothing from contexts yet; if this does not change, try ",
-               unigram_->help));
+    message(concat("word frequencies alone give ", fixed(unigram_->ppl, 1),
+                   ": the model has learnt nothing from contexts yet; ",
+                   validated_step_ < unigram_->warmup
+                       ? concat("the learning rate rises until update ", unigram_->warmup,
+                                " (--warmup), so train longer, or lower --warmup")
+                       : concat("if this does not change, try ", unigram_->help)));
   warned_ = at_unigram_;
   has_report_ = false;
   try {

@@ -39,7 +39,8 @@ void require_place_of_run(const fs::path& directory) {
                " is a checkpoint, not a run; give the directory of its run to resume this run, or "
                "another --run with --init ",
                directory.string(), " to start from its weights");
-  if (!RunDirectory::holds_run(whole) && !checkpoints_in(whole).empty())
+  if (fs::is_directory(whole, error) && !RunDirectory::holds_run(whole) &&
+      !checkpoints_in(whole).empty())
     fail_usage("--run ", directory.string(), " holds checkpoints, as the directories checkpoints ",
                "and average of a run do, and no run; give ",
                RunDirectory::holds_run(whole.parent_path())
@@ -106,12 +107,15 @@ class LogCutter {
 }  // namespace
 
 Json read_run_config(const fs::path& run) {
-  const fs::path saved = run / "checkpoints" / "latest" / "config.json";
-  require(is_there(run / "config.json"), "--run ", run.string(),
-          " holds a run without config.json; ",
-          is_there(saved) ? concat("copy ", saved.string(), " there to resume the run, or ") : "",
-          "use --restart or another --run");
-  return read_json_object(run / "config.json", "; use --restart or another --run");
+  const fs::path own = run / "config.json", saved = run / "checkpoints" / "latest" / "config.json";
+  const std::string advice = concat(
+      "; ", is_there(saved) ? concat("copy ", saved.string(), " there to resume the run, or ") : "",
+      "use --restart or another --run");
+  require(is_there(own), "--run ", run.string(), " holds a run without config.json", advice);
+  Json config = read_json_object(own, advice);
+  require(config.contains("seed"), own.string(), " has no settings of a run: it lacks 'seed'",
+          advice);
+  return config;
 }
 
 std::string_view trainer_of(const Json& config) {
@@ -222,6 +226,19 @@ int64_t RunDirectory::updates_not_logged(int64_t step, int64_t log_every) const 
       if (end > 0 && end <= step && end % log_every == 0) covered.insert(end);
     });
   return (step / log_every - std::ssize(covered)) * log_every;
+}
+
+bool RunDirectory::had_checkpoint() const {
+  bool validated = false, had = false;
+  if (is_there(log_file()))
+    for_each_line(read_text(log_file()), [&](std::string_view line) {
+      const Json event = parse_json_object(line);
+      if (event.is_null()) return;
+      had = had || is_event(event, "resume") || is_event(event, "test") ||
+            is_event(event, "done") || (validated && is_event(event, "train"));
+      validated = validated || is_event(event, "valid");
+    });
+  return had;
 }
 
 fs::path RunDirectory::restart(const std::vector<std::string>& more) {

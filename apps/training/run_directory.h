@@ -75,6 +75,10 @@ class RunDirectory {
   /// were.
   int64_t updates_not_logged(int64_t step, int64_t log_every) const;
 
+  /// True if the log shows that the run has written a checkpoint: it goes on after a validation,
+  /// has a start from a checkpoint, or the end.
+  bool had_checkpoint() const;
+
   /// Clears the way for a new run: moves an old run's checkpoints, report, log and configuration
   /// (and `more` names) to DIR/old-N, the first N that is free, and returns that path; an empty
   /// path when there was no run. Nothing is deleted. Call it when the new configuration and its

@@ -97,6 +97,9 @@ struct TrainOptions : HeadSettings {
   /// What may help a model that is still at the word frequencies after an epoch, of what this run
   /// does not do yet: "a lower --lr or --warmup".
   std::string help_to_start() const;
+  /// Sentences about options that a training of so many updates is too short for: --warmup,
+  /// --asgd-start, --log-every.
+  std::vector<std::string> unreached(int64_t updates) const;
   /// What --accumulate means for the processes of this run. UsageError: it cannot be shared out
   /// among so many; a run of several that only one can make.
   void check_processes(const Communicator& communicator) const;

@@ -107,6 +107,9 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
     if (!t.init_taken.empty()) callbacks.message(t.init_taken);
   }
   for (const std::string& line : t.messages) callbacks.message(line);
+  if (t.options.after.unit == TrainingUnit::updates)
+    for (const std::string& line : t.options.unreached(t.options.after.value))
+      callbacks.message(line);
   for (const std::string& line : same_texts(t.flags.to_json(), t.inputs.identity))
     callbacks.message(line);
 }
@@ -193,9 +196,9 @@ Start open_run(const TrainingRun& t, Json& config, RunDirectory& run) {
     counts["parameters"] = t.parameters.count();
     require_own_log(run.log_file(), latest, counts);
   }
-  // A finished run has checkpoints: where they are gone, its log is not overwritten.
-  const bool lost = start.resumed && (!start.found.skipped.empty() || run.finished());
-  if (lost && !start.found.checkpoint) {
+  // Where the checkpoints of a run are gone, its log is not overwritten.
+  if (start.resumed && !start.found.checkpoint &&
+      (!start.found.skipped.empty() || run.had_checkpoint())) {
     require_initial_weights(t);
     run.require_writable();
     start.moved_to = run.restart({"average"});
@@ -220,6 +223,8 @@ int train(const TrainingRun& t, const Json& config, Trainer& trainer, RunCallbac
   callbacks.finish();
   if (t.options.profile && trainer.updates_here() > 0)  // nothing may be left to do
     print_profile(stdout, measure_machine(t.parameters.device()), trainer.updates_here());
+  if (outcome == Trainer::Outcome::finished && t.options.after.unit != TrainingUnit::updates)
+    for (const std::string& line : t.options.unreached(trainer.step())) callbacks.message(line);
   if (outcome == Trainer::Outcome::interrupted) {
     std::fprintf(stderr,
                  "%s: interrupted; step %lld is saved, the same command goes on from there\n",
@@ -340,13 +345,18 @@ int lead(const TrainingRun& t, Json config, Communicator& communicator) {
   if (!start.found.checkpoint) require_initial_weights(t);
   CheckpointStore store(run.checkpoints(), t.options.keep);
   std::optional<RunCallbacks::Unigram> unigram;
-  if (t.unigram_ppl) unigram = {*t.unigram_ppl, t.options.help_to_start()};
+  if (t.unigram_ppl) unigram = {*t.unigram_ppl, t.options.help_to_start(), t.options.warmup};
   RunCallbacks callbacks(run, checkpoint_files(t, config), unigram);
   for (const std::string& skipped : start.found.skipped) callbacks.message(skipped);
   if (!start.moved_to.empty())
     callbacks.message(
-        concat("no checkpoint is intact: the run starts over; the damaged checkpoints are in ",
-               start.moved_to.string()));
+        start.found.skipped.empty()
+            ? concat(run.checkpoints().string(),
+                     " has no checkpoint, and the log is of a run that ",
+                     "wrote some: the run starts over; its log is in ", start.moved_to.string())
+            : concat(
+                  "no checkpoint is intact: the run starts over; the damaged checkpoints are in ",
+                  start.moved_to.string()));
   for (const std::string& difference : start.other_gpu) callbacks.message(difference);
   Arena arena("step", t.parameters.device());
   Trainer trainer(t.parameters, t.task, arena, trainer_config(t, communicator), &store, callbacks,

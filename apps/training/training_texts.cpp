@@ -136,7 +136,9 @@ void compare(const Text& held, const Text& seen, const char* why, Strings& out) 
     out.push_back(concat(one, " is the same text as ", other, why));
   };
   const auto a_file = [&](const Text& text, size_t i) {
-    return concat(files_of(text, i), ", a file of the ", text.name, " text (", flags_of(text), ")");
+    return concat(files_of(text, i),
+                  text.keys.size() > 1 ? ", two files of the " : ", a file of the ", text.name,
+                  " text (", flags_of(text), ")");
   };
   const auto a_whole = [](const Text& text) { return concat("the ", text.name, " text"); };
   for (size_t s = 0; s < seen.each.size(); ++s)
