@@ -304,6 +304,15 @@ bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& ou
   return !error && std::ranges::mismatch(in, out).in2 == out.end();
 }
 
+// The configuration of a run; an empty object if it cannot be read.
+Json config_of(const std::filesystem::path& run) {
+  try {
+    return read_json_object(run / "config.json");
+  } catch (const Error&) {
+    return Json::object();
+  }
+}
+
 // The events in --tensorboard before the run begins. UsageError: TensorBoard would show them and
 // the run's own as one, because another program wrote some, or another run that is still there, or,
 // for a new run, any run; or the directory lies where checkpoints alone are.
@@ -321,10 +330,12 @@ BoardEvents require_own_board(const TrainOptions& o, bool is_new) {
                             "), and TensorBoard would show them and this run as one: give another "
                             "directory"));
   if (!events.any) return events;
-  const std::string of = run_of(events);
+  // A run that was renamed has events that name its former directory, where another run may be now.
+  const std::filesystem::path of = run_of(events);
   std::error_code ignored;
   if (!of.empty() && RunDirectory::holds_run(of) &&
-      !std::filesystem::equivalent(of, o.run, ignored))
+      !std::filesystem::equivalent(of, o.run, ignored) &&
+      other_run_of(events, config_of(of), of / "log.jsonl").empty())
     fail_for_events(o, events, {}, "give another directory");
   if (is_new && !o.restart)
     fail_for_events(o, events, {}, "give another directory, or --restart, which moves them away");

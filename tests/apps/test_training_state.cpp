@@ -198,6 +198,17 @@ TEST_CASE("training state: whose events --tensorboard has is asked before anythi
   REQUIRE(second(other, {"--batch", "3", "--tensorboard", late}).code == 0);
   fs::remove_all(other);
   refused(run.go("30u", {"--tensorboard", late}), " of step 5 is ");
+  // A run that was renamed has its events, also if another run is now where it was.
+  const std::string first = run.dir / "first", kept = run.dir / "kept";
+  REQUIRE(second(first, {"--tensorboard", kept}).code == 0);
+  fs::rename(first, run.dir / "renamed");
+  REQUIRE(second(first, {"--seed", "4"}).code == 0);
+  const Outcome renamed = run_program(
+      "lm_train", joined(tiny_lm_flags(run.dir / "renamed", "9u"), {"--tensorboard", kept}));
+  CHECK_MESSAGE(renamed.code == 0, renamed.err);
+  refused(run_program("lm_train",
+                      joined(tiny_lm_flags(first, "9u"), {"--seed", "4", "--tensorboard", kept})),
+          "(its seed is 1, and 4 in this run)");
   // Events of another program.
   const std::string mixed = run.dir / "mixed";
   fs::create_directory(mixed);
