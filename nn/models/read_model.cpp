@@ -124,18 +124,19 @@ bool is_own(const ModelFiles& files, const Json& config) {
          resolved->contains("head") && resolved->contains("parameters");
 }
 
-// Returns the numbers of a version such as "0.3.1", which more may follow ("0.3.1-rc1"). Error,
-// with the place and the key: the value is no version.
+// Returns the first three numbers of a version such as "0.3.1" or "0.3.1-rc1"; 0 for those that it
+// lacks. Error, with the place and the key: the value is no version.
 std::array<int, 3> numbers_of(const std::string& place, const char* key, const Json& version) {
   const std::string text = version.is_string() ? version.get<std::string>() : "";
   std::array<int, 3> n{};
   const char *at = text.data(), *const stop = at + text.size();
   bool sound = true;
-  for (size_t i = 0; i < n.size() && sound; ++i) {
-    if (i > 0) sound = at != stop && *at++ == '.';
-    const auto [end, error] = std::from_chars(at, stop, n[i]);
-    sound = sound && error == std::errc{} && n[i] >= 0;
+  for (int& number : n) {
+    const auto [end, error] = std::from_chars(at, stop, number);
+    sound = error == std::errc{} && *at != '-';
     at = end;
+    if (!sound || at == stop || *at != '.') break;
+    ++at;
   }
   sound = sound && (at == stop || *at == '-' || *at == '+');
   require(sound, place, ": ", unexpected_value(key, version, "a version of Nine such as 0.2.0"));

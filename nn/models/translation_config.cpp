@@ -114,10 +114,10 @@ TransformerConfig transformer_config(ModelFiles& files) {
   if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
     c.max_length = files.foreign ? size("max_length", rows, kPositionsName, " rows") : rows;
     // mt_train gives a model at least that many.
-    require(!files.says("max_length") || files.count("max_length") <= rows,
-            files.said_in("max_length"), ": the key 'max_length' is ",
-            shortened(json_text(*files.find("max_length"))), ", but the tensor ", kPositionsName,
-            " has ", rows, " rows");
+    if (const Json* said = files.find("max_length"))
+      require(files.count("max_length") <= rows, files.said_in("max_length"),
+              ": the key 'max_length' is ", shortened(json_text(*said)), ", but the tensor ",
+              kPositionsName, " has ", rows, " rows");
   } else if (files.foreign && files.says("max_length")) {
     c.max_length = files.positions("max_length");
   }
