@@ -69,7 +69,7 @@ void require_run(const std::string& run, int64_t count) {
   require(fs::is_directory(run, ignored), "--average ", count, ": there is no directory ", run,
           "; give the directory of a run as --run");
   const fs::path mean = fs::path(run) / "average";
-  if (RunDirectory::holds_run(run)) {
+  if (RunDirectory::holds_run(run) && !holds_state(run)) {
     require(!RunDirectory::holds_run(mean), "--average ", count, ": ", mean.string(),
             " holds a run, and the mean would be written there: move that run elsewhere");
     return;

@@ -306,14 +306,17 @@ std::string other_run_of(const BoardEvents& events, const Json& config, const fs
   std::string text;
   append_rows(config, "", text);
   const auto own = settings_of(text);
-  for (const auto& [key, value] : events.settings) {
-    const auto settings = {"seed", "lr", "head", "hidden", "layers", "resolved.parameters"};
-    const bool of_input = key.starts_with("resolved.identity.") && !key.ends_with(".init");
-    if (!of_input && std::ranges::find(settings, key) == settings.end()) continue;
-    if (const auto is = own.find(key); is != own.end() && is->second != value)
-      return concat(of_input ? "the checksum of its --" : "its ",
-                    of_input ? key.substr(key.rfind('.') + 1) : key, " is ", value, ", and ",
-                    is->second, " in this run");
+  std::vector<std::string> keys{"seed", "lr", "head", "hidden", "layers", "resolved.parameters"};
+  constexpr std::string_view kOfInput = "resolved.identity.";
+  for (const auto& [key, value] : events.settings)
+    if (key.starts_with(kOfInput) && !key.ends_with(".init")) keys.push_back(key);
+  for (const std::string& key : keys) {
+    const auto was = events.settings.find(key), is = own.find(key);
+    if (was == events.settings.end() || is == own.end() || was->second == is->second) continue;
+    return concat(key.starts_with(kOfInput)
+                      ? concat("the checksum of its --", key.substr(kOfInput.size()))
+                      : concat("its ", key),
+                  " is ", was->second, ", and ", is->second, " in this run");
   }
   const auto logged = numbers_of_log(log);
   for (const auto& [place, value] : events.numbers) {

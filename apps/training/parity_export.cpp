@@ -104,9 +104,11 @@ void export_parity(const ParityExport& e, ParameterSet& parameters, TrainingSour
 }
 
 void say_exported(const TrainOptions& options) {
-  std::printf("%lld steps for the replay in PyTorch; nothing was written to --run %s\nexport %s\n",
-              static_cast<long long>(options.export_steps), options.run.c_str(),
-              options.export_parity.c_str());
+  std::printf(
+      "%lld steps (--export-steps) for the replay in PyTorch; no run was written, so --run, "
+      "--after "
+      "and the intervals of a run had no effect\nexport %s\n",
+      static_cast<long long>(options.export_steps), options.export_parity.c_str());
 }
 
 }  // namespace nine::app

@@ -264,8 +264,8 @@ void TrainOptions::check_export(const Options& given, const std::vector<std::str
     idle.push_back({flag, false, "a training, and --export-parity writes the first steps alone"});
   };
   for (const std::string& flag : texts) add(flag);
-  for (const char* flag : {"tensorboard", "restart", "other-gpu", "after", "valid-every",
-                           "save-every", "keep", "early-stop", "log-every", "profile"})
+  for (const char* flag :
+       {"tensorboard", "restart", "other-gpu", "valid-every", "early-stop", "profile"})
     add(flag);
   refuse_idle_flags(given, idle);
 }

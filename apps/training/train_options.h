@@ -132,9 +132,9 @@ struct TrainOptions : HeadSettings {
   /// whether there is any.
   void check_shared(const Options& given, int64_t width, const std::string& valid,
                     bool has_valid) const;
-  /// Checks that no option is given that --export-parity leaves without effect: those of a run, and
-  /// `texts`, the flags that only validation and test need. --run may be given, because it has a
-  /// default.
+  /// Checks that no option is given that --export-parity leaves without effect: those that ask for
+  /// work or files besides the steps, and `texts`, the flags that only validation and test need.
+  /// --run and the intervals of a run may be given: say_exported() says that no run was written.
   void check_export(const Options& given, const std::vector<std::string>& texts) const;
 
  private:

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "apps/cli/number_format.h"
+#include "apps/cli/output_directory.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/same_start.h"
 #include "apps/cli/signals.h"
@@ -322,6 +323,7 @@ BoardEvents require_own_board(const TrainOptions& o, bool is_new) {
     if (const auto place = std::filesystem::path(o.run) / part; lies_in(o.tensorboard, place))
       throw UsageError(concat("--tensorboard ", o.tensorboard, " lies in ", place.string(),
                               ", where checkpoints alone are; give another --tensorboard"));
+  require_outside_of_checkpoints("--tensorboard", o.tensorboard);
   BoardEvents events = read_events(o.tensorboard);
   if (!events.others.empty())
     throw UsageError(concat("--tensorboard ", o.tensorboard,

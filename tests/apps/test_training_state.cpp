@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -195,7 +196,7 @@ TEST_CASE("training state: whose events --tensorboard has is asked before anythi
       anew.err);
   // Settings alike and another course: events of this directory's earlier run with other words.
   const std::string late = run.dir / "late";
-  REQUIRE(second(other, {"--batch", "3", "--tensorboard", late}).code == 0);
+  REQUIRE(second(other, {"--betas", "0.5,0.9", "--tensorboard", late}).code == 0);
   fs::remove_all(other);
   refused(run.go("30u", {"--tensorboard", late}), " of step 5 is ");
   // A run that was renamed has its events, also if another run is now where it was.
@@ -319,11 +320,11 @@ TEST_CASE("training state: options that a training is too short for are said") {
   dir.write("text", "a b c d\nb c\na c\nd b\n");
   int n = 0;
   const auto said = [&](const Strings& more) {
-    const Outcome o = run_program(
-        "lm_train",
-        joined({"--train", dir / "text", "--hidden", "4", "--embed", "4", "--batch", "1", "--bptt",
-                "4", "--log-every", "1", "--run", dir / std::to_string(n++)},
-               more));
+    Strings flags{"--train", dir / "text", "--hidden", "4", "--embed", "4",
+                  "--batch", "1",          "--bptt",   "4", "--run",   dir / std::to_string(n++)};
+    if (std::ranges::find(more, "--log-every") == more.end())
+      flags.insert(flags.end(), {"--log-every", "1"});
+    const Outcome o = run_program("lm_train", joined(flags, more));
     CHECK_MESSAGE(o.code == 0, o.err);
     return o.err;
   };
@@ -439,9 +440,14 @@ TEST_CASE("training state: no program writes into a checkpoint or over a run's f
   refused(best + "/new");
   refused(run.dir / "run/log.jsonl");
   refused(run.dir / "run/config.json");
-  const Outcome board = run.go("30u", {"--tensorboard", best});
+  const Outcome own = run.go("30u", {"--tensorboard", best});
+  CHECK(own.code == 2);
+  CHECK_MESSAGE(has(own.err, "--tensorboard " + best + " lies in "), own.err);
+  const Outcome board = run_program(
+      "lm_train", joined(tiny_lm_flags(run.dir / "other", "5u"), {"--tensorboard", best}));
   CHECK(board.code == 1);
   CHECK_MESSAGE(has(board.err, "--tensorboard " + best + " is a checkpoint"), board.err);
+  CHECK_FALSE(fs::exists(run.dir / "other"));
 }
 
 TEST_CASE("training state: a named pipe in the place of a run's file is named, not waited for") {
