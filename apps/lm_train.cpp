@@ -6,6 +6,8 @@
 #include "apps/lm_train/lm_data.h"
 #include "apps/lm_train/lm_parity_export.h"
 #include "apps/lm_train/lm_run.h"
+#include "apps/training/parity_export.h"
+#include "apps/training/training_texts.h"
 #include "nn/models/initial_weights.h"
 
 namespace nine::app {
@@ -23,10 +25,11 @@ void check_evaluated(const LmData& data) {
     }
 }
 
-// Throws where the vocabulary does not fit a text.
+// Throws where a text has no word, or where the vocabulary does not fit it.
 void check_known(const LmOptions& o, const LmData& data) {
   const auto check = [&](const Corpus& text, const char* flag,
                          const std::vector<std::string>& files) {
+    require_words(flag, files, text.tokens(), text.sentences());
     require_known(text.unknown(), text.tokens(), o.max_unknown,
                   concat(flag, files.empty() ? " of --sample" : " " + files[0]),
                   o.vocab.empty() ? "the vocabulary that is built with --vocab-size and --min-count"
@@ -61,6 +64,7 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   if (!o.export_parity.empty()) {
     if (!init_error.empty()) throw Error(init_error);
     export_lm_parity(o, model, parameters, task);
+    say_exported(o);
     return kExitDone;
   }
   TrainingRun run = lm_training(options, o, data, model, parameters, task);

@@ -9,15 +9,18 @@
 #include "apps/mt_train/average.h"
 #include "apps/mt_train/mt_parity_export.h"
 #include "apps/mt_train/mt_run.h"
+#include "apps/training/parity_export.h"
+#include "apps/training/training_texts.h"
 #include "nn/models/initial_weights.h"
 
 namespace nine::app {
 namespace {
 
-// Throws where a dictionary does not fit a text.
+// Throws where a text has no word, or where a dictionary does not fit it.
 void check_known(const MtOptions& o, const MtData& data) {
-  const auto check = [&](int64_t unknown, int64_t tokens, const char* flag,
+  const auto check = [&](int64_t unknown, int64_t tokens, int64_t pairs, const char* flag,
                          const std::vector<std::string>& files, const std::string& dictionary) {
+    require_words(flag, files, tokens, pairs);
     require_known(unknown, tokens, o.max_unknown,
                   concat(flag, files.empty() ? " of --sample" : " " + files[0]),
                   dictionary.empty()
@@ -25,10 +28,10 @@ void check_known(const MtOptions& o, const MtData& data) {
                       : dictionary);
   };
   const auto source = [&](const ParallelCorpus& text, const char* flag, const auto& files) {
-    check(text.source_unknown(), text.source_tokens(), flag, files, o.src_dict);
+    check(text.source_unknown(), text.source_tokens(), text.pairs(), flag, files, o.src_dict);
   };
   const auto target = [&](const ParallelCorpus& text, const char* flag, const auto& files) {
-    check(text.target_unknown(), text.target_tokens(), flag, files,
+    check(text.target_unknown(), text.target_tokens(), text.pairs(), flag, files,
           o.shared_vocab ? o.src_dict : o.tgt_dict);
   };
   source(data.train, "--src", o.src);
@@ -62,6 +65,7 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
   if (!o.export_parity.empty()) {
     if (!init_error.empty()) throw Error(init_error);
     export_mt_parity(o, model, parameters, task);
+    say_exported(o);
     return kExitDone;
   }
   TrainingRun run = mt_training(options, o, data, model, parameters, task);

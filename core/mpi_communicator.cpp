@@ -96,8 +96,8 @@ class Mpi : public MpiCommunicator {
             " has waited for process ", other, " for ", timeout_s_,
             " s, the MPI timeout: that process hangs, or its network; the same command resumes a "
             "run from its last checkpoint");
-    fail("process ", rank(), " of ", size(), " cannot exchange data with process ", other, ": ",
-         functions_.error());
+    fail("process ", rank(), " of ", size(), " cannot exchange data with process ", other,
+         ", which may have ended, or may run another program or version: ", functions_.error());
   }
 
   const NineMpiFunctions& functions_;

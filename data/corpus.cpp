@@ -53,6 +53,7 @@ void Corpus::add(std::span<const std::string_view> sentence, const Vocabulary& v
   const auto first = std::ssize(flat_);
   vocabulary.encode(sentence, flat_);
   unknown_ += std::count(flat_.begin() + first, flat_.end(), Specials::kLanguageModel.unknown);
+  if (!sentence.empty()) spelled_.add_beginning(sentence.front());
   spelled_.add(std::span(flat_).subspan(static_cast<size_t>(first)));
   flat_.push_back(Specials::kLanguageModel.end);
   offsets_.push_back(std::ssize(flat_));

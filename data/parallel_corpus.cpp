@@ -95,6 +95,8 @@ ParallelCorpus::ParallelCorpus(const PairText& text, const Vocabulary& source,
     ++line;
     source_.lines.add(s);
     target_.lines.add(t);
+    source_.spelled.add_beginning(s);
+    target_.spelled.add_beginning(t);
     const std::vector<int32_t> from = source.encode_sentence(s), to = target.encode_sentence(t);
     if (!selection.keep_empty && (from.size() == 1 || to.size() == 1)) {
       ++skipped_empty_;

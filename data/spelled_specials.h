@@ -1,5 +1,7 @@
-// Counts the words of a text that are spelled as a special word, such as </s>, and are therefore
-// read as this special word. HTML, for example, has <s> and </s>.
+// Counts what a text has that is read as something else than it seems: words that are spelled as a
+// special word, such as </s>, and are therefore read as this special word (HTML, for example, has
+// <s> and </s>); and byte-order marks that begin a line inside the text, where two files were
+// joined, and are therefore a part of a word.
 #pragma once
 
 #include <array>
@@ -12,7 +14,7 @@
 
 namespace nine {
 
-/// Counts such words. It does not count <unk>, because a text that has <unk> means the special
+/// Counts both. It does not count <unk>, because a text that has <unk> means the special
 /// word.
 class SpelledSpecials {
  public:
@@ -23,9 +25,11 @@ class SpelledSpecials {
   /// Adds a line of kModelText (data/text.h). Compares each word with the texts of the special
   /// words.
   void add_line(std::string_view line);
+  /// Adds the beginning of a line whose words add() gets.
+  void add_beginning(std::string_view line);
 
   /// Returns a message such as "TEXT: 8 words are spelled </s>, which ends a sentence here; ...";
-  /// empty if no word is spelled as a special word.
+  /// empty if there is nothing to say.
   std::string message(std::string_view text) const;
 
  private:
@@ -33,6 +37,7 @@ class SpelledSpecials {
 
   Specials specials_;
   std::array<int64_t, std::tuple_size_v<decltype(Specials::texts)>> counts_{};
+  int64_t marks_ = 0;  // lines that begin with a byte-order mark
 };
 
 }  // namespace nine

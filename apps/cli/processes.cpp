@@ -18,11 +18,13 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "apps/cli/run_main.h"
 #include "core/error.h"
 #include "core/mpi_communicator.h"
 #include "core/threads.h"
+#include "core/version.h"
 
 namespace nine::app {
 namespace {
@@ -115,12 +117,23 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
+void require_same_program(Communicator& communicator, const std::string& program) {
+  const std::vector<std::string> all = communicator.all_gather(program);
+  for (size_t r = 1; r < all.size(); ++r)
+    if (all[r] != all[0])
+      fail_usage("process ", r, " of ", all.size(), " runs ", all[r], ", and process 0 runs ",
+                 all[0],
+                 ": the processes of a job share the work of one program; start each program with ",
+                 "its own mpirun");
+}
+
 int with_processes(double timeout_s, const std::function<int(Communicator&)>& body) {
   if (processes_started() <= 1) return body(one_process());
   {
     const StartWatch watch(timeout_s);
     g_mpi = start_mpi(timeout_s);
   }
+  require_same_program(*g_mpi, concat(program_invocation_short_name, " ", kVersion));
   const int code = body(*g_mpi);
   g_mpi->finish();
   g_mpi.reset();

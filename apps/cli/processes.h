@@ -8,9 +8,13 @@
 
 namespace nine::app {
 
+/// UsageError: another rank runs another `program`, a name and a version, than rank 0. Their
+/// messages would not fit each other.
+void require_same_program(Communicator& communicator, const std::string& program);
+
 /// Runs `body` with the processes that mpirun started, joined through MPI, or alone without mpirun.
 /// After `body` has returned, waits for the other processes. A rank throws if it waits for another
-/// rank longer than `timeout_s`. Errors: those of start_mpi.
+/// rank longer than `timeout_s`. Errors: those of start_mpi and of require_same_program.
 int with_processes(double timeout_s, const std::function<int(Communicator&)>& body);
 
 /// The exception of require_one_process() in all processes except the first. Only the first process

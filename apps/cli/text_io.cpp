@@ -39,19 +39,6 @@ bool is_stream(const std::string& path) {
          (S_ISCHR(mode) && isatty(STDIN_FILENO) == 1 && same_stream(path, "-"));
 }
 
-// True if each line is `number ||| words ||| ... ||| score`, as mt_translate and Moses write n-best
-// lists.
-bool is_n_best_list(const std::vector<std::string>& lines) {
-  constexpr std::string_view kBar = " ||| ";
-  return !lines.empty() && std::ranges::all_of(lines, [&](std::string_view line) {
-    const size_t first = line.find(kBar), last = line.rfind(kBar);
-    int64_t number = 0;
-    double score = 0;
-    return first < last && parse_count(line.substr(0, first), number) &&
-           parse_number(line.substr(last + kBar.size()), score);
-  });
-}
-
 // Whether a path is in a checkpoint, or has the name of a run's own file in a run's directory.
 bool is_of_run(const std::string& path) {
   std::error_code error;
@@ -63,6 +50,17 @@ bool is_of_run(const std::string& path) {
 }
 
 }  // namespace
+
+bool is_n_best_list(const std::vector<std::string>& lines) {
+  constexpr std::string_view kBar = " ||| ";
+  return !lines.empty() && std::ranges::all_of(lines, [&](std::string_view line) {
+    const size_t first = line.find(kBar), last = line.rfind(kBar);
+    int64_t number = 0;
+    double score = 0;
+    return first < last && parse_count(line.substr(0, first), number) &&
+           parse_number(line.substr(last + kBar.size()), score);
+  });
+}
 
 bool same_file(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == "-" || b == "-") return false;

@@ -13,6 +13,10 @@
 
 namespace nine::app {
 
+/// True if each line is `number ||| words ||| ... ||| score`, as mt_translate and Moses write
+/// n-best lists.
+bool is_n_best_list(const std::vector<std::string>& lines);
+
 /// Returns all lines of a file or of standard input; no lines if it is empty. Errors: those of
 /// TextReader.
 std::vector<std::string> read_lines(const std::string& input);

@@ -1,5 +1,6 @@
 #include "apps/lm_train/lm_data.h"
 
+#include "apps/training/training_texts.h"
 #include "core/crc32c.h"
 #include "data/sample/sample.h"
 
@@ -55,6 +56,9 @@ RunInputs LmData::inputs(const LmOptions& o) const {
 }
 
 LmData load_lm_data(const LmOptions& o) {
+  require_texts("--train", o.train);
+  require_texts("--valid", o.valid);
+  require_texts("--test", o.test);
   LmData data = [&] {
     if (o.sample) return sample_data(o);
     Vocabulary vocabulary = vocabulary_of(o, [&] { return count_words(o.train); });

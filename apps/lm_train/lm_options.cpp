@@ -139,6 +139,7 @@ void LmOptions::check(const Options& given) const {
   require_usage(arch != LanguageArch::lstm || dropout_hidden == 0 || layers > 1,
                 "--dropout-hidden drops units between LSTM layers, but there is only one layer; "
                 "--dropout-output drops units after the last layer");
+  check_export(given, {"valid", "test"});
   check_shared(given, hidden, "--valid", sample || !valid.empty());
   refuse_idle_flags(
       given, {{"sample-sentences", sample, "--sample"},

@@ -11,6 +11,7 @@
 #include "apps/training/own_checkpoint.h"
 #include "apps/training/run_directory.h"
 #include "core/json.h"
+#include "core/notice.h"
 #include "core/ops.h"
 #include "core/quote.h"
 #include "nn/models/model_directory.h"
@@ -61,19 +62,48 @@ void require_own_positions(const fs::path& file, const Tensor& table) {
       " is not the table of sines that mt_train trains with: put the run's own file back");
 }
 
-}  // namespace
-
-int write_average(const Options& flags, const std::string& run, int64_t count) {
+// Error: the directory is not that of a run, with the one to give in its place; or the mean would
+// be written into another run.
+void require_run(const std::string& run, int64_t count) {
   std::error_code ignored;
   require(fs::is_directory(run, ignored), "--average ", count, ": there is no directory ", run,
           "; give the directory of a run as --run");
+  const fs::path mean = fs::path(run) / "average";
+  if (RunDirectory::holds_run(run) && !holds_state(run)) {
+    require(!RunDirectory::holds_run(mean), "--average ", count, ": ", mean.string(),
+            " holds a run, and the mean would be written there: move that run elsewhere");
+    return;
+  }
+  const fs::path whole = fs::weakly_canonical(fs::path(run) / "x", ignored).parent_path();
+  const bool one = holds_state(whole), several = !checkpoints_in(whole).empty();
+  for (fs::path p = whole; (one || several) && p.has_relative_path(); p = p.parent_path())
+    require(p == whole || !RunDirectory::holds_run(p), "--average ", count, ": ", run,
+            one ? " is a checkpoint" : " holds checkpoints",
+            ", and the directory of a run was expected: give --run ", p.string());
+  fail("--average ", count, ": ", run, " holds no run; give the directory of a run as --run");
+}
+
+}  // namespace
+
+int write_average(const Options& flags, const std::string& run, int64_t count) {
+  require_run(run, count);
   const fs::path own = fs::path(run) / "config.json";
-  const Json config = flags.in_present_names(read_run_config(run));
+  const Json stored = read_run_config(run);
+  const std::string_view trainer = trainer_of(stored);
+  require(trainer.empty() || trainer == "mt_train", "--average ", count, ": ", run,
+          " holds a run of ", trainer,
+          ", and --average reads those of mt_train: give another --run");
+  const Json config = flags.in_present_names(stored);
   const Json kept = config.value("keep", Json(std::numeric_limits<int64_t>::max()));
   require(kept.is_number_integer(), own.string(), ": the key 'keep' is ", json_text(kept),
           ", and a whole number was expected");
   // Only the last `keep` checkpoints count: the best one, which is kept at any age, may be older.
-  std::vector<fs::path> found = committed_checkpoints(fs::path(run) / "checkpoints");
+  const fs::path checkpoints = fs::path(run) / "checkpoints";
+  std::vector<fs::path> found = committed_checkpoints(checkpoints);
+  for (const fs::path& directory : checkpoints_in(checkpoints))
+    if (std::ranges::find(found, directory) == found.end())
+      notice(concat("mt_train: ", directory.string(),
+                    " lies beyond the run's latest checkpoint and was passed over"));
   const auto keep = static_cast<size_t>(std::max<int64_t>(1, kept.get<int64_t>()));
   if (found.size() > keep) found.resize(keep);
   require(std::ssize(found) >= count, "--average ", count, ": ", run, " has the last ",

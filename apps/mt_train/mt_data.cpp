@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apps/training/training_texts.h"
 #include "core/crc32c.h"
 #include "data/sample/pairs.h"
 #include "data/text.h"
@@ -99,6 +100,13 @@ uint32_t former_checksum(const std::optional<HeldOutPairs>& text) {
 }  // namespace
 
 MtData load_mt_data(const MtOptions& o) {
+  for (const auto& [flag, files] : {std::pair("--src", &o.src),
+                                    {"--tgt", &o.tgt},
+                                    {"--valid-src", &o.valid_src},
+                                    {"--valid-tgt", &o.valid_tgt},
+                                    {"--test-src", &o.test_src},
+                                    {"--test-tgt", &o.test_tgt}})
+    require_texts(flag, *files);
   if (o.sample) {
     const SamplePairs train = sample_pairs(o.sample_pairs, o.seed, "train"),
                       valid = sample_pairs(kSampleHeldOut, o.seed, "valid"),

@@ -166,6 +166,8 @@ void MtOptions::check(const Options& given) const {
       "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");
   require_usage(best_metric != BestMetric::bleu || valid_beam > 0,
                 "--best-metric bleu needs translations: --valid-beam must be at least 1");
+  check_export(given, {"valid-src", "valid-tgt", "test-src", "test-tgt", "best-metric",
+                       "valid-beam", "valid-translations"});
   check_shared(given, hidden, "--valid-src and --valid-tgt", has_valid());
   const char* valid = "validation text: --valid-src and --valid-tgt";
   refuse_idle_flags(given, {{"sample-pairs", sample, "--sample"},

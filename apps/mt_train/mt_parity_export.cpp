@@ -44,7 +44,7 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
        .steps = o.steps,
        .optimizer = o.adam,
        .schedule = o.schedule,
-       .step = {.clip = o.clip},
+       .step = {.clip = o.clip, .detect_anomaly = o.detect_anomaly},
        .head = model.config().head,
        .tie_embeddings = model.config().tie_embeddings,
        .first = std::move(first),
@@ -70,7 +70,8 @@ void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet
                     .pad = Specials::kTranslation.pad,
                     .adam = trainer.optimizer,
                     .schedule = trainer.schedule,
-                    .clip = o.clip},
+                    .clip = o.clip,
+                    .detect_anomaly = o.detect_anomaly},
                    model, parameters, task.source());
 }
 

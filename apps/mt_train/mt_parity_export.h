@@ -17,6 +17,7 @@ struct MtParityExport {
   OptimizerConfig adam;     ///< must be without weight decay
   ScheduleConfig schedule;  ///< constant or inverse-sqrt; the learning rate of each step is written
   double clip = 0;
+  bool detect_anomaly = false;
 };
 
 /// Runs `steps` updates by the trainer's own step, of one micro-batch each, from the model's

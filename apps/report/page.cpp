@@ -34,6 +34,8 @@ void require_own_page(const std::filesystem::path& file) {
   const auto status = std::filesystem::symlink_status(file, ignored);
   require(!std::filesystem::is_symlink(status), file.string(),
           " is a symbolic link, and the page would replace what it leads to: remove the link");
+  require(!std::filesystem::is_directory(status), file.string(),
+          " is a directory, and the page is a file of this name: move the directory elsewhere");
   if (!std::filesystem::is_regular_file(status)) return;
   std::array<char, 4096> start{};
   std::ifstream in(file, std::ios::binary);

@@ -49,23 +49,28 @@ std::string page_of(const std::vector<Run>& runs, const std::string& more) {
 
 }  // namespace
 
-std::vector<std::string> write_report(const std::vector<fs::path>& directories,
-                                      const fs::path& output, ReportSection* more) {
+Report report_page(const std::vector<fs::path>& directories, ReportSection* more) {
   require(!directories.empty(), "[report] no run was given: name at least one run directory");
   std::vector<Run> runs;
   for (const fs::path& directory : directories) runs.push_back(read_run(directory));
   make_names_differ(runs, directories);
-  const std::string more_html = more ? more(runs, directories) : std::string();
+  Report report{.page = page_of(runs, more ? more(runs, directories) : std::string()), .notes = {}};
+  if (std::string why = why_incomparable(runs); !why.empty())
+    report.notes.push_back(std::move(why));
+  for (const Run& run : runs)
+    for (const std::string& note : run.notes) report.notes.push_back(concat(run.name, ": ", note));
+  return report;
+}
+
+std::vector<std::string> write_report(const std::vector<fs::path>& directories,
+                                      const fs::path& output, ReportSection* more) {
+  Report report = report_page(directories, more);
   try {
-    write_whole(output.string(), page_of(runs, more_html));
+    write_whole(output.string(), report.page);
   } catch (const Error& error) {
     fail("[report] ", error.what(), "; choose another file with --output");
   }
-  std::vector<std::string> notes;
-  if (std::string why = why_incomparable(runs); !why.empty()) notes.push_back(std::move(why));
-  for (const Run& run : runs)
-    for (const std::string& note : run.notes) notes.push_back(concat(run.name, ": ", note));
-  return notes;
+  return std::move(report.notes);
 }
 
 }  // namespace nine::app

@@ -13,21 +13,25 @@ struct Run;  // apps/report/run_log.h
 using ReportSection = std::string(const std::vector<Run>& runs,
                                   const std::vector<std::filesystem::path>& directories);
 
-/// Writes one self-contained HTML file about the runs of `directories`, each with a `log.jsonl` and
+/// Makes one self-contained HTML page about the runs of `directories`, each with a `log.jsonl` and
 /// a `config.json`. One run gets a page about itself; several are compared: overlaid curves,
 /// figures side by side, the settings that differ. The logs may be those of runs that are still
-/// training: a half-written last line, missing fields and values that are not finite are fine. The
-/// file is written beside `output` and renamed, so a reader never sees half a page; "-" is standard
-/// output.
+/// training: a half-written last line, missing fields and values that are not finite are fine.
 ///
 /// `more` is one more section, of code that the trainers do not link: word_differences_html
 /// (apps/report/sections.h) compares two runs of lm_train word by word.
 ///
-/// Returns the pages' notes about what could not be read, or cannot be of a run, each after the
-/// run's name.
-///
-/// Throws Error when there is no run, a directory or its log cannot be read, or the page cannot be
-/// written.
+/// Throws Error when there is no run, or a directory or its log cannot be read.
+struct Report {
+  std::string page;
+  /// What could not be read, or cannot be of a run, each after the run's name.
+  std::vector<std::string> notes;
+};
+Report report_page(const std::vector<std::filesystem::path>& directories,
+                   ReportSection* more = nullptr);
+
+/// Writes the page beside `output` and renames it, so a reader never sees half a page; "-" is
+/// standard output. Returns the notes. Throws Error, too, when the page cannot be written.
 std::vector<std::string> write_report(const std::vector<std::filesystem::path>& directories,
                                       const std::filesystem::path& output,
                                       ReportSection* more = nullptr);

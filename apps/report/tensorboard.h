@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/json.h"
 
@@ -25,8 +28,24 @@ std::string tensorboard_scalar(double wall_time, int64_t step, std::string_view 
 std::string tensorboard_text(double wall_time, int64_t step, std::string_view tag,
                              std::string_view markdown);
 
-/// Whether a directory has event files that Nine wrote.
-bool holds_events(const std::filesystem::path& directory);
+/// What the event files of a directory show, as TensorBoard reads them.
+struct BoardEvents {
+  std::vector<std::string> others;  ///< names of event files that Nine did not write
+  bool any = false;                 ///< true if Nine wrote an event file there
+  /// The settings of the last text `run`: "seed", "resolved.parameters". Empty without the text.
+  std::map<std::string, std::string> settings;
+  /// The numbers of the tags train/nll and valid/nll, by tag and step.
+  std::map<std::pair<std::string, int64_t>, float> numbers;
+};
+/// Reads the event files of a directory, which need not exist. A file that is cut or damaged is
+/// read up to the damage.
+BoardEvents read_events(const std::filesystem::path& directory);
+
+/// Returns whose events they are if they are of another run than that of `config`: "its seed is 2,
+/// and 1 in this run". Compared are settings that never change when a run resumes, and the numbers
+/// of each step that `log`, the run's log.jsonl, has too. Empty if nothing differs.
+std::string other_run_of(const BoardEvents& events, const Json& config,
+                         const std::filesystem::path& log);
 /// Moves them to `directory`/old-N, the first N that is free, and returns that path: TensorBoard
 /// then shows them as a run of their own. An empty path where there are none.
 std::filesystem::path move_events_away(const std::filesystem::path& directory);
@@ -40,10 +59,15 @@ class TensorBoard {
   /// Throws Error when the file cannot be written, or when `directory` is in a run's checkpoints.
   TensorBoard(const std::filesystem::path& directory, const Json& config);
 
-  /// Where `directory` had no event file, writes the lines of `log` (a log.jsonl; it may be
-  /// absent), so that a run that starts to write event files late appears from its beginning. To be
-  /// called before event(). Throws Error when they cannot be written.
-  void catch_up(const std::filesystem::path& log);
+  /// Writes the lines of `log` (a log.jsonl; it may be absent) if the events of the directory lack
+  /// a train or valid line of it, so that a run that starts to write event files late, or that
+  /// wrote none for a time, appears as a whole: TensorBoard drops the events before. Returns how
+  /// many of these lines were missing. To be called before event(). Throws Error when they cannot
+  /// be written.
+  int64_t catch_up(const std::filesystem::path& log);
+
+  /// True if the directory had events of Nine's when this object was made.
+  bool had_events() const { return before_.any; }
 
   /// Writes a line of log.jsonl. After `start` and `resume` TensorBoard drops what earlier files
   /// hold beyond that step, so that it shows nothing twice. Throws Error when the line cannot be
@@ -56,8 +80,8 @@ class TensorBoard {
 
   std::filesystem::path file_;
   std::ofstream out_;
-  std::string text_;  // the configuration as Markdown
-  bool first_;        // of the directory's event files
+  std::string text_;    // the configuration as Markdown
+  BoardEvents before_;  // what the directory had
   int64_t last_step_ = 0;
   double started_ = 0;  // when the run began, in seconds since 1970
 };

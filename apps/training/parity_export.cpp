@@ -1,6 +1,7 @@
 #include "apps/training/parity_export.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/output_directory.h"
@@ -100,6 +101,14 @@ void export_parity(const ParityExport& e, ParameterSet& parameters, TrainingSour
   write_safetensors(e.directory / "batches.safetensors", batches);
   write_text(e.directory / "losses.json", json_text(losses, 1) + "\n");
   write_text(e.directory / "config.json", json_text(config_json(e), 1) + "\n");
+}
+
+void say_exported(const TrainOptions& options) {
+  std::printf(
+      "%lld steps (--export-steps) for the replay in PyTorch; no run was written, so --run, "
+      "--after "
+      "and the intervals of a run had no effect\nexport %s\n",
+      static_cast<long long>(options.export_steps), options.export_parity.c_str());
 }
 
 }  // namespace nine::app

@@ -61,4 +61,7 @@ void export_parity(const ParityExport& e, ParameterSet& parameters, TrainingSour
                    const std::function<void(int64_t)>& after_step,
                    const std::vector<NamedView>& batches);
 
+/// Prints where the steps are, and that no run was written.
+void say_exported(const TrainOptions& options);
+
 }  // namespace nine::app

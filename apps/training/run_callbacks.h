@@ -23,6 +23,7 @@ class RunCallbacks : public TrainerCallbacks {
   struct Unigram {
     double ppl;
     std::string help;
+    int64_t warmup = 0;  ///< until this update the learning rate rises, and that is said instead
   };
   RunCallbacks(RunDirectory& run, ExtraFiles files, std::optional<Unigram> unigram)
       : run_(run),
@@ -45,6 +46,9 @@ class RunCallbacks : public TrainerCallbacks {
   /// message says so and the run goes on.
   void validated() override;
 
+  /// True if the last validated() wrote the report.
+  bool has_report() const { return has_report_; }
+
   void finish() { progress_.finish(); }
 
  private:
@@ -53,7 +57,9 @@ class RunCallbacks : public TrainerCallbacks {
   RunDirectory& run_;
   ExtraFiles files_;
   std::optional<Unigram> unigram_;
+  int64_t validated_step_ = 0;
   bool at_unigram_ = false, warned_ = false;  // at the last validation; of this stay there
+  bool has_report_ = false;
   Progress progress_;
   std::unique_ptr<TensorBoard> tensorboard_;
 };

@@ -39,6 +39,14 @@ void require_place_of_run(const fs::path& directory) {
                " is a checkpoint, not a run; give the directory of its run to resume this run, or "
                "another --run with --init ",
                directory.string(), " to start from its weights");
+  if (fs::is_directory(whole, error) && !RunDirectory::holds_run(whole) &&
+      !checkpoints_in(whole).empty())
+    fail_usage("--run ", directory.string(), " holds checkpoints, as the directories checkpoints ",
+               "and average of a run do, and no run; give ",
+               RunDirectory::holds_run(whole.parent_path())
+                   ? concat("--run ", whole.parent_path().string(), " to resume that run, or ")
+                   : "",
+               "another --run");
   for (fs::path p = whole; p.has_relative_path(); p = p.parent_path())
     if (p.filename() == "checkpoints" && is_there(p.parent_path() / "log.jsonl"))
       fail_usage("--run ", directory.string(), " lies within the checkpoints of a run; give --run ",
@@ -99,9 +107,21 @@ class LogCutter {
 }  // namespace
 
 Json read_run_config(const fs::path& run) {
-  require(is_there(run / "config.json"), "--run ", run.string(),
-          " holds a run without config.json; use --restart or another --run");
-  return read_json_object(run / "config.json", "; use --restart or another --run");
+  const fs::path own = run / "config.json", saved = run / "checkpoints" / "latest" / "config.json";
+  const std::string advice = concat(
+      "; ", is_there(saved) ? concat("copy ", saved.string(), " there to resume the run, or ") : "",
+      "use --restart or another --run");
+  require(is_there(own), "--run ", run.string(), " holds a run without config.json", advice);
+  Json config = read_json_object(own, advice);
+  require(config.contains("seed"), own.string(), " has no settings of a run: it lacks 'seed'",
+          advice);
+  return config;
+}
+
+std::string_view trainer_of(const Json& config) {
+  const auto has = [&](const char* key) { return config.contains(key); };
+  if (has("src") && has("tgt") && !has("train")) return "mt_train";
+  return has("train") && has("bptt") && !has("src") ? "lm_train" : "";
 }
 
 Json RunDirectory::read_config() const { return read_run_config(path_); }
@@ -206,6 +226,19 @@ int64_t RunDirectory::updates_not_logged(int64_t step, int64_t log_every) const 
       if (end > 0 && end <= step && end % log_every == 0) covered.insert(end);
     });
   return (step / log_every - std::ssize(covered)) * log_every;
+}
+
+bool RunDirectory::had_checkpoint() const {
+  bool validated = false, had = false;
+  if (is_there(log_file()))
+    for_each_line(read_text(log_file()), [&](std::string_view line) {
+      const Json event = parse_json_object(line);
+      if (event.is_null()) return;
+      had = had || is_event(event, "resume") || is_event(event, "test") ||
+            is_event(event, "done") || (validated && is_event(event, "train"));
+      validated = validated || is_event(event, "valid");
+    });
+  return had;
 }
 
 fs::path RunDirectory::restart(const std::vector<std::string>& more) {

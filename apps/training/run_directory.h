@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/training/line_file.h"
@@ -12,7 +13,12 @@
 namespace nine::app {
 
 /// The configuration that the run in a directory was started with. Error: it is missing or broken.
+/// The message names the copy in the latest checkpoint, if that is there.
 Json read_run_config(const std::filesystem::path& run);
+
+/// The program that trained the run of a configuration, by its keys: lm_train or mt_train; empty if
+/// they do not show it.
+std::string_view trainer_of(const Json& config);
 
 /// A run directory that this process alone may write, from construction to destruction:
 /// config.json, log.jsonl, report.html, checkpoints/. The lock is flock's on DIR/.lock and ends
@@ -68,6 +74,10 @@ class RunDirectory {
   /// `log_every` updates up to its own. The log is half a log where it was removed or lines of it
   /// were.
   int64_t updates_not_logged(int64_t step, int64_t log_every) const;
+
+  /// True if the log shows that the run has written a checkpoint: it goes on after a validation,
+  /// has a start from a checkpoint, or the end.
+  bool had_checkpoint() const;
 
   /// Clears the way for a new run: moves an old run's checkpoints, report, log and configuration
   /// (and `more` names) to DIR/old-N, the first N that is free, and returns that path; an empty

@@ -192,6 +192,23 @@ std::string TrainOptions::help_to_start() const {
   return help;
 }
 
+std::vector<std::string> TrainOptions::unreached(int64_t updates) const {
+  const std::string length = concat(" is more than the ", updates,
+                                    updates == 1 ? " update" : " updates", " of this training: ");
+  std::vector<std::string> out;
+  if (warmup > updates)
+    out.push_back(
+        concat("--warmup ", warmup, length, "the learning rate does not reach --lr ", lr));
+  if (optimizer == OptimizerKind::asgd && asgd_trigger == 0 && asgd_start >= updates)
+    out.push_back(concat("--asgd-start ", asgd_start,
+                         asgd_start == updates ? " is not less than the " : " is more than the ",
+                         updates, " updates of this training: no weights are averaged"));
+  if (log_every > updates)
+    out.push_back(concat("--log-every ", log_every, length,
+                         "log.jsonl gets no line of the training, and the report no curve"));
+  return out;
+}
+
 void TrainOptions::check_initialisation() const {
   const bool norms = init_norm != InitialNorm::none, bias = init_bias != InitialBias::zero;
   require_usage(init.empty() || !norms,
@@ -235,6 +252,22 @@ void TrainOptions::check_freeze() const {
                 "--weight-decay 0");
   require_usage(export_parity.empty(),
                 "--export-parity exports the training of all parameters: leave out --freeze");
+}
+
+void TrainOptions::check_export(const Options& given, const std::vector<std::string>& texts) const {
+  if (export_parity.empty()) return;
+  require_usage(schedule != ScheduleKind::plateau,
+                "--export-parity validates nothing, and --schedule plateau lowers the rate by "
+                "validation: give another --schedule");
+  std::vector<FlagUse> idle;
+  const auto add = [&](const std::string& flag) {
+    idle.push_back({flag, false, "a training, and --export-parity writes the first steps alone"});
+  };
+  for (const std::string& flag : texts) add(flag);
+  for (const char* flag :
+       {"tensorboard", "restart", "other-gpu", "valid-every", "early-stop", "profile"})
+    add(flag);
+  refuse_idle_flags(given, idle);
 }
 
 void TrainOptions::check_shared(const Options& given, int64_t width, const std::string& valid,

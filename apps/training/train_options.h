@@ -97,6 +97,9 @@ struct TrainOptions : HeadSettings {
   /// What may help a model that is still at the word frequencies after an epoch, of what this run
   /// does not do yet: "a lower --lr or --warmup".
   std::string help_to_start() const;
+  /// Sentences about options that a training of so many updates is too short for: --warmup,
+  /// --asgd-start, --log-every.
+  std::vector<std::string> unreached(int64_t updates) const;
   /// What --accumulate means for the processes of this run. UsageError: it cannot be shared out
   /// among so many; a run of several that only one can make.
   void check_processes(const Communicator& communicator) const;
@@ -129,6 +132,10 @@ struct TrainOptions : HeadSettings {
   /// whether there is any.
   void check_shared(const Options& given, int64_t width, const std::string& valid,
                     bool has_valid) const;
+  /// Checks that no option is given that --export-parity leaves without effect: those that ask for
+  /// work or files besides the steps, and `texts`, the flags that only validation and test need.
+  /// --run and the intervals of a run may be given: say_exported() says that no run was written.
+  void check_export(const Options& given, const std::vector<std::string>& texts) const;
 
  private:
   void check_initialisation() const;

@@ -1,9 +1,12 @@
 #include "apps/training/train_run.h"
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 
 #include "apps/cli/number_format.h"
+#include "apps/cli/output_directory.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/same_start.h"
 #include "apps/cli/signals.h"
@@ -13,9 +16,11 @@
 #include "apps/training/instruction_set_of_run.h"
 #include "apps/training/own_checkpoint.h"
 #include "apps/training/profile_table.h"
+#include "apps/training/training_texts.h"
 #include "core/gemm.h"
 #include "core/instruction_set.h"
 #include "core/json.h"
+#include "core/quote.h"
 #include "core/threads.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/ops.h"
@@ -47,7 +52,12 @@ bool resumes(const TrainingRun& t, Json& now, RunDirectory& run, std::vector<std
     run.restart({"average"});
     return false;
   }
-  const Json before = t.flags.in_present_names(run.read_config()),
+  const Json stored = run.read_config();
+  if (const std::string_view trainer = trainer_of(stored); !trainer.empty() && trainer != t.program)
+    throw UsageError(concat(run.path().string(), " holds a run of ", trainer, ", and this is ",
+                            t.program, ": give another --run, or --restart, which moves that run ",
+                            "to ", run.path().string(), "/old-N"));
+  const Json before = t.flags.in_present_names(stored),
              resolved = resolved_of(before, run.config_file());
   const std::string mismatch = compare_configs(before, t.flags.to_json(), keys_free_on_resume(),
                                                t.flags.defaults_json(), t.inputs);
@@ -64,28 +74,6 @@ bool resumes(const TrainingRun& t, Json& now, RunDirectory& run, std::vector<std
   const Json identity = resolved.value(kIdentity, Json::object());
   if (identity.contains("init")) now["resolved"][kIdentity]["init"] = identity["init"];
   return true;
-}
-
-// Sentences about texts that are one text, under whatever names: figures on a text that was trained
-// on, or that the best model was chosen by, say little about others.
-std::vector<std::string> same_texts(const Json& identity) {
-  // The checksums of a text, or of both sides of one; null where there is none.
-  const auto text = [&](const std::string& one, const std::string& source,
-                        const std::string& target) -> Json {
-    if (identity.contains(one)) return identity[one];
-    if (!identity.contains(source)) return {};
-    return {identity[source], identity[target]};
-  };
-  const Json train = text("train", "src", "tgt"), valid = text("valid", "valid_src", "valid_tgt"),
-             test = text("test", "test_src", "test_tgt");
-  std::vector<std::string> out;
-  if (!valid.is_null() && valid == train)
-    out.emplace_back("the validation text is the training text: its figures are too good");
-  if (!test.is_null() && test == train)
-    out.emplace_back("the test text is the training text: its figures are too good");
-  if (!test.is_null() && test == valid)
-    out.emplace_back("the test text is the validation text, by which the best model is chosen");
-  return out;
 }
 
 // The log's first line, `start`, or `resume` where a checkpoint was found.
@@ -120,7 +108,11 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
     if (!t.init_taken.empty()) callbacks.message(t.init_taken);
   }
   for (const std::string& line : t.messages) callbacks.message(line);
-  for (const std::string& line : same_texts(t.inputs.identity)) callbacks.message(line);
+  if (t.options.after.unit == TrainingUnit::updates)
+    for (const std::string& line : t.options.unreached(t.options.after.value))
+      callbacks.message(line);
+  for (const std::string& line : same_texts(t.flags.to_json(), t.inputs.identity))
+    callbacks.message(line);
 }
 
 // What model.safetensors says of its model, and the version that wrote it.
@@ -166,8 +158,8 @@ void conclude(const TrainingRun& t, const Json& config, Trainer& trainer, RunCal
   done["time_s"] = trainer.seconds();  // after the test, as log.jsonl's lines are in their order
   callbacks.event(done);
   callbacks.validated();
-  std::printf("model  %s\nreport %s\n", (run.checkpoints() / "best").c_str(),
-              run.report_file().c_str());
+  std::printf("model  %s\n", (run.checkpoints() / "best").c_str());
+  if (callbacks.has_report()) std::printf("report %s\n", run.report_file().c_str());
 }
 
 constexpr const char* kStoppedEarly =
@@ -205,9 +197,9 @@ Start open_run(const TrainingRun& t, Json& config, RunDirectory& run) {
     counts["parameters"] = t.parameters.count();
     require_own_log(run.log_file(), latest, counts);
   }
-  // A finished run has checkpoints: where they are gone, its log is not overwritten.
-  const bool lost = start.resumed && (!start.found.skipped.empty() || run.finished());
-  if (lost && !start.found.checkpoint) {
+  // Where the checkpoints of a run are gone, its log is not overwritten.
+  if (start.resumed && !start.found.checkpoint &&
+      (!start.found.skipped.empty() || run.had_checkpoint())) {
     require_initial_weights(t);
     run.require_writable();
     start.moved_to = run.restart({"average"});
@@ -232,6 +224,8 @@ int train(const TrainingRun& t, const Json& config, Trainer& trainer, RunCallbac
   callbacks.finish();
   if (t.options.profile && trainer.updates_here() > 0)  // nothing may be left to do
     print_profile(stdout, measure_machine(t.parameters.device()), trainer.updates_here());
+  if (outcome == Trainer::Outcome::finished && t.options.after.unit != TrainingUnit::updates)
+    for (const std::string& line : t.options.unreached(trainer.step())) callbacks.message(line);
   if (outcome == Trainer::Outcome::interrupted) {
     std::fprintf(stderr,
                  "%s: interrupted; step %lld is saved, the same command goes on from there\n",
@@ -285,27 +279,97 @@ TrainerConfig trainer_config(const TrainingRun& t, Communicator& communicator) {
   return config;
 }
 
+// The run that wrote the events, as its configuration names it; empty if that is not recorded.
+std::string run_of(const BoardEvents& events) {
+  const auto run = events.settings.find("run");
+  return run == events.settings.end() ? "" : run->second;
+}
+
+[[noreturn]] void fail_for_events(const TrainOptions& o, const BoardEvents& events,
+                                  const std::string& why, const char* advice) {
+  const std::string of = run_of(events);
+  throw UsageError(concat("--tensorboard ", o.tensorboard, " has the events of another run",
+                          of.empty() ? "" : concat(", ", shortened(of)),
+                          why.empty() ? "" : concat(" (", why, ")"),
+                          ", and TensorBoard would show both as one: ", advice));
+}
+
+// Whether `inner` is `outer` or lies in it; both need not exist.
+bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& outer) {
+  std::error_code error;
+  const auto whole = [&](const std::filesystem::path& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path) / "x", error)
+        .parent_path();
+  };
+  const auto in = whole(inner), out = whole(outer);
+  return !error && std::ranges::mismatch(in, out).in2 == out.end();
+}
+
+// The configuration of a run; an empty object if it cannot be read.
+Json config_of(const std::filesystem::path& run) {
+  try {
+    return read_json_object(run / "config.json");
+  } catch (const Error&) {
+    return Json::object();
+  }
+}
+
+// The events in --tensorboard before the run begins. UsageError: TensorBoard would show them and
+// the run's own as one, because another program wrote some, or another run that is still there, or,
+// for a new run, any run; or the directory lies where checkpoints alone are.
+BoardEvents require_own_board(const TrainOptions& o, bool is_new) {
+  if (o.tensorboard.empty()) return {};
+  for (const char* part : {"checkpoints", "average"})
+    if (const auto place = std::filesystem::path(o.run) / part; lies_in(o.tensorboard, place))
+      throw UsageError(concat("--tensorboard ", o.tensorboard, " lies in ", place.string(),
+                              ", where checkpoints alone are; give another --tensorboard"));
+  require_outside_of_checkpoints("--tensorboard", o.tensorboard);
+  BoardEvents events = read_events(o.tensorboard);
+  if (!events.others.empty())
+    throw UsageError(concat("--tensorboard ", o.tensorboard,
+                            " has event files of another program (",
+                            shortened(events.others.front()),
+                            "), and TensorBoard would show them and this run as one: give another "
+                            "directory"));
+  if (!events.any) return events;
+  // A run that was renamed has events that name its former directory, where another run may be now.
+  const std::filesystem::path of = run_of(events);
+  std::error_code ignored;
+  if (!of.empty() && RunDirectory::holds_run(of) &&
+      !std::filesystem::equivalent(of, o.run, ignored) &&
+      other_run_of(events, config_of(of), of / "log.jsonl").empty())
+    fail_for_events(o, events, {}, "give another directory");
+  if (is_new && !o.restart)
+    fail_for_events(o, events, {}, "give another directory, or --restart, which moves them away");
+  return events;
+}
+
 // Rank 0's part, and all there is with one process. Of several, what the others wait for is written
 // beside (assist() below).
 int lead(const TrainingRun& t, Json config, Communicator& communicator) {
   const bool is_new = !RunDirectory::holds_run(t.options.run);
   if (t.options.restart || is_new) require_initial_weights(t);
-  if (is_new && !t.options.restart && holds_events(t.options.tensorboard))
-    throw UsageError(concat("--tensorboard ", t.options.tensorboard,
-                            " has the events of another run, and TensorBoard would show both as "
-                            "one: give another directory, or --restart, which moves them away"));
+  const BoardEvents events = require_own_board(t.options, is_new);
   RunDirectory run(t.options.run);
   const Start start = open_run(t, config, run);
+  if (start.resumed)
+    if (const std::string why = other_run_of(events, config, run.log_file()); !why.empty())
+      fail_for_events(t.options, events, why, "give another directory");
   if (!start.found.checkpoint) require_initial_weights(t);
   CheckpointStore store(run.checkpoints(), t.options.keep);
   std::optional<RunCallbacks::Unigram> unigram;
-  if (t.unigram_ppl) unigram = {*t.unigram_ppl, t.options.help_to_start()};
+  if (t.unigram_ppl) unigram = {*t.unigram_ppl, t.options.help_to_start(), t.options.warmup};
   RunCallbacks callbacks(run, checkpoint_files(t, config), unigram);
   for (const std::string& skipped : start.found.skipped) callbacks.message(skipped);
   if (!start.moved_to.empty())
     callbacks.message(
-        concat("no checkpoint is intact: the run starts over; the damaged checkpoints are in ",
-               start.moved_to.string()));
+        start.found.skipped.empty()
+            ? concat(run.checkpoints().string(),
+                     " has no checkpoint, and the log is of a run that ",
+                     "wrote some: the run starts over; its log is in ", start.moved_to.string())
+            : concat(
+                  "no checkpoint is intact: the run starts over; the damaged checkpoints are in ",
+                  start.moved_to.string()));
   for (const std::string& difference : start.other_gpu) callbacks.message(difference);
   Arena arena("step", t.parameters.device());
   Trainer trainer(t.parameters, t.task, arena, trainer_config(t, communicator), &store, callbacks,
@@ -325,9 +389,13 @@ int lead(const TrainingRun& t, Json config, Communicator& communicator) {
   run.require_writable();
   if (!t.options.tensorboard.empty()) {  // may fail: before anything of the run changes
     if (t.options.restart || !start.moved_to.empty())
-      if (const auto old = move_events_away(t.options.tensorboard); !old.empty())
+      if (const auto old = move_events_away(t.options.tensorboard); !old.empty()) {
+        const std::string of = run_of(events);
         callbacks.message(
-            concat("--tensorboard: the events of the run before are in ", old.string()));
+            concat("--tensorboard: the events of the run before",
+                   of.empty() || of == t.options.run ? "" : concat(", ", shortened(of), ","),
+                   " are in ", old.string()));
+      }
     callbacks.mirror_to_tensorboard(t.options.tensorboard, config);
   }
   if (start.resumed) run.write_config(config);

@@ -102,6 +102,7 @@ void check_arch(const ModelFiles& files) {
 HeadConfig checked_head(ModelFiles& files) {
   static_cast<void>(files.embedding("lm"));
   files.check_kind("lm", "embedding.weight");
+  files.check_types("embedding.weight");
   check_arch(files);
   const HeadConfig head = files.head();
   const bool tied =

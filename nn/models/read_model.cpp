@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "core/dtype.h"
@@ -125,11 +124,22 @@ bool is_own(const ModelFiles& files, const Json& config) {
          resolved->contains("head") && resolved->contains("parameters");
 }
 
-// Returns the numbers of a version such as "0.3.1"; 0 for parts that are not numbers.
-std::array<int, 3> numbers_of(const std::string& version) {
+// Returns the first three numbers of a version such as "0.3.1" or "0.3.1-rc1"; 0 for those that it
+// lacks. Error, with the place and the key: the value is no version.
+std::array<int, 3> numbers_of(const std::string& place, const char* key, const Json& version) {
+  const std::string text = version.is_string() ? version.get<std::string>() : "";
   std::array<int, 3> n{};
-  char dot = 0;
-  std::istringstream(version) >> n[0] >> dot >> n[1] >> dot >> n[2];
+  const char *at = text.data(), *const stop = at + text.size();
+  bool sound = true;
+  for (int& number : n) {
+    const auto [end, error] = std::from_chars(at, stop, number);
+    sound = error == std::errc{} && *at != '-';
+    at = end;
+    if (!sound || at == stop || *at != '.') break;
+    ++at;
+  }
+  sound = sound && (at == stop || *at == '-' || *at == '+');
+  require(sound, place, ": ", unexpected_value(key, version, "a version of Nine such as 0.2.0"));
   return n;
 }
 
@@ -275,7 +285,11 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   files.sources.push_back(
       {metadata_of(weight_files(directory).front()), keys_left_out(metadata), true});
   const auto version = metadata.find(kVersionKey);
-  if (version != metadata.end() && numbers_of(version->second) > numbers_of(kVersion))
+  if (!files.foreign && resolved.contains("version"))
+    numbers_of(config_file, "resolved/version", resolved["version"]);
+  if (version != metadata.end() &&
+      numbers_of(metadata_of(weight_files(directory).front()), kVersionKey, version->second) >
+          numbers_of("", kVersionKey, kVersion))
     notice(concat(directory.string(), " was written by Nine ", version->second, "; this is ",
                   kVersion, ", which may not know all that the model needs"));
   if (is_there(directory / "state.json") && !holds_state(directory)) {
@@ -345,6 +359,30 @@ const Tensor& ModelFiles::embedding(std::string_view task) const {
           task == "mt" ? "language model (lm_train, lm_score), not a translation model"
                        : "translation model (mt_train, mt_translate), not a language model");
   return weights.at(own);  // its error lists the tensors
+}
+
+void ModelFiles::check_types(const char* table) const {
+  const auto& tensors = weights.tensors;
+  const DType own = weights.at(table).dtype();
+  for (const auto& [name, tensor] : tensors) {
+    bool buffer = name == kPositionsName;
+    for (const HeadBuffer& b : head_buffers()) buffer = buffer || name == concat("head", b.name);
+    if (buffer || tensor.dtype() == own) continue;
+    notice(concat(directory.string(), ": the tensor ", name, " is of type ", tensor.dtype(),
+                  " and ", table, " of type ", own, ": the model computes with ", own));
+    break;
+  }
+  const Json* const said = find("dtype");
+  if (said == nullptr || (foreign && !said->is_string())) return;
+  std::string text = said->is_string() ? said->get<std::string>() : "";
+  if (foreign && text.starts_with("torch.")) text.erase(0, std::string_view("torch.").size());
+  // Other programs may name the type that they computed with, of 16 bits or of other names.
+  const bool known = text == to_text(DType::float32) || text == to_text(DType::float64);
+  require(foreign || known, said_in("dtype"), ": ",
+          unexpected_value("dtype", *said, "float32 or float64"));
+  require(!known || text == to_text(own), said_in("dtype"), ": the key 'dtype' is ",
+          shortened(json_text(*said)), ", but the tensor ", table, " is of type ", own,
+          "; correct the key, or put the model's own weights there");
 }
 
 bool ModelFiles::names_directory(std::string_view message) const {

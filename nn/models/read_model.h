@@ -74,6 +74,10 @@ struct ModelFiles {
   /// Checks `task` and `norm_first`. Errors: the files name another task (`lm`, `mt`) than the task
   /// to which `tensor` belongs; PyTorch's `norm_first` contradicts `norm`.
   void check_kind(const char* task, const char* tensor) const;
+  /// Checks the types of the tensors with that of `table`, which is the model's. Gives a notice()
+  /// if a weight is of another type and is converted. Error: `dtype` names another type; for a
+  /// foreign model only if it names float32 or float64.
+  void check_types(const char* table) const;
   /// The head that the files describe, lin where nobody says it; the tensors show its bias. Errors:
   /// a setting is wrong; the buffers of the head (head_buffers) are not those of its norms.
   HeadConfig head() const;

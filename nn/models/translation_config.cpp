@@ -77,6 +77,7 @@ TransformerConfig transformer_config(ModelFiles& files) {
   const bool shared = !weights.tensors.contains("src_embedding.weight");
   const View source = shared ? target : weights.at("src_embedding.weight").view();
   files.check_kind("mt", "tgt_embedding.weight");
+  files.check_types("tgt_embedding.weight");
   if (files.says("pad")) files.only("pad", Specials::kTranslation.pad);
   const HeadConfig head = files.head();
   const auto size = [&](const char* key, int64_t of_tensor, const char* tensor, const char* side) {
@@ -103,6 +104,8 @@ TransformerConfig transformer_config(ModelFiles& files) {
                           "tie_embeddings", has_tied_embeddings(weights, head.spec), "head.weight"),
                       .head = head,
                       .final_norms = weights.tensors.contains("transformer.encoder.norm.weight")};
+  // The option of which mt_train makes dim.
+  if (!files.foreign) size("hidden", c.dim, target_name, " columns");
   // Models of Nine have these norms if norms stand before the branches. Models of other programs
   // may have them or not.
   require(files.foreign || *c.final_norms == (c.norm == NormOrder::pre), files.said_in("norm"),
@@ -110,6 +113,11 @@ TransformerConfig transformer_config(ModelFiles& files) {
           " tensor transformer.encoder.norm.weight");
   if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
     c.max_length = files.foreign ? size("max_length", rows, kPositionsName, " rows") : rows;
+    // mt_train gives a model at least that many.
+    if (const Json* said = files.find("max_length"))
+      require(files.count("max_length") <= rows, files.said_in("max_length"),
+              ": the key 'max_length' is ", shortened(json_text(*said)), ", but the tensor ",
+              kPositionsName, " has ", rows, " rows");
   } else if (files.foreign && files.says("max_length")) {
     c.max_length = files.positions("max_length");
   }

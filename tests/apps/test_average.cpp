@@ -54,6 +54,20 @@ TEST_CASE("mt_train: --average writes the mean of the last checkpoints, a checkp
   const Outcome nowhere = train({"--run", text.dir / "nosuch", "--average", "1"});
   CHECK(nowhere.code == 1);
   CHECK_MESSAGE(has(nowhere.err, "there is no directory " + text.dir / "nosuch"), nowhere.err);
+  // What is given in the place of a run, and what to give.
+  const auto says = [&](const std::string& given, const std::string& why) {
+    const Outcome o = train({"--run", given, "--average", "1"});
+    CHECK(o.code == 1);
+    CHECK_MESSAGE(has(o.err, concat("--average 1: ", given, why)), o.err);
+  };
+  fs::create_directory(text.dir / "empty");
+  says(text.dir / "empty", " holds no run; give the directory of a run as --run");
+  const std::string to_give = concat(", and the directory of a run was expected: give --run ",
+                                     fs::canonical(text.dir / "run").string());
+  says(text.dir / "run/checkpoints/latest", " is a checkpoint" + to_give);
+  says(text.dir / "run/average/latest", " is a checkpoint" + to_give);
+  says(text.dir / "run/checkpoints", " holds checkpoints" + to_give);
+  says(text.dir / "run/average", " holds checkpoints" + to_give);
   const Outcome many = train({"--run", text.dir / "run", "--average", "9"});
   CHECK(many.code == 1);
   CHECK(has(many.err, "has the last 3 checkpoints; train with a larger --keep"));
@@ -110,6 +124,21 @@ TEST_CASE("mt_train: --average refuses what resuming refuses") {
   // Only those up to `latest` are the run's.
   replace_symlink(checkpoints / "latest", "00000020");
   refused("has the last 2 checkpoints");
+  replace_symlink(checkpoints / "latest", "00000030");
+  const Outcome beyond = train({"--run", run, "--average", "2"});
+  CHECK(beyond.code == 0);
+  CHECK_MESSAGE(has(beyond.err, (checkpoints / "00000040").string() +
+                                    " lies beyond the run's latest checkpoint and was passed over"),
+                beyond.err);
+  CHECK(open_checkpoint(run / "average").state()["averaged"].get<std::vector<int>>() ==
+        std::vector{20, 30});
+  // A run in the place of the mean.
+  fs::remove_all(run / "average");
+  fs::create_directories(run / "average/checkpoints");
+  CHECK(has(train({"--run", run, "--average", "2"}).err,
+            "average holds a run, and the mean would be written there: move that run elsewhere"));
+  CHECK(fs::is_empty(run / "average/checkpoints"));
+  fs::remove_all(run / "average");
   replace_symlink(checkpoints / "latest", "00000035");
   refused("latest points to 00000035, which is not there");
   fs::remove(run / "config.json");

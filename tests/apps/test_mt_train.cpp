@@ -431,6 +431,34 @@ TEST_CASE("translation checkpoints: what does not fit is refused") {
   }
 }
 
+TEST_CASE("mt_train: options in a model's config.json that contradict its tensors are named") {
+  const Reversed text;
+  REQUIRE(train(tiny(text.dir / "run", text.files({"--after", "1u"}))).code == 0);
+  const fs::path model = text.dir / "model";
+  fs::create_directory(model);
+  for (const char* name : {"config.json", "model.safetensors", "src.dict.txt", "tgt.dict.txt"})
+    fs::copy(text.dir / "run/checkpoints/latest" / fs::path(name), model / name);
+  const std::string own = slurp(model / "config.json");
+  const auto says = [&](const char* key, const Json& value) {
+    Json config = Json::parse(own);
+    if (!value.is_null()) config[key] = value;
+    put(model / "config.json", config.dump());
+    const Outcome o = run_program("mt_translate", {"--checkpoint", model}, "a b\n");
+    CHECK(o.code == (value.is_null() ? 0 : 1));
+    return o.err;
+  };
+  says("hidden", Json());
+  const std::string place = (model / "config.json").string() + ": the key '";
+  for (const auto& [key, value, rest] :
+       {std::tuple("hidden", Json(18),
+                   "' is 18, but the tensor tgt_embedding.weight has 16 columns"),
+        {"dim", 18, "' is 18, but the tensor tgt_embedding.weight has 16 columns"},
+        {"dtype", "float64",
+         "' is \"float64\", but the tensor tgt_embedding.weight is of type float32"},
+        {"max_length", 5000, "' is 5000, but the tensor positions has "}})
+    CHECK_MESSAGE(has(says(key, value), place + key + rest), key);
+}
+
 TEST_CASE("mt_train: a pair larger than a batch is named with its file and line") {
   const TemporaryDirectory dir;
   const Strings small{dir.write("s1", "a\nb\n"), dir.write("s2", "c\nd\n")},

@@ -223,6 +223,26 @@ TEST_CASE("tensorboard: lm_train mirrors its log, also when it goes on") {
     run("40u", {});
     board = "late";
   }
+  SUBCASE("with a gap: what the log has of the time between is written too") {
+    run("20u", {"--tensorboard", dir / board});
+    run("50u", {});
+  }
+  SUBCASE("with a gap and a file that is cut") {
+    run("20u", {"--tensorboard", dir / board});
+    run("40u", {"--tensorboard", dir / board});
+    const fs::path last = event_files(dir / board).back();
+    fs::resize_file(last, fs::file_size(last) / 2);
+    // A reader sees whole records only.
+    std::string whole;
+    const std::string bytes = slurp(last);
+    for (size_t at = 0; at + 12 <= bytes.size();) {
+      const size_t size = 16 + number_at<uint64_t>(bytes, at);
+      if (at + size > bytes.size()) break;
+      whole += bytes.substr(at, size);
+      at += size;
+    }
+    put(last, whole);
+  }
   run("70u", {"--tensorboard", dir / board});
   const Scalars got = scalars(dir / board);
   int trains = 0;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -162,6 +163,221 @@ TEST_CASE("training state: --restart moves TensorBoard's events away, and runs d
   CHECK_FALSE(fs::exists(run.dir / "second"));
 }
 
+TEST_CASE("training state: whose events --tensorboard has is asked before anything changes") {
+  const Run run;
+  const auto second = [&](const std::string& path, const Strings& more) {
+    return run_program("lm_train", joined(tiny_lm_flags(path, "5u"), more));
+  };
+  const auto refused = [&](const Outcome& o, const std::string& why) {
+    CHECK(o.code == 2);
+    CHECK_MESSAGE(has(o.err, why), o.err);
+  };
+  const std::string board = run.dir / "board", other = run.dir / "other";
+  REQUIRE(second(other, {"--seed", "3", "--tensorboard", board}).code == 0);
+  const std::string log = slurp(run.dir / "run/log.jsonl"),
+                    of_other =
+                        concat("--tensorboard ", board, " has the events of another run, ", other);
+  // A run that goes on, one that starts over, a new one: the other run is still there.
+  refused(run.go("30u", {"--tensorboard", board}), of_other);
+  refused(run.go("30u", {"--tensorboard", board, "--restart"}), of_other);
+  refused(second(run.dir / "third", {"--tensorboard", board}), of_other);
+  CHECK(slurp(run.dir / "run/log.jsonl") == log);
+  CHECK_FALSE(fs::exists(board + "/old-1"));
+  CHECK_FALSE(fs::exists(run.dir / "run/old-1"));
+  CHECK_FALSE(fs::exists(run.dir / "third"));
+  // The other run is gone: its settings tell it, and --restart says whose the events were.
+  fs::remove_all(other);
+  refused(run.go("30u", {"--tensorboard", board}),
+          concat(of_other, " (its seed is 3, and 1 in this run)"));
+  const Outcome anew = run.go("10u", {"--tensorboard", board, "--restart"});
+  CHECK_MESSAGE(anew.code == 0, anew.err);
+  CHECK_MESSAGE(
+      has(anew.err, concat("the events of the run before, ", other, ", are in ", board, "/old-1")),
+      anew.err);
+  // Settings alike and another course: events of this directory's earlier run with other words.
+  const std::string late = run.dir / "late";
+  REQUIRE(second(other, {"--betas", "0.5,0.9", "--tensorboard", late}).code == 0);
+  fs::remove_all(other);
+  refused(run.go("30u", {"--tensorboard", late}), " of step 5 is ");
+  // A run that was renamed has its events, also if another run is now where it was.
+  const std::string first = run.dir / "first", kept = run.dir / "kept";
+  REQUIRE(second(first, {"--tensorboard", kept}).code == 0);
+  fs::rename(first, run.dir / "renamed");
+  REQUIRE(second(first, {"--seed", "4"}).code == 0);
+  const Outcome renamed = run_program(
+      "lm_train", joined(tiny_lm_flags(run.dir / "renamed", "9u"), {"--tensorboard", kept}));
+  CHECK_MESSAGE(renamed.code == 0, renamed.err);
+  refused(run_program("lm_train",
+                      joined(tiny_lm_flags(first, "9u"), {"--seed", "4", "--tensorboard", kept})),
+          "(its seed is 1, and 4 in this run)");
+  // Events of another program.
+  const std::string mixed = run.dir / "mixed";
+  fs::create_directory(mixed);
+  put(mixed + "/events.out.tfevents.1700000000.host.1.0", "");
+  for (const Strings& more : {Strings{}, {"--restart"}})
+    refused(run.go("30u", joined({"--tensorboard", mixed}, more)),
+            "has event files of another program (events.out.tfevents.1700000000.host.1.0)");
+  // Where checkpoints alone are, said at once and not when the run goes on.
+  for (const char* part : {"checkpoints", "checkpoints/tb", "average"}) {
+    refused(
+        second(run.dir / "fourth", {"--tensorboard", run.dir / (std::string("fourth/") + part)}),
+        "where checkpoints alone are; give another --tensorboard");
+    CHECK_FALSE(fs::exists(run.dir / "fourth"));
+  }
+  CHECK(second(run.dir / "fourth", {"--tensorboard", run.dir / "fourth/tb"}).code == 0);
+}
+
+TEST_CASE("training state: a run's report is named only if it was written") {
+  const Run run;
+  const std::string report = run.dir / "run/report.html";
+  const auto names_it = [&](const Outcome& o) { return has(o.out, "report " + report); };
+  fs::remove(report);
+  fs::create_directory(report);
+  const Outcome folder = run.go("30u");
+  CHECK_MESSAGE(folder.code == 0, folder.err);
+  CHECK_MESSAGE(
+      has(folder.err, report + " is a directory, and the page is a file of this name: move"),
+      folder.err);
+  CHECK_FALSE(has(folder.err, "--output"));
+  CHECK_FALSE(names_it(folder));
+  fs::remove(report);
+  put(report, "mine");
+  CHECK_FALSE(names_it(run.go("40u")));
+  fs::remove(report);
+  CHECK(names_it(run.go("50u")));
+}
+
+TEST_CASE("training state: what is in the place of a run is said, and what to give") {
+  const Run run;
+  const auto refused = [](const Outcome& o, int code, const std::string& why) {
+    CHECK(o.code == code);
+    CHECK_MESSAGE(has(o.err, why), o.err);
+  };
+  fs::rename(run.dir / "run/config.json", run.dir / "kept");
+  const std::string saved = run.dir / "run/checkpoints/latest/config.json";
+  refused(run.go("30u"), 1,
+          "without config.json; copy " + saved + " there to resume the run, or use --restart");
+  fs::copy(saved, run.dir / "run/config.json");
+  CHECK(run.go("30u").code == 0);
+  // A config.json that is none.
+  const std::string own = slurp(run.dir / "run/config.json");
+  for (const char* none : {"", "[]", "{}", "{\"task\": \"lm\"}"}) {
+    put(run.dir / "run/config.json", none);
+    refused(run.go("40u"), 1, "; copy " + saved + " there to resume the run, or use --restart");
+  }
+  put(run.dir / "run/config.json", own);
+  // The other trainer's run.
+  run.dir.write("s", "a b\nb a\n");
+  const Strings pairs{"--src",   run.dir / "s", "--tgt",   run.dir / "s", "--layers",
+                      "1",       "--hidden",    "8",       "--ffn",       "8",
+                      "--heads", "1",           "--after", "1u"};
+  refused(run_program("mt_train", joined(pairs, {"--run", run.path()})), 2,
+          run.path() +
+              " holds a run of lm_train, and this is mt_train: give another --run, or --restart");
+  const std::string mt = run.dir / "mt";
+  REQUIRE(run_program("mt_train", joined(pairs, {"--run", mt})).code == 0);
+  refused(run_program("lm_train", tiny_lm_flags(mt, "5u")), 2,
+          mt + " holds a run of mt_train, and this is lm_train");
+  refused(run_program("mt_train", {"--run", run.path(), "--average", "1"}), 1,
+          "holds a run of lm_train, and --average reads those of mt_train");
+  // A mean's directory.
+  REQUIRE(run_program("mt_train", {"--run", mt, "--average", "1"}).code == 0);
+  refused(run_program("mt_train", joined(pairs, {"--run", mt + "/average"})), 2,
+          concat("--run ", mt,
+                 "/average holds checkpoints, as the directories checkpoints and average of a run "
+                 "do, and no run; give --run ",
+                 mt));
+  CHECK_FALSE(fs::exists(mt + "/average/config.json"));
+}
+
+TEST_CASE("training state: checkpoints that are gone are said, and the log is kept") {
+  const Run run;
+  // As an interrupted run has it: without its last line.
+  const std::string log = slurp(run.dir / "run/log.jsonl"),
+                    open_end = log.substr(0, log.find("{\"event\":\"done\""));
+  REQUIRE(open_end.size() < log.size());
+  put(run.dir / "run/log.jsonl", open_end);
+  fs::remove_all(run.dir / "run/checkpoints");
+  const Outcome o = run.go("20u");
+  CHECK_MESSAGE(o.code == 0, o.err);
+  CHECK_MESSAGE(has(o.err, concat(run.dir / "run/checkpoints",
+                                  " has no checkpoint, and the log is of a run that wrote some: "
+                                  "the run starts over; its log is in ",
+                                  run.dir / "run/old-1")),
+                o.err);
+  CHECK(slurp(run.dir / "run/old-1/log.jsonl") == open_end);
+  // A run that was killed before its first checkpoint starts over without a word.
+  put(run.dir / "run/log.jsonl", open_end.substr(0, open_end.find("{\"event\":\"valid\"")));
+  fs::remove_all(run.dir / "run/checkpoints");
+  const Outcome early = run.go("20u");
+  CHECK_MESSAGE(early.code == 0, early.err);
+  CHECK_FALSE(has(early.err, "starts over"));
+  CHECK_FALSE(fs::exists(run.dir / "run/old-2"));
+}
+
+TEST_CASE("training state: options that a training is too short for are said") {
+  const TemporaryDirectory dir;
+  dir.write("text", "a b c d\nb c\na c\nd b\n");
+  int n = 0;
+  const auto said = [&](const Strings& more) {
+    Strings flags{"--train", dir / "text", "--hidden", "4", "--embed", "4",
+                  "--batch", "1",          "--bptt",   "4", "--run",   dir / std::to_string(n++)};
+    if (std::ranges::find(more, "--log-every") == more.end())
+      flags.insert(flags.end(), {"--log-every", "1"});
+    const Outcome o = run_program("lm_train", joined(flags, more));
+    CHECK_MESSAGE(o.code == 0, o.err);
+    return o.err;
+  };
+  const std::string more = " is more than the 3 updates of this training: ";
+  // 14 tokens in one column: an epoch has 4 updates.
+  const struct {
+    Strings flags;
+    std::string says;
+  } cases[] = {
+      {{"--after", "3u", "--warmup", "4"},
+       concat("--warmup 4", more, "the learning rate does not reach --lr 0.001")},
+      {{"--after", "1e", "--warmup", "5"},
+       "--warmup 5 is more than the 4 updates of this training"},
+      {{"--after", "3u", "--log-every", "4"},
+       concat("--log-every 4", more, "log.jsonl gets no line")},
+      {{"--after", "3u", "--optimizer", "asgd", "--asgd-start", "3"},
+       "--asgd-start 3 is not less than the 3 updates of this training: no weights are averaged"},
+      {{"--after", "3u", "--optimizer", "asgd", "--asgd-start", "9"},
+       "--asgd-start 9 is more than the 3 updates"}};
+  for (const auto& c : cases) {
+    const std::string err = said(c.flags);
+    const size_t at = err.find(c.says);
+    CHECK_MESSAGE(at != err.npos, err);
+    CHECK_MESSAGE(err.find(c.says, at + 1) == err.npos, err);
+  }
+  for (const Strings& flags : {Strings{"--after", "3u", "--warmup", "3", "--log-every", "3"},
+                               {"--after", "1e", "--warmup", "4"},
+                               {"--after", "3u", "--optimizer", "asgd", "--asgd-start", "2"},
+                               {"--after", "3u"}})
+    CHECK_FALSE(has(said(flags), "of this training"));
+}
+
+TEST_CASE("training state: while the rate rises, its end is said in the place of a lower rate") {
+  const TemporaryDirectory dir;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "a b c d\nb c\na c\nd b\n";
+  dir.write("text", text);
+  const auto said = [&](const std::string& run, const Strings& more) {
+    return run_program("lm_train",
+                       joined({"--train", dir / "text", "--valid", dir / "text", "--hidden", "4",
+                               "--embed", "4", "--batch", "8", "--bptt", "4", "--lr", "1e-9",
+                               "--after", "1e", "--run", dir / run},
+                              more))
+        .err;
+  };
+  const std::string yet = ": the model has learnt nothing from contexts yet; ";
+  const std::string plain = said("plain", {}), rising = said("rising", {"--warmup", "4000"});
+  CHECK_MESSAGE(has(plain, yet + "if this does not change, try a lower --lr or --warmup"), plain);
+  CHECK_MESSAGE(has(rising, yet + "the learning rate rises until update 4000 (--warmup), so train "
+                                  "longer, or lower --warmup"),
+                rising);
+}
+
 TEST_CASE("training state: files of the user's stay") {
   const Run run;
   const std::string report = run.dir / "run/report.html", lock = run.dir / "run/.lock";
@@ -224,9 +440,14 @@ TEST_CASE("training state: no program writes into a checkpoint or over a run's f
   refused(best + "/new");
   refused(run.dir / "run/log.jsonl");
   refused(run.dir / "run/config.json");
-  const Outcome board = run.go("30u", {"--tensorboard", best});
+  const Outcome own = run.go("30u", {"--tensorboard", best});
+  CHECK(own.code == 2);
+  CHECK_MESSAGE(has(own.err, "--tensorboard " + best + " lies in "), own.err);
+  const Outcome board = run_program(
+      "lm_train", joined(tiny_lm_flags(run.dir / "other", "5u"), {"--tensorboard", best}));
   CHECK(board.code == 1);
   CHECK_MESSAGE(has(board.err, "--tensorboard " + best + " is a checkpoint"), board.err);
+  CHECK_FALSE(fs::exists(run.dir / "other"));
 }
 
 TEST_CASE("training state: a named pipe in the place of a run's file is named, not waited for") {

@@ -367,6 +367,26 @@ TEST_CASE("processes: a second program of one process is refused in Nine's words
   CHECK(slurp(dir / "own.0") == o.out);  // alone it works
 }
 
+TEST_CASE("processes: two programs in one job are named" * doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const TemporaryDirectory dir;
+  const std::string text = dir.write("text", "a b\nb a\n");
+  const Strings shared{"--hidden", "8", "--heads", "1", "--accumulate", "2", "--after", "1u"};
+  const Outcome o =
+      under_mpirun(
+          1, "lm_train",
+          with_second(
+              Strings{"--train", text, "--arch", "transformer", "--run", dir / "lm"} + shared,
+              "mt_train", Strings{"--src", text, "--tgt", text, "--run", dir / "mt"} + shared))
+          .wait();
+  CHECK(o.code == 2);
+  CHECK_MESSAGE(has(o.err, "process 1 of 2 runs mt_train "), o.err);
+  CHECK_MESSAGE(has(o.err, ", and process 0 runs lm_train "), o.err);
+  CHECK_FALSE(has(o.err, "MPI_ERR"));
+  CHECK_FALSE(std::filesystem::exists(dir / "lm"));
+  CHECK_FALSE(std::filesystem::exists(dir / "mt"));
+}
+
 TEST_CASE("processes: a program that one process alone starts waits for the others with a bound" *
           doctest::test_suite("needs mpirun")) {
   if (!has_mpirun()) return;

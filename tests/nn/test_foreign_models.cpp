@@ -956,6 +956,61 @@ TEST_CASE("foreign: what a run resolved are the sizes of the tensors") {
   }
 }
 
+TEST_CASE(
+    "foreign: the type of the weights is that of the word vectors, and what says otherwise is "
+    "named") {
+  const Notices notices;
+  const Foreign f;
+  const std::string told = R"({"heads": 2, "norm": "post", "activation": "relu")";
+  const auto says = [&](const std::string& more) {
+    f.say(told + more + "}");
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  write_safetensors(f.weights, tensors_of(f.set));
+  const std::string place = f.dir / "config.json" + ": the key 'dtype' is ";
+  for (const char* right : {"", R"(, "dtype": "float32")", R"(, "dtype": "torch.float32")",
+                            R"(, "dtype": "bfloat16")", R"(, "dtype": 5)"})
+    CHECK(says(right) == "");
+  CHECK(has(says(R"(, "dtype": "torch.float64")"),
+            place + "\"torch.float64\", but the tensor embedding.weight is of type float32"));
+  for (const std::string& n : notices.all) CHECK_FALSE(has(n, "is of type"));
+  // A tensor of another type is converted, and that is said.
+  std::vector<NamedView> tensors = tensors_of(f.set);
+  Tensor wide;
+  for (NamedView& t : tensors)
+    if (t.name == "head.weight") {
+      wide = Tensor(t.view.shape, DType::float64);
+      for (int64_t i = 0; i < t.view.elements(); ++i)
+        wide.data<double>()[i] = static_cast<double>(t.view.as<float>()[i]);
+      t.view = wide;
+    }
+  write_safetensors(f.weights, tensors);
+  CHECK(says("") == "");
+  CHECK(std::ranges::count_if(notices.all, [&](const std::string& n) {
+          return n == f.path +
+                          ": the tensor head.weight is of type float64 and embedding.weight of "
+                          "type float32: the model computes with float32";
+        }) == 1);
+  // Nine's own files: the key is one of two words, and a version is one.
+  const auto own = [&](const std::string& more, const std::string& version) {
+    write_safetensors(f.weights, tensors_of(f.set), {{"nine_version", version}});
+    return says(more);
+  };
+  CHECK(has(own(R"(, "arch": "transformer", "bptt": 9, "dtype": "half")", "0.2.0"),
+            place + "\"half\""));
+  CHECK(has(own(R"(, "arch": "transformer", "bptt": 9, "dtype": 5)", "0.2.0"), place + "5"));
+  for (const char* version : {"abc", "", "0.2.", "0.2.x", "0.2.0beta", "-1.2.0"})
+    CHECK_MESSAGE(has(own("", version),
+                      concat("the metadata of ", f.weights, ": the key 'nine_version' is \"",
+                             version, "\", and a version of Nine such as 0.2.0 was expected")),
+                  version);
+  write_safetensors(f.weights, tensors_of(f.set));
+  for (const char* version : {R"("abc")", "3"})
+    CHECK(has(says(concat(R"(, "resolved": {"head": "lin", "parameters": )", f.set.count(),
+                          R"(, "version": )", version, "}")),
+              concat(f.dir / "config.json", ": the key 'resolved/version' is ", version)));
+}
+
 TEST_CASE("foreign: word vectors of 0 and a bias that its stored type rounds are errors") {
   const Notices notices;
   const Foreign f;
