@@ -42,11 +42,16 @@ set(nine_public_headers
     data/measures/bleu.h
     data/measures/bootstrap.h
     data/measures/chrf.h
+    data/measures/rescoring.h
     data/measures/significance.h
     data/measures/word_errors.h
+    data/n_best.h
     data/python_random.h
+    data/spelled_specials.h
     data/string_table.h
     data/text_map.h
+    data/tokenize_13a.h
+    data/unknown_words.h
     data/vocabulary.h
     data/word_counts.h
     nn/carried_state.h
@@ -64,6 +69,7 @@ set(nine_public_headers
     nn/models/language_network.h
     nn/models/lstm_language_model.h
     nn/models/sampling.h
+    nn/models/sentence_scores.h
     nn/models/step_decoder.h
     nn/models/transformer.h
     nn/models/transformer_language_model.h
