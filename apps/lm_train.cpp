@@ -27,11 +27,10 @@ void check_evaluated(const LmData& data) {
 void check_known(const LmOptions& o, const LmData& data) {
   const auto check = [&](const Corpus& text, const char* flag,
                          const std::vector<std::string>& files) {
-    nine::require_known({text.tokens(), text.unknown()}, o.max_unknown,
-                        concat(flag, files.empty() ? " of --sample" : " " + files[0]),
-                        o.vocab.empty()
-                            ? "the vocabulary that is built with --vocab-size and --min-count"
-                            : o.vocab);
+    require_known({text.tokens(), text.unknown()}, o.max_unknown,
+                  concat(flag, files.empty() ? " of --sample" : " " + files[0]),
+                  o.vocab.empty() ? "the vocabulary that is built with --vocab-size and --min-count"
+                                  : o.vocab);
   };
   check(data.train, "--train", o.train);
   if (data.valid) check(*data.valid, "--valid", o.valid);

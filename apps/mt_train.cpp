@@ -18,11 +18,11 @@ namespace {
 void check_known(const MtOptions& o, const MtData& data) {
   const auto check = [&](int64_t unknown, int64_t tokens, const char* flag,
                          const std::vector<std::string>& files, const std::string& dictionary) {
-    nine::require_known({tokens, unknown}, o.max_unknown,
-                        concat(flag, files.empty() ? " of --sample" : " " + files[0]),
-                        dictionary.empty()
-                            ? "the dictionary that is built with --vocab-size and --min-count"
-                            : dictionary);
+    require_known({tokens, unknown}, o.max_unknown,
+                  concat(flag, files.empty() ? " of --sample" : " " + files[0]),
+                  dictionary.empty()
+                      ? "the dictionary that is built with --vocab-size and --min-count"
+                      : dictionary);
   };
   const auto source = [&](const ParallelCorpus& text, const char* flag, const auto& files) {
     check(text.source_unknown(), text.source_tokens(), flag, files, o.src_dict);

@@ -65,6 +65,7 @@ set(nine_public_headers
     nn/lstm.h
     nn/models/beam_search.h
     nn/models/compare_models.h
+    nn/models/known_words.h
     nn/models/language_model.h
     nn/models/language_network.h
     nn/models/lstm_language_model.h

@@ -49,6 +49,7 @@
 // Trained models, and the networks behind them
 #include "nn/models/beam_search.h"          // BeamSearch: translations of ids, and their scores
 #include "nn/models/compare_models.h"       // two language models on one text
+#include "nn/models/known_words.h"          // whether a text fits models
 #include "nn/models/language_network.h"     // what the networks of language models share
 #include "nn/models/lstm_language_model.h"  // LstmLanguageModel: the network
 #include "nn/models/sampling.h"             // choosing the next word
