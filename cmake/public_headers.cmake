@@ -1,3 +1,6 @@
+# The headers of Nine::inspect, with which the Python package explains heads and draws figures. They are no part of nn/nine.h.
+set(nine_inspect_headers apps/inspect/explain_page.h apps/inspect/plot.h apps/inspect/show.h)
+
 # The public headers: what is installed, and what a promise of compatibility can be about. nn/nine.h includes them all, and none includes
 # another header of the project; tests/repository/test_layout.cpp holds both.
 set(nine_public_headers

@@ -20,6 +20,7 @@
 #include "core/threads.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/settings/learned_numbers.h"
+#include "pages.h"
 #include "text.h"
 #include "without_lock.h"
 
@@ -415,4 +416,5 @@ NB_MODULE(_nine, m) {
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) PyErr_WriteUnraisable(nullptr);
   });
   nine_python::add_text(m);
+  nine_python::add_pages(m);
 }
