@@ -19,6 +19,7 @@ def _head_class(base: type) -> type:
         #: True during a call of the model with labels, which need the contexts and no logits.
         passes_contexts = False
         contexts: Optional[Tensor] = None
+        computed_loss = False
 
         def forward(self, h: Tensor) -> Tensor:
             if self.passes_contexts:
@@ -54,7 +55,7 @@ def _causal_loss(
         )
     if shift_labels is None:
         shift_labels = nn.functional.pad(labels, (0, 1), value=ignore_index)[..., 1:]
-    head.ignore_index = ignore_index
+    head.ignore_index, head.computed_loss = ignore_index, True
     mean = num_items_in_batch is None
     loss = head.loss(logits, shift_labels.contiguous(), reduction="mean" if mean else "sum")
     return loss if mean else loss / num_items_in_batch
@@ -70,11 +71,16 @@ def _patched_class(cls: type) -> type:
         if given.get("labels") is None:
             return plain(self, *args, **kwargs)
         head = self.get_output_embeddings()
-        head.passes_contexts = True
+        head.passes_contexts, head.computed_loss = True, False
         try:
             out = plain(self, *args, **kwargs)
         finally:
             head.passes_contexts, head.contexts = False, None
+        if not head.computed_loss:
+            raise ValueError(
+                f"{cls.__name__} computes its loss in another way than by its loss_function, which "
+                "patch() cannot do: use nine.torch.KernelSoftmax in a model of your own"
+            )
         if isinstance(out, tuple):
             return (out[0], None, *out[2:])
         out["logits"] = None
@@ -109,8 +115,11 @@ def patch(model: _Model, head: str = "lin", **settings) -> _Model:
     from .torch import KernelSoftmax
 
     output = getattr(model, "get_output_embeddings", lambda: None)()
-    loss = getattr(getattr(model, "loss_function", None), "__name__", "")
-    if not isinstance(output, nn.Linear) or loss != "ForCausalLMLoss":
+    # A name that transformers does not know stands for the loss of causal models.
+    causal = hasattr(type(model), "loss_function") and (
+        getattr(model, "loss_type", None) in (None, "ForCausalLM")
+    )
+    if not isinstance(output, nn.Linear) or not causal:
         raise TypeError(
             f"{type(model).__name__} is no causal language model of transformers with an lm_head; "
             "use nine.torch.KernelSoftmax in a model of your own"

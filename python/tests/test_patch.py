@@ -108,6 +108,12 @@ def test_a_llama():
 
 
 def test_patch_refuses():
+    config = transformers.T5Config(
+        vocab_size=50, d_model=8, d_kv=4, d_ff=16, num_layers=1, num_heads=2
+    )
+    with pytest.raises((TypeError, ValueError), match="no causal language model|in another way"):
+        t5 = nine.torch.patch(transformers.T5ForConditionalGeneration(config))
+        t5(batch()[0], labels=batch()[0])
     with pytest.raises(TypeError, match="Linear is no causal language model"):
         nine.torch.patch(torch.nn.Linear(3, 3))
     with pytest.raises(nine.UsageError, match="lug"):
