@@ -413,12 +413,6 @@ struct NBestLists {
   std::vector<nine::NBestList> lists;
   nine::SentenceScores model;
   std::vector<nine::ScoredList> scores;
-
-  std::vector<size_t> checked(const std::vector<size_t>& chosen) const {
-    nine::require(chosen.size() == lists.size(), chosen.size(), " choices for ", lists.size(),
-                  " lists");
-    return chosen;
-  }
 };
 
 double first_pass_score(double score, size_t list) {
@@ -437,13 +431,12 @@ void score_lists(NBestLists& self, const Lines& models, const std::string& inter
       .weights = weights,
       .batch_tokens = batch_tokens};
   nine::SpelledSpecials spelled(nine::Specials::kLanguageModel);
-  // Of each list what the first pass chose: later ones may be words that nobody says.
-  Lines first;
-  for (const nine::NBestList& list : self.lists) first.push_back(list.hypotheses.front().words);
+  // Of each list the first pass's choice: other hypotheses may have words that nobody says.
+  const Lines first = nine::chosen_texts(self.lists, nine::first_choices(self.lists));
   const Lines texts = nine::all_texts(self.lists);
   for (const std::string& text : texts) spelled.add_line(text);
   self.model = without_lock([&] {
-    nine::require_known(models, first, most, name + ", first hypotheses");
+    nine::require_known(models, first, most, name + ", first pass");
     return nine::score_sentences_once(
         models, texts, how, [&](size_t model, int64_t done, int64_t all) {
           if (shown) shown(static_cast<int64_t>(model) * all + done, std::ssize(models) * all);
@@ -497,6 +490,7 @@ void add_n_best(nb::module_& m) {
           "lists"_a)
       .def("score", &score_lists, "models"_a, "interpolate"_a, "weights"_a, "batch_tokens"_a,
            "most"_a, "name"_a, "progress"_a.none())
+      .def("first_choices", [](const NBestLists& self) { return nine::first_choices(self.lists); })
       .def("log_p", [](const NBestLists& self) { return array_of(self.model.log_p); })
       .def(
           "tune",

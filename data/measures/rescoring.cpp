@@ -175,6 +175,15 @@ std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
   return all;
 }
 
+std::vector<size_t> first_choices(std::span<const NBestList> lists) {
+  std::vector<size_t> choices;
+  for (const NBestList& list : lists) {
+    const auto best = std::ranges::max_element(list.hypotheses, {}, &NBestHypothesis::score);
+    choices.push_back(static_cast<size_t>(best - list.hypotheses.begin()));
+  }
+  return choices;
+}
+
 std::vector<std::string> chosen_texts(std::span<const NBestList> lists,
                                       std::span<const size_t> chosen) {
   std::vector<std::string> all;

@@ -47,6 +47,9 @@ std::vector<std::string> all_texts(std::span<const NBestList> lists);
 /// Returns the scores of the lists' hypotheses; `log_p` are those of all_texts().
 std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
                                      std::span<const double> log_p);
+/// Returns the first pass's choice in each list: the best first-pass score; of equal ones the
+/// first.
+std::vector<size_t> first_choices(std::span<const NBestList> lists);
 /// Returns the words of the chosen hypotheses.
 std::vector<std::string> chosen_texts(std::span<const NBestList> lists,
                                       std::span<const size_t> chosen);

@@ -33,7 +33,7 @@ class Rescoring:
     mu: float  #: the weight of the number of words
     # With references:
     errors: Optional[WordErrors] = None  #: of the chosen hypotheses
-    first_errors: Optional[WordErrors] = None  #: of each list's first hypothesis
+    first_errors: Optional[WordErrors] = None  #: of the hypotheses with the best scores
     oracle_errors: Optional[int] = None  #: of each list's hypothesis with the fewest errors
     bleu: Optional[float] = None  #: measure="bleu": of the chosen hypotheses
     first_bleu: Optional[float] = None
@@ -97,13 +97,13 @@ def rescore(
 ) -> Rescoring:
     """Chooses the hypothesis with the largest score + lambda_ * log p + mu * words of each list.
 
-    lists: the hypotheses of each utterance as (score, words), the best of the first pass first; the
-    score is -inf for the logarithm of 0. models: one or several language models, by path.
+    lists: the hypotheses of each utterance as (score, words), where a larger score is better; -inf
+    is the logarithm of 0. models: one or several language models, by path.
     tune: (lists, references) of other utterances, on which lambda_ and mu are found that make the
     measure best: 'wer', the word error rate, or 'bleu'. references: the right words of each list,
     for Rescoring.errors. interpolate: how several models are combined with `weights`: 'linear' adds
     probabilities word by word, 'log-linear' adds log-probabilities. max_unknown: as in
-    LanguageModel, for the first hypotheses.
+    LanguageModel, for the hypotheses with the best scores.
     """
     if (lambda_ is None) == (tune is None):
         raise UsageError(
@@ -147,7 +147,7 @@ def rescore(
     ends = np.cumsum([len(hypotheses) for hypotheses in own])[:-1]
     quality = {}
     if right is not None:
-        first = [hypotheses[0][1] for hypotheses in own]
+        first = [hypotheses[i][1] for hypotheses, i in zip(own, scored.first_choices())]
         quality["errors"] = _nine.count_word_errors(right, texts)
         quality["first_errors"] = _nine.count_word_errors(right, first)
         quality["oracle_errors"] = sum(

@@ -25,7 +25,9 @@ def folder(tmp_path_factory):
     small = ["--sample", "--layers", 1, "--hidden", 16, "--threads", 1, "--after", "20u"]
     programs.run("lm_train", *small, "--embed", 16, "--sample-sentences", 300, "--run",
                  folder / "runs/demo")  # fmt: skip
-    programs.run("mt_train", *small, "--ffn", 16, "--sample-pairs", 300, "--run", folder / "runs/mt")
+    programs.run(
+        "mt_train", *small, "--ffn", 16, "--sample-pairs", 300, "--run", folder / "runs/mt"
+    )
     text = folder / "text.txt"
     text.write_text("\n".join(programs.sentences(100)) + "\n")
     programs.run("bpe", "learn", "--input", text, "--output", folder / "codes", "--merges", 50)
