@@ -42,10 +42,10 @@ def main(arguments=None) -> dict:
     parser.add_argument("--classes", type=int, default=2_000)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--batch", type=int, default=128)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--margin", type=float, default=0.5)
     parser.add_argument("--scale", type=float, default=16.0)
-    parser.add_argument("--lr", type=float, default=3e-3)
+    parser.add_argument("--lr", type=float, default=0.02)
     parser.add_argument("--loss", choices=["fused", "plain", "both"], default="both")
     options = parser.parse_args(arguments)
 
