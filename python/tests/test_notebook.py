@@ -28,7 +28,7 @@ def reference(head, h, w, y, **weights):
 
 
 @pytest.mark.parametrize(
-    "head", ["lin", "log", "rbf:gamma=0.5", "pow:p=1", "hpb", "(z + 1)^2", "log:p=learn:1"]
+    "head", ["lin", "log", "rbf:gamma=0.5", "pow:p=1", "hpb", "expr:{(z + 1)^2}", "log:p=learn:1"]
 )
 @pytest.mark.parametrize("words, size, y", [(3, 2, 0), (5, 4, 3), (1, 1, 0), (8, 8, 7)])
 def test_explained_numbers_are_those_of_the_loss(head, words, size, y):
