@@ -30,7 +30,7 @@ void check_known(const LmOptions& o, const LmData& data) {
   const auto check = [&](const Corpus& text, const char* flag,
                          const std::vector<std::string>& files) {
     require_words(flag, files, text.tokens(), text.sentences());
-    require_known(text.unknown(), text.tokens(), o.max_unknown,
+    require_known({text.tokens(), text.unknown()}, o.max_unknown,
                   concat(flag, files.empty() ? " of --sample" : " " + files[0]),
                   o.vocab.empty() ? "the vocabulary that is built with --vocab-size and --min-count"
                                   : o.vocab);

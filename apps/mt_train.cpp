@@ -21,7 +21,7 @@ void check_known(const MtOptions& o, const MtData& data) {
   const auto check = [&](int64_t unknown, int64_t tokens, int64_t pairs, const char* flag,
                          const std::vector<std::string>& files, const std::string& dictionary) {
     require_words(flag, files, tokens, pairs);
-    require_known(unknown, tokens, o.max_unknown,
+    require_known({tokens, unknown}, o.max_unknown,
                   concat(flag, files.empty() ? " of --sample" : " " + files[0]),
                   dictionary.empty()
                       ? "the dictionary that is built with --vocab-size and --min-count"

@@ -54,8 +54,8 @@ class InputNotes {
   }
   // Throws where the model's dictionary does not fit the text.
   void require_known(const TranslateOptions& o) const {
-    app::require_known(
-        unknown_, tokens_ + lines_, o.max_unknown, name_,
+    nine::require_known(
+        {tokens_ + lines_, unknown_}, o.max_unknown, name_,
         concat(o.model_name(), o.codes.empty() ? " (--codes cuts words into subwords)" : ""));
   }
   void report() const {

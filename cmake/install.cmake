@@ -1,12 +1,12 @@
 # cmake --install BUILD --prefix PREFIX lays out
 #   bin/                    the programs
-#   lib/libnine_*.a         one library a folder, and evaluation
+#   lib/libnine_*.a         one library a folder, evaluation, and pages and inspect of apps/
 #   include/nine/FOLDER/    the public headers (public_headers.cmake); programs include them as here: #include "core/tensor.h"
 #   lib/nine/               with CUDA: its runtime, which nine_cuda links
 #   lib/cmake/Nine/         for find_package(Nine): targets Nine::nine (all), Nine::core, Nine::autograd, ...
 # --component library leaves out the programs; the target `library` builds the rest.
 include(CMakePackageConfigHelpers)
-set(nine_libraries core cuda autograd kernels kernels_cuda data nn evaluation)
+set(nine_libraries core cuda autograd kernels kernels_cuda data nn evaluation pages inspect)
 set(nine_package lib/cmake/Nine)
 
 add_custom_target(library)
@@ -15,7 +15,7 @@ foreach(name ${nine_libraries})
   add_dependencies(library nine_${name})
 endforeach()
 include(cmake/public_headers.cmake)
-foreach(header ${nine_public_headers})
+foreach(header ${nine_public_headers} ${nine_inspect_headers})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION include/nine/${folder} COMPONENT library)
 endforeach()

@@ -1,3 +1,6 @@
+# The headers of Nine::inspect, with which the Python package explains heads and draws figures. They are no part of nn/nine.h.
+set(nine_inspect_headers apps/inspect/explain_page.h apps/inspect/plot.h apps/inspect/show.h)
+
 # The public headers: what is installed, and what a promise of compatibility can be about. nn/nine.h includes them all, and none includes
 # another header of the project; tests/repository/test_layout.cpp holds both.
 set(nine_public_headers
@@ -42,11 +45,16 @@ set(nine_public_headers
     data/measures/bleu.h
     data/measures/bootstrap.h
     data/measures/chrf.h
+    data/measures/rescoring.h
     data/measures/significance.h
     data/measures/word_errors.h
+    data/n_best.h
     data/python_random.h
+    data/spelled_specials.h
     data/string_table.h
     data/text_map.h
+    data/tokenize_13a.h
+    data/unknown_words.h
     data/vocabulary.h
     data/word_counts.h
     nn/carried_state.h
@@ -60,10 +68,12 @@ set(nine_public_headers
     nn/lstm.h
     nn/models/beam_search.h
     nn/models/compare_models.h
+    nn/models/known_words.h
     nn/models/language_model.h
     nn/models/language_network.h
     nn/models/lstm_language_model.h
     nn/models/sampling.h
+    nn/models/sentence_scores.h
     nn/models/step_decoder.h
     nn/models/transformer.h
     nn/models/transformer_language_model.h

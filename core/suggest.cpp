@@ -70,4 +70,10 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return name.empty() ? std::string{} : concat("; did you mean ", prefix, name, "?");
 }
 
+std::string comma_separated(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
 }  // namespace nine

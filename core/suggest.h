@@ -1,4 +1,4 @@
-// The valid word nearest to a mistyped word.
+// What to say of a mistyped word: the nearest valid word, and all valid words.
 #pragma once
 
 #include <string>
@@ -16,5 +16,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 /// is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view prefix = "");
+
+/// Joins words by commas: "sgd, adam".
+std::string comma_separated(const std::vector<std::string>& words);
 
 }  // namespace nine

@@ -49,9 +49,11 @@
 // Trained models, and the networks behind them
 #include "nn/models/beam_search.h"          // BeamSearch: translations of ids, and their scores
 #include "nn/models/compare_models.h"       // two language models on one text
+#include "nn/models/known_words.h"          // whether a text fits models
 #include "nn/models/language_network.h"     // what the networks of language models share
 #include "nn/models/lstm_language_model.h"  // LstmLanguageModel: the network
 #include "nn/models/sampling.h"             // choosing the next word
+#include "nn/models/sentence_scores.h"      // sentences under several language models, interpolated
 #include "nn/models/step_decoder.h"         // reading texts word by word
 #include "nn/models/transformer.h"          // Transformer: the network
 #include "nn/models/transformer_language_model.h"  // TransformerLanguageModel: the network
@@ -62,8 +64,13 @@
 #include "data/measures/bleu.h"          // BLEU as sacreBLEU computes it
 #include "data/measures/bootstrap.h"     // intervals
 #include "data/measures/chrf.h"          // chrF
+#include "data/measures/rescoring.h"     // choosing among n-best hypotheses
 #include "data/measures/significance.h"  // tests and quantiles
 #include "data/measures/word_errors.h"   // word error rate as sclite counts it
+#include "data/n_best.h"                 // n-best lists
+#include "data/spelled_specials.h"       // words that are spelled as special words
+#include "data/tokenize_13a.h"           // sacreBLEU's words of raw text
+#include "data/unknown_words.h"          // whether a vocabulary fits a text
 #include "data/vocabulary.h"             // words and their ids
 
 // Training

@@ -1,6 +1,5 @@
 // The module nine._nine: the library's functions on arrays of any framework that speaks DLPack.
-// Arrays are read and written in place. While a function computes, other Python threads run, and
-// Ctrl-C ends it.
+// Arrays are read and written in place. text.cpp has the functions on text.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -8,7 +7,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <deque>
 #include <new>
 #include <optional>
@@ -17,11 +15,14 @@
 #include <vector>
 
 #include "core/enum_names.h"
-#include "core/interrupt.h"
 #include "core/matmul_precision.h"
+#include "core/notice.h"
 #include "core/threads.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/settings/learned_numbers.h"
+#include "pages.h"
+#include "text.h"
+#include "without_lock.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -233,24 +234,12 @@ Tensor targets_of(const Input& target, int64_t rows, int64_t words, int64_t igno
           .c_str());
 }
 
-// Runs `compute` without Python's lock and returns its result. Ctrl-C, or any other signal whose
-// handler raises, ends it.
+// Runs `compute` without Python's lock. A team has two barriers, which small calls would mostly
+// wait for.
 template <class F>
 auto without_lock(const Call& call, F&& compute) {
-  constexpr auto kPatience = std::chrono::milliseconds(50);
-  auto next = std::chrono::steady_clock::now() + kPatience;
-  const nb::gil_scoped_release release;
-  const nine::InterruptCheck check([&] {
-    if (std::chrono::steady_clock::now() < next) return;
-    const nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    next = std::chrono::steady_clock::now() + kPatience;
-  });
-  // A team has two barriers, which small calls would mostly wait for.
-  if (call.operations() < 4 * nine::kMinOperationsPerLoop) return compute();
-  std::optional<decltype(compute())> result;
-  nine::in_team([&] { result = compute(); });
-  return *std::move(result);
+  return nine_python::without_lock(std::forward<F>(compute),
+                                   call.operations() >= 4 * nine::kMinOperationsPerLoop);
 }
 
 double kernel_softmax(const std::string& head, const Input& h, const Input& target,
@@ -317,7 +306,7 @@ std::vector<std::pair<std::string, double>> numbers_of(const HeadSpec& spec) {
 }  // namespace
 
 NB_MODULE(_nine, m) {
-  m.doc() = "The kernel softmax of Nine on arrays. Use nine and nine.torch instead.";
+  m.doc() = "The functions of Nine on arrays and lists. Use nine and nine.torch instead.";
   m.attr("__version__") = NINE_PYTHON_VERSION;
 
   static nb::exception<nine::Error> error(m, "Error", PyExc_RuntimeError);
@@ -421,4 +410,11 @@ NB_MODULE(_nine, m) {
       "precision"_a,
       "Sets the precision of float32 products: 'highest', 'high' or 'medium'; the faster ones need "
       "a CPU with bfloat16 tiles.");
+  // A warning that is an error (-W error) has no caller here, so it is only shown.
+  nine::set_notices([](const std::string& text) {
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) PyErr_WriteUnraisable(nullptr);
+  });
+  nine_python::add_text(m);
+  nine_python::add_pages(m);
 }

@@ -64,12 +64,6 @@ std::string flag_of(std::string key) {
   return key;
 }
 
-std::string comma_separated(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
 std::string bounds_text(const Bounds& b) {
   if (is_closed(b)) return number_text(b.low) + " to " + number_text(b.high);
   const bool low = std::isfinite(b.low), high = std::isfinite(b.high);

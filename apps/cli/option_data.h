@@ -69,7 +69,5 @@ std::string flag_of(std::string key);
 std::string valid_text(const OptionData& option);
 /// Returns the bounds only: "1 to 64", "above 0"; empty without bounds.
 std::string bounds_text(const Bounds& bounds);
-/// Joins words by commas: "sgd, adam".
-std::string comma_separated(const std::vector<std::string>& words);
 
 }  // namespace nine::app

@@ -1,66 +1,17 @@
 #include "apps/cli/unknown_words.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
-#include "core/error.h"
-#include "core/number_format.h"
-#include "data/corpus.h"
 #include "data/spelled_specials.h"
-#include "nn/models/model_directory.h"
-#include "nn/training/checkpoint.h"
 
 namespace nine::app {
-namespace {
-
-namespace fs = std::filesystem;
-
-// The dictionary of a language model; a path without a file where there is none, which opening the
-// model will say.
-std::string dictionary_of(const std::string& model) {
-  try {
-    return (resolve_checkpoint(model) / kDictionaryFile).string();
-  } catch (const Error&) {
-    return (fs::path(model) / kDictionaryFile).string();
-  }
-}
-
-}  // namespace
 
 void add_max_unknown(Options& o, double& most) {
   o.add("max-unknown", most,
         "largest share of unknown words in a text; a larger share is an error, because the "
         "vocabulary does not fit the text; 1: accept any text")
-      .range(0, 1);
-}
-
-void require_known(int64_t unknown, int64_t tokens, double most, const std::string& text,
-                   const std::string& vocabulary) {
-  const double share =
-      tokens > 0 ? static_cast<double>(unknown) / static_cast<double>(tokens) : 0.0;
-  require(
-      share <= most, text, ": ", fixed(100 * share, 2), "% of the ", tokens,
-      " tokens are unknown to ", vocabulary,
-      ": give a text that is cut into words in the same way, or another vocabulary (--max-unknown ",
-      most, " is the limit; 1 accepts any text)");
-}
-
-void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
-                   double most, const std::string& text) {
-  std::vector<std::string> dictionaries;
-  for (const std::string& model : models) dictionaries.push_back(dictionary_of(model));
-  const bool all_there =
-      std::all_of(dictionaries.begin(), dictionaries.end(), [](const std::string& dictionary) {
-        std::error_code ignored;
-        return fs::is_regular_file(dictionary, ignored);
-      });
-  if (most >= 1 || !all_there) return;
-  for (size_t m = 0; m < models.size(); ++m) {
-    const Corpus corpus =
-        Corpus::of_lines(lines, Vocabulary::read_saved(dictionaries[m], Specials::kLanguageModel));
-    require_known(corpus.unknown(), corpus.tokens(), most, text, concat("the model ", models[m]));
-  }
+      .range(0, 1)
+      .called("share of unknown words");
 }
 
 void say_spelled_specials(const SpelledSpecials& spelled, const std::string& text,

@@ -2,13 +2,11 @@
 // text (--max-unknown), and words that are spelled as special words.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "apps/cli/options.h"
+#include "nn/models/known_words.h"
 
 namespace nine {
 class SpelledSpecials;
@@ -16,22 +14,8 @@ class SpelledSpecials;
 
 namespace nine::app {
 
-/// The default of --max-unknown: usual texts have a smaller share of unknown tokens.
-inline constexpr double kMaxUnknown = 0.5;
-
 /// Declares --max-unknown, bound to `most`.
 void add_max_unknown(Options& options, double& most);
-
-/// Throws an Error that names text and vocabulary if more than the share `most` of the text's
-/// tokens is unknown. The end of each sentence is a token.
-void require_known(int64_t unknown, int64_t tokens, double most, const std::string& text,
-                   const std::string& vocabulary);
-
-/// Does the same for lines and the language models that will read them. It opens only the models'
-/// dictionaries. If a dictionary is missing, it checks nothing, because opening the model reports
-/// the missing file.
-void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
-                   double most, const std::string& text);
 
 /// Calls say(line) if words of `text` are spelled as special words. The line has their numbers.
 void say_spelled_specials(const SpelledSpecials& spelled, const std::string& text,

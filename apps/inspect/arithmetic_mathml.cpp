@@ -15,7 +15,7 @@ using Kind = Formula::Kind;
 std::string tag(const char* name, const std::string& inside) {
   return concat("<", name, ">", inside, "</", name, ">");
 }
-std::string row(const std::string& inside) { return tag("mrow", inside); }
+std::string mrow(const std::string& inside) { return tag("mrow", inside); }
 std::string mo(const char* op) { return tag("mo", op); }
 // Chooses the signs around something: as high as a fraction or a table, which may reach further up
 // than down. Others do not grow, since browsers keep the widest size's room beside what grows.
@@ -28,7 +28,7 @@ std::array<std::string, 2> fences_of(const std::string& inside, const char* open
 }
 std::string fenced(const std::string& inside, const char* open, const char* close) {
   const auto [before, behind] = fences_of(inside, open, close);
-  return row(before + inside + behind);
+  return mrow(before + inside + behind);
 }
 std::string in_parentheses(const std::string& inside) { return fenced(inside, "(", ")"); }
 
@@ -50,9 +50,9 @@ std::string number_mathml(const std::string& text) {
   const size_t e = text.find('e');
   if (e == std::string::npos) return tag("mn", text);
   const int power = std::stoi(text.substr(e + 1));
-  return row(tag("mn", text.substr(0, e)) + mo("·") +
-             tag("msup", tag("mn", "10") + row((power < 0 ? mo("−") : "") +
-                                               tag("mn", std::to_string(std::abs(power))))));
+  return mrow(tag("mn", text.substr(0, e)) + mo("·") +
+              tag("msup", tag("mn", "10") + mrow((power < 0 ? mo("−") : "") +
+                                                 tag("mn", std::to_string(std::abs(power))))));
 }
 
 // How tightly it binds.
@@ -90,9 +90,9 @@ std::string cases(const Formula& f) {
   const auto line = [](const std::string& value, const std::string& when) {
     return tag("mtr", tag("mtd", value) + tag("mtd", when));
   };
-  return row(mo("{") + tag("mtable", line(to_mathml(f.args[1]),
-                                          row(tag("mtext", "if&#xA0;") + to_mathml(f.args[0]))) +
-                                         line(to_mathml(f.args[2]), tag("mtext", "otherwise"))));
+  return mrow(mo("{") + tag("mtable", line(to_mathml(f.args[1]),
+                                           mrow(tag("mtext", "if&#xA0;") + to_mathml(f.args[0]))) +
+                                          line(to_mathml(f.args[2]), tag("mtext", "otherwise"))));
 }
 
 // Whether it is written with a word, which what stands beside it would run into.
@@ -148,18 +148,18 @@ std::string operation(const Formula& f) {
     case '+':
     case '-': {
       const Term term = second_term(f);
-      return row(to_mathml(x[0]) + mo(term.sign) + term.mathml);
+      return mrow(to_mathml(x[0]) + mo(term.sign) + term.mathml);
     }
     case '*':
-      return row(first_factor(f) + within(x[1], x[1].text == "neg" ? 5 : 2));
+      return mrow(first_factor(f) + within(x[1], x[1].text == "neg" ? 5 : 2));
     case '/':
-      return tag("mfrac", row(to_mathml(x[0])) + row(to_mathml(x[1])));
+      return tag("mfrac", mrow(to_mathml(x[0])) + mrow(to_mathml(x[1])));
     case '^':
-      return tag("msup", within(x[0], 5) + row(to_mathml(x[1])));
+      return tag("msup", within(x[0], 5) + mrow(to_mathml(x[1])));
     case '.':
-      return row(within(x[0], 3) + mo("·") + within(x[1], 4));
+      return mrow(within(x[0], 3) + mo("·") + within(x[1], 4));
     default:
-      return row(mo("−") + within(x[0], 2));
+      return mrow(mo("−") + within(x[0], 2));
   }
 }
 
@@ -183,7 +183,7 @@ std::vector<std::string> mathml_parts(const Formula& f) {
     append_terms(f, parts);
   }
   parts.back() += around[1];
-  parts.front() = factor + row(around[0] + parts.front());
+  parts.front() = factor + mrow(around[0] + parts.front());
   return parts;
 }
 
@@ -191,8 +191,8 @@ std::string symbol_mathml(const std::string& symbol) {
   // dA/dB, and A' or A_1 by their parts.
   const size_t over = symbol.find("/d");
   if (symbol.starts_with('d') && over != std::string::npos)
-    return tag("mfrac", row(mo("∂") + symbol_mathml(symbol.substr(1, over - 1))) +
-                            row(mo("∂") + symbol_mathml(symbol.substr(over + 2))));
+    return tag("mfrac", mrow(mo("∂") + symbol_mathml(symbol.substr(1, over - 1))) +
+                            mrow(mo("∂") + symbol_mathml(symbol.substr(over + 2))));
   const size_t below = symbol.find('_');
   if (below != std::string::npos && below > 0)
     return tag("msub", tag("mi", escaped(letter(symbol.substr(0, below)))) +
@@ -219,18 +219,18 @@ std::string to_mathml(const Formula& f) {
                                 (f.to > f.from ? mo("…") + tag("mn", std::to_string(f.to)) : ""),
                             "[", "]"));
     case Kind::compare:
-      return row(to_mathml(f.args[0]) + mo(f.text == "<" ? "&lt;" : "≤") + to_mathml(f.args[1]));
+      return mrow(to_mathml(f.args[0]) + mo(f.text == "<" ? "&lt;" : "≤") + to_mathml(f.args[1]));
     case Kind::call:
       break;
   }
   if (f.text == "sqrt") return tag("msqrt", to_mathml(f.args[0]));
-  if (f.text == "exp") return tag("msup", tag("mi", "e") + row(to_mathml(f.args[0])));
+  if (f.text == "exp") return tag("msup", tag("mi", "e") + mrow(to_mathml(f.args[0])));
   if (f.text == "where") return cases(f);
   static const std::map<std::string, const char*> kUsual = {
       {"acos", "arccos"}, {"acosh", "arcosh"}, {"atan", "arctan"}, {"log", "ln"}};
   const auto usual = kUsual.find(f.text);
   const std::string name = usual == kUsual.end() ? f.text : usual->second;
-  return row(tag("mi", name) + mo("&#x2061;") + in_parentheses(commas(f.args)));
+  return mrow(tag("mi", name) + mo("&#x2061;") + in_parentheses(commas(f.args)));
 }
 
 }  // namespace nine::app

@@ -42,7 +42,11 @@ void kernel_lines(WorkedExample& example, const Score& score, Subscripts names, 
 /// Adds the lines of the gradient `grad` by a learned number and, if the number is learned as its
 /// logarithm, by the logarithm. `component` is the subscript.
 void learned_lines(WorkedExample& example, const LearnedNumber& number,
-                   const std::string& component, const Tensor& grad);
+                   const std::string& component, const Tensor& grad, int64_t words = kExampleWords);
+/// Returns a number of words as text: "three words".
+std::string words_text(int64_t words);
+/// Returns "[1, 0, 0]": 1 at the target, 0 at the other words.
+std::string target_text(const ExampleSizes& sizes);
 /// True if a component has a ball that ordinary vectors do not fit into, because they are longer
 /// than its radius.
 bool needs_short_vectors(const HeadSpec& head);

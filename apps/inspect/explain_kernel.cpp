@@ -1,5 +1,7 @@
-// Worked examples of one context and three words: the kernel softmax and the softmax alone.
+// Worked examples of one context and, usually, three words: the kernel softmax and the softmax
+// alone.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "apps/inspect/explain.h"
@@ -12,6 +14,20 @@
 #include "kernels/settings/learned_numbers.h"
 
 namespace nine::app {
+
+std::string words_text(int64_t words) {
+  static const std::array<const char*, 9> kCounts{"one", "two",   "three", "four", "five",
+                                                  "six", "seven", "eight", "nine"};
+  return concat(words < 10 ? kCounts[static_cast<size_t>(words) - 1] : std::to_string(words),
+                words == 1 ? " word" : " words");
+}
+
+std::string target_text(const ExampleSizes& sizes) {
+  std::string all;
+  for (int64_t v = 0; v < sizes.words; ++v)
+    all += concat(v > 0 ? ", " : "", v == sizes.target ? 1 : 0);
+  return "[" + all + "]";
+}
 
 std::string softmax_formula(const Numbers& scores, const std::string& symbol) {
   const double largest = *std::max_element(scores.begin(), scores.end());
@@ -27,10 +43,12 @@ namespace {
 struct KernelExample {
   Tensor h, w;
 
-  KernelExample(const Score& score, const ShortNumbers& numbers)
-      : h(numbers({1, example_size(score)}, 0)),
-        w(numbers({kExampleWords, example_size(score)}, 2)) {
-    if (!needs_short_vectors({.components = {score}})) return;
+  KernelExample(const Score& score, const ShortNumbers& numbers) {
+    const ExampleSizes& sizes = numbers.sizes();
+    const int64_t d = numbers.own() ? sizes.size : example_size(score);
+    h = numbers({1, d}, 0);
+    w = numbers({sizes.words, d}, numbers.own() ? static_cast<size_t>(d) : 2);
+    if (numbers.own() || !needs_short_vectors({.components = {score}})) return;
     for (const Tensor& t : {h, w})
       for (int64_t k = 0; k < t.elements(); ++k) t.data<double>()[k] *= 0.5;
   }
@@ -67,10 +85,10 @@ void kernel_lines(WorkedExample& example, const Score& score, Subscripts names, 
 }
 
 void learned_lines(WorkedExample& example, const LearnedNumber& number,
-                   const std::string& component, const Tensor& grad) {
+                   const std::string& component, const Tensor& grad, int64_t words) {
   const std::string symbol = concat("dL/d", number.name, component);
   std::string all;
-  for (int64_t v = 1; v <= kExampleWords; ++v)
+  for (int64_t v = 1; v <= words; ++v)
     all += concat(v > 1 ? " + " : "", "dL/dS", component, '[', v, "]*dS", component, '_', v, "/d",
                   number.name);
   example.step(symbol, all, concat("chain rule; ", number.name, " is in all scores: sum rule"));
@@ -89,16 +107,24 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   const KernelInfo info = kernel_info(score);
   const HeadSpec head{.components = {score}};
   const KernelExample vectors(score, numbers);
-  const Tensor target = Tensor::from<int32_t>({0}, {1});
+  const ExampleSizes& sizes = numbers.sizes();
+  const int64_t target_word = sizes.target + 1;
+  const Tensor target = Tensor::from<int32_t>({static_cast<int32_t>(sizes.target)}, {1});
 
   const expression::KernelLines lines(kernel_expression(score), info.parameters);
   WorkedExample example(numbers,
                         concat(to_text(score), ": S = ", lines.score_text(),
                                "\n  derivative: ", lines.derivative_text(), "\n  ", info.note));
   if (score.kind == ScoreKind::expr) example.heading(derivation_text(score));
-  example.heading("One context h, three words w_1, w_2, w_3; the text goes on with word 1");
+  std::string names, scores;
+  for (int64_t v = 1; v <= sizes.words; ++v) {
+    names += concat(v > 1 ? ", w_" : "w_", v);
+    scores += concat(v > 1 ? ", S_" : "S_", v);
+  }
+  example.heading(concat("One context h, ", words_text(sizes.words), " ", names,
+                         "; the text goes on with word ", target_word));
   example.given("h", vectors.h);
-  for (int64_t v = 0; v < kExampleWords; ++v) example.given(concat("w_", v + 1), row(vectors.w, v));
+  for (int64_t v = 0; v < sizes.words; ++v) example.given(concat("w_", v + 1), row(vectors.w, v));
 
   Arena pool("kernel_inspect");
   Tape tape(pool);
@@ -116,18 +142,20 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
 
   example.heading("Forward");
   kernel_lines(example, score, {}, vectors.w, vectors.h.to_vector(), KernelPart::forward);
-  example.step("S", "[S_1, S_2, S_3]", "the scores of the three words");
+  example.step("S", "[" + scores + "]", concat("the scores of the ", words_text(sizes.words)));
   example.agree("S", component_scores(head, context, weights, target));
   example.step("p", softmax_formula(example.at("S"), "S"), "the softmax");
-  example.step("L", "-ln(p[1])", "the loss: word 1 was right");
+  example.step("L", concat("-ln(p[", target_word, "])"),
+               concat("the loss: word ", target_word, " was right"));
   example.agree("L", Numbers{loss_value});
 
   example.heading("Backward");
-  example.step("dL/dS", "p - [1, 0, 0]",
-               "L = ln sum exp S - S_1: ln x has the slope 1/x, exp is its own, so p");
+  example.step("dL/dS", "p - " + target_text(sizes),
+               concat("L = ln sum exp S - S_", target_word,
+                      ": ln x has the slope 1/x, exp is its own, so p"));
   kernel_lines(example, score, {}, vectors.w, vectors.h.to_vector(), KernelPart::backward);
   std::string all;
-  for (int64_t v = 1; v <= kExampleWords; ++v) {
+  for (int64_t v = 1; v <= sizes.words; ++v) {
     example.step(concat("dL/dw_", v), concat("dL/dS[", v, "]*dS_", v, "/dw_", v), "chain rule");
     example.agree(concat("dL/dw_", v), row(words.grad(), v - 1));
     all += concat(v > 1 ? " + " : "", "dL/dS[", v, "]*dS_", v, "/dh");
@@ -135,7 +163,7 @@ WorkedExample explain_kernel(const Score& score, const ShortNumbers& numbers) {
   example.step("dL/dh", all, "chain rule; h is in all scores: sum rule");
   example.agree("dL/dh", context.grad());
   for (size_t i = 0; i < learned.size(); ++i)
-    learned_lines(example, learned[i], {}, weights.numbers[i].grad());
+    learned_lines(example, learned[i], {}, weights.numbers[i].grad(), sizes.words);
   std::vector<Tensor> inputs{vectors.h, vectors.w};
   inputs.insert(inputs.end(), stored.begin(), stored.end());
   example.check(

@@ -29,16 +29,18 @@ class MixtureExample {
  public:
   MixtureExample(const HeadSpec& head, const ShortNumbers& numbers)
       : head_(head),
-        d_(example_size(head)),
+        sizes_(numbers.sizes()),
+        d_(numbers.own() ? sizes_.size : example_size(head)),
         h_(numbers({1, d_}, 0)),
-        w_(numbers({kExampleWords, d_}, static_cast<size_t>(d_))),
-        m_(numbers({head.size(), d_}, static_cast<size_t>((1 + kExampleWords) * d_))) {
-    if (needs_short_vectors(head))
+        w_(numbers({sizes_.words, d_}, static_cast<size_t>(d_))),
+        m_(numbers({head.size(), d_}, static_cast<size_t>((1 + sizes_.words) * d_))),
+        target_(Tensor::from<int32_t>({static_cast<int32_t>(sizes_.target)}, {1})) {
+    if (!numbers.own() && needs_short_vectors(head))
       for (const Tensor& t : {h_, w_})
         for (int64_t k = 0; k < t.elements(); ++k) t.data<double>()[k] *= 0.5;
     if (head.contexts)
       c_ = numbers({head.size() * d_, d_},
-                   static_cast<size_t>((1 + kExampleWords + head.size()) * d_));
+                   static_cast<size_t>((1 + sizes_.words + head.size()) * d_));
     context_ = tape_.leaf(h_);
     weights_.w = {tape_.leaf(w_)};
     weights_.prior = tape_.leaf(m_);
@@ -60,8 +62,9 @@ class MixtureExample {
     example.heading("Backward");
     example.step(
         "gamma",
-        list(size(), [](int64_t k) { return concat("pi_k[", k, "]*p_", k, "[1]"); }) + "/p[1]",
-        "each component's share of p(1), its posterior");
+        list(size(), [&](int64_t k) { return concat("pi_k[", k, "]*p_", k, at_target()); }) + "/p" +
+            at_target(),
+        concat("each component's share of p(", target(), "), its posterior"));
     example.agree("gamma", share);
     by_prior(example);
     by_words(example);
@@ -69,12 +72,14 @@ class MixtureExample {
     const std::vector<LearnedNumber> learned = learned_numbers(head_);
     for (size_t i = 0; i < learned.size(); ++i)
       learned_lines(example, learned[i], concat('_', learned[i].component + 1),
-                    weights_.numbers[i].grad());
+                    weights_.numbers[i].grad(), sizes_.words);
     check(example);
     return example;
   }
 
  private:
+  int64_t target() const { return sizes_.target + 1; }
+  std::string at_target() const { return concat('[', target(), ']'); }
   int64_t size() const { return head_.size(); }
   std::string context(int64_t k) const { return head_.contexts ? concat("h_", k) : "h"; }
   std::string column(int64_t k, int64_t j) const { return concat("C_", k, "_", j); }
@@ -83,11 +88,11 @@ class MixtureExample {
   }
 
   void given(WorkedExample& example) const {
-    example.heading(concat("One context, three words, the prior's weights",
+    example.heading(concat("One context, ", words_text(sizes_.words), ", the prior's weights",
                            head_.contexts ? " and the columns of each component's C" : "",
-                           "; the text goes on with word 1"));
+                           "; the text goes on with word ", target()));
     example.given("h", h_);
-    for (int64_t v = 0; v < kExampleWords; ++v) example.given(concat("w_", v + 1), row(w_, v));
+    for (int64_t v = 0; v < sizes_.words; ++v) example.given(concat("w_", v + 1), row(w_, v));
     for (int64_t k = 0; k < size(); ++k) example.given(concat("m_", k + 1), row(m_, k));
     if (!head_.contexts) return;
     for (int64_t k = 0; k < size(); ++k)
@@ -110,23 +115,26 @@ class MixtureExample {
       }
       const std::string sub = concat('_', k), s = "S" + sub;
       kernel_lines(example, score(k), names(k, 0), w_, example.at(context(k)), KernelPart::forward);
-      example.step(s, list(kExampleWords, [&](int64_t v) { return concat(s, '_', v); }),
+      example.step(s, list(sizes_.words, [&](int64_t v) { return concat(s, '_', v); }),
                    concat("the scores of component ", k, ", ", to_text(score(k))));
       const Numbers all = scores.to_vector();
-      example.agree(s, {all.begin() + (k - 1) * kExampleWords, all.begin() + k * kExampleWords});
+      example.agree(s, {all.begin() + (k - 1) * sizes_.words, all.begin() + k * sizes_.words});
       example.step("p" + sub, softmax_formula(example.at(s), s), "the softmax");
     }
     example.step("p",
                  joined(size(), " + ", [](int64_t k) { return concat("pi_k[", k, "]*p_", k); }),
                  "the mixture");
-    example.step("L", "-ln(p[1])", "the loss: word 1 was right");
+    example.step("L", concat("-ln(p", at_target(), ")"),
+                 concat("the loss: word ", target(), " was right"));
   }
 
   void by_prior(WorkedExample& example) const {
     for (int64_t k = 1; k <= size(); ++k)
-      example.step(concat("dL/dS_", k), concat("gamma[", k, "]*(p_", k, " - [1, 0, 0])"),
-                   "ln x has the slope 1/x, so ln p_k(1) counts by gamma_k; it is a log-softmax, "
-                   "S_1 - ln sum exp S: exp is its own slope, so p");
+      example.step(concat("dL/dS_", k),
+                   concat("gamma[", k, "]*(p_", k, " - ", target_text(sizes_), ")"),
+                   concat("ln x has the slope 1/x, so ln p_k(", target(),
+                          ") counts by gamma_k; it is a log-softmax, S_", target(),
+                          " - ln sum exp S: exp is its own slope, so p"));
     example.step("dL/da", "pi_k - gamma", "the same for ln pi_k, a log-softmax too");
     for (int64_t k = 1; k <= size(); ++k) {
       const std::string symbol = concat("dL/dm_", k);
@@ -139,7 +147,7 @@ class MixtureExample {
     for (int64_t k = 1; k <= size(); ++k)
       kernel_lines(example, score(k), names(k, 0), w_, example.at(context(k)),
                    KernelPart::backward);
-    for (int64_t v = 1; v <= kExampleWords; ++v) {
+    for (int64_t v = 1; v <= sizes_.words; ++v) {
       example.step(concat("dL/dw_", v),
                    joined(size(), " + ",
                           [&](int64_t k) {
@@ -152,7 +160,7 @@ class MixtureExample {
 
   // What the scores of component k give to the context that it scores.
   std::string from_scores(int64_t k) const {
-    return joined(kExampleWords, " + ", [&](int64_t v) {
+    return joined(sizes_.words, " + ", [&](int64_t v) {
       return concat("dL/dS_", k, '[', v, "]*dS_", k, '_', v, "/d", context(k));
     });
   }
@@ -208,10 +216,10 @@ class MixtureExample {
   const Score& score(int64_t k) const { return head_.components[static_cast<size_t>(k - 1)]; }
 
   HeadSpec head_;
+  ExampleSizes sizes_;
   int64_t d_;
-  Tensor h_, w_, m_, c_;
+  Tensor h_, w_, m_, c_, target_;
   std::vector<Tensor> stored_;
-  Tensor target_ = Tensor::from<int32_t>({0}, {1});
   Arena pool_{"kernel_inspect"};
   Tape tape_{pool_};
   Var context_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <optional>
 
 #include "apps/inspect/explain.h"
@@ -140,16 +141,70 @@ std::optional<HeadSpec> head_of_loss(const std::string& name) {
   return std::nullopt;
 }
 
+bool is_head(const std::string& name) {
+  const auto layers = layer_examples();
+  return name == "mixture" ||
+         (!margin_settings(name) && std::find(layers.begin(), layers.end(), name) == layers.end());
+}
+
+void append(const std::vector<std::vector<double>>& rows, int64_t count, int64_t size,
+            const char* what, std::vector<double>& all) {
+  if (std::ssize(rows) != count)
+    fail_usage(what, " has ", rows.size(), " rows, and ", count, " were expected");
+  for (const std::vector<double>& r : rows) {
+    if (std::ssize(r) != size)
+      fail_usage("a row of ", what, " has ", r.size(), " numbers, and ", size,
+                 ", as in h, were expected");
+    all.insert(all.end(), r.begin(), r.end());
+  }
+}
+
+WorkedExample explain(const std::string& name, const ExampleNumbers& given) {
+  if (given.h.empty()) return app::explain(name);
+  if (!is_head(name))
+    fail_usage(name, " is no head of kernels, so its example takes no numbers of yours");
+  const HeadSpec head = name == "mixture" ? mixture_example_head() : parse_head(name);
+  const ExampleSizes sizes{
+      .words = std::ssize(given.w), .size = std::ssize(given.h), .target = given.target};
+  if (sizes.words < 1 || sizes.words > kMostExampleWords || sizes.size > kMostExampleSize)
+    fail_usage("an example has 1 to ", kMostExampleWords, " words and vectors of at most ",
+               kMostExampleSize, " numbers, not ", sizes.words, " words and ", sizes.size,
+               " numbers");
+  if (sizes.target < 0 || sizes.target >= sizes.words)
+    fail_usage("the target ", sizes.target, " is outside of the ", sizes.words, " words");
+  if (const std::string wrong = head.check(sizes.size); !wrong.empty())
+    fail_usage("head ", name, ": ", wrong);
+  std::vector<double> all = given.h;
+  append(given.w, sizes.words, sizes.size, "w", all);
+  append(given.prior, head.mixture ? head.size() : 0, sizes.size, "the prior", all);
+  append(given.context, head.contexts ? head.size() * sizes.size : 0, sizes.size, "context", all);
+  if (!std::ranges::all_of(all, [](double x) { return std::isfinite(x); }))
+    fail_usage("a number of the example is not finite");
+  return app::explain(name, ShortNumbers(std::move(all), sizes));
+}
+
 }  // namespace
 
-std::string explain_page(const std::string& name) {
-  const WorkedExample example = explain(name);
+std::vector<ExampleResult> example_results(const std::string& name, const ExampleNumbers& numbers) {
+  const WorkedExample example = explain(name, numbers);
+  std::vector<ExampleResult> results;
+  for (const std::string& symbol : example.results())
+    results.push_back({symbol, example.at(symbol)});
+  return results;
+}
+
+std::string explain_text(const std::string& name, const ExampleNumbers& numbers) {
+  return explain(name, numbers).text();
+}
+
+std::string explain_page(const std::string& name, const ExampleNumbers& numbers) {
+  const WorkedExample example = explain(name, numbers);
+  const bool own = !numbers.h.empty();
   // The formula; what follows on further lines is in the sections below.
   std::string title = example.lines().front().formula;
   title = title.substr(0, title.find('\n'));
   std::optional<PagePlay> play;
   std::string derivation, variables = kVariables;
-  const auto layers = layer_examples();
   if (const auto settings = margin_settings(name)) {
     const HeadConfig config = settings->head_config();
     play.emplace(config);
@@ -158,19 +213,20 @@ std::string explain_page(const std::string& name) {
   } else if (const auto shown = head_of_loss(name)) {
     play.emplace(*shown, name);
     derivation = derivations_html(*shown);
-  } else if (name == "mixture" || std::find(layers.begin(), layers.end(), name) == layers.end()) {
+  } else if (is_head(name)) {
     const HeadSpec head = name == "mixture" ? mixture_example_head() : parse_head(name);
-    play.emplace(head);
+    if (!own) play.emplace(head);
     derivation = derivations_html(head);
   }
-  std::string body = concat("<header><p class=\"kicker\">kernel_inspect --explain ", escaped(name),
-                            "</p>\n<h1", name.size() > 30 ? " class=\"long\">" : ">", escaped(name),
-                            "</h1>\n<p class=\"lead\">", escaped(title), "</p>",
-                            play ? ""
-                                 : "<p class=\"lead\">There is no plane to play in here: it would "
-                                   "have no context and no words to move. The derivation is "
-                                   "complete.</p>",
-                            "</header>\n", play ? kPlay : "");
+  std::string body =
+      concat("<header><p class=\"kicker\">", own ? "nine.explain " : "kernel_inspect --explain ",
+             escaped(name), "</p>\n<h1", name.size() > 30 ? " class=\"long\">" : ">", escaped(name),
+             "</h1>\n<p class=\"lead\">", escaped(title), "</p>",
+             play || own ? ""
+                         : "<p class=\"lead\">There is no plane to play in here: it would "
+                           "have no context and no words to move. The derivation is "
+                           "complete.</p>",
+             "</header>\n", play ? kPlay : "");
   if (!derivation.empty())
     body += concat("<section>\n<h2>The slopes of the score, rule by rule</h2>\n<p class=\"lead\">",
                    variables, "</p>\n", derivation, "</section>\n");

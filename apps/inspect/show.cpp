@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdio>
 
-#include "apps/cli/option_data.h"
 #include "apps/inspect/worked_example.h"
 #include "core/random.h"
 #include "core/suggest.h"

@@ -31,13 +31,14 @@ std::string padded(std::string text, size_t width) {
 
 void WorkedExample::given(const std::string& symbol, const Numbers& numbers) {
   std::string forms;
-  bool decimal = true;
+  bool decimal = true, short_forms = true;
   for (const double x : numbers) {
     const std::string form = short_form(x);
-    decimal = decimal && (is_decimal(x) || form.empty());
+    decimal = decimal && is_decimal(x);
+    short_forms = short_forms && !form.empty();
     forms += (forms.empty() ? "" : ", ") + form;
   }
-  if (!decimal) return step(symbol, numbers.size() == 1 ? forms : "[" + forms + "]");
+  if (!decimal && short_forms) return step(symbol, numbers.size() == 1 ? forms : "[" + forms + "]");
   lines_.push_back({symbol, {}, numbers});
   symbols_.set(symbol, numbers);
 }

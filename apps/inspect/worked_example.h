@@ -19,6 +19,13 @@ inline constexpr int64_t kExampleWords = 3;
 /// Returns `text`, padded with spaces to `width` columns. A longer text is not changed.
 std::string padded(std::string text, size_t width);
 
+/// The sizes of an example of a head.
+struct ExampleSizes {
+  int64_t words = kExampleWords;
+  int64_t size = 0;    ///< of a vector; 0: that of the head's usual example
+  int64_t target = 0;  ///< the word with which the text goes on
+};
+
 /// The given numbers of an example.
 class ShortNumbers {
  public:
@@ -28,7 +35,15 @@ class ShortNumbers {
   explicit ShortNumbers(std::vector<double> list, bool checked = true)
       : list_(std::move(list)), given_(true), checked_(checked) {}
 
+  /// Uses the numbers of a context, of the words' vectors, of the prior and of C, in this order, as
+  /// they are.
+  ShortNumbers(std::vector<double> list, const ExampleSizes& sizes)
+      : list_(std::move(list)), given_(true), own_(true), sizes_(sizes) {}
+
   bool given() const { return given_; }
+  /// True if the numbers are a caller's own, which stay as they are.
+  bool own() const { return own_; }
+  const ExampleSizes& sizes() const { return sizes_; }
   bool checked() const { return checked_; }
   /// Returns how many numbers of the list were used so far.
   size_t asked() const { return *asked_; }
@@ -37,7 +52,8 @@ class ShortNumbers {
 
  private:
   std::vector<double> list_;
-  bool given_ = false, checked_ = true;
+  bool given_ = false, checked_ = true, own_ = false;
+  ExampleSizes sizes_;
   std::shared_ptr<size_t> asked_ = std::make_shared<size_t>(0);
 };
 

@@ -4,14 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 
 #include "apps/cli/progress.h"
 #include "core/number_format.h"
-#include "data/measures/bleu.h"
-#include "data/measures/word_errors.h"
 #include "data/spelled_specials.h"
-#include "data/text.h"
 
 namespace nine::app {
 namespace {
@@ -42,34 +38,10 @@ void explain_impossible(const RescoredLists& lists, int64_t count, const char* w
                  lists.file.c_str(), static_cast<long long>(count), why);
 }
 
-std::vector<std::string> all_texts(const std::vector<NBestList>& lists) {
-  std::vector<std::string> texts;
-  for (const NBestList& list : lists)
-    for (const NBestHypothesis& h : list.hypotheses) texts.push_back(h.words);
-  return texts;
-}
-
-// Each hypothesis' word errors, list by list.
-std::vector<std::vector<int64_t>> errors_of(const RescoredLists& r) {
-  std::vector<std::vector<int64_t>> errors;
-  std::vector<std::string_view> reference, words;
-  for (size_t i = 0; i < r.lists.size(); ++i) {
-    split_words(r.references[i], reference);
-    errors.emplace_back();
-    for (const NBestHypothesis& h : r.lists[i].hypotheses) {
-      split_words(h.words, words);
-      errors.back().push_back(count_errors(align_words(reference, words)).errors());
-    }
-  }
-  return errors;
-}
-
 }  // namespace
 
 std::vector<std::string> RescoredLists::texts(std::span<const size_t> chosen) const {
-  std::vector<std::string> all;
-  for (size_t i = 0; i < lists.size(); ++i) all.push_back(lists[i].hypotheses[chosen[i]].words);
-  return all;
+  return chosen_texts(lists, chosen);
 }
 
 std::vector<size_t> RescoredLists::first_choices() const {
@@ -111,15 +83,7 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
       });
   progress.finish();
   lists.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  size_t at = 0;
-  std::vector<std::string_view> words;
-  for (const NBestList& list : lists.lists) {
-    ScoredList& scores = lists.scores.emplace_back();
-    for (const NBestHypothesis& h : list.hypotheses) {
-      split_words(h.words, words);
-      scores.push_back({h.score, lists.model.log_p[at++], std::ssize(words)});
-    }
-  }
+  lists.scores = scored_lists(lists.lists, lists.model.log_p);
   explain_unknown(o, lists);
   explain_spelled_specials(lists);
   lists.impossible.excluded =
@@ -129,27 +93,13 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
 }
 
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {
-  std::vector<std::vector<int64_t>> errors;
-  std::function<double(std::span<const size_t>)> loss = [&](std::span<const size_t> chosen) {
-    int64_t sum = 0;
-    for (size_t i = 0; i < chosen.size(); ++i) sum += errors[i][chosen[i]];
-    return static_cast<double>(sum);
-  };
-  if (options.measure == RescoringMeasure::bleu)
-    loss = [&](std::span<const size_t> chosen) {
-      return -corpus_bleu(lists.texts(chosen), lists.references, {.tokenizer = BleuTokenizer::none})
-                  .score;
-    };
-  else
-    errors = errors_of(lists);
-  if (!errors.empty() && std::ranges::all_of(errors, [](const std::vector<int64_t>& of_list) {
-        return std::ranges::adjacent_find(of_list, std::not_equal_to<>()) == of_list.end();
-      }))
+  const TunedWeights tuned =
+      tune_weights(lists.lists, lists.scores, lists.references, options.measure);
+  if (tuned.undecided)
     std::fprintf(stderr,
                  "warning: in no list of %s does one hypothesis have fewer errors than another, so "
                  "that nothing tells lambda and mu: they stay 0\n",
                  lists.file.c_str());
-  const TunedWeights tuned = tune_weights(lists.scores, loss);
   if (tuned.stopped)
     std::fprintf(stderr,
                  "warning: the search for lambda and mu on %s stopped after %d tries; the result "

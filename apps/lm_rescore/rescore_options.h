@@ -8,21 +8,9 @@
 #include "apps/cli/options.h"
 #include "apps/cli/unknown_words.h"
 #include "core/matmul_precision.h"
+#include "data/measures/rescoring.h"
 #include "data/n_best.h"
 #include "nn/models/sentence_scores.h"
-
-namespace nine::app {
-
-/// What is counted, and what the weights are tuned for.
-enum class RescoringMeasure : uint8_t { wer, bleu };
-
-}  // namespace nine::app
-
-template <>
-inline constexpr nine::EnumNames<nine::app::RescoringMeasure, 2>
-    nine::kEnumNames<nine::app::RescoringMeasure>{
-        "measure",
-        {{{nine::app::RescoringMeasure::wer, "wer"}, {nine::app::RescoringMeasure::bleu, "bleu"}}}};
 
 namespace nine::app {
 

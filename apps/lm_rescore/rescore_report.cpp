@@ -36,7 +36,7 @@ WordErrors oracle_errors(const RescoredLists& r) {
   for (size_t i = 0; i < r.lists.size(); ++i) {
     std::optional<WordErrors> best;
     for (const NBestHypothesis& h : r.lists[i].hypotheses) {
-      const WordErrors own = count_errors(aligned(r.references[i], h.words));
+      const WordErrors own = count_word_errors(r.references[i], h.words);
       if (!best || own.errors() < best->errors()) best = own;
     }
     sum += *best;
@@ -99,7 +99,7 @@ Results results_of(const RescoreOptions& o, const RescoredLists& r, const Compar
   for (size_t i = 0; i < r.lists.size(); ++i) {
     x.utterances.push_back(
         {aligned(r.references[i], compared.words[i]), aligned(r.references[i], x.rescored[i])});
-    x.first_errors += count_errors(aligned(r.references[i], x.first[i]));
+    x.first_errors += count_word_errors(r.references[i], x.first[i]);
   }
   x.oracle = oracle_errors(r);
   x.comparison =

@@ -27,6 +27,6 @@ void EncodedLines::finish() const {
   if (input_.one_by_one()) check();
 }
 
-void EncodedLines::check() const { require_known(unknown_, tokens_, most_, name_, owner_); }
+void EncodedLines::check() const { require_known({tokens_, unknown_}, most_, name_, owner_); }
 
 }  // namespace nine::app

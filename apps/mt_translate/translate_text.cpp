@@ -1,6 +1,5 @@
 #include "apps/mt_translate/translate_text.h"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -76,12 +75,8 @@ void write_attention(std::span<const Translation> found, std::span<const BeamSea
 void write_alignment(std::span<const Translation> found, const TranslationFormat& format,
                      std::ostream& out) {
   for_hypotheses(found, {.all = format.all}, [&](size_t, const Hypothesis& h) {
-    for (size_t t = 0; t < h.words.size(); ++t) {
-      const auto width = static_cast<int64_t>(h.attention.size() / h.words.size());
-      const auto begin = h.attention.begin() + static_cast<int64_t>(t) * width;
-      // The last column is </s>, which is no word.
-      out << (t > 0 ? " " : "") << std::max_element(begin, begin + width - 1) - begin << '-' << t;
-    }
+    const std::vector<int64_t> sources = alignment(h);
+    for (size_t t = 0; t < sources.size(); ++t) out << (t > 0 ? " " : "") << sources[t] << '-' << t;
     out << '\n';
   });
 }

@@ -6,6 +6,9 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "data/measures/bleu.h"
+#include "data/measures/word_errors.h"
+#include "data/text.h"
 
 namespace nine {
 namespace {
@@ -148,6 +151,75 @@ TunedWeights tune_weights(std::span<const ScoredList> lists,
       }
     }
   return search.best();
+}
+
+std::vector<std::string> all_texts(std::span<const NBestList> lists) {
+  std::vector<std::string> texts;
+  for (const NBestList& list : lists)
+    for (const NBestHypothesis& h : list.hypotheses) texts.push_back(h.words);
+  return texts;
+}
+
+std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
+                                     std::span<const double> log_p) {
+  std::vector<ScoredList> all;
+  size_t at = 0;
+  std::vector<std::string_view> words;
+  for (const NBestList& list : lists) {
+    ScoredList& scores = all.emplace_back();
+    for (const NBestHypothesis& h : list.hypotheses) {
+      split_words(h.words, words);
+      scores.push_back({h.score, log_p[at++], std::ssize(words)});
+    }
+  }
+  return all;
+}
+
+std::vector<size_t> first_choices(std::span<const NBestList> lists) {
+  std::vector<size_t> choices;
+  for (const NBestList& list : lists) {
+    const auto best = std::ranges::max_element(list.hypotheses, {}, &NBestHypothesis::score);
+    choices.push_back(static_cast<size_t>(best - list.hypotheses.begin()));
+  }
+  return choices;
+}
+
+std::vector<std::string> chosen_texts(std::span<const NBestList> lists,
+                                      std::span<const size_t> chosen) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < lists.size(); ++i) all.push_back(lists[i].hypotheses[chosen[i]].words);
+  return all;
+}
+
+std::vector<std::vector<int64_t>> hypothesis_errors(std::span<const NBestList> lists,
+                                                    std::span<const std::string> references) {
+  std::vector<std::vector<int64_t>> errors;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    errors.emplace_back();
+    for (const NBestHypothesis& h : lists[i].hypotheses)
+      errors.back().push_back(count_word_errors(references[i], h.words).errors());
+  }
+  return errors;
+}
+
+TunedWeights tune_weights(std::span<const NBestList> lists, std::span<const ScoredList> scores,
+                          std::span<const std::string> references, RescoringMeasure measure) {
+  if (measure == RescoringMeasure::bleu)
+    return tune_weights(scores, [&](std::span<const size_t> chosen) {
+      return -corpus_bleu(chosen_texts(lists, chosen), references,
+                          {.tokenizer = BleuTokenizer::none})
+                  .score;
+    });
+  const std::vector<std::vector<int64_t>> errors = hypothesis_errors(lists, references);
+  TunedWeights tuned = tune_weights(scores, [&](std::span<const size_t> chosen) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < chosen.size(); ++i) sum += errors[i][chosen[i]];
+    return static_cast<double>(sum);
+  });
+  tuned.undecided = std::ranges::all_of(errors, [](const std::vector<int64_t>& of_list) {
+    return std::ranges::adjacent_find(of_list, std::not_equal_to<>()) == of_list.end();
+  });
+  return tuned;
 }
 
 }  // namespace nine

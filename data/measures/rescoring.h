@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "core/enum_names.h"
+#include "data/n_best.h"
 
 namespace nine {
 
@@ -29,10 +33,36 @@ struct RescoringWeights {
 std::vector<size_t> choose_hypotheses(std::span<const ScoredList> lists,
                                       const RescoringWeights& weights);
 
+/// What is counted, and what the weights are tuned for.
+enum class RescoringMeasure : uint8_t {
+  wer,  ///< word errors
+  bleu  ///< corpus BLEU of the words as they are, tokenizer "none"
+};
+template <>
+inline constexpr EnumNames<RescoringMeasure, 2> kEnumNames<RescoringMeasure>{
+    "measure", {{{RescoringMeasure::wer, "wer"}, {RescoringMeasure::bleu, "bleu"}}}};
+
+/// Returns the words of all hypotheses, list by list.
+std::vector<std::string> all_texts(std::span<const NBestList> lists);
+/// Returns the scores of the lists' hypotheses; `log_p` are those of all_texts().
+std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
+                                     std::span<const double> log_p);
+/// Returns the first pass's choice in each list: the best first-pass score; of equal ones the
+/// first.
+std::vector<size_t> first_choices(std::span<const NBestList> lists);
+/// Returns the words of the chosen hypotheses.
+std::vector<std::string> chosen_texts(std::span<const NBestList> lists,
+                                      std::span<const size_t> chosen);
+/// Returns the word errors of each hypothesis, list by list.
+std::vector<std::vector<int64_t>> hypothesis_errors(std::span<const NBestList> lists,
+                                                    std::span<const std::string> references);
+
 /// The weights that tune_weights() found.
 struct TunedWeights : RescoringWeights {
-  bool stopped = false;  ///< true if the search ended after kMostTries tries, although more tries
-                         ///< might have found better weights
+  bool stopped = false;    ///< true if the search ended after kMostTries tries, although more tries
+                           ///< might have found better weights
+  bool undecided = false;  ///< true if in no list one hypothesis has fewer errors than another, so
+                           ///< that both weights stay 0
 };
 /// The most weights that tune_weights() tries. It usually tries about 300.
 inline constexpr int kMostTries = 10'000;
@@ -47,5 +77,9 @@ inline constexpr int kMostTries = 10'000;
 /// choice; NaN is never better. Error: no list.
 TunedWeights tune_weights(std::span<const ScoredList> lists,
                           const std::function<double(std::span<const size_t>)>& loss);
+/// Returns the weights for which the chosen hypotheses have the fewest word errors or the largest
+/// BLEU. `scores` are those of `lists`.
+TunedWeights tune_weights(std::span<const NBestList> lists, std::span<const ScoredList> scores,
+                          std::span<const std::string> references, RescoringMeasure measure);
 
 }  // namespace nine

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "data/measures/significance.h"
+#include "data/text.h"
 
 namespace nine {
 namespace {
@@ -120,6 +121,13 @@ WordErrors count_errors(std::span<const Edit> alignment) {
   };
   return {count(Edit::correct), count(Edit::substitution), count(Edit::deletion),
           count(Edit::insertion)};
+}
+
+WordErrors count_word_errors(std::string_view reference, std::string_view hypothesis) {
+  std::vector<std::string_view> expected, words;
+  split_words(reference, expected);
+  split_words(hypothesis, words);
+  return count_errors(align_words(expected, words));
 }
 
 void append_segments(std::span<const Edit> a, std::span<const Edit> b,

@@ -36,6 +36,8 @@ struct WordErrors {
 std::string percent_text(int64_t count, int64_t words);
 /// Counts the words and errors of an alignment.
 WordErrors count_errors(std::span<const Edit> alignment);
+/// Counts the words and errors of a hypothesis, a line of words, against its reference.
+WordErrors count_word_errors(std::string_view reference, std::string_view hypothesis);
 
 /// The errors of two systems in a segment: a part of an utterance in which at least one system has
 /// errors. Two or more consecutive words that both systems have right end a segment.

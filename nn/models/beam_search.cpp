@@ -1,6 +1,7 @@
 #include "nn/models/beam_search.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -8,6 +9,7 @@
 #include <numeric>
 
 #include "autograd/packed_weights.h"
+#include "core/interrupt.h"
 #include "core/memory_reserve.h"
 #include "core/op_table.h"
 #include "core/threads.h"
@@ -225,6 +227,7 @@ class BeamSearch::Engine::Lease {
 
 // Lets the decoders read the rows. Attention is the mean over the models.
 void BeamSearch::Engine::Workspace::step() {
+  check_interrupt();
   require_memory();
   tape.reset();
   contexts.clear();
@@ -457,7 +460,8 @@ namespace {
 
 // Runs f on batches of the sentences in `order`, longest first, on the CPU several batches in
 // parallel. Makes smaller batches if there are fewer batches than threads. Calls `progress` with
-// the number of finished sentences, counted from `done`.
+// the number of finished sentences, counted from `done`. After an exception, later batches are left
+// out.
 template <class F>
 void for_batches(Device device, std::span<const size_t> order, int64_t batch,
                  const BeamSearch::Progress& progress, int64_t done, F&& f) {
@@ -466,11 +470,21 @@ void for_batches(Device device, std::span<const size_t> order, int64_t batch,
   const int64_t parts = parallel ? threads() : 1,
                 size = std::max<int64_t>(1, std::min(batch, (all + parts - 1) / parts));
   std::mutex mutex;
-  const auto run = [&](int64_t begin, int64_t end) {
+  std::atomic<bool> failed = false;
+  const auto run_batch = [&](int64_t begin, int64_t end) {
     f(order.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
     if (!progress) return;
     const std::lock_guard lock(mutex);
     progress(done += end - begin);
+  };
+  const auto run = [&](int64_t begin, int64_t end) {
+    if (failed) return;
+    try {
+      run_batch(begin, end);
+    } catch (...) {
+      failed = true;
+      throw;
+    }
   };
   if (all <= size || !parallel) {  // the threads share a batch's products
     for (int64_t first = 0; first < all; first += size) run(first, std::min(all, first + size));
@@ -489,6 +503,17 @@ std::vector<size_t> longest_first(std::span<const Ids> sources) {
 }
 
 }  // namespace
+
+std::vector<int64_t> alignment(const Hypothesis& hypothesis) {
+  std::vector<int64_t> sources;
+  if (hypothesis.attention.empty()) return sources;
+  const auto width = static_cast<int64_t>(hypothesis.attention.size() / hypothesis.words.size());
+  for (size_t t = 0; t < hypothesis.words.size(); ++t) {
+    const auto begin = hypothesis.attention.begin() + static_cast<int64_t>(t) * width;
+    sources.push_back(std::max_element(begin, begin + width - 1) - begin);
+  }
+  return sources;
+}
 
 BeamSearch::BeamSearch(std::span<const Transformer* const> models, int32_t end, Device device) {
   require(!models.empty(), "[BeamSearch] there is no model to translate with");

@@ -70,6 +70,10 @@ struct Hypothesis {
   std::vector<float> attention;
 };
 
+/// Returns the source word, from 0, to which each word of the hypothesis attends most; ties: the
+/// first. </s> does not count. Empty without SearchOptions::attention.
+std::vector<int64_t> alignment(const Hypothesis& hypothesis);
+
 /// A sentence's hypotheses, best first: n_best, or fewer if the search finds fewer.
 using Translation = std::vector<Hypothesis>;
 

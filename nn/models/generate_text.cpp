@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/interrupt.h"
 #include "core/ops.h"
 #include "core/shared_parts.h"
 #include "data/text.h"
@@ -51,6 +52,7 @@ class Generator {
       }
       if (std::all_of(readers.begin(), readers.end(), [](auto* text) { return text == nullptr; }))
         break;
+      check_interrupt();
       tape_.reset();
       const Var hidden = decoder_->step(tape_, rows);
       if (all_in_prompts) continue;

@@ -49,32 +49,38 @@ const LanguageNetwork& LanguageModel::network() const { return *parts_->network;
 Device LanguageModel::device() const { return parts_->parameters.device(); }
 
 std::vector<std::vector<double>> LanguageModel::score(const std::vector<std::string>& lines,
-                                                      const ScoringOptions& options) const {
+                                                      const ScoringOptions& options,
+                                                      const Progress& progress) const {
   std::vector<std::vector<double>> log_p;
   score_text(*this, Corpus::of_lines(lines, vocabulary()), options,
              [&](std::span<const double> nats) {
                std::vector<double>& line = log_p.emplace_back();
                for (const double x : nats) line.push_back(-x);
+               if (progress) progress(std::ssize(log_p), std::ssize(lines));
              });
   return log_p;
 }
 
 std::vector<std::vector<WordExpectation>> LanguageModel::top_words(
-    const std::vector<std::string>& lines, int64_t count, int64_t batch_tokens) const {
+    const std::vector<std::string>& lines, int64_t count, int64_t batch_tokens,
+    const Progress& progress) const {
   std::vector<std::vector<WordExpectation>> expected(lines.size());
   word_expectations(*this, Corpus::of_lines(lines, vocabulary()), count, batch_tokens,
-                    [&](int64_t line, int64_t, const WordExpectation& expectation) {
+                    [&](int64_t line, int64_t position, const WordExpectation& expectation) {
                       expected[static_cast<size_t>(line)].push_back(expectation);
+                      if (progress && position == 0) progress(line, std::ssize(lines));
                     });
   return expected;
 }
 
 std::vector<std::string> LanguageModel::generate(const std::vector<std::string>& prompts,
-                                                 const GenerateOptions& options) const {
+                                                 const GenerateOptions& options,
+                                                 const Progress& progress) const {
   std::vector<std::string> lines;
   generate_text(*this, prompts, options, [&](std::span<const GeneratedText> texts) {
     for (const GeneratedText& text : texts)
       lines.push_back(line_of(text, prompts[static_cast<size_t>(text.prompt)], vocabulary()));
+    if (progress) progress(std::ssize(lines), std::ssize(prompts) * options.samples);
   });
   return lines;
 }

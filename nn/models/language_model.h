@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,12 +76,17 @@ class LanguageModel {
   LanguageModel(LanguageModel&&) noexcept;
   LanguageModel& operator=(LanguageModel&&) noexcept;
 
+  /// Called now and then with the number of lines (in generate(), of texts) that are finished, and
+  /// with the number of all; if it throws, the work ends.
+  using Progress = std::function<void(int64_t done, int64_t all)>;
+
   /// Returns log p (natural) of each word of each line and, last, of </s>, as lm_score prints them;
   /// -infinity for a word that a bias of -infinity excludes. Errors: batch_tokens < 1; a log p that
   /// is not a number; with carry_state, a text of fewer than 10 tokens; undo_margin with a head
   /// that is not a single `lin`.
   std::vector<std::vector<double>> score(const std::vector<std::string>& lines,
-                                         const ScoringOptions& options = {}) const;
+                                         const ScoringOptions& options = {},
+                                         const Progress& progress = {}) const;
 
   /// Returns, for each line, the model's expectation before each word and, last, before </s>, with
   /// the `count` likeliest words (at most the vocabulary's size), as lm_score shows them. Words of
@@ -89,7 +95,7 @@ class LanguageModel {
   /// 1.
   std::vector<std::vector<WordExpectation>> top_words(
       const std::vector<std::string>& lines, int64_t count,
-      int64_t batch_tokens = ScoringOptions{}.batch_tokens) const;
+      int64_t batch_tokens = ScoringOptions{}.batch_tokens, const Progress& progress = {}) const;
 
   /// Returns options.samples continuations of each prompt, in the order of prompts and samples, as
   /// lm_score writes them: the prompt's words as typed, unknown words too, then the added words,
@@ -97,7 +103,8 @@ class LanguageModel {
   /// result; a text's random numbers depend on the prompt's index, not on the other prompts. Error:
   /// options out of range.
   std::vector<std::string> generate(const std::vector<std::string>& prompts,
-                                    const GenerateOptions& options = {}) const;
+                                    const GenerateOptions& options = {},
+                                    const Progress& progress = {}) const;
 
   const Vocabulary& vocabulary() const;
   /// Returns the network alone, for work with ids and tensors (nn/models/language_network.h): an

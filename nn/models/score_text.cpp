@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "autograd/functions.h"
+#include "core/interrupt.h"
 #include "core/shared_parts.h"
 #include "data/lm_batches.h"
 #include "kernels/ops.h"
@@ -55,6 +56,7 @@ ColumnResults evaluate_columns(const LanguageNetwork& model, Tape& tape, const C
   EvalSegments segments(text, columns, segment, own, remainder);
   SegmentReader reader(model, own.count);
   for (LmBatch batch; segments.next(batch);) {
+    check_interrupt();
     tape.reset();
     const Var hidden = reader.read(tape, batch.input, batch.rows);
     const Tensor targets = Tensor::from(batch.target, {batch.rows, batch.cols});
@@ -198,6 +200,7 @@ void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& te
         return std::span(all).subspan(static_cast<size_t>(begin * cols),
                                       static_cast<size_t>(part * cols));
       };
+      check_interrupt();
       tape.reset();
       const Var hidden = reader.read(tape, own(batch.input), part);
       const std::span<const int32_t> targets = own(batch.target);

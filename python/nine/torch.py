@@ -1,4 +1,5 @@
-"""The kernel softmax for PyTorch: the function kernel_cross_entropy and the module KernelSoftmax.
+"""The kernel softmax for PyTorch: the function kernel_cross_entropy, the module KernelSoftmax, and
+patch, which puts this module into a model of transformers.
 
 The loss never stores a matrix of contexts times words, and computes its gradients in the forward
 pass. Tensors are on the CPU; they are read and written in place.
@@ -13,8 +14,9 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from . import Head, _nine, _threads
+from ._patch import patch
 
-__all__ = ["KernelSoftmax", "kernel_cross_entropy"]
+__all__ = ["KernelSoftmax", "kernel_cross_entropy", "patch"]
 
 _REDUCTIONS = ("mean", "sum", "none")
 

@@ -35,8 +35,11 @@ TEST_CASE("--max-unknown: lm_score, with one model and with two, and lm_rescore"
   check_refused("lm_score", {"--checkpoint", model_a(), "--generate", "--max-words", "1"}, message,
                 more);
   check_refused("lm_score", {"--compare", model_b(), model_a()}, "are unknown to the model", more);
-  CHECK(run_program("lm_score", {"--checkpoint", model_a(), "--max-unknown", "0.4"}, text).code ==
-        1);
+  const Outcome strict =
+      run_program("lm_score", {"--checkpoint", model_a(), "--max-unknown", "0.4"}, text);
+  CHECK(strict.code == 1);
+  CHECK_MESSAGE(has(strict.err, "share of unknown words (--max-unknown) is 0.4; 1 accepts any"),
+                strict.err);
   // Line by line the same once all have been answered.
   for (const Strings& task : {Strings{}, Strings{"--tokens"}, Strings{"--top", "2"},
                               Strings{"--generate", "--max-words", "1"}}) {

@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "data/measures/compare_errors.h"
 #include "data/measures/rescoring.h"
+#include "data/measures/word_errors.h"
 #include "tests/support/support.h"
 
 namespace nine::tests::test_rescoring_weights {
@@ -141,6 +142,36 @@ TEST_CASE("compare_errors: the difference's standard error by the normal approxi
   CHECK(none.equivalent(0.001));
   CHECK(has(error_of([&] { compare_errors(utterances, std::vector<size_t>(400, 0), {}); }),
             "one group"));
+}
+
+TEST_CASE("rescoring lists: first choices, word errors, scores, weights for either measure") {
+  const std::vector<NBestList> lists{
+      {"a", {{-3, "the cat sat"}, {-2, "the cat sat down"}, {-2, "a cat"}}},
+      {"b", {{-1, "no"}, {-5, "yes it is"}}}};
+  const std::vector<std::string> right{"the cat sat", "yes it is"};
+  CHECK(first_choices(lists) == std::vector<size_t>{1, 0});
+  CHECK(chosen_texts(lists, std::vector<size_t>{2, 1}) ==
+        std::vector<std::string>{"a cat", "yes it is"});
+  CHECK(all_texts(lists).size() == 5);
+  CHECK(hypothesis_errors(lists, right) == std::vector<std::vector<int64_t>>{{0, 1, 2}, {3, 0}});
+  CHECK(count_word_errors(right[0], "a cat sat here").errors() == 2);
+  // The language model prefers the right ones.
+  const std::vector<ScoredList> scores =
+      scored_lists(lists, std::vector<double>{-5, -9, -9, -20, -6});
+  CHECK(scores[0][1].words == 4);
+  CHECK(scores[1][1].log_p == -6);
+  CHECK(scores[1][0].first_pass == -1);
+  for (const RescoringMeasure measure : {RescoringMeasure::wer, RescoringMeasure::bleu}) {
+    const TunedWeights tuned = tune_weights(lists, scores, right, measure);
+    CHECK(!tuned.undecided);
+    CHECK(choose_hypotheses(scores, tuned) == std::vector<size_t>{0, 1});
+  }
+  // Every hypothesis has as many errors as the others of its list.
+  const std::vector<NBestList> equal{{"a", {{-1, "x"}, {-2, "y"}}}};
+  const TunedWeights none = tune_weights(equal, scored_lists(equal, std::vector<double>{-1, -2}),
+                                         std::vector<std::string>{"z"}, RescoringMeasure::wer);
+  CHECK(none.undecided);
+  CHECK(none.lambda == 0);
 }
 
 }  // namespace nine::tests::test_rescoring_weights

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "checks/op_cases.h"
+#include "core/interrupt.h"
 #include "core/ops.h"
 #include "nn/models/beam_search.h"
 #include "nn/models/transformer.h"
@@ -311,6 +312,26 @@ TEST_CASE("decoding: an excluded word is in no translation, and log p of the oth
   CHECK_THROWS_WITH_AS(static_cast<void>(search.translate(sources, {.excluded = kEnd})),
                        doctest::Contains("the excluded word is 2"), Error);
   CHECK_THROWS_AS(static_cast<void>(search.translate(sources, {.excluded = 9})), Error);
+}
+
+TEST_CASE("decoding: a hypothesis' alignment, and an interrupt") {
+  // Two words; three columns, the last of which is </s>.
+  Hypothesis by_hand{.words = {5, 6}, .attention = {0.1F, 0.2F, 0.7F, 0.4F, 0.4F, 0.2F}};
+  CHECK(alignment(by_hand) == std::vector<int64_t>{1, 0});
+  by_hand.attention.clear();
+  CHECK(alignment(by_hand).empty());
+
+  struct Enough {};
+  Model m(tiny());
+  const BeamSearch search(m.model);
+  const std::vector<Ids> sources = random_sentences(40, 9, 8, 11);
+  const auto translate = [&](const BeamSearch::Progress& progress) {
+    static_cast<void>(search.translate(sources, {.batch = 2}, progress));
+  };
+  CHECK_THROWS_AS(translate([](int64_t) { throw Enough(); }), Enough);
+  const InterruptCheck check([] { throw Enough(); });
+  CHECK_THROWS_AS(translate({}), Enough);
+  CHECK_THROWS_AS(static_cast<void>(search.score(sources, sources)), Enough);
 }
 
 TEST_CASE("decoding: a beam that holds everything finds what an exhaustive search finds") {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "core/interrupt.h"
 #include "core/number_format.h"
 #include "core/ops.h"
 #include "nn/models/lstm_language_model.h"
@@ -160,6 +161,33 @@ TEST_CASE("LanguageModel::generate: the texts of lm_score --generate with the sa
   CHECK(has(fails({.samples = -1}), "-1 continuations"));
   CHECK(has(fails({.sampling = {.temperature = -1}}), "temperature -1"));
   CHECK(has(fails({.sampling = {.top_p = 1.5}}), "a share of 1.5"));
+}
+
+TEST_CASE("LanguageModel: progress, and what it throws; an interrupt") {
+  const LanguageModel model = LanguageModel::load(model_a());
+  const auto lines = std::ssize(kLines);
+  std::vector<std::pair<int64_t, int64_t>> seen;
+  const auto see = [&](int64_t done, int64_t all) { seen.emplace_back(done, all); };
+  const Rows scores = model.score(kLines, {}, see);
+  CHECK(scores == model.score(kLines));
+  CHECK(std::ssize(seen) == lines);
+  CHECK(seen.back() == std::pair(lines, lines));
+  seen.clear();
+  static_cast<void>(model.top_words(kLines, 1, 4096, see));
+  CHECK(seen.back() == std::pair(lines - 1, lines));
+  seen.clear();
+  static_cast<void>(model.generate({"the", ""}, {.max_words = 2, .samples = 20, .batch = 8}, see));
+  CHECK(seen.size() == 5);
+  CHECK(seen.back() == std::pair<int64_t, int64_t>(40, 40));
+
+  struct Enough {};
+  const auto stop = [](int64_t, int64_t) { throw Enough(); };
+  CHECK_THROWS_AS(static_cast<void>(model.score(kLines, {}, stop)), Enough);
+  const InterruptCheck check([] { throw Enough(); });
+  CHECK_THROWS_AS(static_cast<void>(model.score(kLines)), Enough);
+  CHECK_THROWS_AS(static_cast<void>(model.score(kLines, {.carry_state = true})), Enough);
+  CHECK_THROWS_AS(static_cast<void>(model.top_words(kLines, 2)), Enough);
+  CHECK_THROWS_AS(static_cast<void>(model.generate({"the"})), Enough);
 }
 
 TEST_CASE("LanguageModel: vocabulary, network, device") {

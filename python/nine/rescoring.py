@@ -1,0 +1,159 @@
+"""Choosing among n-best hypotheses with language models, as lm_rescore does."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Iterable, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _lines, _nine
+from ._lines import Progress
+from ._nine import UsageError, WordErrors
+from .language_model import LanguageModel
+
+__all__ = ["Rescoring", "read_n_best", "rescore"]
+
+#: The hypotheses of an utterance, (score, words) each; a larger score is better.
+Hypotheses = Sequence[Tuple[float, str]]
+_Model = Union[str, "os.PathLike[str]", LanguageModel]
+
+
+@dataclass(frozen=True, eq=False)
+class Rescoring:
+    """What rescore() chose, and how good it is."""
+
+    texts: List[str]  #: the chosen words of each list
+    chosen: np.ndarray  #: the index of the chosen hypothesis in each list
+    log_p: List[np.ndarray]  #: of each list's hypotheses under the language models
+    lambda_: float  #: the weight of log p
+    mu: float  #: the weight of the number of words
+    # With references:
+    errors: Optional[WordErrors] = None  #: of the chosen hypotheses
+    first_errors: Optional[WordErrors] = None  #: of the hypotheses with the best scores
+    oracle_errors: Optional[int] = None  #: of each list's hypothesis with the fewest errors
+    bleu: Optional[float] = None  #: measure="bleu": of the chosen hypotheses
+    first_bleu: Optional[float] = None
+
+
+def read_n_best(
+    path: Union[str, "os.PathLike[str]"],
+    format: str = "tsv",
+    *,
+    cost: bool = False,
+    allow_empty: bool = False,
+) -> List[Tuple[str, List[Tuple[float, str]]]]:
+    """Reads n-best lists: [(utterance, [(score, words), ...]), ...].
+
+    format: 'tsv' (utterance, score and words, separated by tabs), 'srilm', 'kaldi' or 'moses'.
+    cost: smaller scores are better, so their signs change. allow_empty: a hypothesis may have no
+    words. Error, with file and line: a malformed line.
+    """
+    return _nine.read_n_best(_lines.path(path), format, cost, allow_empty)
+
+
+def _lists(lists: Iterable[Hypotheses], name: str, allow_empty: bool) -> List[List]:
+    checked = []
+    for i, hypotheses in enumerate(lists):
+        texts = _lines.lines([words for _, words in hypotheses], f"{name}[{i}]")
+        texts = [" ".join(w for w in re.split("[ \t]+", text) if w) for text in texts]
+        if not texts:
+            raise ValueError(f"{name}[{i}] has no hypotheses")
+        if "" in texts and not allow_empty:
+            raise ValueError(
+                f"{name}[{i}] has a hypothesis without words; allow_empty=True takes such lists"
+            )
+        checked.append([(float(score), text) for (score, _), text in zip(hypotheses, texts)])
+    if not checked:
+        raise ValueError(f"{name} is empty")
+    return checked
+
+
+def _references(references: Iterable[str], lists: List, name: str) -> List[str]:
+    texts = _lines.lines(references, name)
+    if len(texts) != len(lists):
+        raise ValueError(f"there are {len(lists)} lists and {len(texts)} {name}: one for each")
+    return texts
+
+
+def rescore(
+    lists: Iterable[Hypotheses],
+    models: Union[_Model, Sequence[_Model]],
+    *,
+    lambda_: Optional[float] = None,
+    mu: float = 0.0,
+    tune: Optional[Tuple[Iterable[Hypotheses], Iterable[str]]] = None,
+    references: Optional[Iterable[str]] = None,
+    measure: str = "wer",
+    interpolate: str = "linear",
+    weights: Sequence[float] = (),
+    batch_tokens: int = 4096,
+    max_unknown: float = 0.5,
+    allow_empty: bool = False,
+    progress: Progress = False,
+) -> Rescoring:
+    """Chooses the hypothesis with the largest score + lambda_ * log p + mu * words of each list.
+
+    lists: the hypotheses of each utterance as (score, words), where a larger score is better; -inf
+    is the logarithm of 0. models: one or several language models, by path.
+    tune: (lists, references) of other utterances, on which lambda_ and mu are found that make the
+    measure best: 'wer', the word error rate, or 'bleu'. references: the right words of each list,
+    for Rescoring.errors. interpolate: how several models are combined with `weights`: 'linear' adds
+    probabilities word by word, 'log-linear' adds log-probabilities. max_unknown: as in
+    LanguageModel, for the hypotheses with the best scores.
+    """
+    if (lambda_ is None) == (tune is None):
+        raise UsageError(
+            "the language model has no weight: give tune=(lists, references) to tune it, or lambda_"
+            if tune is None
+            else "tune finds lambda_: leave one of them out"
+        )
+    if lambda_ is not None and lambda_ < 0:
+        raise UsageError(f"lambda_ {lambda_} must be 0 or more")
+    if lambda_ is None and mu != 0:
+        raise UsageError("mu needs lambda_")
+    several = not isinstance(models, (str, os.PathLike, LanguageModel))
+    paths = [
+        m.path if isinstance(m, LanguageModel) else _lines.path(m)
+        for m in (models if several else [models])
+    ]
+    settings = (paths, interpolate, list(weights), batch_tokens, max_unknown)
+    own = _lists(lists, "lists", allow_empty)
+    right = None if references is None else _references(references, own, "references")
+    if tune is not None:
+        tuning = _lists(tune[0], "the lists of tune", allow_empty)
+        expected = _references(tune[1], tuning, "references of tune")
+        scored = _nine.NBestLists(tuning)
+        scored.score(*settings, "the lists of tune", _lines.progress(progress, "tune"))
+        lambda_, mu, undecided, stopped = scored.tune(expected, measure)
+        if undecided:
+            warnings.warn(
+                "in no list of tune does one hypothesis have fewer errors than another, so that "
+                "nothing tells lambda and mu: they stay 0",
+                stacklevel=2,
+            )
+        if stopped:
+            warnings.warn(
+                "the search for lambda and mu stopped; the result is the best of its tries",
+                stacklevel=2,
+            )
+    scored = _nine.NBestLists(own)
+    scored.score(*settings, "the lists", _lines.progress(progress, "score"))
+    chosen = scored.choose(lambda_, mu)
+    texts = [hypotheses[i][1] for hypotheses, i in zip(own, chosen)]
+    ends = np.cumsum([len(hypotheses) for hypotheses in own])[:-1]
+    quality = {}
+    if right is not None:
+        first = [hypotheses[i][1] for hypotheses, i in zip(own, scored.first_choices())]
+        quality["errors"] = _nine.count_word_errors(right, texts)
+        quality["first_errors"] = _nine.count_word_errors(right, first)
+        quality["oracle_errors"] = sum(
+            int(errors.min()) for errors in np.split(scored.errors(right), ends)
+        )
+        if measure == "bleu":
+            quality["bleu"] = _nine.bleu(texts, right)
+            quality["first_bleu"] = _nine.bleu(first, right)
+    return Rescoring(texts, chosen, np.split(scored.log_p(), ends), lambda_, mu, **quality)

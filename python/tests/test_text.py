@@ -1,0 +1,411 @@
+"""LanguageModel, Translator, Tokenizer and rescore beside the programs: the same numbers and texts."""
+
+import math
+import re
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import nine
+import programs
+from programs import needs_programs, run, write
+
+pytestmark = needs_programs
+
+LINES = ["the cat saw the dog", "", "she fed him", "the zebra liked a\tcat", "a bird heard him"]
+
+
+def given(lines):
+    return "".join(line + "\n" for line in lines)
+
+
+def numbers(text):
+    return [[float(x) for x in line.split()] for line in text.splitlines()]
+
+
+# --- language models
+
+
+def lm_score(*options, lines=LINES, head="lin"):
+    return run(
+        "lm_score", "--checkpoint", programs.language_model(head), *options, given=given(lines)
+    )
+
+
+def test_scores_of_lines_and_tokens():
+    model = nine.LanguageModel(programs.language_model())
+    scores = model.score(LINES)
+    assert scores.dtype == np.float64 and scores.shape == (len(LINES),)
+    assert [[x] for x in scores] == numbers(lm_score())
+    assert [list(line) for line in model.score_tokens(LINES)] == numbers(lm_score("--tokens"))
+    assert [len(line) for line in model.score_tokens(LINES)] == [6, 1, 4, 6, 5]
+    assert model.score([]).shape == (0,) and model.score_tokens([]) == []
+    several = LINES * 20
+    carried = [list(line) for line in model.score_tokens(several, carry_state=True)]
+    assert carried == numbers(lm_score("--tokens", "--carry-state", lines=several))
+    small = model.score(LINES, batch_tokens=3)
+    assert [[x] for x in small] == numbers(lm_score("--batch-tokens", 3))
+
+
+def test_perplexity():
+    model = nine.LanguageModel(programs.language_model())
+    shown = programs.subprocess.run(
+        [programs.os.path.join(programs.BIN, "lm_score"), "--checkpoint", model.path],
+        input=given(LINES), capture_output=True, text=True,
+    ).stderr  # fmt: skip
+    assert model.perplexity(LINES) == pytest.approx(
+        float(re.search("perplexity ([0-9.]+)", shown)[1]), rel=1e-4
+    )
+    tokens = np.concatenate(model.score_tokens(LINES))
+    assert model.perplexity(LINES) == pytest.approx(math.exp(-tokens.mean()), rel=1e-12)
+    with pytest.raises(ValueError, match="no perplexity"):
+        model.perplexity([])
+
+
+def test_top_words():
+    model = nine.LanguageModel(programs.language_model())
+    rows = [line.split("\t") for line in lm_score("--top", 3).splitlines()][1:]
+    found = [
+        (i + 1, t + 1, e)
+        for i, line in enumerate(model.top_words(LINES, 3))
+        for t, e in enumerate(line)
+    ]
+    assert len(rows) == len(found) == 22
+    for row, (line, position, e) in zip(rows, found):
+        word = e.word + ("" if e.known else " (<unk>)")
+        assert row[:3] == [str(line), str(position), word]
+        assert row[3:5] == [f"{math.exp(e.log_p):.6g}", str(e.rank)]
+        top = [part for w, log_p in e.top for part in (w, f"{math.exp(log_p):.6g}")]
+        assert row[5:] == top
+    assert [e.known for e in model.top_words(["the zebra"])[0]] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "flags, options",
+    [
+        (["--samples", 3, "--seed", 4], {"samples": 3, "seed": 4}),
+        (["--temperature", 0], {"temperature": 0}),
+        (["--top-k", 2, "--temperature", 0.7], {"top_k": 2, "temperature": 0.7}),
+        (["--top-p", 0.5, "--max-words", 3], {"top_p": 0.5, "max_words": 3}),
+        (["--allow-unknown", "--batch", 2], {"allow_unknown": True, "batch": 2}),
+    ],
+)
+def test_generation(flags, options):
+    model = nine.LanguageModel(programs.language_model())
+    prompts = ["the cat", "", "she"]
+    texts = model.generate(prompts, **options)
+    assert texts == lm_score("--generate", *flags, lines=prompts).splitlines()
+    assert all(
+        t.startswith(p) for t, p in zip(texts, np.repeat(prompts, options.get("samples", 1)))
+    )
+
+
+def test_a_mixture_and_numpy_strings():
+    model = nine.LanguageModel(programs.language_model("mix:2*lin,log"))
+    assert "log" in model.head and len(model.words) > 10 and "</s>" in model.words
+    scores = model.score(np.array(LINES))
+    assert [[x] for x in scores] == numbers(lm_score(head="mix:2*lin,log"))
+
+
+def test_errors_have_the_programs_text(tmp_path):
+    with pytest.raises(nine.Error) as error:
+        nine.LanguageModel(tmp_path)
+    assert str(error.value) in run(
+        "lm_score", "--checkpoint", tmp_path, given="a\n", code=1
+    ).replace("\n", " ")
+    model = nine.LanguageModel(programs.language_model())
+    with pytest.raises(nine.Error, match="66.67% of the 3 tokens are unknown to the model .*lm-1"):
+        model.score(["xx yy"])
+    assert model.score(["xx yy"], max_unknown=1).shape == (1,)
+    with pytest.raises(nine.Error, match="batch tokens 0 must be at least 1"):
+        model.score(LINES, batch_tokens=0)
+    with pytest.raises(nine.Error, match="batch size 33 must be from 1 to 32"):
+        model.generate(batch=33)
+    with pytest.raises(TypeError, match="lines is one text"):
+        model.score("the cat")
+    with pytest.raises(TypeError, match=r"lines\[1\] is int"):
+        model.score(["the", 3])
+    with pytest.raises(ValueError, match=r"lines\[0\] has an end of line"):
+        model.score(["the\ncat"])
+    with pytest.warns(UserWarning, match="spelled </s>"):
+        model.score(["the </s> cat"])
+    with pytest.raises(nine.Error, match="not a language model"):
+        nine.LanguageModel(programs.translation_model())
+
+
+# --- translation
+
+
+def mt_translate(*options, lines):
+    return run(
+        "mt_translate", "--checkpoint", programs.translation_model(), *options, given=given(lines)
+    )
+
+
+def test_translations():
+    translator = nine.Translator(programs.translation_model())
+    lines = programs.pairs()[0][:20] + [""]
+    assert translator.translate(lines) == mt_translate(lines=lines).splitlines()
+    assert translator.translate(lines, beam=1, max_length=3) == (
+        mt_translate("--beam", 1, "--max-length", 3, lines=lines).splitlines()
+    )
+    prefixes = ["the"] * len(lines)
+    assert (
+        translator.translate(lines, prefixes=prefixes)
+        == mt_translate("--prefix", write("prefixes", prefixes), lines=lines).splitlines()
+    )
+    assert translator.translate([]) == []
+
+
+def test_n_best_attention_and_alignment(tmp_path):
+    translator = nine.Translator(programs.translation_model())
+    lines = programs.pairs()[0][:6]
+    files = {name: tmp_path / name for name in ("attention", "alignment", "word-scores")}
+    flags = [part for name, file in files.items() for part in (f"--{name}", file)]
+    listed = mt_translate("--n-best", 3, "--beam", 4, "--length-penalty", 0.6, *flags, lines=lines)
+    found = translator.n_best(lines, 3, beam=4, length_penalty=0.6, attention=True)
+    shown = [f"{i} ||| {t.text} ||| " for i, line in enumerate(found) for t in line]
+    for text, line in zip(shown, listed.splitlines()):
+        assert line.startswith(text)
+    assert [t.score for line in found for t in line] == [
+        float(line.split(" ||| ")[2]) for line in listed.splitlines()
+    ]
+    best = [line[0] for line in found]
+    pairs = [" ".join(f"{i}-{j}" for i, j in t.alignment) for t in best]
+    assert pairs == files["alignment"].read_text().splitlines()
+    assert [list(t.token_log_probs) for t in best] == numbers(files["word-scores"].read_text())
+    for t, line in zip(best, files["attention"].read_text().splitlines()):
+        matrix = programs.json.loads(line)["attention"]
+        np.testing.assert_allclose(t.attention, np.array(matrix), rtol=1e-6)
+        assert t.attention.shape == (len(t.tokens), len(t.attention[0]))
+        np.testing.assert_allclose(t.attention.sum(axis=1), 1, rtol=1e-5)
+        assert t.log_prob == pytest.approx(t.token_log_probs.sum(), rel=1e-12)
+    with pytest.raises(nine.Error, match="beam 2 and n-best 3"):
+        translator.n_best(lines, 3, beam=2)
+
+
+def test_samples_of_translations():
+    translator = nine.Translator(programs.translation_model())
+    lines = programs.pairs()[0][:4]
+    drawn = translator.sample(lines, 3, seed=5, temperature=1.3, top_k=4, allow_unknown=True)
+    flags = ["--samples", 3, "--seed", 5, "--temperature", 1.3, "--top-k", 4, "--allow-unknown"]
+    assert [t.text for line in drawn for t in line] == mt_translate(
+        *flags, lines=lines
+    ).splitlines()
+
+
+def test_scores_of_given_translations():
+    translator = nine.Translator(programs.translation_model())
+    sources, targets = (side[:10] for side in programs.pairs())
+    file = write("given", targets)
+    scores = translator.score(sources, targets)
+    assert [[x] for x in scores] == numbers(mt_translate("--score-given", file, lines=sources))
+    each = translator.score_tokens(sources, targets)
+    assert [list(line) for line in each] == numbers(
+        mt_translate("--score-given", file, "--tokens", lines=sources)
+    )
+    with pytest.raises(ValueError, match="10 sources and 9 targets"):
+        translator.score(sources, targets[1:])
+
+
+def test_an_ensemble():
+    paths = [programs.translation_model(), programs.translation_model(2)]
+    lines = programs.pairs()[0][:5]
+    translated = run("mt_translate", "--checkpoint", *paths, given=given(lines))
+    assert nine.Translator(paths).translate(lines) == translated.splitlines()
+
+
+def test_long_lines():
+    translator = nine.Translator(programs.translation_model())
+    word = programs.pairs()[0][0].split()[0]
+    lines = [word, " ".join([word] * (translator.max_words + 1))]
+    with pytest.raises(nine.Error, match="the text to translate, line 2"):
+        translator.translate(lines)
+    with pytest.warns(UserWarning, match="line 2 .* its translation is empty here"):
+        assert translator.translate(lines, skip_long=True)[1] == ""
+
+
+# --- subwords
+
+
+def test_subwords():
+    tokenizer = nine.Tokenizer(programs.codes())
+    lines = programs.sentences(40, seed=2) + ["", " wheelbarrow  day ", "the\tcat", "naïve ßé"]
+    cut = tokenizer.apply(lines)
+    assert cut == run("bpe", "apply", "--codes", programs.codes(), given=given(lines)).splitlines()
+    assert any("@@ " in line for line in cut)
+    assert tokenizer.undo(cut) == run("bpe", "undo", given=given(cut)).splitlines()
+    assert tokenizer.undo(tokenizer.apply(["the wheelbarrow"])) == ["the wheelbarrow"]
+    flags = ["--codes", programs.codes(), "--dropout", 0.5, "--seed", 3]
+    assert (
+        tokenizer.apply(lines, dropout=0.5, seed=3)
+        == run("bpe", "apply", *flags, given=given(lines)).splitlines()
+    )
+    whole = nine.Tokenizer(programs.codes(), glossaries=["wheelbarrow"], merges=5, separator="__")
+    assert whole.apply(lines) == run(
+        "bpe", "apply", "--codes", programs.codes(), "--glossaries", "wheelbarrow", "--merges", 5,
+        "--separator", "__", given=given(lines),
+    ).splitlines()  # fmt: skip
+    assert "wheelbarrow" in whole.apply(["a wheelbarrow"])[0]
+    with pytest.warns(UserWarning, match="1 words of the input end with @@"):
+        tokenizer.apply(["ca@@ t"])
+    with pytest.raises(ValueError, match="separator ' '"):
+        nine.Tokenizer(programs.codes(), separator=" ")
+    with pytest.raises(nine.Error, match="no-codes"):
+        nine.Tokenizer("no-codes")
+
+
+def test_subwords_of_many_lines_on_several_threads():
+    tokenizer = nine.Tokenizer(programs.codes())
+    lines = programs.sentences(9000, seed=3)
+    before = nine.threads()
+    nine.set_threads(2)
+    together = tokenizer.apply(lines)
+    nine.set_threads(before)
+    assert together == [tokenizer.apply([line])[0] for line in lines]
+
+
+# --- n-best lists
+
+
+def n_best_lists(count, seed):
+    draw = programs.random.Random(seed)
+    lists, references = [], []
+    for right in programs.sentences(count, seed=seed):
+        words = right.split()
+        wrong = []
+        for _ in range(4):
+            other = list(words)
+            other[draw.randrange(len(other))] = draw.choice(["dog", "the", "fed", "she"])
+            wrong.append(" ".join(other[: draw.choice([len(other), len(other), len(other) - 1])]))
+        texts = wrong[:2] + [right] + wrong[2:]
+        lists.append([(-draw.uniform(0, 4) - i, text) for i, text in enumerate(texts)])
+        references.append(right)
+    return lists, references
+
+
+def write_lists(name, lists, references):
+    rows = [f"u{i}\t{score!r}\t{text}" for i, l in enumerate(lists) for score, text in l]
+    truth = [f"u{i}\t{text}" for i, text in enumerate(references)]
+    return write(name + ".tsv", rows), write(name + ".ref", truth)
+
+
+def lm_rescore(tmp_path, files, *flags):
+    run("lm_rescore", "--checkpoint", programs.language_model(), programs.language_model(seed=2),
+        "--nbest", files[0], "--reference", files[1], "--output", tmp_path / "out",
+        "--resamples", 100, *flags)  # fmt: skip
+    results = programs.json.loads((tmp_path / "out/results.json").read_text())
+    hypotheses = (tmp_path / "out/hyp.trn").read_text().splitlines()
+    return results, [line[: line.rindex("(")].strip() for line in hypotheses]
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+def test_rescoring(tmp_path, tuned):
+    lists, references = n_best_lists(30, seed=1)
+    files = write_lists("rescored", lists, references)
+    models = [programs.language_model(), nine.LanguageModel(programs.language_model(seed=2))]
+    if tuned:
+        other = n_best_lists(40, seed=2)
+        tune = write_lists("tuned", *other)
+        flags, options = ["--tune-nbest", tune[0], "--tune-reference", tune[1]], {"tune": other}
+    else:
+        flags, options = ["--lambda", 0.8, "--mu", 0.3], {"lambda_": 0.8, "mu": 0.3}
+    results, texts = lm_rescore(tmp_path, files, *flags)
+    found = nine.rescore(lists, models, references=references, **options)
+    assert found.texts == texts
+    assert (found.lambda_, found.mu) == (results["lambda"], results["mu"])
+    assert found.errors.errors < found.first_errors.errors
+    assert found.oracle_errors == 0
+    assert [lists[i][j][1] for i, j in enumerate(found.chosen)] == texts
+    # The scores are those of the sentences under the mean of both models' probabilities.
+    tokens = [
+        nine.LanguageModel(path).score_tokens([text for _, text in lists[0]])
+        for path in (programs.language_model(), programs.language_model(seed=2))
+    ]
+    mixed = [np.logaddexp(a, b).sum() - len(a) * math.log(2) for a, b in zip(*tokens)]
+    np.testing.assert_allclose(found.log_p[0], mixed, rtol=1e-12)
+    assert nine.read_n_best(files[0])[3] == ("u3", lists[3])
+
+
+def test_rescoring_refuses(tmp_path):
+    lists, references = n_best_lists(3, seed=1)
+    model = programs.language_model()
+    with pytest.raises(nine.UsageError, match="the language model has no weight"):
+        nine.rescore(lists, model)
+    with pytest.raises(nine.UsageError, match="leave one of them out"):
+        nine.rescore(lists, model, lambda_=1, tune=(lists, references))
+    with pytest.raises(ValueError, match="3 lists and 2 references"):
+        nine.rescore(lists, model, lambda_=1, references=references[1:])
+    with pytest.raises(ValueError, match=r"lists\[1\] has a hypothesis without words"):
+        nine.rescore([lists[0], [(0.0, " ")]], model, lambda_=1)
+    with pytest.raises(ValueError, match="list 0 has a hypothesis with the score nan"):
+        nine.rescore([[(math.nan, "she")]], model, lambda_=1)
+    with pytest.raises(nine.UsageError, match="measure"):
+        nine.rescore(lists, model, tune=(lists, references), measure="cer")
+    impossible = nine.rescore([[(-math.inf, "she fed him"), (-3.0, "she fed")]], model, lambda_=1)
+    assert list(impossible.chosen) == [1]
+
+
+# --- progress, other threads, Ctrl-C
+
+
+def test_progress(capfd):
+    seen = []
+    model = nine.LanguageModel(programs.language_model())
+    model.score(LINES, progress=lambda done, all_: seen.append((done, all_)))
+    assert seen[-1] == (5, 5)
+    translator = nine.Translator(programs.translation_model())
+    translator.translate(programs.pairs()[0][:7], progress=True)
+    assert capfd.readouterr().err.endswith("translate: 100%\n")
+
+    def stop(done, all_):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        model.score(LINES, progress=stop)
+
+
+@pytest.mark.parametrize("what", ["score", "generate", "translate", "top_words"])
+def test_other_threads_run_and_ctrl_c_ends(what):
+    calls = {
+        "score": lambda: nine.LanguageModel(programs.language_model()).score(
+            programs.sentences(400_000), batch_tokens=1000
+        ),
+        "generate": lambda: nine.LanguageModel(programs.language_model()).generate(
+            [""] * 10_000, samples=100
+        ),
+        "translate": lambda: nine.Translator(programs.translation_model()).translate(
+            programs.pairs()[0] * 300
+        ),
+        "top_words": lambda: nine.LanguageModel(programs.language_model()).top_words(
+            programs.sentences(200_000), batch_tokens=1000
+        ),
+    }
+    counted = [0]
+    stop = threading.Event()
+
+    def count():
+        while not stop.wait(0.01):
+            counted[0] += 1
+
+    def interrupt():
+        time.sleep(1.5)
+        programs.signal.pthread_kill(threading.main_thread().ident, programs.signal.SIGINT)
+
+    for f in (programs.language_model, programs.translation_model):
+        f()
+    helpers = [threading.Thread(target=count), threading.Thread(target=interrupt)]
+    for helper in helpers:
+        helper.start()
+    finished = False
+    with pytest.raises(KeyboardInterrupt):
+        calls[what]()
+        finished = True
+        time.sleep(10)  # for the interrupt, which must not reach another test
+    assert not finished
+    stop.set()
+    for helper in helpers:
+        helper.join()
+    assert counted[0] > 20
