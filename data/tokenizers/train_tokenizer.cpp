@@ -9,9 +9,11 @@
 #include "core/quote.h"
 #include "core/threads.h"
 #include "data/bpe_merges.h"
+#include "data/text.h"
 #include "data/tokenizers/byte_alphabet.h"
 #include "data/tokenizers/named_splits.h"
 #include "data/tokenizers/pipeline.h"
+#include "data/tokenizers/token_text.h"
 
 namespace nine {
 
@@ -116,8 +118,13 @@ std::unique_ptr<Tokenizer> TokenizerTrainer::train() const {
         {.content = token, .id = parts.vocabulary.size(), .special = true});
     parts.vocabulary.add(token, parts.vocabulary.size());
   }
-  for (const std::string& symbol : learned.symbols)
-    parts.vocabulary.add(spell_bytes(symbol), parts.vocabulary.size());
+  for (const std::string& symbol : learned.symbols) {
+    const std::string spelling = spell_bytes(symbol);
+    require(parts.vocabulary.find(spelling) < 0, "the special token ", quote(spelling),
+            " is also a token that the text needs: give the special token another text, such as <",
+            spelling, ">");
+    parts.vocabulary.add(spelling, parts.vocabulary.size());
+  }
   // Of a pair that was merged twice the later merge counts.
   MergeTable merges, seen;
   std::vector<BpeMerge> last_first;

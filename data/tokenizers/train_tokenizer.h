@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "data/text.h"
 #include "data/tokenizers/split_pattern.h"
 #include "data/tokenizers/tokenizer.h"
 #include "data/tokenizers/unicode_forms.h"
@@ -16,21 +15,7 @@
 
 namespace nine {
 
-/// The text that tokenizers read line by line: LF alone ends a line, and every other character
-/// belongs to it.
-inline constexpr TextRules kTokenizerText{
-    .drop_byte_order_mark = false, .refuse_nul = false, .refuse_empty_file = false};
-
-/// Calls f(line, end) for each line of a block; `end` is "\n", or nothing at the text's end.
-template <class F>
-void for_each_text_line(std::string_view block, F&& f) {
-  while (!block.empty()) {
-    const size_t end = std::min(block.find('\n'), block.size());
-    const size_t next = std::min(end + 1, block.size());
-    f(block.substr(0, end), block.substr(end, next - end));
-    block.remove_prefix(next);
-  }
-}
+class TextReader;
 
 /// Settings of a tokenizer that is learned.
 struct TokenizerTraining {
@@ -51,7 +36,8 @@ class TokenizerTrainer {
 
   /// Adds a text, which no piece crosses the ends of.
   void add(std::string_view text);
-  /// Adds the lines of a text, each with its end, on all threads. Errors: those of the reader.
+  /// Adds the lines of a text of kCopiedText, each with its end, on all threads. Errors: those of
+  /// the reader.
   void add(TextReader& text);
   /// Adds pieces that are counted already, such as those of another trainer.
   void add(const WordCounts& pieces);
