@@ -32,7 +32,8 @@ constexpr Command kCommands[] = {
 
 int run_command(const Command& command, int argc, char** argv) {
   Options options(command.program,
-                  concat(command.what, ". The files have the format of subword-nmt 0.3, or of Hugging Face "
+                  concat(command.what,
+                         ". The files have the format of subword-nmt 0.3, or of Hugging Face "
                          "tokenizers."),
                   version_text);
   BpeFlags o;

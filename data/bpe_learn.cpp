@@ -48,8 +48,8 @@ class BpeLearner {
     occurrences_.resize(frequencies_.size());
     double symbols = 0;
     for (size_t word = 0; word < frequencies_.size(); ++word)
-      symbols += static_cast<double>(frequencies_[word]) *
-                 words_.length(static_cast<int32_t>(word));
+      symbols +=
+          static_cast<double>(frequencies_[word]) * words_.length(static_cast<int32_t>(word));
     require(symbols < 0x1p62, "[learn_bpe] ", symbols, " characters are more than can be counted");
     count_pairs();
   }

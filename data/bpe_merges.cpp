@@ -145,9 +145,9 @@ class MergeLearner {
   StringTable symbols_;
   BpeWords words_;
   PairTable pairs_;
-  std::vector<int64_t> counts_;     // by pair
-  std::vector<int32_t> raised_in_;  // by pair: the last merge that raised its count
-  std::vector<int32_t> newest_;     // by pair: its newest list of places_
+  std::vector<int64_t> counts_;               // by pair
+  std::vector<int32_t> raised_in_;            // by pair: the last merge that raised its count
+  std::vector<int32_t> newest_;               // by pair: its newest list of places_
   std::vector<std::vector<int32_t>> places_;  // lists of words
   std::vector<int32_t> raised_;               // pairs whose count this merge raised
   Heap heap_{After{&pairs_}};

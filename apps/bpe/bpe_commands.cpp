@@ -75,8 +75,7 @@ void learn_tokenizer(const BpeFlags& o) {
                         .form = {},
                         .min_frequency = o.min_frequency,
                         .special_tokens = o.special_tokens};
-  if (o.normalize != "none")
-    how.form = o.normalize == "nfc" ? UnicodeForm::nfc : UnicodeForm::nfkc;
+  if (o.normalize != "none") how.form = o.normalize == "nfc" ? UnicodeForm::nfc : UnicodeForm::nfkc;
   TokenizerTrainer trainer(how);
   for (const std::string& input : o.input) trainer.add(*open_text(input));
   const std::unique_ptr<Tokenizer> tokenizer = trainer.train();
@@ -89,10 +88,10 @@ void learn_tokenizer(const BpeFlags& o) {
 
 /// Changes the lines of the inputs. With --flush it answers each line before it reads the next.
 void change_lines(const BpeFlags& o, const Tokenizer& tokenizer, bool encodes) {
-  const TokenText how{.form = o.pieces == "ids" ? TokenForm::ids : TokenForm::tokens,
-                      .encode = {.special_from_text = o.special_from_text,
-                                 .add_special = o.add_special},
-                      .keep_special = o.keep_special};
+  const TokenText how{
+      .form = o.pieces == "ids" ? TokenForm::ids : TokenForm::tokens,
+      .encode = {.special_from_text = o.special_from_text, .add_special = o.add_special},
+      .keep_special = o.keep_special};
   for (size_t i = 0; i < o.input.size(); ++i) {
     const auto text = open_text(o.input[i], "none", copied_text(o));
     TextOutput out(o.output[i]);

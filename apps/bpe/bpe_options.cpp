@@ -118,15 +118,17 @@ void BpeFlags::resolve(const Options& options, const std::string& command) {
 
 void BpeFlags::check_idle(const Options& options, const std::string& command) const {
   if (command == "learn") {
-    only_with(options, !bytes, "codes, and --bytes learns a tokenizer",
-              {"merges", "total_symbols", "dict_input", "write_vocabulary", "separator", "tokenize"});
+    only_with(
+        options, !bytes, "codes, and --bytes learns a tokenizer",
+        {"merges", "total_symbols", "dict_input", "write_vocabulary", "separator", "tokenize"});
     only_with(options, bytes, "--bytes",
               {"vocab_size", "split", "normalize", "special_tokens", "format"});
   } else if (answers_lines(command)) {
     require_usage(command == "undo" || codes.empty() != tokenizer.empty(),
-                  codes.empty() ? "--codes or --tokenizer is required: codes from bpe learn, or a "
-                                  "tokenizer.json"
-                                : "--codes and --tokenizer are two ways to cut a text: leave out one");
+                  codes.empty()
+                      ? "--codes or --tokenizer is required: codes from bpe learn, or a "
+                        "tokenizer.json"
+                      : "--codes and --tokenizer are two ways to cut a text: leave out one");
     if (command == "apply") {
       only_with(options, tokenizer.empty(), "--codes",
                 {"merges", "vocabulary", "vocabulary_threshold", "glossaries", "dropout", "seed",

@@ -17,7 +17,7 @@ struct AddedToken {
   bool special = false;
   bool single_word = false;  ///< it is not found beside a letter, a digit or an underscore
   bool lstrip = false, rstrip = false;  ///< it takes the white space before or behind it
-  bool normalized = false;   ///< it is looked for in the normalised text
+  bool normalized = false;              ///< it is looked for in the normalised text
 };
 
 /// Finds added tokens in a text.

@@ -25,7 +25,8 @@ size_t character_length(std::string_view text) {
 }
 
 bool goes_on_with_space(std::string_view token) {
-  for (size_t at = token.find(kSpace); at != std::string_view::npos; at = token.find(kSpace, at + 3))
+  for (size_t at = token.find(kSpace); at != std::string_view::npos;
+       at = token.find(kSpace, at + 3))
     if (at > 0 && !token.substr(0, at).ends_with(kSpace)) return true;
   return false;
 }
@@ -91,8 +92,10 @@ void BpeModel::encode(std::string_view piece, std::vector<int32_t>& ids) const {
   if (settings_.of_bytes) {
     for (char c : piece) {
       const int32_t id = bytes_[static_cast<uint8_t>(c)];
-      if (id >= 0) symbols[n++] = id;
-      else if (settings_.unknown >= 0) symbols[n++] = settings_.unknown;
+      if (id >= 0)
+        symbols[n++] = id;
+      else if (settings_.unknown >= 0)
+        symbols[n++] = settings_.unknown;
     }
     return merges_.apply({symbols, n}, ids);
   }
@@ -122,9 +125,9 @@ void BpeModel::require_ranks_by_id() const {
   });
   std::sort(ranked.begin(), ranked.end());
   for (size_t i = 1; i < ranked.size(); ++i)
-    require(ranked[i].second >= ranked[i - 1].second, "the merge number ", i,
-            " makes the token ", ranked[i].second, ", and the merge before it the token ",
-            ranked[i - 1].second, ": tiktoken's ranks need merges in the order of the ids");
+    require(ranked[i].second >= ranked[i - 1].second, "the merge number ", i, " makes the token ",
+            ranked[i].second, ", and the merge before it the token ", ranked[i - 1].second,
+            ": tiktoken's ranks need merges in the order of the ids");
 }
 
 Json BpeModel::json(const TokenList& tokens) const {
@@ -146,7 +149,8 @@ Json BpeModel::json(const TokenList& tokens) const {
     return std::tie(a.rank, a.left, a.right) < std::tie(b.rank, b.left, b.right);
   });
   for (const Ranked& merge : ranked)
-    merges.push_back({std::string(tokens.token(merge.left)), std::string(tokens.token(merge.right))});
+    merges.push_back(
+        {std::string(tokens.token(merge.left)), std::string(tokens.token(merge.right))});
   Json model = {{"type", "BPE"},
                 {"dropout", nullptr},
                 {"unk_token", nullptr},

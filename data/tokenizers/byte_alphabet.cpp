@@ -50,7 +50,9 @@ std::string spell_bytes(std::string_view bytes) {
 
 bool read_spelling(std::string_view spelling, std::string& bytes) {
   bytes.clear();
-  const auto at = [&](size_t i) { return static_cast<uint32_t>(static_cast<uint8_t>(spelling[i])); };
+  const auto at = [&](size_t i) {
+    return static_cast<uint32_t>(static_cast<uint8_t>(spelling[i]));
+  };
   for (size_t i = 0; i < spelling.size();) {
     uint32_t code = at(i);
     if (code >= 0x80) {  // of the alphabet only if it has two bytes

@@ -41,7 +41,8 @@ bool bool_member(const Json& part, const char* key, bool otherwise) {
 int64_t int_member(const Json& part, const char* key, int64_t otherwise) {
   const auto found = part.find(key);
   if (found == part.end() || found->is_null()) return otherwise;
-  require(found->is_number_integer() && (!found->is_number_unsigned() || found->get<uint64_t>() >> 62 == 0),
+  require(found->is_number_integer() &&
+              (!found->is_number_unsigned() || found->get<uint64_t>() >> 62 == 0),
           unexpected_value(key, *found, "a whole number"));
   return *found;
 }

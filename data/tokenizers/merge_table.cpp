@@ -72,7 +72,8 @@ void MergeTable::apply_long(std::span<const int32_t> symbols, std::vector<int32_
   std::vector<Node> nodes(n);
   using Entry = std::pair<uint32_t, size_t>;  // rank and place of the left symbol
   std::vector<Entry> first;
-  for (size_t i = 0; i < n; ++i) nodes[i] = {symbols[i], i == 0 ? kEnd : i - 1, i + 1 == n ? kEnd : i + 1};
+  for (size_t i = 0; i < n; ++i)
+    nodes[i] = {symbols[i], i == 0 ? kEnd : i - 1, i + 1 == n ? kEnd : i + 1};
   for (size_t i = 0; i + 1 < n; ++i) {
     const Merge merge = find(symbols[i], symbols[i + 1]);
     if (merge.rank != kNoRank) first.emplace_back(merge.rank, i);

@@ -14,7 +14,7 @@ namespace nine {
 
 namespace {
 
-constexpr int kMostLevels = 16;  // of sequences in sequences
+constexpr int kMostLevels = 16;                      // of sequences in sequences
 constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581
 constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -150,14 +150,14 @@ void Normalizer::add(const Json& part, int depth) {
             "the precompiled_charsmap is not base64");
     steps_.emplace_back(Precompiled{std::make_shared<CharactersMap>(bytes)});
   } else {
-    fail("the normalizer ", quote(type), " is of a type that Nine does not know; it knows NFC, "
+    fail("the normalizer ", quote(type),
+         " is of a type that Nine does not know; it knows NFC, "
          "NFD, NFKC, NFKD, Precompiled, Prepend, Replace, Sequence and Strip");
   }
 }
 
 void Normalizer::apply(std::string& text) const {
-  for (const Step& step : steps_)
-    std::visit([&](const auto& one) { run(one, text); }, step);
+  for (const Step& step : steps_) std::visit([&](const auto& one) { run(one, text); }, step);
 }
 
 void Normalizer::run(const Prepend& step, std::string& text) {
@@ -182,7 +182,8 @@ void Normalizer::run(const Replace& step, std::string& text) {
 
 void Normalizer::run(const Strip& step, std::string& text) {
   std::string_view kept = text;
-  while (step.left && white_space_at_start(kept) > 0) kept.remove_prefix(white_space_at_start(kept));
+  while (step.left && white_space_at_start(kept) > 0)
+    kept.remove_prefix(white_space_at_start(kept));
   while (step.right && white_space_at_end(kept) > 0) kept.remove_suffix(white_space_at_end(kept));
   text = std::string(kept);
 }
@@ -261,8 +262,10 @@ void Normalizer::run(const SentencePiece& step, std::string& text) {
     while (after_space && made.starts_with(' ')) made.remove_prefix(1);
     if (!made.empty()) {
       for (char c : made) {
-        if (c == ' ') out += space;
-        else out += c;
+        if (c == ' ')
+          out += space;
+        else
+          out += c;
       }
       after_space = made.ends_with(' ');
     }

@@ -168,7 +168,8 @@ std::vector<int32_t> PipelineTokenizer::special_ids() const {
 }
 
 std::string PipelineTokenizer::json() const {
-  require(!parts_.sentence_piece, "tokenizer.json cannot express the normalisation of a "
+  require(!parts_.sentence_piece,
+          "tokenizer.json cannot express the normalisation of a "
           "SentencePiece model: keep the .model file");
   Json added = Json::array();
   for (const AddedToken& token : parts_.added)

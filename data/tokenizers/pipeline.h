@@ -22,7 +22,8 @@ namespace nine {
 struct TokenizerParts {
   TokenList vocabulary;  ///< of the model
   std::unique_ptr<TokenModel> model;
-  std::vector<AddedToken> added;  ///< their ids may be of the vocabulary, which then has the content
+  std::vector<AddedToken>
+      added;  ///< their ids may be of the vocabulary, which then has the content
   std::vector<int32_t> before, after;  ///< special tokens around a text
   /// Members of the tokenizer.json, as the file has them; null: there is none.
   std::shared_ptr<const Json> normalizer, pre_tokenizer, post_processor, decoder;

@@ -36,7 +36,8 @@ std::vector<Part> parts_of(std::string_view piece, const SplitPattern* pattern,
     for_each_validity(piece, [&](std::string_view part, bool valid) {
       const auto offset = static_cast<size_t>(part.data() - piece.data());
       if (valid)
-        pattern->for_each(part, [&](size_t begin, size_t end) { put(offset + begin, offset + end); });
+        pattern->for_each(part,
+                          [&](size_t begin, size_t end) { put(offset + begin, offset + end); });
       if (offset + part.size() > done) {  // no part has both kinds
         parts.push_back({done, offset + part.size(), false});
         done = offset + part.size();
@@ -99,12 +100,11 @@ void PreTokenizer::add(const Json& part, int depth) {
                   {"replacement", "str_rep", "add_prefix_space", "prepend_scheme", "split"});
     Metaspace step;
     step.replacement = text_member(part, "replacement", "\xE2\x96\x81");
-    require(!step.replacement.empty() &&
-                utf8_length(step.replacement[0]) == step.replacement.size(),
-            "the replacement ", quote(step.replacement), " of Metaspace is not one character");
-    const std::string scheme =
-        text_member(part, "prepend_scheme",
-                    bool_member(part, "add_prefix_space", true) ? "always" : "never");
+    require(
+        !step.replacement.empty() && utf8_length(step.replacement[0]) == step.replacement.size(),
+        "the replacement ", quote(step.replacement), " of Metaspace is not one character");
+    const std::string scheme = text_member(
+        part, "prepend_scheme", bool_member(part, "add_prefix_space", true) ? "always" : "never");
     require(scheme == "always" || scheme == "first" || scheme == "never", "the prepend_scheme ",
             quote(scheme), " of Metaspace is unknown");
     step.prepend = scheme == "always"  ? Metaspace::Prepend::always
@@ -118,7 +118,8 @@ void PreTokenizer::add(const Json& part, int depth) {
     check_members(part, "pre_tokenizer Digits", {"individual_digits"});
     steps_.emplace_back(Digits{bool_member(part, "individual_digits", false)});
   } else {
-    fail("the pre_tokenizer ", quote(type), " is of a type that Nine does not know; it knows "
+    fail("the pre_tokenizer ", quote(type),
+         " is of a type that Nine does not know; it knows "
          "ByteLevel, Digits, Metaspace, Sequence, Split and WhitespaceSplit");
   }
 }
@@ -128,7 +129,8 @@ void PreTokenizer::run(Pieces& pieces, bool at_start) const {
     pieces.next.clear();
     bool first = at_start;
     for (std::string_view piece : pieces.now) {
-      if (!piece.empty()) std::visit([&](const auto& one) { cut(one, piece, first, pieces); }, step);
+      if (!piece.empty())
+        std::visit([&](const auto& one) { cut(one, piece, first, pieces); }, step);
       first = false;
     }
     pieces.now.swap(pieces.next);

@@ -35,8 +35,12 @@ class Message {
     const uint64_t tag = varint();
     field = {.number = tag >> 3};
     switch (tag & 7) {
-      case 0: field.value = varint(); break;
-      case 1: field.value = fixed(8); break;
+      case 0:
+        field.value = varint();
+        break;
+      case 1:
+        field.value = fixed(8);
+        break;
       case 2: {
         const uint64_t size = varint();
         require(size <= rest_.size(), "a field of ", size, " bytes, of which ", rest_.size(),
@@ -46,7 +50,9 @@ class Message {
         rest_.remove_prefix(size);
         break;
       }
-      case 5: field.value = fixed(4); break;
+      case 5:
+        field.value = fixed(4);
+        break;
       default:
         fail("a field of wire type ", tag & 7, ": it is no SentencePiece model, or it is damaged");
     }
@@ -148,10 +154,10 @@ Model read_model(std::string_view bytes) {
 std::unique_ptr<Tokenizer> tokenizer_of(std::string_view bytes) {
   const Model model = read_model(bytes);
   require(!model.pieces.empty(), "it has no pieces: it is no SentencePiece model");
-  require(model.type == ModelType::unigram || model.type == ModelType::bpe,
-          "its model is ", model.type == ModelType::word ? "WORD" : "CHAR",
-          ", and Nine knows UNIGRAM and BPE");
-  require(!model.white_space_as_suffix, "it has treat_whitespace_as_suffix, which Nine does not know");
+  require(model.type == ModelType::unigram || model.type == ModelType::bpe, "its model is ",
+          model.type == ModelType::word ? "WORD" : "CHAR", ", and Nine knows UNIGRAM and BPE");
+  require(!model.white_space_as_suffix,
+          "it has treat_whitespace_as_suffix, which Nine does not know");
   require(model.denormalizer_map.empty(), "it has a denormalizer, which Nine does not know");
   TokenizerParts parts;
   std::vector<double> scores;
@@ -175,12 +181,15 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view bytes) {
       case PieceType::control:
         parts.added.push_back({.content = std::string(piece.text), .id = id, .special = true});
         [[fallthrough]];
-      case PieceType::byte: unigram.not_in_text.push_back(id); break;
+      case PieceType::byte:
+        unigram.not_in_text.push_back(id);
+        break;
       case PieceType::user_defined:
         normal->user_defined.emplace_back(piece.text);
         unigram.user_defined.push_back(id);
         break;
-      default: break;
+      default:
+        break;
     }
   }
   require(unigram.unknown >= 0, "it has no piece of the type UNKNOWN");
@@ -191,11 +200,10 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view bytes) {
            parts.vocabulary.token(static_cast<int32_t>(id)) == name;
   };
   if (has(model.bos, "<s>")) parts.before = {static_cast<int32_t>(model.bos)};
-  Json steps = Json::array({{{"type", "Replace"},
-                             {"pattern", {{"String", "\xE2\x96\x81"}}},
-                             {"content", " "}},
-                            {{"type", "ByteFallback"}},
-                            {{"type", "Fuse"}}});
+  Json steps = Json::array(
+      {{{"type", "Replace"}, {"pattern", {{"String", "\xE2\x96\x81"}}}, {"content", " "}},
+       {{"type", "ByteFallback"}},
+       {{"type", "Fuse"}}});
   if (model.add_dummy_prefix)
     steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   parts.decoder = std::make_shared<Json>(Json{{"type", "Sequence"}, {"decoders", steps}});
@@ -219,16 +227,18 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view bytes) {
       if (i > 0 && scores[merged[i]] != scores[merged[i - 1]]) ++rank;
       ranks[merged[i]] = rank;
     }
-    parts.model = std::make_unique<BpeModel>(
-        parts.vocabulary, merges_by_result(texts, ranks),
-        BpeModel::Settings{.of_bytes = false,
-                           .byte_fallback = model.byte_fallback,
-                           .fuse_unknown = true,
-                           .unknown = unigram.unknown});
+    parts.model =
+        std::make_unique<BpeModel>(parts.vocabulary, merges_by_result(texts, ranks),
+                                   BpeModel::Settings{.of_bytes = false,
+                                                      .byte_fallback = model.byte_fallback,
+                                                      .fuse_unknown = true,
+                                                      .unknown = unigram.unknown});
     // A user-defined piece is one symbol, which no merge reaches.
     for (const std::string& text : normal->user_defined)
-      parts.added.push_back(
-          {.content = text, .id = parts.vocabulary.find(text), .special = false, .normalized = true});
+      parts.added.push_back({.content = text,
+                             .id = parts.vocabulary.find(text),
+                             .special = false,
+                             .normalized = true});
   }
   parts.sentence_piece = std::move(normal);
   return std::make_unique<PipelineTokenizer>(std::move(parts));

@@ -95,9 +95,8 @@ SplitPattern::Search::Search(const SplitPattern& pattern, std::string_view text)
   data_->limits.reset(::pcre2_match_context_create(nullptr));
   if (!data_->match || !data_->limits) throw std::bad_alloc();
   const uint64_t steps = kSteps + kStepsPerByte * text.size();
-  ::pcre2_set_match_limit(
-      data_->limits.get(),
-      static_cast<uint32_t>(std::min<uint64_t>(steps, std::numeric_limits<uint32_t>::max())));
+  ::pcre2_set_match_limit(data_->limits.get(), static_cast<uint32_t>(std::min<uint64_t>(
+                                                   steps, std::numeric_limits<uint32_t>::max())));
   ::pcre2_set_heap_limit(data_->limits.get(), kMostKilobytes);
 }
 

@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text, const TokenizerFileOptions& options) {
+std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text,
+                                        const TokenizerFileOptions& options) {
   TokenizerParts parts;
   std::string bytes;
   int64_t number = 0;

@@ -61,7 +61,8 @@ void TokenDecoder::add(const Json& part, int depth) {
             "the decoder Strip has an empty content, or a number below 0");
     steps_.emplace_back(std::move(step));
   } else {
-    fail("the decoder ", quote(type), " is of a type that Nine does not know; it knows ByteFallback, "
+    fail("the decoder ", quote(type),
+         " is of a type that Nine does not know; it knows ByteFallback, "
          "ByteLevel, Fuse, Metaspace, Replace, Sequence and Strip");
   }
 }
@@ -73,8 +74,7 @@ bool TokenDecoder::is_byte_level() const {
 void TokenDecoder::decode(std::vector<std::string>& tokens, std::string& text) const {
   if (spaced_)
     for (size_t i = 1; i < tokens.size(); ++i) tokens[i].insert(0, 1, ' ');
-  for (const Step& step : steps_)
-    std::visit([&](const auto& one) { run(one, tokens); }, step);
+  for (const Step& step : steps_) std::visit([&](const auto& one) { run(one, tokens); }, step);
   for (const std::string& token : tokens) text += token;
 }
 

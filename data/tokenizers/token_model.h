@@ -80,7 +80,7 @@ class UnigramModel : public TokenModel {
     bool byte_fallback = false;
     /// Computes in float, as SentencePiece does; else in double, as Hugging Face tokenizers does.
     bool single = false;
-    std::vector<int32_t> not_in_text{};  ///< tokens that no text becomes, such as <s>
+    std::vector<int32_t> not_in_text{};   ///< tokens that no text becomes, such as <s>
     std::vector<int32_t> user_defined{};  ///< tokens that are preferred to all others
   };
   /// `scores` has the log-probability of each id. Errors: a score that is not finite; a token

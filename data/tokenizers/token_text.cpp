@@ -75,9 +75,8 @@ void encode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& t
 void decode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& text,
                  const std::function<void(std::string_view)>& write) {
   const auto for_thread = [&]() -> ChangePart {
-    return [&](std::string_view part, std::string& out) {
-      decode_lines(tokenizer, how, part, out);
-    };
+    return
+        [&](std::string_view part, std::string& out) { decode_lines(tokenizer, how, part, out); };
   };
   change_in_parts(text, for_thread, write);
 }

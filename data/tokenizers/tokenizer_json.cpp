@@ -31,13 +31,14 @@ std::vector<AddedToken> added_tokens(const Json& json) {
     require(one.is_object(), unexpected_value("added_tokens", one, "a list of objects"));
     check_members(one, "added token",
                   {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
-    tokens.push_back({.content = text_member(one, "content"),
-                      .id = id_of(one.contains("id") ? one["id"] : Json(), "the id of an added token"),
-                      .special = bool_member(one, "special", false),
-                      .single_word = bool_member(one, "single_word", false),
-                      .lstrip = bool_member(one, "lstrip", false),
-                      .rstrip = bool_member(one, "rstrip", false),
-                      .normalized = bool_member(one, "normalized", true)});
+    tokens.push_back(
+        {.content = text_member(one, "content"),
+         .id = id_of(one.contains("id") ? one["id"] : Json(), "the id of an added token"),
+         .special = bool_member(one, "special", false),
+         .single_word = bool_member(one, "single_word", false),
+         .lstrip = bool_member(one, "lstrip", false),
+         .rstrip = bool_member(one, "rstrip", false),
+         .normalized = bool_member(one, "normalized", true)});
     require(!tokens.back().content.empty(), "an added token is empty");
   }
   return tokens;
@@ -50,7 +51,9 @@ void add_merge(const TokenList& tokens, std::string_view left, std::string_view 
   const int32_t result = tokens.find(joined);
   require(a >= 0 && b >= 0 && result >= 0, "the merge of ", quote(left), " and ", quote(right),
           " has a token that the vocabulary lacks: ",
-          quote(a < 0 ? left : b < 0 ? right : std::string_view(joined)));
+          quote(a < 0   ? left
+                : b < 0 ? right
+                        : std::string_view(joined)));
   require(merges.add(a, b, {static_cast<uint32_t>(merges.size()), result}), "the merge of ",
           quote(left), " and ", quote(right), " is there twice");
 }
@@ -107,7 +110,8 @@ void read_bpe(const Json& model, bool of_bytes, TokenizerParts& parts) {
 
 void read_unigram(const Json& model, bool of_bytes, TokenizerParts& parts) {
   check_members(model, "model Unigram", {"unk_id", "vocab", "byte_fallback"});
-  require(!of_bytes, "the model Unigram follows the pre_tokenizer ByteLevel, which Nine does not "
+  require(!of_bytes,
+          "the model Unigram follows the pre_tokenizer ByteLevel, which Nine does not "
           "know");
   std::vector<double> scores;
   for (const Json& one : array_member(model, "vocab")) {
@@ -189,14 +193,16 @@ std::unique_ptr<Tokenizer> tokenizer_of(const Json& json) {
   const bool of_bytes =
       PreTokenizer(parts.pre_tokenizer ? *parts.pre_tokenizer : Json()).of_bytes();
   // Old files leave out the type.
-  const std::string type =
-      model.contains("type") ? part_type(model, "model") : model.contains("merges") ? "BPE" : "";
+  const std::string type = model.contains("type")     ? part_type(model, "model")
+                           : model.contains("merges") ? "BPE"
+                                                      : "";
   if (type == "BPE") {
     read_bpe(model, of_bytes, parts);
   } else if (type == "Unigram") {
     read_unigram(model, of_bytes, parts);
   } else {
-    fail("the model ", quote(type), " is of a type that Nine does not know; it knows BPE and "
+    fail("the model ", quote(type),
+         " is of a type that Nine does not know; it knows BPE and "
          "Unigram");
   }
   read_post_processor(parts.post_processor ? *parts.post_processor : Json(), 0, parts);
@@ -232,8 +238,9 @@ std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::string& vocabul
       if (line.ends_with('\r')) line.remove_suffix(1);
       if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
       const size_t space = line.find(' ');
-      require(space != std::string_view::npos && line.find(' ', space + 1) == std::string_view::npos,
-              "line ", number, " of the merges, ", quote(line), ", is not two tokens");
+      require(
+          space != std::string_view::npos && line.find(' ', space + 1) == std::string_view::npos,
+          "line ", number, " of the merges, ", quote(line), ", is not two tokens");
       add_merge(parts.vocabulary, line.substr(0, space), line.substr(space + 1), table);
     }
     constexpr std::string_view kEnd = "<|endoftext|>";
@@ -241,7 +248,8 @@ std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::string& vocabul
       parts.added.push_back(
           {.content = std::string(kEnd), .id = parts.vocabulary.find(kEnd), .special = true});
     set_split(parts, Split::gpt2);
-    parts.model = std::make_unique<BpeModel>(parts.vocabulary, std::move(table), BpeModel::Settings{});
+    parts.model =
+        std::make_unique<BpeModel>(parts.vocabulary, std::move(table), BpeModel::Settings{});
     return std::make_unique<PipelineTokenizer>(std::move(parts));
   } catch (const OutOfMemory&) {
     throw;

@@ -23,10 +23,14 @@ constexpr int64_t kBytes = 256;
 
 const char* name_of(UnicodeForm form) {
   switch (form) {
-    case UnicodeForm::nfc: return "NFC";
-    case UnicodeForm::nfd: return "NFD";
-    case UnicodeForm::nfkc: return "NFKC";
-    case UnicodeForm::nfkd: break;
+    case UnicodeForm::nfc:
+      return "NFC";
+    case UnicodeForm::nfd:
+      return "NFD";
+    case UnicodeForm::nfkc:
+      return "NFKC";
+    case UnicodeForm::nfkd:
+      break;
   }
   return "NFKD";
 }
@@ -114,8 +118,7 @@ std::unique_ptr<Tokenizer> TokenizerTrainer::train() const {
       {.symbols = how_.vocabulary_size - specials, .min_frequency = how_.min_frequency});
   TokenizerParts parts;
   for (const std::string& token : how_.special_tokens) {
-    parts.added.push_back(
-        {.content = token, .id = parts.vocabulary.size(), .special = true});
+    parts.added.push_back({.content = token, .id = parts.vocabulary.size(), .special = true});
     parts.vocabulary.add(token, parts.vocabulary.size());
   }
   for (const std::string& symbol : learned.symbols) {

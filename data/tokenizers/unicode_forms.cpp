@@ -57,8 +57,9 @@ void normalize_unicode(std::string& text, UnicodeForm form) {
 bool has_unicode_forms() { return false; }
 
 void normalize_unicode(std::string&, UnicodeForm) {
-  fail("this copy of Nine was built without utf8proc, which normalises text: install "
-       "libutf8proc-dev and build Nine again");
+  fail(
+      "this copy of Nine was built without utf8proc, which normalises text: install "
+      "libutf8proc-dev and build Nine again");
 }
 
 #endif

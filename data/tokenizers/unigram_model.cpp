@@ -15,7 +15,7 @@ namespace nine {
 namespace {
 
 constexpr double kUnknownPenalty = 10;  // SentencePiece's kUnkPenalty
-constexpr int32_t kUnknown = -2;         // unknown text in a path
+constexpr int32_t kUnknown = -2;        // unknown text in a path
 
 }  // namespace
 
@@ -47,7 +47,8 @@ UnigramModel::UnigramModel(const TokenList& tokens, std::vector<double> scores, 
   }
   unknown_score_ = settings_.single ? static_cast<float>(lowest) - 10.0F : lowest - kUnknownPenalty;
   for (size_t byte = 0; byte < bytes_.size(); ++byte) {
-    bytes_[byte] = settings_.byte_fallback ? tokens.find(byte_token(static_cast<uint8_t>(byte))) : -1;
+    bytes_[byte] =
+        settings_.byte_fallback ? tokens.find(byte_token(static_cast<uint8_t>(byte))) : -1;
     if (bytes_[byte] < 0) settings_.byte_fallback = false;
   }
   // The trie, level by level: a node's tokens are a range of the sorted tokens.
@@ -143,7 +144,8 @@ void UnigramModel::best_path(std::string_view piece, std::vector<int32_t>& ids) 
 }
 
 Json UnigramModel::json(const TokenList& tokens) const {
-  require(!settings_.single, "a Unigram model of SentencePiece computes in float, and "
+  require(!settings_.single,
+          "a Unigram model of SentencePiece computes in float, and "
           "tokenizer.json in double: keep the .model file");
   Json vocab = Json::array();
   for (int32_t id = 0; id < tokens.size(); ++id)
