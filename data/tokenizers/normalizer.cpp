@@ -191,7 +191,11 @@ void Normalizer::run(const Strip& step, std::string& text) {
 // As Hugging Face tokenizers does it: a grapheme of less than six bytes is looked up as a whole,
 // each character of another alone, and the shortest start that has a replacement counts.
 void Normalizer::run(const Precompiled& step, std::string& text) {
-  static const SplitPattern graphemes(R"(\X)");
+  // \X of PCRE2 10.42 joins neighbouring pictographs, which only a joiner (U+200D) or a character
+  // of the class Prepend may join.
+  static const SplitPattern graphemes(R"(\X)"),
+      clusters(
+          R"((?s).(?:\P{Extended_Pictographic}|(?<=[\x{200D}\x{600}-\x{605}\x{6DD}\x{70F}\x{890}\x{891}\x{8E2}\x{D4E}\x{110BD}\x{110CD}\x{111C2}\x{111C3}])\p{Extended_Pictographic})*+)");
   std::string out;
   const auto put = [&](std::string_view part) {
     std::string_view replacement;
@@ -205,12 +209,15 @@ void Normalizer::run(const Precompiled& step, std::string& text) {
       return;
     }
     graphemes.for_each(part, [&](size_t begin, size_t end) {
-      const std::string_view grapheme = part.substr(begin, end - begin);
-      if (grapheme.size() < 6 && put(grapheme)) return;
-      for (size_t at = 0; at < grapheme.size(); at += utf8_length(grapheme[at])) {
-        const std::string_view character = grapheme.substr(at, utf8_length(grapheme[at]));
-        if (!put(character)) out += character;
-      }
+      const std::string_view joined = part.substr(begin, end - begin);
+      clusters.for_each(joined, [&](size_t first, size_t last) {
+        const std::string_view grapheme = joined.substr(first, last - first);
+        if (grapheme.size() < 6 && put(grapheme)) return;
+        for (size_t at = 0; at < grapheme.size(); at += utf8_length(grapheme[at])) {
+          const std::string_view character = grapheme.substr(at, utf8_length(grapheme[at]));
+          if (!put(character)) out += character;
+        }
+      });
     });
   });
   text = std::move(out);
