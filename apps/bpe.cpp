@@ -32,12 +32,15 @@ constexpr Command kCommands[] = {
 
 int run_command(const Command& command, int argc, char** argv) {
   Options options(command.program,
-                  concat(command.what, ". The files have the format of subword-nmt 0.3."),
+                  concat(command.what,
+                         ". The files have the format of subword-nmt 0.3, or of Hugging Face "
+                         "tokenizers."),
                   version_text);
   BpeFlags o;
   o.declare(options, command.name);
   if (!options.parse(argc - 1, argv + 1)) return kExitDone;
   o.check(command.name);
+  o.check_idle(options, command.name);
   require_one_process();
   o.resolve(options, command.name);
   if (o.num_workers > 0) set_threads(o.num_workers);

@@ -6,7 +6,7 @@
 #   lib/cmake/Nine/         for find_package(Nine): targets Nine::nine (all), Nine::core, Nine::autograd, ...
 # --component library leaves out the programs; the target `library` builds the rest.
 include(CMakePackageConfigHelpers)
-set(nine_libraries core cuda autograd kernels kernels_cuda data nn evaluation pages inspect)
+set(nine_libraries core cuda autograd kernels kernels_cuda data data_tokenizers nn evaluation pages inspect)
 set(nine_package lib/cmake/Nine)
 
 add_custom_target(library)

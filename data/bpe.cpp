@@ -1,11 +1,14 @@
 #include "data/bpe.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 
 #include "core/error.h"
 #include "core/notice.h"
 #include "core/quote.h"
 #include "data/bpe_text.h"
+#include "data/text_in_parts.h"
 #include "data/unicode.h"
 #include "data/word_counts.h"
 #include "data/word_list.h"
@@ -374,6 +377,20 @@ void BpeSegmenter::segment(std::string_view block, std::string& out, BpeDropout&
   Scratch scratch;
   segment_lines(block, out,
                 [&](std::string_view word) { segment_word(word, out, &dropout, scratch); });
+}
+
+void segment_text(const BpeSegmenter& segmenter, TextReader& text,
+                  const std::function<void(std::string_view)>& write, int64_t* joints) {
+  std::atomic<int64_t> found = 0;
+  // Every cache has the same subwords for a word.
+  const auto for_thread = [&]() -> ChangePart {
+    return [&, cache = std::make_shared<BpeCache>()](std::string_view part, std::string& out) {
+      if (joints != nullptr) found += count_joints(part, segmenter.options().separator);
+      segmenter.segment(part, out, *cache);
+    };
+  };
+  change_in_parts(text, for_thread, write);
+  if (joints != nullptr) *joints += found;
 }
 
 int64_t count_joints(std::string_view block, std::string_view separator) {

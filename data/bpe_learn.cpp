@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "data/bpe_words.h"
 #include "data/unicode.h"
 
 namespace nine {
@@ -47,7 +48,8 @@ class BpeLearner {
     occurrences_.resize(frequencies_.size());
     double symbols = 0;
     for (size_t word = 0; word < frequencies_.size(); ++word)
-      symbols += static_cast<double>(frequencies_[word]) * lengths_[word];
+      symbols +=
+          static_cast<double>(frequencies_[word]) * words_.length(static_cast<int32_t>(word));
     require(symbols < 0x1p62, "[learn_bpe] ", symbols, " characters are more than can be counted");
     count_pairs();
   }
@@ -97,10 +99,6 @@ class BpeLearner {
   std::pair<std::string_view, std::string_view> texts(int32_t pair) const {
     return {symbols_.text(pairs_.first(pair)), symbols_.text(pairs_.second(pair))};
   }
-  std::span<int32_t> word_symbols(int32_t word) {
-    return {flat_.data() + begins_[static_cast<size_t>(word)],
-            static_cast<size_t>(lengths_[static_cast<size_t>(word)])};
-  }
 
   int32_t add_symbol(const std::string& text) {
     const int32_t id = symbols_.add(text);
@@ -109,7 +107,6 @@ class BpeLearner {
   }
 
   void add_word(std::string_view word) {
-    begins_.push_back(flat_.size());
     for (size_t i = 0; i < word.size();) {
       std::string text(word.substr(i, utf8_length(word[i])));
       i += text.size();
@@ -117,14 +114,14 @@ class BpeLearner {
       const int32_t symbol = add_symbol(last ? text + "</w>" : text);
       SymbolKind& kind = kinds_[static_cast<size_t>(symbol)];
       (last ? kind.ends_a_word : kind.inside_a_word) = true;
-      flat_.push_back(symbol);
+      words_.add_symbol(symbol);
     }
-    lengths_.push_back(static_cast<int32_t>(flat_.size() - begins_.back()));
+    words_.end_word();
   }
 
   void count_pairs() {
     for (int32_t word = 0; word < std::ssize(frequencies_); ++word) {
-      const auto s = word_symbols(word);
+      const auto s = words_.symbols(word);
       for (size_t i = 1; i < s.size(); ++i) change(s[i - 1], s[i], word, 1);
     }
     for (int32_t pair : kept_) {
@@ -231,7 +228,7 @@ class BpeLearner {
     for (const auto& [word, by] : words) occurrences_[static_cast<size_t>(word)] += by;
     for (const auto& [word, by] : words) {
       if (std::exchange(occurrences_[static_cast<size_t>(word)], 0) < 1) continue;
-      const auto now = word_symbols(word);
+      const auto now = words_.symbols(word);
       old_.assign(now.begin(), now.end());
       rewrite(word, first, second);
       take_off(word, first, second);
@@ -243,7 +240,7 @@ class BpeLearner {
 
   /// Joins the occurrences of a pair in a word, from left to right.
   void rewrite(int32_t word, int32_t first, int32_t second) {
-    const auto s = word_symbols(word);
+    const auto s = words_.symbols(word);
     size_t size = 1;   // number of symbols written
     size_t taken = 0;  // bytes of the last old symbol that already belong to a pair
     for (size_t i = 1; i < old_.size(); ++i) {
@@ -255,7 +252,7 @@ class BpeLearner {
       taken = symbols_.text(second).size();
       s[size - 1] = add_symbol(concat(symbols_.text(s[size - 1]), symbols_.text(old_[i])));
     }
-    lengths_[static_cast<size_t>(word)] = static_cast<int32_t>(size);
+    words_.shorten(word, size);
   }
 
   // subword-nmt finds pairs by a regular expression that takes any white space for the border
@@ -293,7 +290,7 @@ class BpeLearner {
   /// Adds the pairs of the merged symbol and its neighbours. As in subword-nmt, it also adds the
   /// pairs of an equal symbol that was already in the word.
   void add_new(int32_t word, int32_t merged) {
-    const auto s = word_symbols(word);
+    const auto s = words_.symbols(word);
     for (size_t i = 0; i < s.size(); ++i) {
       if (s[i] != merged) continue;
       if (i > 0) change(s[i - 1], s[i], word, 1);
@@ -307,10 +304,7 @@ class BpeLearner {
   const std::vector<int64_t>& frequencies_;  // of the words
   StringTable symbols_;
   std::vector<SymbolKind> kinds_;  // by symbol
-  Symbols flat_;                // the symbols of all words; each word keeps the space of its first
-                                // length
-  std::vector<size_t> begins_;  // of the words in flat_
-  std::vector<int32_t> lengths_;
+  BpeWords words_;
   PairTable pairs_;
   std::vector<PairCount> counts_;  // by pair
   std::vector<int32_t> kept_;

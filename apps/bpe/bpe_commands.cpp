@@ -10,6 +10,9 @@
 #include "data/bpe_learn.h"
 #include "data/bpe_text.h"
 #include "data/tokenize_13a.h"
+#include "data/tokenizers/read_tokenizer.h"
+#include "data/tokenizers/token_text.h"
+#include "data/tokenizers/train_tokenizer.h"
 #include "data/vocabulary.h"
 
 namespace nine::app {
@@ -62,9 +65,70 @@ void write_vocabularies(const BpeFlags& o, const std::string& codes) {
   }
 }
 
+Split split_of(const std::string& name) {
+  return name == "gpt2" ? Split::gpt2 : name == "gpt4" ? Split::gpt4 : Split::llama3;
+}
+
+void learn_tokenizer(const BpeFlags& o) {
+  TokenizerTraining how{.vocabulary_size = o.vocab_size,
+                        .split = split_of(o.split),
+                        .form = {},
+                        .min_frequency = o.min_frequency,
+                        .special_tokens = o.special_tokens};
+  if (o.normalize != "none") how.form = o.normalize == "nfc" ? UnicodeForm::nfc : UnicodeForm::nfkc;
+  TokenizerTrainer trainer(how);
+  for (const std::string& input : o.input) trainer.add(*open_text(input));
+  const std::unique_ptr<Tokenizer> tokenizer = trainer.train();
+  write_file(o.output[0],
+             o.file_format == "tiktoken" ? tiktoken_text(*tokenizer) : tokenizer->json());
+  if (tokenizer->size() < o.vocab_size)
+    std::fprintf(stderr, "stopped at %d tokens: no pair occurs %lld times any more\n",
+                 tokenizer->size(), static_cast<long long>(o.min_frequency));
+}
+
+/// Changes the lines of the inputs. With --flush it answers each line before it reads the next.
+void change_lines(const BpeFlags& o, const Tokenizer& tokenizer, bool encodes) {
+  const TokenText how{
+      .form = o.pieces == "ids" ? TokenForm::ids : TokenForm::tokens,
+      .encode = {.special_from_text = o.special_from_text, .add_special = o.add_special},
+      .keep_special = o.keep_special};
+  for (size_t i = 0; i < o.input.size(); ++i) {
+    const auto text = open_text(o.input[i], "none", copied_text(o));
+    TextOutput out(o.output[i]);
+    const auto write = [&](std::string_view part) { out.stream() << part; };
+    if (!o.flush) {
+      encodes ? encode_text(tokenizer, how, *text, write)
+              : decode_text(tokenizer, how, *text, write);
+    } else {
+      std::string line, changed;  // up to LF, while the reader's lines may end with CR
+      const auto answer = [&] {
+        changed.clear();
+        TokenCache cache;
+        encodes ? encode_lines(tokenizer, how, line, cache, changed)
+                : decode_lines(tokenizer, how, line, changed);
+        line.clear();
+        write(changed);
+        out.flush();
+      };
+      for (std::string_view block; text->next_block(block);) {
+        line += block;
+        if (line.ends_with('\n')) answer();
+      }
+      if (!line.empty()) answer();
+    }
+    out.finish();
+  }
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer(const BpeFlags& o) {
+  return read_tokenizer(o.tokenizer,
+                        {.split = split_of(o.split), .special_tokens = o.special_tokens});
+}
+
 }  // namespace
 
 void learn_codes(const BpeFlags& o) {
+  if (o.bytes) return learn_tokenizer(o);
   WordCounts counts;
   for (const std::string& input : o.input) {
     const auto text = open_text(input, o.tokenize, o.dict_input ? kCodesText : kCopiedText);
@@ -92,6 +156,7 @@ void learn_codes(const BpeFlags& o) {
 }
 
 void apply_codes(const BpeFlags& o) {
+  if (!o.tokenizer.empty()) return change_lines(o, *open_tokenizer(o), true);
   SegmentOptions options{.separator = o.separator, .glossaries = Glossaries(o.glossaries)};
   if (!o.vocabulary.empty())
     options.vocabulary = read_bpe_vocabulary(o.vocabulary, o.vocabulary_threshold, o.separator);
@@ -124,6 +189,7 @@ void apply_codes(const BpeFlags& o) {
 }
 
 void undo_codes(const BpeFlags& o) {
+  if (!o.tokenizer.empty()) return change_lines(o, *open_tokenizer(o), false);
   for (size_t i = 0; i < o.input.size(); ++i) {
     const auto text = open_text(o.input[i], "none", copied_text(o));
     TextOutput out(o.output[i]);

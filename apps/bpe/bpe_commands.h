@@ -6,11 +6,11 @@
 namespace nine::app {
 
 /// `bpe learn`: writes the codes learned from the inputs and, with --write-vocabulary, the inputs'
-/// vocabularies.
+/// vocabularies. With --bytes: writes the tokenizer that it learned.
 void learn_codes(const BpeFlags& o);
-/// `bpe apply`: splits the words of each input into subwords.
+/// `bpe apply`: splits the words of each input into subwords. With --tokenizer: writes ids.
 void apply_codes(const BpeFlags& o);
-/// `bpe undo`: joins subwords to words again.
+/// `bpe undo`: joins subwords to words again. With --tokenizer: writes the text of ids.
 void undo_codes(const BpeFlags& o);
 /// `bpe vocab`: counts the words of the inputs, together or, with several outputs, one by one.
 void write_vocabulary(const BpeFlags& o);

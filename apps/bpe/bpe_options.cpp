@@ -49,8 +49,22 @@ void BpeFlags::declare(Options& o, const std::string& command) {
           "each input")
         .unit("FILE...");
   }
+  if (learns) {
+    o.group("Tokenizers of bytes");
+    o.add("bytes", bytes, "learn a tokenizer of bytes (tokenizer.json) from raw text, not codes");
+    o.add("vocab-size", vocab_size, "tokens: special tokens, 256 bytes, and the results of merges")
+        .range(256, 1 << 24);
+    o.add("split", split, "how text is cut before it is merged: as by GPT-2, GPT-4 or Llama 3")
+        .choices({"gpt2", "gpt4", "llama3"});
+    o.add("normalize", normalize, "put text into this Unicode normal form first")
+        .choices({"none", "nfc", "nfkc"});
+    o.add("special-tokens", special_tokens, "special tokens, which get the first ids")
+        .unit("TEXT...");
+    o.add("format", file_format, "write tokenizer.json, or tiktoken's ranks")
+        .choices({"json", "tiktoken"});
+  }
   if (applies) {
-    o.add("codes", codes, "codes from bpe learn or subword-nmt learn-bpe").unit("FILE").required();
+    o.add("codes", codes, "codes from bpe learn or subword-nmt learn-bpe").unit("FILE");
     o.add("merges", first_merges, "use only the first N codes; -1: all").at_least(-1);
     o.add("vocabulary", vocabulary,
           "use only subwords of this vocabulary: a file of bpe vocab, or fairseq's dict.txt")
@@ -65,6 +79,23 @@ void BpeFlags::declare(Options& o, const std::string& command) {
         .range(0, 1);
     o.add("seed", seed, "seed of --dropout; draws the same random numbers as subword-nmt");
   }
+  if (answers_lines(command)) {
+    o.group("Tokenizers");
+    o.add("tokenizer", tokenizer,
+          "tokenizer.json, vocab.json, tiktoken's ranks, SentencePiece's model, or a folder")
+        .unit("FILE");
+    o.add("format", pieces, "lines of ids, or of tokens as the vocabulary spells them")
+        .choices({"ids", "tokens"});
+    o.add("split", split, "split of tiktoken's ranks, whose file has none")
+        .choices({"gpt2", "gpt4", "llama3"});
+    o.add("special-tokens", special_tokens, "special tokens of tiktoken's ranks").unit("TEXT...");
+  }
+  if (applies) {
+    o.add("special-from-text", special_from_text,
+          "a special token's spelling in the text becomes its id; otherwise it is text");
+    o.add("add-special", add_special, "add the special tokens around each line, such as <s>");
+  }
+  if (command == "undo") o.add("keep-special", keep_special, "write special tokens too");
   if (command == "vocab")
     o.add("format", format,
           "order of subwords with equal counts: that of subword-nmt or of fairseq")
@@ -83,6 +114,32 @@ void BpeFlags::declare(Options& o, const std::string& command) {
 void BpeFlags::resolve(const Options& options, const std::string& command) {
   const bool reads_standard_input = std::find(input.begin(), input.end(), "-") != input.end();
   if (answers_lines(command)) flush = flushes(options, flush, reads_standard_input);
+}
+
+void BpeFlags::check_idle(const Options& options, const std::string& command) const {
+  if (command == "learn") {
+    only_with(
+        options, !bytes, "codes, and --bytes learns a tokenizer",
+        {"merges", "total_symbols", "dict_input", "write_vocabulary", "separator", "tokenize"});
+    only_with(options, bytes, "--bytes",
+              {"vocab_size", "split", "normalize", "special_tokens", "format"});
+  } else if (answers_lines(command)) {
+    require_usage(command == "undo" || codes.empty() != tokenizer.empty(),
+                  codes.empty()
+                      ? "--codes or --tokenizer is required: codes from bpe learn, or a "
+                        "tokenizer.json"
+                      : "--codes and --tokenizer are two ways to cut a text: leave out one");
+    if (command == "apply") {
+      only_with(options, tokenizer.empty(), "--codes",
+                {"merges", "vocabulary", "vocabulary_threshold", "glossaries", "dropout", "seed",
+                 "separator", "tokenize"});
+      only_with(options, !tokenizer.empty(), "--tokenizer", {"special_from_text", "add_special"});
+    } else {
+      only_with(options, tokenizer.empty(), "subwords, not for --tokenizer", {"separator"});
+      only_with(options, !tokenizer.empty(), "--tokenizer", {"keep_special"});
+    }
+    only_with(options, !tokenizer.empty(), "--tokenizer", {"format", "split", "special_tokens"});
+  }
 }
 
 void BpeFlags::check_write_vocabulary() const {
@@ -129,6 +186,7 @@ void BpeFlags::check(const std::string& command) const {
   add_named(read, "--input", input);
   add_named(read, "--codes", {codes});
   add_named(read, "--vocabulary", {vocabulary});
+  add_named(read, "--tokenizer", {tokenizer});
   check_outputs(written, read);
 }
 

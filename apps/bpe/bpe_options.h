@@ -13,11 +13,13 @@ namespace nine::app {
 /// The text of `bpe --help`.
 inline constexpr const char* kBpeHelp =
     "Cuts words into subwords by byte pair encoding (BPE). The files have the format\n"
-    "of subword-nmt 0.3.\n\n"
+    "of subword-nmt 0.3; with --bytes or --tokenizer, of Hugging Face tokenizers.\n\n"
     "usage: bpe COMMAND [options]\n\n"
     "Commands:\n"
     "  learn                       bpe learn --merges 10000 --input train.de train.en\n"
     "                              --output codes\n"
+    "                              bpe learn --bytes --vocab-size 32000 --input book.txt\n"
+    "                              --output tokenizer.json\n"
     "  apply                       bpe apply --codes codes --input test.de --output\n"
     "                              test.bpe.de\n"
     "  undo                        bpe undo --input test.bpe.de --output test.de\n"
@@ -31,7 +33,8 @@ inline constexpr const char* kBpeHelp =
     "By default, --input is standard input and --output is standard output.";
 
 /// The values of the flags of all commands. Each value has the name of its flag, except
-/// `first_merges`, which is --merges of `bpe apply`.
+/// `first_merges`, which is --merges of `bpe apply`, `file_format`, which is --format of `bpe
+/// learn`, and `pieces`, which is --format of `bpe apply` and `bpe undo`.
 struct BpeFlags {
   std::vector<std::string> input{"-"}, output{"-"};
   std::string tokenize = "none";
@@ -43,6 +46,17 @@ struct BpeFlags {
   int64_t merges = 10000, min_frequency = 2;
   bool total_symbols = false, dict_input = false;
   std::vector<std::string> write_vocabulary;
+
+  // learn --bytes
+  bool bytes = false;
+  int64_t vocab_size = 32'000;
+  std::string split = "gpt4", normalize = "none";
+  std::vector<std::string> special_tokens{"<|endoftext|>"};
+  std::string file_format = "json";
+
+  // apply and undo with a tokenizer
+  std::string tokenizer, pieces = "ids";
+  bool special_from_text = false, add_special = false, keep_special = false;
 
   // apply
   std::string codes, vocabulary;
@@ -58,6 +72,8 @@ struct BpeFlags {
   void declare(Options& options, const std::string& command);
   /// Throws UsageError for options of `command` that contradict each other.
   void check(const std::string& command) const;
+  /// Throws UsageError for options of `command` that have no effect beside the others.
+  void check_idle(const Options& options, const std::string& command) const;
   /// Sets `flush` of `command`, whose default depends on where the program was started.
   void resolve(const Options& options, const std::string& command);
 

@@ -3,10 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -22,6 +24,10 @@
 #include "data/bpe.h"
 #include "data/n_best.h"
 #include "data/text.h"
+#include "data/tokenizers/byte_alphabet.h"
+#include "data/tokenizers/normalizer.h"
+#include "data/tokenizers/read_tokenizer.h"
+#include "data/tokenizers/train_tokenizer.h"
 #include "data/vocabulary.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/parse.h"
@@ -160,6 +166,26 @@ struct Flags {
   }
 };
 
+// A tokenizer that was read encodes any text, with special tokens or without, and writes a
+// tokenizer.json that reads as the same.
+void check_tokenizer(const Tokenizer& tokenizer, std::string_view text) {
+  for (bool special : {false, true})
+    accepted([&] {  // a pattern may need too many steps
+      const EncodeOptions options{.special_from_text = special, .add_special = special};
+      const std::vector<int32_t> ids = tokenizer.encode(text, options);
+      for (int32_t id : ids)
+        demand(id >= 0 && id < tokenizer.size(), "an id is one of the tokenizer");
+      tokenizer.decode(ids, special);
+    });
+  for (int32_t id = 0; id < tokenizer.size(); ++id) tokenizer.token_bytes(id);
+  std::string json;
+  if (accepted([&] { json = tokenizer.json(); }))
+    demand(read_tokenizer_json(json, "written")->json() == json, "a tokenizer comes back");
+  accepted([&] { tiktoken_text(tokenizer); });
+}
+
+constexpr std::string_view kTokenizerText = "abra cadabra\n  x12 \xC3\xA9\xFF<s> don't\xE2\x96\x81";
+
 }  // namespace
 
 void fuzz_safetensors(std::string_view bytes) {
@@ -278,6 +304,69 @@ void fuzz_bpe(std::string_view bytes) {
     return;
   undo_bpe(cut, whole);
   demand(whole == bytes, "words are whole again");
+}
+
+void fuzz_tokenizer_json(std::string_view bytes) {
+  std::unique_ptr<Tokenizer> tokenizer;
+  if (accepted([&] { tokenizer = read_tokenizer_json(std::string(bytes), "file"); }))
+    check_tokenizer(*tokenizer, kTokenizerText);
+}
+
+void fuzz_tokenizer_merges(std::string_view bytes) {
+  const size_t end = std::min(bytes.find('\0'), bytes.size());
+  const std::string vocabulary(bytes.substr(0, end)),
+      merges(bytes.substr(std::min(end + 1, bytes.size())));
+  std::unique_ptr<Tokenizer> tokenizer;
+  if (accepted([&] { tokenizer = read_vocabulary_and_merges(vocabulary, merges, "file"); }))
+    check_tokenizer(*tokenizer, kTokenizerText);
+}
+
+// The bytes follow the 256 ranks of single bytes, which every file has.
+void fuzz_tiktoken(std::string_view bytes) {
+  static const std::string single = [] {
+    std::string lines;
+    for (int byte = 0; byte < 256; ++byte)
+      lines += concat(base64(std::string(1, static_cast<char>(byte))), ' ', byte, '\n');
+    return lines;
+  }();
+  std::unique_ptr<Tokenizer> tokenizer;
+  accepted([&] { read_tiktoken(bytes, "file"); });
+  if (accepted([&] { tokenizer = read_tiktoken(single + std::string(bytes), "file"); })) {
+    const std::vector<int32_t> ids = tokenizer->encode(kTokenizerText);
+    demand(tokenizer->decode(ids) == kTokenizerText, "a text comes back");
+    demand(read_tiktoken(tiktoken_text(*tokenizer), "written")->encode(kTokenizerText) == ids,
+           "ranks come back");
+  }
+}
+
+void fuzz_sentencepiece(std::string_view bytes) {
+  std::unique_ptr<Tokenizer> tokenizer;
+  if (accepted([&] { tokenizer = read_sentencepiece(bytes, "file"); }))
+    check_tokenizer(*tokenizer, kTokenizerText);
+}
+
+void fuzz_tokenizer_text(std::string_view bytes) {
+  static const auto trained = [](Split split) {
+    TokenizerTrainer trainer({.vocabulary_size = 280, .split = split, .form = {}});
+    for (int i = 0; i < 3; ++i) trainer.add(kTokenizerText);
+    return trainer.train();
+  };
+  static const std::unique_ptr<Tokenizer> tokenizers[] = {
+      trained(Split::gpt2), trained(Split::gpt4), trained(Split::llama3)};
+  for (const auto& tokenizer : tokenizers) {
+    const std::vector<int32_t> ids = tokenizer->encode(bytes);
+    demand(tokenizer->decode(ids) == bytes, "a text comes back");
+    demand(std::find(ids.begin(), ids.end(), 0) == ids.end(), "no special token comes from text");
+    demand(tokenizer->decode(tokenizer->encode(bytes, {.special_from_text = true}), true) == bytes,
+           "a text with special tokens comes back");
+  }
+  std::string spelled = spell_bytes(bytes), back;
+  demand(read_spelling(spelled, back) && back == bytes, "a spelling comes back");
+  demand(read_base64(base64(bytes), back) && back == bytes, "base64 comes back");
+  TokenizerTrainer trainer({.vocabulary_size = 300, .min_frequency = 1, .special_tokens = {}});
+  trainer.add(bytes);
+  const auto own = trainer.train();
+  demand(own->decode(own->encode(bytes)) == bytes, "a text comes back from its own tokenizer");
 }
 
 void fuzz_n_best(std::string_view bytes) {

@@ -1,11 +1,11 @@
-// Cuts a text into subwords part by part: while one thread reads or writes, the other threads cut.
+#include "data/text_in_parts.h"
+
 #include <array>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 
 #include "core/threads.h"
-#include "data/bpe.h"
 #include "data/text.h"
 
 namespace nine {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kPartBytes = size_t{32} << 10;  // the smallest size of a part, except for the last
                                                  // part of a block
-constexpr int64_t kAhead = 64;  // parts that may be cut before the part that is written next
+constexpr int64_t kAhead = 64;  // parts that may be changed before the part that is written next
 
 // Numbers parts of whole lines, and writes the results in the order of these numbers.
 class Parts {
@@ -85,28 +85,23 @@ class Parts {
 
 }  // namespace
 
-void segment_text(const BpeSegmenter& segmenter, TextReader& text,
-                  const std::function<void(std::string_view)>& write, int64_t* joints) {
+void change_in_parts(TextReader& text, const std::function<ChangePart()>& for_thread,
+                     const std::function<void(std::string_view)>& write) {
   Parts parts(text, write);
-  std::atomic<int64_t> found = 0;
-  // Results do not depend on which thread cuts a part, because every cache has the same subwords
-  // for a word.
   parallel_for(threads(), [&](int64_t) {
-    BpeCache cache;
-    std::string part, cut;
+    const ChangePart change = for_thread();
+    std::string part, changed;
     for (int64_t number = 0; parts.take(part, number);) {
       try {
-        cut.clear();
-        if (joints != nullptr) found += count_joints(part, segmenter.options().separator);
-        segmenter.segment(part, cut, cache);
-        parts.put(number, cut);
+        changed.clear();
+        change(part, changed);
+        parts.put(number, changed);
       } catch (...) {
         parts.stop();  // otherwise the other threads would wait for this part
         throw;
       }
     }
   });
-  if (joints != nullptr) *joints += found;
 }
 
 }  // namespace nine

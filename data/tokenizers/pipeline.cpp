@@ -1,0 +1,195 @@
+#include "data/tokenizers/pipeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/quote.h"
+#include "data/tokenizers/byte_alphabet.h"
+
+namespace nine {
+
+namespace {
+
+constexpr size_t kLongPiece = 512;  // longer pieces are rarely repeated, and not remembered
+constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581
+
+const Json& part(const std::shared_ptr<const Json>& json) {
+  static const Json null;
+  return json ? *json : null;
+}
+
+}  // namespace
+
+PipelineTokenizer::PipelineTokenizer(TokenizerParts parts)
+    : parts_(std::move(parts)),
+      normalizer_(parts_.sentence_piece ? Normalizer(*parts_.sentence_piece)
+                                        : Normalizer(part(parts_.normalizer))),
+      pre_tokenizer_(part(parts_.pre_tokenizer)),
+      decoder_(part(parts_.decoder)) {
+  parts_.vocabulary.check_gaps();
+  for (int32_t id = 0; id < parts_.vocabulary.size(); ++id)
+    if (parts_.vocabulary.has(id)) all_.add(parts_.vocabulary.token(id), id);
+  for (const AddedToken& token : parts_.added) {
+    if (all_.find(token.content) != token.id) all_.add(token.content, token.id);
+    kinds_.resize(std::max(kinds_.size(), static_cast<size_t>(token.id) + 1), Kind::none);
+    kinds_[static_cast<size_t>(token.id)] = token.special ? Kind::special : Kind::added;
+    if (normalizer_.empty() || !token.normalized) {
+      of_text_.add(token);
+    } else {
+      AddedToken changed = token;
+      if (parts_.sentence_piece) {  // a user-defined piece, which its normaliser leaves as it is
+        replace_all(changed.content, " ", kSpace);
+      } else {
+        normalizer_.apply(changed.content);
+      }
+      of_normalized_.add(changed);
+    }
+  }
+  all_.check_gaps();
+  kinds_.resize(static_cast<size_t>(all_.size()), Kind::none);
+  for (int32_t id = 0; id < all_.size(); ++id) {
+    Kind& kind = kinds_[static_cast<size_t>(id)];
+    if (kind == Kind::none && all_.has(id)) kind = Kind::usual;
+  }
+  byte_level_ = decoder_.is_byte_level();
+  if (!byte_level_) return;
+  bytes_.resize(static_cast<size_t>(all_.size()));
+  for (int32_t id = 0; id < all_.size(); ++id) {
+    std::string& bytes = bytes_[static_cast<size_t>(id)];
+    if (kind_at(id) != Kind::usual || !read_spelling(all_.token(id), bytes)) bytes = all_.token(id);
+  }
+}
+
+PipelineTokenizer::Kind PipelineTokenizer::kind_at(int32_t id) const {
+  require(id >= 0 && id < size(), "[tokenizer] the id ", id, " is not from 0 to ", size() - 1);
+  return kinds_[static_cast<size_t>(id)];
+}
+
+std::string_view PipelineTokenizer::token(int32_t id) const {
+  return kind_at(id) == Kind::none ? std::string_view() : all_.token(id);
+}
+
+void PipelineTokenizer::encode(std::string_view text, const EncodeOptions& options,
+                               TokenCache& cache, std::vector<int32_t>& ids) const {
+  require(text.size() < size_t{1} << 31, "[tokenizer] a text of ", bytes_text(text.size()),
+          ": give less than 2 GiB at once");
+  if (options.add_special) ids.insert(ids.end(), parts_.before.begin(), parts_.before.end());
+  size_t done = 0;
+  if (!of_text_.empty()) {
+    AddedTokenFinder::Match match;
+    while (of_text_.find(text, done, options.special_from_text, match)) {
+      if (match.begin > done)
+        encode_part(text.substr(done, match.begin - done), done == 0, options, cache, ids);
+      ids.push_back(match.token->id);
+      done = match.end;
+    }
+  }
+  if (done < text.size()) encode_part(text.substr(done), done == 0, options, cache, ids);
+  if (options.add_special) ids.insert(ids.end(), parts_.after.begin(), parts_.after.end());
+}
+
+void PipelineTokenizer::encode_part(std::string_view text, bool at_start,
+                                    const EncodeOptions& options, TokenCache& cache,
+                                    std::vector<int32_t>& ids) const {
+  if (normalizer_.empty()) return encode_pieces(text, at_start, cache, ids);
+  std::string normal(text);
+  normalizer_.apply(normal);
+  const std::string_view all = normal;
+  size_t done = 0;
+  AddedTokenFinder::Match match;
+  while (of_normalized_.find(all, done, options.special_from_text, match)) {
+    if (match.begin > done)
+      encode_pieces(all.substr(done, match.begin - done), at_start && done == 0, cache, ids);
+    ids.push_back(match.token->id);
+    done = match.end;
+  }
+  if (done < all.size()) encode_pieces(all.substr(done), at_start && done == 0, cache, ids);
+}
+
+void PipelineTokenizer::encode_pieces(std::string_view text, bool at_start, TokenCache& cache,
+                                      std::vector<int32_t>& ids) const {
+  pre_tokenizer_.for_each(text, at_start, [&](std::string_view piece) {
+    if (!parts_.model->cuts_at_spaces()) return encode_piece(piece, cache, ids);
+    while (!piece.empty()) {
+      size_t end = 0;
+      while (piece.substr(end).starts_with(kSpace)) end += kSpace.size();
+      end = std::min(piece.find(kSpace, end), piece.size());
+      encode_piece(piece.substr(0, end), cache, ids);
+      piece.remove_prefix(end);
+    }
+  });
+}
+
+void PipelineTokenizer::encode_piece(std::string_view piece, TokenCache& cache,
+                                     std::vector<int32_t>& ids) const {
+  if (piece.size() > kLongPiece) return parts_.model->encode(piece, ids);
+  const int32_t number = cache.number(piece);
+  if (cache.lacks(number)) {
+    parts_.model->encode(piece, cache.begin());
+    cache.end();
+  }
+  const std::span<const int32_t> known = cache.ids(number);
+  ids.insert(ids.end(), known.begin(), known.end());
+}
+
+void PipelineTokenizer::decode(std::span<const int32_t> ids, bool keep_special,
+                               std::string& text) const {
+  std::vector<std::string> tokens;
+  for (int32_t id : ids) {
+    const Kind kind = kind_at(id);
+    require(kind != Kind::none, "[tokenizer] the id ", id, " has no token");
+    if (kind == Kind::special && !keep_special) continue;
+    if (byte_level_) {
+      text += bytes_[static_cast<size_t>(id)];
+    } else {
+      tokens.emplace_back(all_.token(id));
+    }
+  }
+  if (!byte_level_ && !tokens.empty()) decoder_.decode(tokens, text);
+}
+
+std::string PipelineTokenizer::token_bytes(int32_t id) const {
+  const Kind kind = kind_at(id);
+  if (byte_level_) return bytes_[static_cast<size_t>(id)];
+  if (kind != Kind::usual) return std::string(token(id));
+  std::vector<std::string> tokens{"x", std::string(token(id))};  // not the first of the text
+  std::string text;
+  decoder_.decode(tokens, text);
+  return text.substr(1);
+}
+
+std::vector<int32_t> PipelineTokenizer::special_ids() const {
+  std::vector<int32_t> ids;
+  for (int32_t id = 0; id < size(); ++id)
+    if (is_special(id)) ids.push_back(id);
+  return ids;
+}
+
+std::string PipelineTokenizer::json() const {
+  require(!parts_.sentence_piece,
+          "tokenizer.json cannot express the normalisation of a "
+          "SentencePiece model: keep the .model file");
+  Json added = Json::array();
+  for (const AddedToken& token : parts_.added)
+    added.push_back({{"id", token.id},
+                     {"content", token.content},
+                     {"single_word", token.single_word},
+                     {"lstrip", token.lstrip},
+                     {"rstrip", token.rstrip},
+                     {"normalized", token.normalized},
+                     {"special", token.special}});
+  Json all = {{"version", "1.0"},
+              {"truncation", nullptr},
+              {"padding", nullptr},
+              {"added_tokens", std::move(added)},
+              {"normalizer", part(parts_.normalizer)},
+              {"pre_tokenizer", part(parts_.pre_tokenizer)},
+              {"post_processor", part(parts_.post_processor)},
+              {"decoder", part(parts_.decoder)},
+              {"model", parts_.model->json(parts_.vocabulary)}};
+  return json_text(all, 2) + '\n';
+}
+
+}  // namespace nine

@@ -1,0 +1,55 @@
+// Regular expressions that cut text into pieces, by PCRE2.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace nine {
+
+/// The splits that have a name.
+enum class Split { gpt2, gpt4, llama3 };
+/// Returns the pattern of a split. Those of gpt4 (cl100k) and llama3 are equal.
+const char* pattern_of(Split split);
+
+/// A regular expression with Unicode properties. Its \s is Unicode's White_Space, as in Hugging
+/// Face tokenizers and tiktoken. Several threads may use one pattern.
+class SplitPattern {
+ public:
+  /// Errors name the pattern: it does not compile, or has more than 4,096 bytes.
+  explicit SplitPattern(const std::string& pattern);
+
+  const std::string& text() const { return text_; }
+  /// Calls f(begin, end) for each non-empty match in valid UTF-8 `text`, from left to right. Error:
+  /// a match needs more steps than 100,000 and 16 for each byte of the text.
+  template <class F>
+  void for_each(std::string_view text, F&& f) const {
+    Search search(*this, text);
+    for (size_t begin = 0, end = 0; search.next(begin, end);) f(begin, end);
+  }
+
+ private:
+  struct Compiled;
+  class Search {
+   public:
+    Search(const SplitPattern& pattern, std::string_view text);
+    Search(const Search&) = delete;
+    Search& operator=(const Search&) = delete;
+    ~Search();
+    bool next(size_t& begin, size_t& end);
+
+   private:
+    const SplitPattern& pattern_;
+    std::string_view text_;
+    size_t at_ = 0;
+    struct Data;
+    std::unique_ptr<Data> data_;
+  };
+
+  std::string text_;
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+}  // namespace nine

@@ -1,0 +1,117 @@
+// Reads and writes tiktoken's ranks, and opens a tokenizer of any format.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/quote.h"
+#include "data/text.h"
+#include "data/tokenizers/byte_alphabet.h"
+#include "data/tokenizers/named_splits.h"
+#include "data/tokenizers/pipeline.h"
+#include "data/tokenizers/read_tokenizer.h"
+
+namespace nine {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text,
+                                        const TokenizerFileOptions& options) {
+  TokenizerParts parts;
+  std::string bytes;
+  int64_t number = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) continue;
+    const size_t space = line.find(' ');
+    int64_t rank = 0;
+    const bool no_token = line.starts_with("= ");  // Whisper's multilingual ranks have such a line
+    require(space != std::string_view::npos && space > 0 &&
+                (no_token || read_base64(line.substr(0, space), bytes)) &&
+                parse_count(line.substr(space + 1), rank),
+            "line ", number, ", ", quote(line), ", is not a token in base64 and its rank");
+    if (no_token) continue;
+    parts.vocabulary.add(spell_bytes(bytes), rank);
+  }
+  require(parts.vocabulary.tokens() > 0, "it has no tokens");
+  const auto size = static_cast<size_t>(parts.vocabulary.size());
+  parts.vocabulary.check_gaps();
+  std::vector<std::string> all(size);
+  std::vector<uint32_t> ranks(size, MergeTable::kNoRank);
+  for (size_t id = 0; id < size; ++id) {
+    const auto token = static_cast<int32_t>(id);
+    if (!parts.vocabulary.has(token)) continue;
+    read_spelling(parts.vocabulary.token(token), all[id]);
+    ranks[id] = static_cast<uint32_t>(id);
+  }
+  for (int byte = 0; byte < 256; ++byte)
+    require(parts.vocabulary.find(byte_character(static_cast<unsigned char>(byte))) >= 0,
+            "the byte ", byte, " has no token");
+  int64_t next = std::ssize(all);
+  for (const std::string& token : options.special_tokens)
+    parts.added.push_back({.content = token, .id = static_cast<int32_t>(next++), .special = true});
+  set_split(parts, options.split);
+  parts.model = std::make_unique<BpeModel>(parts.vocabulary, merges_by_result(all, ranks),
+                                           BpeModel::Settings{.ignore_merges = true});
+  return std::make_unique<PipelineTokenizer>(std::move(parts));
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_tiktoken(std::string_view text, const std::string& name,
+                                         const TokenizerFileOptions& options) {
+  try {
+    return tokenizer_of(text, options);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& e) {
+    fail(name, ": ", e.what());
+  }
+}
+
+std::string tiktoken_text(const Tokenizer& tokenizer) {
+  const auto* const pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer);
+  const auto* const model =
+      pipeline == nullptr ? nullptr : dynamic_cast<const BpeModel*>(&pipeline->model());
+  require(model != nullptr && model->settings().of_bytes && pipeline->normalizer().empty(),
+          "tiktoken's ranks are for byte-level BPE without a normaliser: write tokenizer.json");
+  model->require_ranks_by_id();
+  std::string text, bytes;
+  for (int32_t id = 0; id < pipeline->vocabulary().size(); ++id) {
+    if (!pipeline->vocabulary().has(id) || tokenizer.is_special(id)) continue;
+    require(read_spelling(tokenizer.token(id), bytes), "the token ", quote(tokenizer.token(id)),
+            " is not spelled in bytes, as tiktoken's tokens are");
+    text += concat(base64(bytes), ' ', id, '\n');
+  }
+  return text;
+}
+
+std::unique_ptr<Tokenizer> read_tokenizer(const std::string& path,
+                                          const TokenizerFileOptions& options) {
+  fs::path file = path;
+  if (fs::is_directory(file)) {
+    for (const char* name : {"tokenizer.json", "vocab.json", "tokenizer.model"})
+      if (is_there(file / name)) return read_tokenizer((file / name).string(), options);
+    fail(path, " has no tokenizer.json, no vocab.json and no tokenizer.model");
+  }
+  const std::string text = read_text(file);
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string::npos && text[first] == '{';
+  if (json && is_there(file.parent_path() / "merges.txt") && file.filename() != "tokenizer.json" &&
+      text.find("\"model\"") == std::string::npos)
+    return read_vocabulary_and_merges(text, read_text(file.parent_path() / "merges.txt"), path);
+  if (json) return read_tokenizer_json(text, path);
+  // The first field of a SentencePiece model is a piece: a tag, and the size of the piece.
+  if (text.starts_with('\n') && text.size() > 1 && text.find('\0') != std::string::npos)
+    return read_sentencepiece(text, path);
+  return read_tiktoken(text, path, options);
+}
+
+}  // namespace nine

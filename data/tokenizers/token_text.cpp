@@ -1,0 +1,84 @@
+#include "data/tokenizers/token_text.h"
+
+#include <charconv>
+#include <memory>
+#include <vector>
+
+#include "core/error.h"
+#include "core/quote.h"
+#include "data/bpe_text.h"
+#include "data/text.h"
+#include "data/text_in_parts.h"
+
+namespace nine {
+
+void encode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_view block,
+                  TokenCache& cache, std::string& out) {
+  std::vector<int32_t> ids;
+  for_each_text_line(block, [&](std::string_view line, std::string_view end) {
+    ids.clear();
+    tokenizer.encode(line, how.encode, cache, ids);
+    bool first = true;
+    for (int32_t id : ids) {
+      if (!first) out += ' ';
+      first = false;
+      if (how.form == TokenForm::ids) {
+        char digits[12];
+        out.append(digits, std::to_chars(digits, digits + sizeof digits, id).ptr);
+      } else {
+        const std::string_view token = tokenizer.token(id);
+        require(token.find_first_of(" \n") == std::string_view::npos, "the token ", quote(token),
+                " has a space or an end of line, which a line of tokens cannot hold: write ids");
+        out += token;
+      }
+    }
+    out += end;
+  });
+}
+
+void decode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_view block,
+                  std::string& out) {
+  std::vector<int32_t> ids;
+  for_each_text_line(block, [&](std::string_view line, std::string_view end) {
+    ids.clear();
+    std::string_view fields = line;
+    if (fields.ends_with('\r')) fields.remove_suffix(1);
+    for_each_bpe_word(fields, [&](std::string_view field) {
+      int32_t id = Tokenizer::kNone;
+      if (how.form == TokenForm::tokens) {
+        id = tokenizer.find(field);
+        require(id >= 0, quote(field), " is no token of the tokenizer");
+      } else {
+        const auto [stop, error] = std::from_chars(field.data(), field.data() + field.size(), id);
+        require(error == std::errc() && stop == field.data() + field.size() && id >= 0 &&
+                    id < tokenizer.size(),
+                quote(field), " is no id of the tokenizer, whose ids are 0 to ",
+                tokenizer.size() - 1);
+      }
+      ids.push_back(id);
+    });
+    tokenizer.decode(ids, how.keep_special, out);
+    out += end;
+  });
+}
+
+void encode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& text,
+                 const std::function<void(std::string_view)>& write) {
+  const auto for_thread = [&]() -> ChangePart {
+    return [&, cache = std::make_shared<TokenCache>()](std::string_view part, std::string& out) {
+      encode_lines(tokenizer, how, part, *cache, out);
+    };
+  };
+  change_in_parts(text, for_thread, write);
+}
+
+void decode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& text,
+                 const std::function<void(std::string_view)>& write) {
+  const auto for_thread = [&]() -> ChangePart {
+    return
+        [&](std::string_view part, std::string& out) { decode_lines(tokenizer, how, part, out); };
+  };
+  change_in_parts(text, for_thread, write);
+}
+
+}  // namespace nine

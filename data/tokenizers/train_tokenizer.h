@@ -1,0 +1,56 @@
+// Learning a byte-level tokenizer from text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/tokenizers/split_pattern.h"
+#include "data/tokenizers/tokenizer.h"
+#include "data/tokenizers/unicode_forms.h"
+#include "data/word_counts.h"
+
+namespace nine {
+
+class TextReader;
+
+/// Settings of a tokenizer that is learned.
+struct TokenizerTraining {
+  int64_t vocabulary_size = 32'000;  ///< ids: special tokens, 256 bytes, and a merge for each other
+  Split split = Split::gpt4;
+  std::optional<UnicodeForm> form;  ///< texts are put into this form first; nullopt: they are not
+  int64_t min_frequency = 2;        ///< a pair of symbols that occurs fewer times is not merged
+  std::vector<std::string> special_tokens{"<|endoftext|>"};  ///< they get the first ids
+};
+
+/// Counts the pieces of texts, and learns a tokenizer from the counts. The tokenizer does not
+/// depend on the number of threads.
+class TokenizerTrainer {
+ public:
+  /// Errors: a vocabulary with no room for the special tokens and the bytes; a special token that
+  /// is empty, not UTF-8 or there twice; a form without utf8proc.
+  explicit TokenizerTrainer(const TokenizerTraining& how);
+
+  /// Adds a text, which no piece crosses the ends of.
+  void add(std::string_view text);
+  /// Adds the lines of a text of kCopiedText, each with its end, on all threads. Errors: those of
+  /// the reader.
+  void add(TextReader& text);
+  /// Adds pieces that are counted already, such as those of another trainer.
+  void add(const WordCounts& pieces);
+  const WordCounts& pieces() const { return pieces_; }
+
+  /// Learns the tokenizer. A text that is too short for vocabulary_size gives fewer ids.
+  std::unique_ptr<Tokenizer> train() const;
+
+ private:
+  class Counter;
+  TokenizerTraining how_;
+  std::shared_ptr<const Counter> counter_;
+  WordCounts pieces_;
+};
+
+}  // namespace nine

@@ -1,0 +1,667 @@
+// Tokenizers: cutting, merging and learning against plain implementations; every byte string comes
+// back; files that are wrong are named. tests/clients/tokenizers_reference.py compares with the
+// packages of others.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "data/bpe_merges.h"
+#include "data/text.h"
+#include "data/tokenizers/byte_alphabet.h"
+#include "data/tokenizers/merge_table.h"
+#include "data/tokenizers/normalizer.h"
+#include "data/tokenizers/read_tokenizer.h"
+#include "data/tokenizers/token_model.h"
+#include "data/tokenizers/train_tokenizer.h"
+#include "data/tokenizers/unicode_forms.h"
+#include "tests/support/conversation.h"
+#include "tests/support/programs.h"
+#include "tests/support/skip.h"
+#include "tests/support/support.h"
+
+namespace nine::tests::test_tokenizers {
+namespace {
+
+using Ids = std::vector<int32_t>;
+using Strings = std::vector<std::string>;
+
+struct Random {
+  std::mt19937_64 engine;
+  explicit Random(uint64_t seed) : engine(seed) {}
+  uint64_t below(uint64_t n) { return engine() % n; }
+  double uniform() { return static_cast<double>(engine() >> 11) * 0x1p-53; }
+};
+
+// Text in several scripts, with white space of every kind.
+std::string some_text() {
+  std::string text;
+  for (const char* line :
+       {"Hello, world! It's  I'LL 12345 x\xC2\xB2\xC2\xA0y\t\tz \n\n", "the cat sat on the mat\n",
+        "\xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82 \xE4\xBD\xA0\xE5\xA5\xBD "
+        "\xF0\x9F\x98\x80\xF0\x9F\x98\x80\r\n",
+        "def f(x):\n    return x ** 2  # ----====----\n", "low lower lowest newer newest widest\n"})
+    for (int i = 0; i < 3; ++i) text += line;
+  return text;
+}
+
+std::unique_ptr<Tokenizer> trained(const std::string& text, TokenizerTraining how) {
+  TokenizerTrainer trainer(how);
+  std::istringstream in(text);
+  TextReader reader(in, "text", kCopiedText);
+  trainer.add(reader);
+  return trainer.train();
+}
+
+std::unique_ptr<Tokenizer> trained(int64_t size = 400, Split split = Split::gpt4) {
+  return trained(some_text(), {.vocabulary_size = size, .split = split, .form = {}});
+}
+
+Strings pieces_of(Split split, const std::string& text) {
+  TokenizerTrainer trainer({.split = split, .form = {}});
+  trainer.add(text);
+  Strings pieces;
+  for (int32_t i = 0; i < trainer.pieces().words.size(); ++i)
+    for (int64_t n = 0; n < trainer.pieces().counts[static_cast<size_t>(i)]; ++n)
+      pieces.emplace_back(trainer.pieces().words.text(i));
+  std::sort(pieces.begin(), pieces.end());
+  return pieces;
+}
+
+std::string random_bytes(Random& random, size_t most, int kinds) {
+  std::string bytes;
+  for (size_t n = random.below(most); n > 0; --n)
+    bytes += kinds < 256 ? "ab \n'x9.\xC3\xA9\xFF"[random.below(static_cast<uint64_t>(kinds))]
+                         : static_cast<char>(random.below(256));
+  return bytes;
+}
+
+// A field of protocol buffers.
+std::string varint(uint64_t value) {
+  std::string out;
+  for (; value > 127; value >>= 7) out += static_cast<char>(value | 128);
+  return out + static_cast<char>(value);
+}
+std::string bytes_field(int number, const std::string& bytes) {
+  return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
+}
+std::string number_field(int number, uint64_t value) {
+  return varint(static_cast<uint64_t>(number) << 3) + varint(value);
+}
+std::string piece(const std::string& text, float score, uint64_t type = 1) {
+  const auto bits = std::bit_cast<uint32_t>(score);
+  std::string four(4, '\0');
+  std::memcpy(four.data(), &bits, 4);
+  return bytes_field(1, bytes_field(1, text) + varint(2 << 3 | 5) + four + number_field(3, type));
+}
+const std::string kSpace = "\xE2\x96\x81";
+
+std::string sentencepiece_model(uint64_t kind) {
+  std::string model = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3);
+  float score = -1;
+  for (const std::string& text : {kSpace + "a", std::string("ab"), kSpace + "ab", std::string("bb"),
+                                  kSpace, std::string("a"), std::string("b"), std::string("c")})
+    model += piece(text, score -= 0.5F);
+  return model + bytes_field(2, number_field(3, kind)) + bytes_field(3, number_field(3, 1));
+}
+
+}  // namespace
+
+TEST_CASE("tokenizers: GPT-2's alphabet of bytes") {
+  CHECK(byte_character(' ') == "\xC4\xA0");
+  CHECK(byte_character('a') == "a");
+  CHECK(byte_character(0xFF) == "\xC3\xBF");
+  std::set<std::string> distinct;
+  for (int i = 0; i < 256; ++i) distinct.emplace(byte_character(static_cast<unsigned char>(i)));
+  CHECK(distinct.size() == 256);
+  std::string all, back;
+  for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
+  CHECK(read_spelling(spell_bytes(all), back));
+  CHECK(back == all);
+  CHECK_FALSE(read_spelling(" ", back));
+  CHECK_FALSE(read_spelling("\xE2\x96\x81", back));
+  CHECK_FALSE(read_spelling("\xC5", back));
+}
+
+// The pieces of Python's package regex, 2026.11.19.
+TEST_CASE("tokenizers: the splits of GPT-2, GPT-4 and Llama 3") {
+  const std::string text =
+      "Hello, world! It's  I'LL 12345 x\u00b2\u00a0y\t\tz \n\n  \u0915\u094d\u0937 end "
+      "\u180e.\r\n (a)!!\n\n";
+  Strings gpt2{"Hello", ",",  " world", "!",       " It",    "'s",     " ",    " I",
+               "'",     "LL", " 12345", " x",      "\u00b2", "\u00a0", "y",    "\t",
+               "\t",    "z",  " \n\n ", " \u0915", "\u094d", "\u0937", " end", " \u180e.",
+               "\r\n",  " (", "a",      ")!!",     "\n\n"};
+  Strings gpt4{"Hello", ",",       " world",       "!",    " It",          "'s",
+               " ",     " I",      "'LL",          " ",    "123",          "45",
+               " x",    "\u00b2",  "\u00a0y",      "\t",   "\tz",          " \n\n",
+               " ",     " \u0915", "\u094d\u0937", " end", " \u180e.\r\n", " (",
+               "a",     ")!!\n\n"};
+  std::sort(gpt2.begin(), gpt2.end());
+  std::sort(gpt4.begin(), gpt4.end());
+  CHECK(pieces_of(Split::gpt2, text) == gpt2);
+  CHECK(pieces_of(Split::gpt4, text) == gpt4);
+  CHECK(pieces_of(Split::llama3, text) == gpt4);
+  // Bytes that are not UTF-8 are pieces of their own.
+  CHECK(pieces_of(Split::gpt4, "ab\xFF\xC3 cd") == Strings{" cd", "ab", "\xFF\xC3"});
+}
+
+TEST_CASE("tokenizers: every byte string comes back") {
+  Random random(1);
+  for (Split split : {Split::gpt2, Split::gpt4, Split::llama3}) {
+    const auto tokenizer = trained(400, split);
+    CHECK(tokenizer->size() <= 400);
+    CHECK(tokenizer->size() > 300);
+    for (int i = 0; i < 3000; ++i) {
+      const std::string text = random_bytes(random, 40, i % 2 == 0 ? 256 : 11);
+      CAPTURE(spell_bytes(text));
+      const Ids ids = tokenizer->encode(text);
+      CHECK(tokenizer->decode(ids) == text);
+      std::string joined;
+      for (int32_t id : ids) joined += tokenizer->token_bytes(id);
+      CHECK(joined == text);
+    }
+    const std::string long_word(5000, 'e');
+    CHECK(tokenizer->decode(tokenizer->encode(long_word)) == long_word);
+  }
+}
+
+TEST_CASE("tokenizers: a piece is merged as a plain search for the lowest rank merges it") {
+  Random random(2);
+  for (int round = 0; round < 200; ++round) {
+    // Random merges of six symbols and their results.
+    MergeTable table;
+    std::map<std::pair<int32_t, int32_t>, std::pair<uint32_t, int32_t>> plain;
+    int32_t symbols = 6;
+    for (uint32_t rank = 0; rank < 30; ++rank) {
+      const auto of = [&] {
+        return static_cast<int32_t>(random.below(static_cast<uint64_t>(symbols)));
+      };
+      const int32_t left = of(), right = of();
+      const uint32_t shared = rank / 2;  // ranks may be equal, as of SentencePiece's scores
+      const bool added = table.add(left, right, {shared, symbols});
+      CHECK(added == plain.insert({{left, right}, {shared, symbols}}).second);
+      if (added) ++symbols;
+    }
+    CHECK(table.size() == plain.size());
+    for (int i = 0; i < 10; ++i) {
+      Ids word;
+      for (size_t n = 1 + random.below(i < 8 ? 20 : 200); n > 0; --n)
+        word.push_back(static_cast<int32_t>(random.below(6)));
+      Ids found;
+      table.apply(word, found);
+      for (;;) {
+        auto best = plain.end();
+        size_t at = 0;
+        for (size_t k = 0; k + 1 < word.size(); ++k) {
+          const auto merge = plain.find({word[k], word[k + 1]});
+          if (merge != plain.end() &&
+              (best == plain.end() || merge->second.first < best->second.first)) {
+            best = merge;
+            at = k;
+          }
+        }
+        if (best == plain.end()) break;
+        word[at] = best->second.second;
+        word.erase(word.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      }
+      CHECK(found == word);
+    }
+  }
+}
+
+// Counts all pairs again before each merge.
+TEST_CASE("tokenizers: learned merges are those of plain counting") {
+  Random random(3);
+  const std::vector<unsigned char> alphabet = bytes_by_character();
+  int64_t learned = 0;
+  for (int round = 0; round < 100; ++round) {
+    WordCounts words;
+    for (int i = 0; i < 60; ++i) {
+      std::string word;
+      for (size_t n = 1 + random.below(9); n > 0; --n) word += "abcde"[random.below(5)];
+      words.add(word, 1 + static_cast<int64_t>(random.below(5)));
+    }
+    const int64_t least = 1 + round % 3;
+    const BpeMerges found =
+        learn_merges(words, alphabet, {.symbols = 256 + 40, .min_frequency = least});
+    std::map<std::string, int32_t> ids;
+    for (size_t i = 0; i < 256; ++i)
+      ids[std::string(1, static_cast<char>(alphabet[i]))] = static_cast<int32_t>(i);
+    std::vector<Strings> split;
+    for (int32_t w = 0; w < words.words.size(); ++w) {
+      split.emplace_back();
+      for (char c : words.words.text(w)) split.back().emplace_back(1, c);
+    }
+    for (size_t step = 0; step <= found.merges.size(); ++step) {
+      std::map<std::pair<int32_t, int32_t>, int64_t> counts;
+      for (size_t w = 0; w < split.size(); ++w)
+        for (size_t i = 1; i < split[w].size(); ++i)
+          counts[{ids.at(split[w][i - 1]), ids.at(split[w][i])}] += words.counts[w];
+      const auto best = std::max_element(counts.begin(), counts.end(), [](auto& a, auto& b) {
+        return a.second != b.second ? a.second < b.second : a.first > b.first;
+      });
+      if (step == found.merges.size()) {
+        CHECK((std::ssize(found.symbols) == 296 || best == counts.end() || best->second < least));
+        break;
+      }
+      const BpeMerge& merge = found.merges[step];
+      REQUIRE(std::pair(merge.left, merge.right) == best->first);
+      CHECK(best->second >= least);
+      const std::string left = found.symbols[static_cast<size_t>(merge.left)],
+                        right = found.symbols[static_cast<size_t>(merge.right)];
+      if (!ids.emplace(left + right, static_cast<int32_t>(ids.size())).second) break;  // made twice
+      ++learned;
+      CHECK(ids.at(left + right) == merge.result);
+      for (Strings& word : split)
+        for (size_t i = 0; i + 1 < word.size(); ++i)
+          if (word[i] == left && word[i + 1] == right) {
+            word[i] += right;
+            word.erase(word.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+          }
+    }
+  }
+  CHECK(learned > 3000);
+}
+
+TEST_CASE("tokenizers: counts of 64 bits") {
+  WordCounts words;
+  words.add("ab", int64_t{3} << 32);
+  words.add("cd", (int64_t{3} << 32) + 1);
+  const BpeMerges found = learn_merges(words, bytes_by_character(), {.symbols = 258});
+  REQUIRE(found.merges.size() == 2);
+  CHECK(found.symbols[256] == "cd");
+  words.add("e" + std::string(100, 'f'), int64_t{1} << 57);
+  CHECK(has(error_of([&] { learn_merges(words, bytes_by_character(), {}); }),
+            "are more than can be counted"));
+}
+
+TEST_CASE("tokenizers: the number of threads does not change what is learned") {
+  const Restore restore;
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += some_text();  // several blocks
+  Strings made;
+  for (int count : {1, 2, 3}) {
+    set_threads(count);
+    made.push_back(trained(text, {.vocabulary_size = 420, .form = {}})->json());
+  }
+  CHECK(made[0] == made[1]);
+  CHECK(made[0] == made[2]);
+}
+
+TEST_CASE("tokenizers: special tokens never come from text unless asked") {
+  const auto tokenizer = trained();
+  const int32_t special = tokenizer->find("<|endoftext|>");
+  CHECK(special == 0);
+  CHECK(tokenizer->special_ids() == Ids{0});
+  const std::string text = "a<|endoftext|>b";
+  const Ids plain = tokenizer->encode(text),
+            asked = tokenizer->encode(text, {.special_from_text = true});
+  CHECK(std::count(plain.begin(), plain.end(), special) == 0);
+  CHECK(asked.size() == 3);
+  CHECK(asked[1] == special);
+  CHECK(tokenizer->decode(plain) == text);
+  CHECK(tokenizer->decode(asked) == "ab");
+  CHECK(tokenizer->decode(asked, true) == text);
+  CHECK(has(error_of([&] { tokenizer->decode(Ids{1, 400}); }), "the id 400 is not from 0 to"));
+}
+
+TEST_CASE("tokenizers: a special token that cannot be one") {
+  const auto refuse = [](const Strings& tokens, int64_t size = 1000) {
+    return error_of([&] {
+      trained(some_text(), {.vocabulary_size = size, .form = {}, .special_tokens = tokens});
+    });
+  };
+  CHECK(has(refuse({"<a>", "<a>"}), "there twice"));
+  CHECK(has(refuse({""}), "of one byte"));
+  CHECK(has(refuse({"\xFF\xFF"}), "not UTF-8"));
+  CHECK(has(refuse({"the"}), "is also a token that the text needs"));
+  CHECK(has(refuse({"<a>"}, 256), "give 257 or more"));
+  CHECK(refuse({}, 256).empty());
+}
+
+TEST_CASE("tokenizers: tokenizer.json comes back") {
+  for (Split split : {Split::gpt2, Split::gpt4}) {
+    const auto first = trained(400, split);
+    const std::string json = first->json();
+    const auto second = read_tokenizer_json(json, "tokenizer.json");
+    CHECK(second->json() == json);
+    CHECK(second->encode(some_text()) == first->encode(some_text()));
+    const TemporaryDirectory dir;
+    dir.write("tokenizer.json", json);
+    CHECK(read_tokenizer(dir.path().string())->json() == json);
+  }
+}
+
+TEST_CASE("tokenizers: tiktoken's ranks come back") {
+  const auto first =
+      trained(some_text(), {.vocabulary_size = 400, .form = {}, .special_tokens = {}});
+  const std::string ranks = tiktoken_text(*first);
+  CHECK(ranks.starts_with("IQ== 0\n"));
+  const auto second = read_tiktoken(ranks, "ranks");
+  CHECK(tiktoken_text(*second) == ranks);
+  CHECK(second->size() == first->size() + 1);
+  CHECK(second->encode(some_text()) == first->encode(some_text()));
+  CHECK(second->is_special(first->size()));
+  const TemporaryDirectory dir;
+  CHECK(read_tokenizer(dir.write("ranks", ranks))->size() == second->size());
+  // Whole pieces are tokens, whatever the merges say.
+  std::string whole;
+  for (int byte = 0; byte < 256; ++byte)
+    whole += base64(std::string(1, static_cast<char>(byte))) + ' ' + std::to_string(byte) + '\n';
+  const auto apart = read_tiktoken(whole + base64("abcd") + " 256\n", "ranks");
+  CHECK(apart->encode("abcd") == Ids{256});
+  CHECK(apart->encode("abcde") == Ids{'a', 'b', 'c', 'd', 'e'});
+}
+
+TEST_CASE("tokenizers: vocab.json and merges.txt") {
+  const auto first =
+      trained(some_text(), {.vocabulary_size = 400, .split = Split::gpt2, .form = {}});
+  const Json json = Json::parse(first->json());
+  std::string merges = "#version: 0.2\n";
+  for (const Json& merge : json["model"]["merges"])
+    merges += merge[0].get<std::string>() + ' ' + merge[1].get<std::string>() + '\n';
+  const std::string vocabulary = json["model"]["vocab"].dump();
+  const auto second = read_vocabulary_and_merges(vocabulary, merges, "vocab.json");
+  CHECK(second->encode(some_text()) == first->encode(some_text()));
+  CHECK(second->is_special(second->find("<|endoftext|>")));
+  const TemporaryDirectory dir;
+  dir.write("merges.txt", merges);
+  CHECK(read_tokenizer(dir.write("vocab.json", vocabulary))->encode("low") == first->encode("low"));
+  CHECK(has(error_of([&] { read_vocabulary_and_merges(vocabulary, merges + "a\n", "v"); }),
+            "is not two tokens"));
+  CHECK(has(error_of([&] { read_vocabulary_and_merges(vocabulary, merges + "zq qz\n", "v"); }),
+            "has a token that the vocabulary lacks: 'zq'"));
+}
+
+TEST_CASE("tokenizers: what is wrong with a tokenizer.json is named") {
+  const std::string whole = trained()->json();
+  const auto refuse = [&](const std::function<void(Json&)>& change) {
+    Json json = Json::parse(whole);
+    change(json);
+    return error_of([&] { read_tokenizer_json(json.dump(), "t.json"); });
+  };
+  CHECK(refuse([](Json&) {}).empty());
+  CHECK(has(refuse([](Json& j) {
+              j["normalizer"] = {{"type", "Lowercase"}};
+            }),
+            "t.json: the normalizer 'Lowercase' is of a type that Nine does not know"));
+  CHECK(has(refuse([](Json& j) {
+              j["pre_tokenizer"] = {{"type", "BertPreTokenizer"}};
+            }),
+            "the pre_tokenizer 'BertPreTokenizer' is of a type that Nine does not know"));
+  CHECK(has(refuse([](Json& j) { j["decoder"] = {{"type", "CTC"}}; }), "the decoder 'CTC'"));
+  CHECK(has(refuse([](Json& j) {
+              j["post_processor"] = {{"type", "X"}};
+            }),
+            "the post_processor 'X'"));
+  CHECK(has(refuse([](Json& j) { j["model"]["type"] = "WordPiece"; }), "the model 'WordPiece'"));
+  CHECK(has(refuse([](Json& j) { j["model"]["dropout"] = 0.1; }), "dropout"));
+  CHECK(has(refuse([](Json& j) { j["model"]["end_of_word_suffix"] = "</w>"; }),
+            "end_of_word_suffix"));
+  CHECK(has(refuse([](Json& j) {
+              j["model"]["merges"].push_back("h e");
+              j["model"]["merges"].push_back("h e");
+            }),
+            "is there twice"));
+  CHECK(has(refuse([](Json& j) { j["model"]["merges"].push_back("h"); }), "is not two tokens"));
+  CHECK(has(refuse([](Json& j) { j["model"]["vocab"]["zzzz"] = 5; }), "the id 5 has two tokens"));
+  CHECK(has(refuse([](Json& j) { j["model"]["vocab"]["zzzz"] = -1; }), "an id was expected"));
+  CHECK(has(refuse([](Json& j) { j["model"]["vocab"]["zzzz"] = 16000000; }), "there are only"));
+  CHECK(has(refuse([](Json& j) { j["model"]["vocab"]["zzzz"] = uint64_t{1} << 40; }),
+            "an id was expected"));
+  CHECK(has(refuse([](Json& j) { j["added_tokens"][0]["id"] = 7; }),
+            "'<|endoftext|>' has two ids, 0 and 7"));
+  CHECK(has(refuse([](Json& j) { j["more"] = 1; }), "the tokenizer has the member 'more'"));
+  CHECK(has(refuse([](Json& j) {
+              Json deep = {{"type", "NFC"}};
+              for (int i = 0; i < 30; ++i)
+                deep = {{"type", "Sequence"}, {"normalizers", Json::array({deep})}};
+              j["normalizer"] = deep;
+            }),
+            "levels"));
+  const auto split = [](Json& j, const std::string& pattern) {
+    j["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = pattern;
+  };
+  CHECK(has(refuse([&](Json& j) { split(j, "(a"); }),
+            "the pattern '(a' is not a regular expression"));
+  // A pattern that would search without end is an error of the text.
+  Json json = Json::parse(whole);
+  split(json, "(x+x+)+[yz]");
+  const auto slow = read_tokenizer_json(json.dump(), "t.json");
+  CHECK(has(error_of([&] { slow->encode(std::string(60, 'x')); }),
+            "the pattern '(x+x+)+[yz]' cannot be searched for"));
+  CHECK(slow->decode(slow->encode("axxy")) == "axxy");
+  CHECK(has(error_of([] { read_tokenizer_json("{", "t.json"); }), "t.json: is not a JSON object"));
+}
+
+TEST_CASE("tokenizers: damaged ranks are named") {
+  const std::string ranks = tiktoken_text(*trained(300));
+  CHECK(has(error_of([&] { read_tiktoken(ranks + "IQ== 5000\n", "r"); }),
+            "r: the token '!' has two ids"));
+  CHECK(has(error_of([&] { read_tiktoken(ranks + "I 5\n", "r"); }), "is not a token in base64"));
+  CHECK(has(error_of([&] { read_tiktoken(ranks + "IQ==\n", "r"); }), "is not a token in base64"));
+  CHECK(has(error_of([&] { read_tiktoken("IQ== 0\n", "r"); }), "the byte 0 has no token"));
+  CHECK(has(error_of([] { read_tiktoken("", "r"); }), "it has no tokens"));
+}
+
+TEST_CASE("tokenizers: SentencePiece's BPE and Unigram") {
+  const auto bpe = read_sentencepiece(sentencepiece_model(2), "m"),
+             unigram = read_sentencepiece(sentencepiece_model(1), "m");
+  const auto tokens = [](const Tokenizer& t, const std::string& text) {
+    std::string all;
+    for (int32_t id : t.encode(text)) all += std::string(t.token(id)) + '|';
+    return all;
+  };
+  // BPE merges the pair of the highest score first: " a", then " ab", although " a" + "bb" has the
+  // higher sum.
+  CHECK(tokens(*bpe, "abb") == kSpace + "ab|b|");
+  CHECK(tokens(*bpe, "  bab  ab ") == kSpace + "|b|ab|" + kSpace + "ab|");
+  // Unigram takes the highest sum: " a" + "bb" has -1.5 - 3, " ab" + "b" -2.5 - 4.5.
+  CHECK(tokens(*unigram, "abb") == kSpace + "a|bb|");
+  CHECK(tokens(*unigram, "ab") == kSpace + "ab|");
+  // Unknown neighbours are one token.
+  CHECK(bpe->encode("\xC3\xA9zza") == Ids{7, 0, 8});
+  CHECK(unigram->encode("\xC3\xA9zza") == Ids{7, 0, 8});
+  CHECK(bpe->decode(bpe->encode("abb c")) == "abb c");
+  CHECK(bpe->encode("ab", {.add_special = true})[0] == 1);
+  CHECK(bpe->encode("").empty());
+  CHECK(bpe->encode("   ").empty());
+  // A model that is cut off anywhere is an error, or has fewer pieces.
+  const std::string model = sentencepiece_model(2);
+  for (size_t size = 0; size < model.size(); ++size)
+    error_of([&] { read_sentencepiece(model.substr(0, size), "m"); });
+  CHECK(has(error_of([&] { read_sentencepiece(model.substr(0, 10), "m"); }), "m: a field of"));
+  CHECK(
+      has(error_of([&] { read_sentencepiece(sentencepiece_model(3), "m"); }), "its model is WORD"));
+  CHECK(has(error_of([&] { read_sentencepiece(model + piece("a", 0), "m"); }),
+            "the token 'a' has two ids"));
+}
+
+TEST_CASE("tokenizers: Unigram finds the best of all paths") {
+  Random random(5);
+  for (int round = 0; round < 60; ++round) {
+    TokenList tokens;
+    std::vector<double> scores;
+    std::map<std::string, double> plain;
+    const auto add = [&](const std::string& token, double score) {
+      if (tokens.find(token) >= 0) return;
+      tokens.add(token, std::ssize(scores));
+      scores.push_back(score);
+      plain[token] = score;
+    };
+    add("<unk>", -3);
+    for (int i = 0; i < 12; ++i) {
+      std::string token;
+      for (size_t n = 1 + random.below(3); n > 0; --n) token += "abc"[random.below(3)];
+      add(token, -1 - 4 * random.uniform());
+    }
+    double lowest = 0;
+    for (double score : scores) lowest = std::min(lowest, score);
+    const UnigramModel model(tokens, scores, {.unknown = 0});
+    for (int i = 0; i < 20; ++i) {
+      std::string text;
+      for (size_t n = 1 + random.below(9); n > 0; --n) text += "abc"[random.below(3)];
+      const std::function<double(const std::string&)> best = [&](const std::string& rest) {
+        if (rest.empty()) return 0.0;
+        double most = plain.contains(rest.substr(0, 1)) ? -1e9 : lowest - 10 + best(rest.substr(1));
+        for (size_t n = 1; n <= rest.size(); ++n)
+          if (plain.contains(rest.substr(0, n)))
+            most = std::max(most, plain.at(rest.substr(0, n)) + best(rest.substr(n)));
+        return most;
+      };
+      Ids ids;
+      model.encode(text, ids);
+      if (std::count(ids.begin(), ids.end(), 0) > 0) continue;  // unknown runs are joined
+      double sum = 0;
+      std::string joined;
+      for (int32_t id : ids) {
+        sum += scores[static_cast<size_t>(id)];
+        joined += tokens.token(id);
+      }
+      CHECK(joined == text);
+      CHECK(sum == doctest::Approx(best(text)).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("tokenizers: a table of replacements whose sizes do not fit") {
+  CHECK(CharactersMap("").empty());
+  CHECK(has(error_of([] { CharactersMap("abc"); }), "has only 3 bytes"));
+  CHECK(has(error_of([] { CharactersMap(std::string("\xff\xff\xff\x7f", 4)); }),
+            "bytes, and the table has"));
+  // Any links: a look-up ends inside of the trie, or with an error.
+  Random random(6);
+  for (int i = 0; i < 2000; ++i) {
+    std::string map("\x40\0\0\0", 4);
+    for (int k = 0; k < 70; ++k)
+      map += static_cast<char>(random.below(random.below(2) == 0 ? 256 : 3));
+    const CharactersMap damaged(map);
+    std::string_view replacement;
+    error_of([&] { damaged.find("\x01\x02 ab", random.below(2) == 0, replacement); });
+  }
+}
+
+TEST_CASE("tokenizers: base64") {
+  Random random(7);
+  for (int i = 0; i < 500; ++i) {
+    const std::string bytes = random_bytes(random, 20, 256);
+    std::string back;
+    CHECK(read_base64(base64(bytes), back));
+    CHECK(back == bytes);
+  }
+  CHECK(base64("Man") == "TWFu");
+  CHECK(base64("M") == "TQ==");
+  std::string out;
+  for (const char* wrong : {"TQ=", "TQ=a", "T!==", "===="}) CHECK_FALSE(read_base64(wrong, out));
+}
+
+TEST_CASE("tokenizers: NFC and NFKC" * doctest::test_suite("needs utf8proc")) {
+  if (!has_unicode_forms()) return skip("built without utf8proc");
+  const auto form_of = [](std::string text, UnicodeForm form) {
+    normalize_unicode(text, form);
+    return text;
+  };
+  CHECK(form_of("e\u0301 \ufb01 \uff21", UnicodeForm::nfc) == "\u00e9 \ufb01 \uff21");
+  CHECK(form_of("e\u0301 \ufb01 \uff21", UnicodeForm::nfkc) == "\u00e9 fi A");
+  CHECK(form_of("\u00e9", UnicodeForm::nfd) == "e\u0301");
+  CHECK(form_of("\u1112\u1161\u11ab", UnicodeForm::nfc) == "\ud55c");
+  const auto tokenizer = trained(some_text(), {.vocabulary_size = 300, .form = UnicodeForm::nfkc});
+  CHECK(tokenizer->decode(tokenizer->encode("e\u0301\xFF\ufb01")) ==
+        "\u00e9\xFF"
+        "fi");
+  CHECK(has(error_of([&] { tiktoken_text(*tokenizer); }), "without a normaliser"));
+}
+
+TEST_CASE("bpe learn --bytes, apply --tokenizer, undo --tokenizer") {
+  const TemporaryDirectory dir;
+  const std::string text = some_text() + "no end\rof line", input = dir.write("text", text),
+                    tokenizer = dir / "tokenizer.json";
+  const Outcome learned = run_program(
+      "bpe", {"learn", "--bytes", "--vocab-size", "350", "--input", input, "--output", tokenizer});
+  CHECK(learned.code == 0);
+  CHECK(slurp(tokenizer) == trained(text, {.vocabulary_size = 350, .form = {}})->json());
+  for (const char* form : {"ids", "tokens"}) {
+    const Strings apply{"apply", "--tokenizer", tokenizer, "--format", form},
+        undo{"undo", "--tokenizer", tokenizer, "--format", form};
+    const Outcome cut = run_program("bpe", apply, text);
+    CHECK(cut.code == 0);
+    CHECK(std::count(cut.out.begin(), cut.out.end(), '\n') ==
+          std::count(text.begin(), text.end(), '\n'));
+    const Outcome back = run_program("bpe", undo, cut.out);
+    CHECK(back.code == 0);
+    CHECK(back.out == text);
+    // --flush answers line by line with the same bytes.
+    for (const auto& [arguments, given, expected] :
+         {std::tuple(apply, text, cut.out), std::tuple(undo, cut.out, text)}) {
+      Strings flushed = arguments;
+      flushed.emplace_back("--flush");
+      Conversation talk("bpe", flushed);
+      const size_t line = given.find('\n') + 1;
+      CHECK(talk.ask(given.substr(0, line)) == expected.substr(0, expected.find('\n') + 1));
+      CHECK(run_program("bpe", flushed, given).out == expected);
+    }
+  }
+  const auto fails = [&](const Strings& arguments, const std::string& given = "") {
+    const Outcome r = run_program("bpe", arguments, given);
+    CHECK(r.code != 0);
+    return r.err;
+  };
+  CHECK(has(fails({"undo", "--tokenizer", tokenizer}, "1 x\n"), "'x' is no id of the tokenizer"));
+  CHECK(
+      has(fails({"undo", "--tokenizer", tokenizer}, "99999999999\n"), "is no id of the tokenizer"));
+  CHECK(has(fails({"apply", "--tokenizer", tokenizer, "--codes", tokenizer}), "leave out one"));
+  CHECK(has(fails({"apply"}), "--codes or --tokenizer is required"));
+  CHECK(has(fails({"apply", "--tokenizer", tokenizer, "--dropout", "0.5"}),
+            "--dropout is for --codes"));
+  CHECK(has(fails({"learn", "--vocab-size", "300"}), "--vocab-size is for --bytes"));
+  CHECK(has(fails({"learn", "--bytes", "--merges", "300"}), "--merges is for codes"));
+  CHECK(has(fails({"apply", "--tokenizer", input}), "is not a token in base64"));
+}
+
+// Encodes and decodes the texts of tests/clients/tokenizers_reference.py: NINE_TOKENIZER names the
+// tokenizer, NINE_TOKENIZER_TEXTS the file of texts, each behind its size in four bytes.
+// NINE_TOKENIZER_HOW has s for special tokens from text, a for those around a text, 2 for GPT-2's
+// split of ranks. The answers go to the file of texts with ".ids" behind its name.
+TEST_CASE("tokenizers: for other programs") {
+  const char* const file = std::getenv("NINE_TOKENIZER");
+  const char* const texts = std::getenv("NINE_TOKENIZER_TEXTS");
+  if (file == nullptr || texts == nullptr) return;
+  const std::string how = std::getenv("NINE_TOKENIZER_HOW");
+  const auto tokenizer = read_tokenizer(
+      file, {.split = has(how, "2") ? Split::gpt2 : Split::gpt4, .special_tokens = {}});
+  const EncodeOptions options{.special_from_text = has(how, "s"), .add_special = has(how, "a")};
+  const std::string all = slurp(texts);
+  std::string answer;
+  const auto put = [&](const void* from, size_t size) {
+    const auto number = static_cast<uint32_t>(size);
+    answer.append(reinterpret_cast<const char*>(&number), sizeof number);
+    answer.append(static_cast<const char*>(from), size);
+  };
+  TokenCache cache;
+  for (size_t at = 0; at < all.size();) {
+    uint32_t size = 0;
+    std::memcpy(&size, all.data() + at, sizeof size);
+    at += sizeof size;
+    Ids ids;
+    tokenizer->encode(std::string_view(all).substr(at, size), options, cache, ids);
+    at += size;
+    put(ids.data(), ids.size() * sizeof ids[0]);
+    std::string text;
+    tokenizer->decode(ids, true, text);
+    put(text.data(), text.size());
+  }
+  std::ofstream(std::string(texts) + ".ids", std::ios::binary) << answer;
+}
+
+}  // namespace nine::tests::test_tokenizers
