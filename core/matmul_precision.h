@@ -30,8 +30,8 @@ inline constexpr EnumNames<MatmulPrecision, 3> kEnumNames<MatmulPrecision>{
 
 /// Returns this process's precision: `highest` unless set_matmul_precision() was called.
 MatmulPrecision matmul_precision();
-/// Sets the precision of all further products on all devices. A beam search keeps the precision at
-/// its construction. Must not be called while an op runs.
+/// Sets the precision of all further float32 products of this process, on all devices. A BeamSearch
+/// keeps the precision at its construction. Must not be called while an op runs.
 void set_matmul_precision(MatmulPrecision p);
 
 }  // namespace nine
