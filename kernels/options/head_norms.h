@@ -14,9 +14,10 @@
 
 namespace nine {
 
-/// F_v, the norm of word v's vector. Words are ranked by their count in the training targets, ties
-/// by id; W_1 is the vector of the word of rank 1, the most frequent. Counts below 1 are taken as
-/// 1. V: words.
+/// F_v, the norm that word v's vector has in the scores: in training and in evaluation, instead of
+/// its own norm |w_v|. V: number of words. Words are ranked by their count in the training targets,
+/// ties by id. W_1 is the vector of the word of rank 1, the most frequent word. Counts below 1 are
+/// taken as 1.
 struct WordNorm {
   enum class Kind : uint8_t {
     none,                ///< |w_v|
@@ -50,7 +51,8 @@ int64_t most_frequent_word(std::span<const double> counts);
 /// Error: `counts` is empty.
 std::vector<double> word_norm_ratios(const WordNorm& n, std::span<const double> counts);
 
-/// G_n, the norm of row n's context: one G for all rows of a component, except with none.
+/// G_n, the norm that the context of row n has in the scores, instead of its own norm |h_n|. Except
+/// with `none`, all rows of a component have one G.
 struct ContextNorm {
   enum class Kind : uint8_t {
     none,      ///< |h_n|
@@ -84,7 +86,7 @@ struct NormOptions {
   explicit operator bool() const { return word || context; }
 };
 
-/// Word norm and context norm, with the numbers that these need besides the head's weights.
+/// The word norm and the context norm, with the numbers that they need besides the head's weights.
 struct HeadNorms : NormOptions {
   /// word_norm_ratios(): (V) float64 on the head's device, or (K, V) if each component has its own.
   Tensor ratios = {};

@@ -175,8 +175,9 @@ struct ExpressionLine {
 /// logarithm of the mean of their exponentials.
 enum class Combine : uint8_t { sum, mixture };
 
-/// A kernel's score of one pair of parts, machine-readable. The last line's name is S. Lines whose
-/// name ends in _h depend on the context alone, lines whose name ends in _w on the word alone.
+/// A kernel's score of one pair of parts, as formulas that programs can read. The last line's name
+/// is S. Lines whose name ends in _h depend on the context alone, lines whose name ends in _w on
+/// the word alone.
 struct KernelExpression {
   std::vector<ExpressionLine> lines;
   /// What the last number of each part is, if it is not a coordinate: "log-variance". Empty: all

@@ -28,17 +28,18 @@ struct HeadBlockOptions;
 /// Chooses which products of contexts and word vectors a training step keeps for the gradients. N
 /// contexts, V words, K components, vectors of d numbers.
 enum class HeadMemory : uint8_t {
-  /// Keeps those of a block of contexts with the whole vocabulary: 6NVd operations in a step,
-  /// memory for head_block_rows() x K x V numbers.
+  /// Keeps the products of one block of contexts with the whole vocabulary: 6NVd operations in a
+  /// step, memory for head_block_rows() x K x V numbers.
   blocks,
-  /// Keeps no products and computes them twice: 8NVd operations, memory for O(N K + V d) numbers.
+  /// Keeps no products, and computes all products twice: 8NVd operations, memory for O(N K + V d)
+  /// numbers.
   tiles
 };
 template <>
 inline constexpr EnumNames<HeadMemory, 2> kEnumNames<HeadMemory>{
     "head memory", {{{HeadMemory::blocks, "blocks"}, {HeadMemory::tiles, "tiles"}}}};
 
-/// The parts of the loss besides the likelihood, and how scores are kept.
+/// The parts of the loss besides the likelihood, and the memory that the loss may take.
 struct HeadLoss {
   LabelSmoothing smoothing = {};
   PriorRegulariser prior = {};  ///< on a mixture's prior
