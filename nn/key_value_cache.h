@@ -49,8 +49,8 @@ class ReadWords {
   void start(int64_t slots);
   /// Lets slot i continue the text of slot from[i]; -1: slot i reads no more.
   void reorder(std::span<const int32_t> from);
-  /// Reads a word into each row's slot. The caches get these rows next, in the same order. Error: a
-  /// slot that there is not.
+  /// Reads a word into the slot of each of `rows`. Append the words' keys and values to the caches
+  /// next, in the same order. Error: a slot outside of [0, slots()).
   void read(std::span<const DecoderRow> rows);
   /// Returns what the rows of the last read() attend to: the words of their texts. The lists are on
   /// the tape's device, valid until its reset().
@@ -59,7 +59,8 @@ class ReadWords {
   int64_t slots() const { return slots_; }
   /// Returns the number of words of each text that reads on.
   int64_t length() const { return length_; }
-  /// Return the words of a slot's text, and their rows in the caches.
+  /// Return the words of a slot's text, and their rows in the caches; valid until the next start(),
+  /// reorder() or read().
   std::span<const int32_t> words(int64_t slot) const { return of(words_, slot); }
   std::span<const int32_t> rows(int64_t slot) const { return of(rows_, slot); }
 

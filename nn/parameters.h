@@ -22,7 +22,8 @@ namespace nine {
 /// The settings of a model's parameters.
 struct ParameterOptions {
   DType dtype = DType::float32;  ///< float32 or float64
-  /// With a parameter's name and the element's index, determines an initial value.
+  /// The seed of the initial values. The seed, a parameter's name and an element's index determine
+  /// the element's value.
   uint64_t seed = 1;
   bool gradients = true;  ///< false: the model can be evaluated but not trained
   Device device = kCpu;
@@ -95,7 +96,7 @@ class ParameterSet final : private ParameterMemory {
   int64_t loads() const { return loads_; }
 
   /// Zeroes each gradient that no backward pass has written. Afterwards the whole slab is the
-  /// gradient.
+  /// gradient. Call it before Optimizer::step(), and zero_grad() afterwards.
   void zero_missing_grads();
   /// Lets the next backward pass overwrite all gradients instead of adding to them. Zeroes the
   /// gradient rows that Parameter::touched records. A parameter whose `touched` is set is called

@@ -44,10 +44,11 @@ struct SearchOptions {
   int64_t batch = 64;         ///< sentences computed together; does not change results
   bool attention = false;     ///< true: fill Hypothesis::attention
 
-  /// Above 0: no search. Each sentence gets so many translations, whose words are drawn by
-  /// `sampling`, in the order of their numbers. Of the members above only max_length, batch and
-  /// attention, and for the scores length_penalty and count_end, then count. A word's random number
-  /// depends only on the seed, the sentence's number, the translation's number and the position.
+  /// Above 0: draws this number of translations of each sentence instead of searching; `sampling`
+  /// chooses each word. The translations are in the order of their numbers, not best first. Of the
+  /// members above, only max_length, batch and attention then have an effect, and on the scores
+  /// length_penalty and count_end. A word's random number depends only on the seed, the sentence's
+  /// number, the translation's number and the position.
   int64_t samples = 0;
   SamplingOptions sampling = {};
   uint64_t seed = 1;
@@ -70,7 +71,8 @@ struct Hypothesis {
   std::vector<float> attention;
 };
 
-/// A sentence's hypotheses, best first: n_best, or fewer if the search finds fewer.
+/// A sentence's hypotheses, best first: n_best, or fewer if the search finds fewer. With
+/// SearchOptions::samples: the drawn translations, in the order of their numbers.
 using Translation = std::vector<Hypothesis>;
 
 /// A model prepared for translation. The constructor packs the weights in their own type. The model
@@ -95,9 +97,10 @@ class BeamSearch {
 
   /// Returns translations of sources (ids without </s>), in the order of the sources. Sentences of
   /// similar length form a batch; batches are translated in parallel. A source without words has
-  /// one translation, which has no words, log p 0 and score 0. `prefixes` are words with which each
-  /// translation begins, one list for each source, or none; their log p count. Errors: an id
-  /// outside the dictionary; a source with more than max_words() words; options out of range.
+  /// one translation, or options.samples of them, without words, with log p 0 and score 0.
+  /// prefixes: for each source the ids with which each of its translations begins; their log p
+  /// counts. No prefixes: an empty span. Errors: an id outside of the dictionary; a source or
+  /// prefix with more than max_words() words; not one prefix for each source; options out of range.
   std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options,
                                      const Progress& progress = {},
                                      std::span<const Ids> prefixes = {}) const;

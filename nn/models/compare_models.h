@@ -25,7 +25,7 @@ struct ModelComparison {
   int64_t only_a = 0, only_b = 0, neither = 0;
 
   int64_t left_out() const { return only_a + only_b + neither; }
-  double total_gain() const;
+  double total_gain() const;  ///< returns the sum of sentence_gains, in nats
 };
 
 /// Scores `lines` with the model at path a, then with the model at path b; one model is in memory

@@ -25,10 +25,10 @@ class LanguageNetwork;
 /// The settings of scoring.
 struct ScoringOptions {
   /// false: every sentence starts from a state of zeros. true: all lines are joined and cut into 10
-  /// equal parts, which are read in parallel, as in validation. In a part the state passes on from
-  /// line to line.
+  /// equal parts, which are read in parallel, as lm_train does in validation. Within a part the
+  /// state passes on from line to line.
   bool carry_state = false;
-  /// Without carry_state: most positions computed together, padding included.
+  /// The most positions that are computed together, padding included; only without carry_state.
   int64_t batch_tokens = 4096;
   /// The size m of a cosine margin in training, whose effect on the probabilities is removed
   /// (docs/margins.md); 0: there was no margin.
@@ -37,13 +37,14 @@ struct ScoringOptions {
 
 /// A model's expectation before one token.
 struct WordExpectation {
-  double log_p = 0;               ///< of the token in the text
+  double log_p = 0;               ///< natural log p of the token in the text
   int64_t rank = 0;               ///< of that token; 1: the likeliest
   std::vector<int32_t> top;       ///< the likeliest words, likeliest first
   std::vector<double> top_log_p;  ///< log p of the words in `top`
 };
 
-/// The largest GenerateOptions::batch: up to so many contexts cost the output layer as much as one.
+/// The largest GenerateOptions::batch. Up to 32 contexts cost the output layer as much as one
+/// context.
 inline constexpr int64_t kMaxGenerateBatch = 32;
 
 /// The settings of text generation.
@@ -53,8 +54,8 @@ struct GenerateOptions {
   int64_t samples = 1;     ///< continuations of each prompt
   int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
   uint64_t seed = 1;
-  /// The number of prompts that earlier calls continued. A text generated in parts then equals the
-  /// text generated in one call.
+  /// The number of prompts that earlier calls continued, if a text is generated in several calls.
+  /// The parts then equal the text of one call.
   int64_t first_prompt = 0;
 };
 
@@ -63,12 +64,13 @@ struct GenerateOptions {
 /// call the member functions at once. Results are held in memory: score a long text in parts.
 class LanguageModel {
  public:
-  /// Opens the model at `path`: a run or its directory of checkpoints (the best checkpoint, else
-  /// the latest), a checkpoint, or a directory that holds only model.safetensors and dict.txt.
-  /// Sizes come from the tensors' shapes, the head from config.json or from model.safetensors'
-  /// metadata. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: no model there; a
-  /// translation model; vocabulary and weights of different sizes; a weight that is NaN or
-  /// infinite, except a bias of -infinity, which excludes its word.
+  /// Opens the model at `path`. `path` is the directory of a run of lm_train or its directory of
+  /// checkpoints (the best checkpoint, else the latest), a checkpoint, or a directory that holds
+  /// only model.safetensors and dict.txt. Sizes come from the tensors' shapes, the head from
+  /// config.json or from model.safetensors' metadata. A GPU needs install_cuda()
+  /// (kernels/install_cuda.h) first. Errors: no model there; a translation model; vocabulary and
+  /// weights of different sizes; a weight that is NaN or infinite, except a bias of -infinity,
+  /// which excludes its word.
   static LanguageModel load(const std::string& path, Device device = kCpu);
 
   ~LanguageModel();

@@ -1,5 +1,6 @@
-// The common interface of language models' networks. A network reads ids, one row per time step,
-// and predicts each column's next id through a SoftmaxHead.
+// The common interface of language models' networks. A network reads ids (steps, batch): a row for
+// each time step, and a column for each text that it reads side by side. It predicts each column's
+// next id through a SoftmaxHead.
 #pragma once
 
 #include <map>
@@ -69,8 +70,8 @@ class LanguageNetwork {
   struct Unpadded {
     Tensor rows;   ///< int32: the rows of Hidden without padding; empty: all
     Tensor pairs;  ///< int32: rows r such that r and its next time step are not padding; empty: all
-    /// Pairs of this micro-batch / pairs of the update, times the update's tokens /
-    /// TrainingSource::weighing_tokens().
+    /// The weight of TAR's mean in this micro-batch: (pairs of the micro-batch / pairs of the
+    /// update) * (tokens of the update / TrainingSource::weighing_tokens()).
     double pair_share = 0;
   };
   /// Computes share * (AR * mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2) + the penalty on the
