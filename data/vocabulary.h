@@ -18,7 +18,7 @@ namespace nine {
 struct Specials {
   static constexpr int32_t kNone = -1;
 
-  std::array<std::string_view, 4> texts;  ///< by id
+  std::array<std::string_view, 4> texts;  ///< by id: the first `size` are used
   int32_t size = 0;         ///< number of special words: the id of the first other word
   int32_t end = kNone;      ///< </s>: ends each sentence
   int32_t unknown = kNone;  ///< <unk>: stands for every word without an id
@@ -91,7 +91,7 @@ class Vocabulary {
   /// sentences, for <unk> the occurrences of words that were left out. Error: the id is outside of
   /// [0, size()).
   int64_t count(int32_t id) const;
-  /// Returns the occurrences by id.
+  /// Returns count() of every id.
   const std::vector<int64_t>& counts() const { return counts_; }
   /// Sets the counts of </s> and <unk> of a vocabulary that was read: Corpus::sentences() and
   /// Corpus::unknown() of its training text.
