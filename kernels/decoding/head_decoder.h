@@ -55,8 +55,8 @@ class HeadDecoder {
     bool all = false;
   };
   /// The words with log p in nats. log_probs is (rows, k), for targets (rows), for all words (rows,
-  /// words()). In a mixture, the k most probable words may be out of order, with less exact log p,
-  /// where a word's probability is below e^-87 of the best word's (in float64 e^-708). Log p of
+  /// words()). One limit holds for the k words of a mixture: a word below e^-87 of the best word's
+  /// probability (in float64 e^-708) may be out of order, and its log p is less exact. Log p of
   /// targets and of all words is exact.
   using Answer = WordScores;
   /// Working memory, kept between calls. Each calling thread needs its own.

@@ -24,10 +24,10 @@ inline const StoredType kFloat16{"float16", 10};
 StoredType stored_type_of(DType type);
 
 /// Describes an output bias whose size hides the differences between words: numbers of `type` lie
-/// 1/16 (of 16 bits: 1/4) or more apart there, and rounding would decide the probabilities. This is
-/// so if two or more words have so large a bias, or if two or more have so negative a bias and at
-/// most one word has a greater one. Biases of -infinity, which exclude their words, do not count.
-/// Returns "" if the bias keeps the differences.
+/// 1/16 (of 16 bits: 1/4) or more apart there, and rounding would decide the probabilities. There
+/// are two cases: two or more words have so large a bias; or two or more words have so negative a
+/// bias, and at most one word has a greater bias. Biases of -infinity, which exclude their words,
+/// do not count. Returns "" if the bias keeps the differences.
 std::string bias_misfit(std::span<const double> bias, const StoredType& type);
 
 }  // namespace nine

@@ -64,8 +64,8 @@ struct GenerateOptions {
 /// call the member functions at once. Results are held in memory: score a long text in parts.
 class LanguageModel {
  public:
-  /// Opens the model at `path`. `path` is the directory of a run of lm_train or its directory of
-  /// checkpoints (the best checkpoint, else the latest), a checkpoint, or a directory that holds
+  /// Opens the model at `path`. `path` is one of: the directory of a run of lm_train, or of the
+  /// run's checkpoints (the best checkpoint, else the latest); a checkpoint; a directory that holds
   /// only model.safetensors and dict.txt. Sizes come from the tensors' shapes, the head from
   /// config.json or from model.safetensors' metadata. A GPU needs install_cuda()
   /// (kernels/install_cuda.h) first. Errors: no model there; a translation model; vocabulary and

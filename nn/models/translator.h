@@ -37,8 +37,8 @@ struct TranslatedText {
 /// threads may call the member functions at once.
 class Translator {
  public:
-  /// Opens the model at `path`. `path` is the directory of a run of mt_train or its directory of
-  /// checkpoints (the best checkpoint, else the latest), a checkpoint, or a directory that holds
+  /// Opens the model at `path`. `path` is one of: the directory of a run of mt_train, or of the
+  /// run's checkpoints (the best checkpoint, else the latest); a checkpoint; a directory that holds
   /// only model.safetensors, config.json, src.dict.txt and tgt.dict.txt. `device` holds the weights
   /// and computes. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: a language
   /// model; a config.json without a required key; dictionaries, weights or positions that do not

@@ -32,10 +32,11 @@ class SimpleTrainer {
   SimpleTrainer(ParameterSet& parameters, const Config& config);
 
   /// Makes one update at learning rate `lr`: builds the loss, computes the gradients, clips them
-  /// and lets the optimiser change the parameters. Returns the loss before the update. Errors: a
-  /// loss of several elements; a loss or gradient that is not finite. In the second case the
-  /// message names the op where it began, and no parameter changes. But a head with context norm
-  /// max or max:ema has already recorded the batch's largest norm (HeadNorms::running).
+  /// (Config::clip) and lets the optimiser change the parameters. Returns the loss before the
+  /// update. Errors: a loss of several elements; a loss or gradient that is not finite. In the
+  /// second case the message names the op where it began, and no parameter changes. But a head with
+  /// context norm max or max:ema has already recorded the batch's largest norm
+  /// (HeadNorms::running).
   double step(double lr, const Loss& loss);
 
   /// Runs `f` under NoGrad and returns a copy of its value: a loss on held-out data, scores or
