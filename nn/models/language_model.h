@@ -26,7 +26,8 @@ class LanguageNetwork;
 struct ScoringOptions {
   /// false: every sentence starts from a state of zeros. true: all lines are joined and cut into 10
   /// equal parts, which are read in parallel, as lm_train does in validation. Within a part the
-  /// state passes on from line to line.
+  /// state passes on from line to line. A Transformer, which has no state, reads half a window of
+  /// earlier words again before each segment.
   bool carry_state = false;
   /// The most positions that are computed together, padding included; only without carry_state.
   int64_t batch_tokens = 4096;
