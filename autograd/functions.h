@@ -170,8 +170,9 @@ struct KeyLists {
   explicit operator bool() const { return static_cast<bool>(counts); }
 };
 /// Computes multi-head attention of q (queries, d) to the listed rows of kv (keys, 2 d); y is
-/// (queries, d). Writes the weights, as the mean over heads, to `weights` (queries, at least the
-/// longest list) of q's type, if not empty. Has no gradient. Error: the tape is recording.
+/// (queries, d). Unless `weights` is empty, writes the attention weights there, as the mean over
+/// heads: (queries, at least the length of the longest list), in q's type. Has no gradient. Error:
+/// the tape is recording.
 Var attention(const Var& q, const Var& kv, const KeyLists& lists, int64_t heads,
               const Tensor& weights = {});
 

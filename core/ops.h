@@ -217,8 +217,8 @@ struct AttentionGradients {
 void attention_backward(const Attention& io, const AttentionGradients& g);
 
 /// The views of attention in decoding: query i attends to the rows rows[first[i]], ...,
-/// rows[first[i] + counts[i] - 1] of `keys_values`, one or more, which may be rows of other
-/// queries' lists too. On the CPU the bits of a query's result do not depend on the other queries.
+/// rows[first[i] + counts[i] - 1] of `keys_values`. Each list has at least one row, and lists may
+/// share rows. On the CPU the bits of a query's result do not depend on the other queries.
 struct ListedAttention {
   View q;              ///< (queries, heads * size)
   View keys_values;    ///< (keys, 2 * heads * size): a key, then its value

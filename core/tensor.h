@@ -69,9 +69,10 @@ struct OutputView {
 };
 
 /// A view together with the lifetime of its memory. A tensor owns its memory, with a reference
-/// count, or uses memory of a pool (Arena). The pool must outlive its tensors. After a reset of the
-/// pool, any use of its earlier tensors is an Error, because other tensors now use the memory;
-/// clone() a tensor that must outlive a step.
+/// count, or uses memory of a pool (Arena). Copying a Tensor does not copy the elements: both
+/// objects share the memory, and clone() makes a separate copy. A pool must outlive its tensors.
+/// After a reset of the pool, any use of its earlier tensors is an Error, because other tensors now
+/// use the memory; clone() a tensor that must outlive a step.
 class Tensor {
  public:
   Tensor() = default;  ///< an empty tensor: no memory, false as a bool

@@ -62,9 +62,9 @@ class Vocabulary {
   /// Reads dict.txt: `word count` a line, optionally followed by #fairseq:overwrite. The ids after
   /// the special words follow the lines. As in fairseq, a repeated word is an error unless its line
   /// has the flag: then both ids stand for the word, and id() returns the later one. It also reads
-  /// word lists of other programs (data/word_list.h), without their marks. Errors name file and
-  /// line: no count; a malformed count; a repeated word; a special word that may not be listed; no
-  /// words; JSON.
+  /// vocabularies of OpenNMT, SentencePiece, Marian and Kaldi (data/word_list.h), and leaves out
+  /// their special words, such as <s> or <blank>. Errors name file and line: no count; a malformed
+  /// count; a repeated word; a special word that may not be listed; no words; JSON.
   static Vocabulary read(const std::string& path, const Specials& specials);
   /// Reads dict.txt of a saved model, which may be empty. Word lists of other programs are not
   /// accepted. Error: the file is not a regular file.

@@ -32,9 +32,9 @@ struct HeadBuffer {
 /// one for each component.
 std::span<const HeadBuffer> head_buffers();
 
-/// Returns the entry of model.safetensors' `__metadata__` that says that the word vectors of a
-/// model's `head` and the table `embedding` are one tensor: "head.weight=EMBEDDING", for untied
-/// heads "the first of head.weight=EMBEDDING".
+/// Returns the text that records a tie in model.safetensors' `__metadata__`: the word vectors and
+/// the embedding table are one tensor, which has the name `embedding`. The text is
+/// "head.weight=EMBEDDING", for untied heads "the first of head.weight=EMBEDDING".
 std::string tie_text(const HeadSpec& head, const std::string& embedding);
 
 /// An output layer, or head: word vectors, and optionally a bias for each word. A mixture averages
@@ -82,9 +82,9 @@ class SoftmaxHead {
   /// contexts a few at a time, because the result has N * V numbers. A bias of -infinity gives a
   /// word -infinity. Error: the log p of another word is not a number, or is infinite.
   Tensor log_probabilities(const Var& hidden) const;
-  /// Checks that nats[i] is a valid -log p of words[i]; words[i] = -1: no word. Error, with the
-  /// message WHAT: kNoLogP: nats[i] is NaN, or is infinite although the word's bias is not
-  /// -infinity.
+  /// Checks that nats[i] is a valid -log p of words[i]; words[i] = -1: no word. Error: nats[i] is
+  /// NaN, or is infinite although the word's bias is not -infinity. The message is `what`, a colon
+  /// and kNoLogP.
   void require_log_p(std::span<const int32_t> words, std::span<const double> nats,
                      std::string_view what) const;
   /// Returns log_probabilities() corrected for a cosine margin of size `margin` in training
@@ -126,8 +126,8 @@ class SoftmaxHead {
   }
   /// Returns the same numbers without a copy: float64 on the head's device.
   const Tensor& running_contexts() const { return running_; }
-  /// Norms of the word vectors (of the first component): `own` are the vectors' own norms, `given`
-  /// those of the scores in evaluation. `given` is empty if the vectors keep their own norms.
+  /// Norms of the word vectors (of the first component), by word id. `own`: the vectors' own norms.
+  /// `given`: the norms that the word norm gives them in evaluation; empty without a word norm.
   struct WordNorms {
     std::vector<double> own, given;
   };

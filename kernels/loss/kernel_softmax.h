@@ -41,13 +41,13 @@ struct HeadWeights {
 /// The offset of a word that was not drawn; see HeadWeights::offset.
 inline constexpr double kLeftOut = -1e30;
 
-/// Returns the number of rows of a block: the loss computes the scores of one block of contexts
-/// after another. The number is a multiple of ops::kHeadPanel (32) that follows from shapes,
-/// configuration and the method of the products. With shared word vectors it is about 224 / K for K
-/// components, or 576 / K with products of bfloat16 pieces (core/matmul_precision.h). A kernel that
-/// cuts vectors into C parts (mog) counts as C components there. With untied word vectors as many
-/// rows are taken as 128 MiB of products allow. On a GPU, for every head, as many as 512 MiB of
-/// products allow.
+/// Returns the number of contexts in a block. The loss computes the scores of one block after
+/// another; more rows need more memory. The number is a multiple of ops::kHeadPanel (32):
+///  - on a CPU with shared word vectors: about 224 / K for K components. With products of bfloat16
+///    pieces (core/matmul_precision.h), about 576 / K. A kernel that cuts vectors into C parts
+///    (mog) counts as C components;
+///  - on a CPU with untied word vectors: the rows whose products fill 128 MiB;
+///  - on a GPU, for every head: the rows whose products fill 512 MiB.
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
                         Device device = kCpu);
 /// Returns the rows of a block when `rows` > 0 contexts are cut into the fewest blocks of at most

@@ -71,10 +71,10 @@ struct HeadConfig {
 
 /// The settings of a HeadConfig as texts and numbers, as in flags and configuration files.
 struct HeadSettings {
-  std::string head = "lin";  ///< a head string, see parse_head
-  std::string variance;      ///< see HeadDefaults, as the next two
-  std::string ball;
-  std::string head_context;
+  std::string head = "lin";            ///< a head string, see parse_head
+  std::string variance;                ///< HeadDefaults::variance
+  std::string ball;                    ///< HeadDefaults::ball
+  std::string head_context;            ///< HeadDefaults::head_context
   bool untied = false;                 ///< HeadSpec::untied
   bool head_bias = true;               ///< HeadConfig::bias
   double label_smoothing = 0;          ///< LabelSmoothing::epsilon
@@ -99,7 +99,7 @@ enum class SettingUse : uint8_t {
   training,  ///< used in training only; the model does not depend on it
   written,   ///< part of the model; HeadSpec::to_text() contains it
   tensors,   ///< part of the model; the tensors show it
-  decoding   ///< part of the model; neither shows it, so decoding reads it from the model's files
+  decoding   ///< part of the model; it has a key of its own in the model's files
 };
 
 /// A member of HeadSettings, for code that reads settings by name: trainers' flags, kernel_inspect,

@@ -7,17 +7,18 @@
 //
 // The rules are CTranslate2's (docs/decoding.md). A step extends each of `beam` prefixes by every
 // word and takes the 2 * beam likeliest extensions. Of the first `beam` extensions, those that end
-// in </s> are finished hypotheses; the next extensions that do not end take their places. Later
-// extensions that end in </s> are dropped. A search ends when `beam` hypotheses are finished. It
-// also ends at max_length words; the first `beam` extensions are then hypotheses with `complete` =
-// false, if they do not end in </s>. Finished hypotheses are ranked by
+// in </s> are finished hypotheses. For each of them, the next extension without </s> becomes a
+// prefix instead. All other extensions are dropped. A search ends when `beam` hypotheses are
+// finished. It also ends at max_length words; the first `beam` extensions are then hypotheses with
+// `complete` = false, if they do not end in </s>. Finished hypotheses are ranked by
 //
 //   score = log p / length^length_penalty,  length without </s> unless count_end is set.
 //
 // A translation has at least one word: the first step's softmax leaves </s> out. The search drops
-// extensions by the excluded word, and log p of the other words stays as it is. With length_penalty
-// 0 a search ends as soon as the likeliest extension of a step has ended in </s> and n_best
-// hypotheses are finished. Among equal scores the better prefix wins, then the smaller word id.
+// extensions by the word SearchOptions::excluded, and log p of the other words stays as it is. With
+// length_penalty 0 a search ends as soon as the likeliest extension of a step has ended in </s> and
+// n_best hypotheses are finished. Among equal scores the better prefix wins, then the smaller word
+// id.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +46,9 @@ struct SearchOptions {
   bool attention = false;     ///< true: fill Hypothesis::attention
 
   /// Above 0: draws this number of translations of each sentence instead of searching; `sampling`
-  /// chooses each word. The translations are in the order of their numbers, not best first. Of the
-  /// members above, only max_length, batch and attention then have an effect, and on the scores
-  /// length_penalty and count_end. A word's random number depends only on the seed, the sentence's
+  /// chooses each word. The result has translation 0, 1, ... in this order, not best first. Of the
+  /// members above, beam, n_best and excluded then have no effect; length_penalty and count_end
+  /// change the scores only. A word's random number depends only on the seed, the sentence's
   /// number, the translation's number and the position.
   int64_t samples = 0;
   SamplingOptions sampling = {};

@@ -5,8 +5,9 @@
 //   model.top_words({"the dog"}, 5);   // the five likeliest words at each position
 //   model.generate({"the dog"});       // the dog ...
 //
-// Each line of text is a sentence of words separated by spaces, cut as the training text was. A
-// word that is not in the vocabulary is read as <unk>. An empty line is the sentence without words.
+// Each line of text is a sentence of words separated by spaces. Prepare the lines as the training
+// text: apply its tokenizer and, if it was cut into subwords, its BPE codes. A word that is not in
+// the vocabulary is read as <unk>. An empty line is the sentence without words.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ struct GenerateOptions {
   int64_t samples = 1;     ///< continuations of each prompt
   int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
   uint64_t seed = 1;
-  /// The number of prompts that earlier calls continued, if a text is generated in several calls.
-  /// The parts then equal the text of one call.
+  /// If several calls share one list of prompts: the number of prompts that the earlier calls
+  /// continued. The continuations then equal those of one call with the whole list.
   int64_t first_prompt = 0;
 };
 

@@ -62,8 +62,8 @@ class LanguageNetwork {
   int64_t width() const { return width_; }
   const HeadConfig& head_config() const { return head_config_; }
 
-  /// True if regulariser() computes activation or temporal activation regularisation (AR, TAR).
-  /// With padding, these need `unpadded`.
+  /// True if regulariser() computes activation or temporal activation regularisation (AR, TAR). If
+  /// the batch has padding, then pass `unpadded` to regulariser().
   bool regularises_activations() const { return activation_reg_ > 0 || temporal_reg_ > 0; }
   /// The rows without padding. Sentences computed side by side end with padding, which no
   /// regulariser counts.
@@ -131,8 +131,8 @@ class LanguageNetwork {
 /// embeddings. Error: head.weight of an untied head has a rank other than 3.
 bool has_tied_embeddings(const Safetensors& weights, const HeadSpec& head);
 
-/// Makes a StepDecoder for a network that carries its state. The decoder runs the network over one
-/// time step of all slots after another, because a row's bits may depend on the number of rows.
+/// Makes a StepDecoder for a network that carries its state. Each step() computes all slots, even
+/// those that have ended, because a row's bits may depend on the number of rows.
 std::unique_ptr<StepDecoder> recurrent_decoder(const LanguageNetwork& network);
 
 }  // namespace nine

@@ -42,7 +42,7 @@ class Translator {
   /// only model.safetensors, config.json, src.dict.txt and tgt.dict.txt. `device` holds the weights
   /// and computes. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: a language
   /// model; a config.json without a required key; dictionaries, weights or positions that do not
-  /// fit each other; TokenReader's errors.
+  /// fit each other; codes, vocabulary or glossaries of `segmentation` that cannot be read.
   static Translator load(const std::string& path, const SegmentationOptions& segmentation = {},
                          Device device = kCpu);
   /// Opens several models as an ensemble; see BeamSearch. Error: different dictionaries.
@@ -59,8 +59,8 @@ class Translator {
                                      const SearchOptions& options = {}) const;
 
   /// Returns the options.n_best best translations of each line, best first, or fewer if the search
-  /// finds fewer. With options.samples, returns the drawn translations in the order of their
-  /// numbers. Errors: as in translate().
+  /// finds fewer. If options.samples is above 0, returns this number of drawn translations instead,
+  /// not sorted. Errors: as in translate().
   std::vector<std::vector<TranslatedText>> n_best(const std::vector<std::string>& lines,
                                                   const SearchOptions& options) const;
 

@@ -30,9 +30,9 @@ struct ScheduleConfig {
   double min_lr = 1e-6;  ///< plateau: lower bound of the rate
 };
 
-/// Decides when averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1): at the
-/// first validation whose metric is worse than the best metric of the validations more than
-/// `interval` before it.
+/// Decides when averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1). Fires
+/// at the first validation that is worse than the best earlier one, where the `interval`
+/// validations just before it do not count.
 class NonMonotoneTrigger {
  public:
   /// interval 0: the trigger never fires.

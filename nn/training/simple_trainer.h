@@ -39,8 +39,8 @@ class SimpleTrainer {
   /// (HeadNorms::running).
   double step(double lr, const Loss& loss);
 
-  /// Runs `f` under NoGrad and returns a copy of its value: a loss on held-out data, scores or
-  /// predictions.
+  /// Runs `f` under NoGrad and returns a copy of its value, on the parameters' device: a loss on
+  /// held-out data, scores or predictions. The value may have any shape.
   Tensor evaluate(const Loss& f);
 
   int64_t updates() const { return optimizer_->updates(); }
