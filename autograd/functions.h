@@ -1,6 +1,9 @@
 // Differentiable functions of Vars. Most functions are the op of the same name in core/ops.h with
-// its gradient; shapes and errors are those of the op. functions.cpp has the value and the gradient
-// side by side. In comments dx stands for the gradient dL/dx, and y for the result.
+// its gradient; shapes, types and errors are those of the op. All Vars of a call are on one tape.
+// Tensors of ids, targets and lengths are int32 and on the tape's device, unless a comment says
+// otherwise. functions.cpp has the value and the gradient side by side. In comments y is the result
+// and L is the loss that backward() starts from; dx stands for dL/dx, dy for dL/dy, and x' for the
+// transpose of x.
 //
 //   Var h = tanh(x * w + b);       // mul and add, each broadcasting the smaller argument
 //   Var p = 1 / (1 + exp(-h));     // what sigmoid(h) computes
@@ -20,12 +23,12 @@ Var relu(const Var& x);     ///< max(x, 0); dx = dy where x > 0
 Var square(const Var& x);   ///< dx = 2 x dy
 Var sqrt(const Var& x);     ///< dx = dy / (2 y): infinite at 0
 Var abs(const Var& x);      ///< |x|; dx = dy sign(x), 0 at 0
-/// x Phi(x), where Phi is the distribution function of N(0, 1) (Hendrycks & Gimpel, 2016; PyTorch's
-/// gelu). dx = dy (Phi(x) + x phi(x)), phi(x) = e^(-x^2/2) / sqrt(2 pi). At -infinity the value is
-/// the limit -0 (NaN in PyTorch).
+/// Computes x Phi(x), where Phi is the distribution function of N(0, 1) (Hendrycks & Gimpel, 2016;
+/// PyTorch's gelu). dx = dy (Phi(x) + x phi(x)), where phi(x) = e^(-x^2/2) / sqrt(2 pi). At
+/// -infinity the value is the limit -0 (NaN in PyTorch).
 Var gelu(const Var& x);
-/// x s with s = (1 + tanh(z)) / 2, z = sqrt(2/pi) (x + 0.044715 x^3): GPT-2's gelu, PyTorch's
-/// approximate='tanh'. dx = dy (s + 2 x s (1 - s) dz/dx). At -infinity the value is -0.
+/// Computes x s, where s = (1 + tanh(z)) / 2 and z = sqrt(2/pi) (x + 0.044715 x^3): GPT-2's gelu,
+/// PyTorch's approximate='tanh'. dx = dy (s + 2 x s (1 - s) dz/dx). At -infinity the value is -0.
 Var gelu_tanh(const Var& x);
 Var scale(const Var& x, double alpha);  ///< alpha x; dx = alpha dy
 
@@ -59,13 +62,18 @@ Var operator-(const Var& x);  ///< neg(x)
 
 Var sum(const Var& x);   ///< of all elements: a scalar of x's type; dx = dy everywhere
 Var mean(const Var& x);  ///< of all n elements: a scalar of x's type; dx = dy / n everywhere
-/// (..., n) to (n): sums all dimensions but the last; dx = dy in every row.
+/// Sums each column of x (..., n) over all dimensions but the last; returns (n). dx = dy in every
+/// row.
 Var column_sums(const Var& x);
-Var sum_squares(const Var& x);  ///< of x in float32 or float64, as a float64 scalar; dx = 2 x dy
+/// Computes the sum of the squares of all elements of x, float32 or float64, as a float64 scalar;
+/// dx = 2 x dy.
+Var sum_squares(const Var& x);
 /// Converts x to another float type (float32, float64, bfloat16); dx is dy in x's type.
 Var cast(const Var& x, DType dtype);
 
-/// Computes op(a) op(b) for matrices (rank 2), where op(x) is x, or x' if its flag is set.
+/// Computes the matrix product y = op(a) op(b), where op(x) is x, or x' if its flag is set: op(a)
+/// (m, k), op(b) (k, n), y (m, n). A tensor of another rank counts as a matrix with shape.rows()
+/// rows, so that there is no batched product. Error: the inner dimensions differ.
 Var matmul(const Var& a, const Var& b, bool transpose_a = false, bool transpose_b = false);
 /// Computes y = x w' + b as in PyTorch's nn.Linear: x (..., in), w (out, in), b (out) or an empty
 /// Var, y (..., out).
@@ -79,34 +87,41 @@ Var linear_relu(const Var& x, const Var& w, const Var& b);
 Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var& residual, double p,
                             std::string_view stream);
 
-// Views of a value, which share its memory.
+// Ranges of a matrix x (rank 2), which share its memory. dx is dy in the range, and 0 elsewhere.
+// Error: the range is not inside of the matrix.
 Var row_range(const Var& x, int64_t begin, int64_t count);  ///< rows [begin, begin + count)
 Var col_range(const Var& x, int64_t begin, int64_t count);  ///< columns [begin, begin + count)
-Var reshape(const Var& x, const Shape& shape);  ///< the same elements; x must be contiguous
-/// Copies the rows of x (first * second, d): row i * second + j becomes row j * first + i. Rows in
-/// time order become rows sentence by sentence, and the reverse. Error: first does not divide the
-/// rows.
+/// Returns the same elements in another shape; shares x's memory. Errors: the number of elements
+/// differs; x has gaps between its rows (a col_range()) and the new rows have another length.
+Var reshape(const Var& x, const Shape& shape);
+/// Copies the rows of x (first * second, d) in another order: row i * second + j of x becomes row j
+/// * first + i of y, for i < first and j < second. With first = steps, rows in time order (t *
+/// batch + b) become rows in sentence order (b * steps + t). Errors: x is not a matrix; `first`
+/// does not divide the number of rows.
 Var transpose_rows(const Var& x, int64_t first);
-/// Copies matrices (n_i, d) of equal width, one below the other: (sum of n_i, d).
+/// Copies matrices (n_i, d) of equal width and type, one below the other; returns (sum of n_i, d).
+/// Errors: `parts` is empty; widths or types differ.
 Var concat_rows(std::span<const Var> parts);
 
-/// Looks up y[i, :] = table[ids[i], :]: table (V, d), ids int32 (...), y (..., d). A table (V)
-/// counts as (V, 1), so y is (..., 1). A table of rank 3 or 4 counts as the matrix of its rows.
-/// Error: an id outside of [0, V).
+/// Looks up y[i, :] = table[ids[i], :]: table (V, d), ids (...) with at most three dimensions, y
+/// (..., d). A table (V) counts as (V, 1), so y is (..., 1). A table of rank 3 or 4 counts as the
+/// matrix of its rows. Error: an id outside of [0, V).
 Var embedding(const Var& table, const Tensor& ids);
-/// Computes factor * table[ids] + positions, the input of a Transformer: table (V, d), ids int32
-/// (batch, steps), y (batch * steps, d), row b * steps + t. The first `steps` rows of positions (T,
-/// d) are used. Only the table has a gradient. Error: steps > T.
+/// Computes factor * table[ids] + positions, the input of a Transformer: table (V, d), ids (batch,
+/// steps), positions (T, d), y (batch * steps, d). Row b * steps + t of y is factor * table[ids[b,
+/// t], :] + positions[t, :]. Only the table has a gradient. Errors: steps > T; an id outside of [0,
+/// V).
 Var embedding_with_positions(const Var& table, const Tensor& ids, double factor,
                              const Tensor& positions);
 /// Applies inverted dropout: an element becomes 0 with probability p, and x / (1 - p) otherwise.
-/// The random numbers depend on the step's random key and on `stream`, a name for this use of
-/// dropout. Returns x if p = 0 or under NoGrad. mask_rows = 0: each row has a mask of its own.
-/// Otherwise row r has mask r mod mask_rows: with mask_rows = batch, all time steps of x (steps *
-/// batch, width) share one mask (variational dropout).
+/// The tape's random key (Tape::set_random_key) and `stream`, a name for this use of dropout,
+/// determine the random numbers: in one step, two calls with one name drop the same elements.
+/// Returns x if p = 0 or under NoGrad. If mask_rows = 0, each row has a mask of its own. Otherwise
+/// row r has mask r mod mask_rows: with mask_rows = batch, all time steps of x (steps * batch,
+/// width) share one mask (variational dropout). Error: p outside of [0, 1).
 Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows = 0);
-/// Applies dropout to whole words: x (n, d) has a row for each of the n `ids` (int32), and all rows
-/// of one id are kept or dropped together. p and stream as in dropout().
+/// Applies dropout to whole words: x (n, d) has a row for each of the n `ids`, and all rows of one
+/// id are kept or dropped together. p, stream and error as in dropout(). Error: a negative id.
 Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view stream);
 /// Computes (x - mean) / sqrt(variance + eps) * gamma + beta over the last dimension: x (..., d),
 /// gamma and beta (d).
@@ -130,30 +145,34 @@ struct LstmOutput {
 /// Formula: ops::Lstm.
 LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start);
 
-/// The sizes and the mask of multi-head attention; see ops::Attention.
+/// The sizes, the mask and the dropout of multi-head attention. ops::Attention has the formula.
 struct AttentionShape {
   int64_t batch = 1, heads = 1;
-  Tensor lengths = {};           ///< (batch) int32: numbers of keys before the padding; empty: none
+  Tensor lengths = {};           ///< (batch): numbers of keys before the padding; empty: no padding
   bool causal = false;           ///< query t attends to keys 0 ... t only
   double dropout = 0;            ///< rate on the softmax's probabilities; 0 under NoGrad
   std::string_view stream = {};  ///< name of this dropout, as in dropout()
 };
 /// Computes multi-head self-attention: qkv (batch * steps, 3 d) holds queries, keys and values side
-/// by side; y is (batch * steps, d).
+/// by side; y is (batch * steps, d). Row b * steps + t is step t of sequence b. Errors: `batch`
+/// does not divide the rows; `heads` does not divide d; a length outside of [0, steps].
 Var attention(const Var& qkv, const AttentionShape& shape);
 /// Computes multi-head attention of q (batch * queries, d) to kv (batch * keys, 2 d), which holds
-/// keys and values side by side; y is (batch * queries, d).
+/// keys and values side by side; y is (batch * queries, d). Rows are in the order of
+/// self-attention. Errors: as above; `causal` with queries != keys.
 Var attention(const Var& q, const Var& kv, const AttentionShape& shape);
-/// The keys that each query attends to in decoding, as rows of a matrix of keys; see
-/// ops::ListedAttention. On the tape's device.
+/// The keys that each query attends to in decoding: query i attends to the rows rows[first[i]],
+/// ..., rows[first[i] + counts[i] - 1] of a matrix of keys and values (ops::ListedAttention).
+/// int32, on the tape's device. ReadWords::lists() makes the lists.
 struct KeyLists {
   Tensor rows = {}, first = {}, counts = {};
 
   explicit operator bool() const { return static_cast<bool>(counts); }
 };
 /// Computes multi-head attention of q (queries, d) to the listed rows of kv (keys, 2 d); y is
-/// (queries, d). Writes the weights, as the mean over heads, to `weights` (queries, at least the
-/// longest list) of q's type, if not empty. Has no gradient. Error: the tape is recording.
+/// (queries, d). Unless `weights` is empty, writes the attention weights there, as the mean over
+/// heads: (queries, at least the length of the longest list), in q's type. Has no gradient. Error:
+/// the tape is recording.
 Var attention(const Var& q, const Var& kv, const KeyLists& lists, int64_t heads,
               const Tensor& weights = {});
 
@@ -161,16 +180,17 @@ Var attention(const Var& q, const Var& kv, const KeyLists& lists, int64_t heads,
 Var softmax(const Var& x);      ///< e^x / sum(e^x); dx = y (dy - sum(dy y))
 Var log_softmax(const Var& x);  ///< x - log(sum(e^x)); dx = dy - e^y sum(dy)
 /// Computes the weighted negative log-likelihood of log_probs (n, V): -row_weight * sum of
-/// log_probs[r, targets[r]] over the rows with targets[r] >= 0; a float64 scalar. targets (n)
-/// int32.
+/// log_probs[r, targets[r]] over the rows r with targets[r] >= 0, a float64 scalar in nats. targets
+/// (n); -1: the row does not count. Error: a target outside of [-1, V).
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight);
 /// Returns the number of targets (int32, any shape, any device) that are 0 or more. On the CPU it
 /// allocates no memory.
 int64_t count_targets(const Tensor& targets);
 /// Computes the mean of -log_softmax(logits)[r, targets[r]] over the rows r with targets[r] >= 0, a
-/// float64 scalar: PyTorch's cross_entropy with ignore_index -1. logits (n, V); targets (n) int32,
-/// on the CPU or the tape's device. dlogits = dy (softmax(logits) - one-hot targets) / (number of
-/// these rows), and 0 in other rows. Error: no target is >= 0 (PyTorch gives NaN).
+/// float64 scalar in nats: PyTorch's cross_entropy with ignore_index -1. logits (n, V); targets (n)
+/// int32, on the CPU or the tape's device. dlogits = dy (softmax(logits) - one-hot targets) /
+/// (number of these rows), and 0 in other rows. Errors: no target is >= 0 (PyTorch gives NaN); a
+/// target outside of [-1, V).
 Var cross_entropy(const Var& logits, const Tensor& targets);
 /// Computes the mean of (x - target)^2 over all n elements, a scalar of x's type; dx = 2 dy (x -
 /// target) / n, dtarget = -dx. Error: the shapes differ.

@@ -23,7 +23,8 @@ struct GradcheckOptions {
 /// The result of gradcheck().
 struct GradcheckReport {
   /// The largest error of an input. An input's error is its largest |analytic - numeric| divided by
-  /// its largest |numeric|.
+  /// its largest |numeric|. If the latter is at most 1e-7, as for a gradient of zeros, the error is
+  /// not divided.
   double worst = 0;
   /// The element with this error: "input 1 of shape (3, 4), element 7: analytic 0.25, numeric
   /// 0.31".
@@ -34,10 +35,11 @@ struct GradcheckReport {
   std::vector<size_t> vanished;
 };
 
-/// Checks the gradients of `f`, which computes a value from leaves. gradcheck() calls f many times,
-/// so f must depend on the leaves alone. A value of several elements is reduced to a weighted sum
-/// with unequal weights, so that a gradient whose sum alone is right does not pass. `inputs` keep
-/// their values, unless `f` throws. Error: an input is not a contiguous float64 tensor.
+/// Checks the gradients of `f`, which computes a value from leaves: one leaf for each of `inputs`,
+/// in their order. gradcheck() calls f many times, so f must depend on the leaves alone. A value of
+/// several elements is reduced to a weighted sum with unequal weights, so that a gradient whose sum
+/// alone is right does not pass. `inputs` keep their values, unless `f` throws. Error: an input is
+/// not a contiguous float64 tensor.
 GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 

@@ -93,8 +93,9 @@ class Var {
   uint32_t generation_ = 0;
 };
 
-/// The functions of one step in the order of their execution, with their values. The values are in
-/// the pool `arena`.
+/// Records the functions of one step, and their values, in the order of execution. The values are
+/// in the pool `arena`, which must outlive the tape. Each reset() empties the whole pool, so give
+/// each tape a pool of its own.
 class Tape {
  public:
   explicit Tape(Arena& arena) : arena_(arena) {}
@@ -111,15 +112,17 @@ class Tape {
   /// memory, which must not change before reset(). The same holds for leaves and for the ids,
   /// targets and lengths of ops.
   Var constant(const Tensor& value);
-  /// Returns a value whose gradient can be read after backward.
+  /// Returns a value whose gradient can be read after backward(): Var::grad().
   Var leaf(const Tensor& value);
-  /// Returns the value of a parameter. If p.has_grad (earlier micro-batches of the same update),
-  /// the gradient is added to p.grad(), and otherwise overwrites it. p must outlive the step.
+  /// Returns the value of a parameter. backward() adds to p.grad() if p.has_grad is true, as after
+  /// earlier micro-batches of the same update, and otherwise overwrites p.grad(). A frozen
+  /// parameter, or one without `grad`, is a constant. p must outlive the step.
   Var parameter(Parameter& p);
 
-  /// Computes the gradients of a scalar loss. Call it once between two resets; a second call is an
-  /// Error. It releases values as it goes. Until reset(), only the gradients of leaves and
-  /// parameters can be read, and nothing can be recorded.
+  /// Computes the gradients of a loss of one element. Call it once between two resets. It releases
+  /// values as it goes. Until reset(), only the gradients of leaves and parameters can be read, and
+  /// nothing can be recorded. Errors: a second call; a loss of several elements; the tape does not
+  /// record; the loss depends on no leaf and no parameter that needs a gradient.
   void backward(const Var& loss);
   /// Ends the step: drops all nodes and values and resets the pool. Vars of the step become
   /// invalid.
@@ -141,7 +144,9 @@ class Tape {
   void set_anomaly_detection(bool on) { detect_anomaly_ = on; }
   bool anomaly_detection() const { return detect_anomaly_; }
 
-  /// Sets the seed, step, micro-batch and rank that this step's random numbers depend on.
+  /// Sets the seed, step, micro-batch and rank that random numbers, such as dropout masks, depend
+  /// on. Give each step of a training loop another key, because reset() keeps the key, and equal
+  /// keys give equal masks. TrainStep and SimpleTrainer do so. The key's `op` is not used.
   void set_random_key(const RandomKey& key) { random_ = key; }
   /// Returns the step's key with the stream of that name, e.g. "dropout.embedding".
   RandomKey random_key(std::string_view stream) const;

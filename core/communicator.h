@@ -24,7 +24,7 @@ class Communicator {
   int64_t bytes_sent() const { return bytes_sent_; }
 
   /// Sends `send_bytes` to rank `to` while it receives `receive_bytes` from rank `from`; 0 bytes:
-  /// no message. The other ranks must name the same numbers.
+  /// no message. Both ends of a message must name the same number of bytes.
   void exchange(int to, const void* send, int64_t send_bytes, int from, void* receive,
                 int64_t receive_bytes);
   void send(int to, const void* data, int64_t bytes) { exchange(to, data, bytes, 0, nullptr, 0); }

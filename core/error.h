@@ -35,7 +35,7 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
-/// Returns a number of bytes as text, rounded up: "12 MiB", "3 KiB", "100 bytes".
+/// Returns a number of bytes as text, rounded up to a whole unit: "12 MiB", "3 KiB", "100 bytes".
 std::string bytes_text(uint64_t bytes);
 
 namespace detail {

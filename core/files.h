@@ -20,7 +20,7 @@ void require_regular_file(const std::filesystem::path& file);
 
 /// Returns the whole file, byte for byte. Error: it is not a regular file.
 std::string read_text(const std::filesystem::path& file);
-/// Returns the same of a file or a pipe, whose end it waits for.
+/// Returns all bytes of a file or a pipe; waits for the end of a pipe.
 std::string read_text_or_pipe(const std::filesystem::path& file);
 
 /// Writes the file in place and waits until it is on disk (fsync). A crash may leave a part of the

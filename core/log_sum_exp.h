@@ -70,7 +70,7 @@ struct RunningLogSumExp {
   /// second pass takes one exponential a term and no branch.
   NINE_HD void cover(T x) { top = x > top ? x : top; }
   NINE_HD void add_covered(T x) { sum += static_cast<Sum>(Math::exp(x - top)); }
-  /// The two passes for running sums over other terms.
+  /// Make the two passes over running sums instead of terms.
   template <class U, class Other>
   NINE_HD void cover(const RunningLogSumExp<U, Sum, Other>& part) {
     cover(static_cast<T>(part.top));
@@ -132,8 +132,8 @@ struct LogSumExpLanes {
     }
   }
 
-  /// These functions are those of RunningLogSumExp. raise() takes n terms of each lane, x
-  /// [term][kLanes].
+  /// Do the same as RunningLogSumExp's functions of these names, lane by lane. raise() takes n
+  /// terms of each lane, x [term][kLanes].
   void raise(const T* x, int64_t n) {
     for (int64_t r = 0; r < kLanes; ++r) {
       T high = top[r];

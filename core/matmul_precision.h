@@ -17,8 +17,9 @@ namespace nine {
 /// high     factors of 16 bits or more: three products of bfloat16 pieces; on CUDA TF32 (11 bits)
 /// medium   factors rounded to bfloat16 (8 bits)
 ///
-/// A CPU without bfloat16 tiles computes all three in float32, with two exceptions: `medium` on a
-/// CPU with AVX512-BF16, and any precision when NINE_BF16_TILES is set (core/bf16_product.h).
+/// A CPU without bfloat16 tiles computes all three in float32, with two exceptions. With
+/// AVX512-BF16 it rounds the factors of `medium` to bfloat16. With the environment variable
+/// NINE_BF16_TILES set (core/bf16_product.h), it uses bfloat16 pieces at every precision.
 enum class MatmulPrecision : uint8_t { highest, high, medium };
 
 template <>
@@ -30,8 +31,8 @@ inline constexpr EnumNames<MatmulPrecision, 3> kEnumNames<MatmulPrecision>{
 
 /// Returns this process's precision: `highest` unless set_matmul_precision() was called.
 MatmulPrecision matmul_precision();
-/// Sets the precision of all further products on all devices. A beam search keeps the precision at
-/// its construction. Must not be called while an op runs.
+/// Sets the precision of all further float32 products of this process, on all devices. A BeamSearch
+/// keeps the precision at its construction. Must not be called while an op runs.
 void set_matmul_precision(MatmulPrecision p);
 
 }  // namespace nine

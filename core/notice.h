@@ -11,7 +11,8 @@ namespace nine {
 void notice(const std::string& text);
 
 /// Passes later notices to `say` instead of standard error, for programs with a window or with many
-/// processes. Any thread may call `say`; calls do not overlap.
+/// processes. Any thread may call `say`; calls do not overlap. `say` must not call notice() or
+/// set_notices().
 void set_notices(std::function<void(const std::string&)> say);
 
 }  // namespace nine

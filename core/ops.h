@@ -8,7 +8,9 @@
 // device. An OutputView says whether a result overwrites the old contents or is added to them. Sums
 // have a fixed order, so that the bits do not depend on the number of threads. Index views (`ids`,
 // `targets`) are int32. An op releases the temporary memory that it takes from `arena` before it
-// returns. A violated condition is an Error that names the op and the shapes.
+// returns. A violated condition is an Error that names the op and the shapes. On a GPU an index out
+// of range is an Error only when a result is next copied to the CPU. In comments x' is the
+// transpose of x.
 #pragma once
 
 #include <initializer_list>
@@ -27,7 +29,8 @@ namespace nine::ops {
 void fill(const View& y, double value);
 /// Sets y(ids[i], :) = value for all i and keeps the other rows of y. ids: int32 on y's device.
 void fill_rows(const View& y, const View& ids, double value);
-/// Sets y = x, same shape. Converts between float32, float64 and bfloat16.
+/// Sets y = x, same shape; x and y may be on different devices. Converts between float32, float64
+/// and bfloat16. Error: int32 to or from another type.
 void copy(const View& x, const View& y);
 /// True if no element is NaN or infinite (float32, float64). Waits for the device.
 bool all_finite(const View& x);
@@ -84,19 +87,21 @@ void linear(const View& x, const View& w, const View& bias, bool relu, const Vie
 
 // --- layers
 
-/// Sets y(r, :) = table(ids[r], :). Error: an id outside of [0, table.rows()).
+/// Sets y(r, :) = table(ids[r], :): table (V, d), n ids, y (n, d). Error: an id outside of [0, V).
 void embedding(const View& table, const View& ids, const View& y);
 /// Computes the input of a Transformer: y(r, :) = scale * table(ids[r], :) + positions(r mod steps,
 /// :). Row b * steps + t is step t of batch element b, and positions has `steps` rows.
 void embedding_with_positions(const View& table, const View& ids, double scale,
                               const View& positions, const View& y);
-/// Computes table_grad(ids[r], :) += dy(r, :) for all rows, in ascending order of r.
+/// Computes table_grad(ids[r], :) += dy(r, :) for all rows r of dy (n, d), in ascending order;
+/// table_grad (V, d), n ids.
 void embedding_backward(const View& dy, const View& ids, const View& table_grad);
 
-/// Computes y = x * m / (1 - p), where m = 1 if the key's uniform number of the element is >= p,
-/// and 0 otherwise; p in [0, 1). Backward is the same call on dy. If mask_rows > 0, the mask has
-/// mask_rows rows, and row r of x uses row r mod mask_rows. With mask_rows = batch all time steps
-/// share one mask (variational dropout; Gal & Ghahramani, 2016).
+/// Computes y = x * m / (1 - p), same shape, where m is 0 with probability p and 1 otherwise; p in
+/// [0, 1). m = 1 if random_uniform(key, e) >= p, for element e of the mask. Backward is the same
+/// call on dy. If mask_rows = 0, the mask has x's shape. Otherwise the mask has mask_rows rows, and
+/// row r of x uses row r mod mask_rows. With mask_rows = batch all time steps share one mask
+/// (variational dropout; Gal & Ghahramani, 2016).
 void dropout(const View& x, double p, const RandomKey& key, const OutputView& y,
              int64_t mask_rows = 0);
 /// Computes y(r, :) = x(r, :) * m(ids[r]) / (1 - p), where m(v) = 1 if the key's v-th uniform
@@ -112,8 +117,8 @@ void bias_dropout_add(const View& x, const View& bias, const View& residual, dou
                       const RandomKey& key, const View& y);
 
 /// Computes y = (x - mean) * rstd * gamma + beta over the last dimension (Ba et al., 2016), where
-/// rstd = 1 / sqrt(variance + eps) and the variance divides by cols. mean and rstd are outputs for
-/// backward: one number a row, of x's dtype.
+/// rstd = 1 / sqrt(variance + eps) and the variance divides by cols. gamma and beta have cols
+/// elements. mean and rstd are outputs for backward: one number a row, of x's dtype.
 void layer_norm(const View& x, const View& gamma, const View& beta, double eps, const View& y,
                 const View& mean, const View& rstd);
 /// Computes the gradients of layer_norm. Skips each output whose view is empty.
@@ -154,9 +159,9 @@ struct LstmGradients {
 /// before their non-linearity.
 void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena);
 /// Runs the part of lstm_backward() that goes over time, from the last step to the first.
-/// Overwrites io.gates with the gates' gradients. dc (B, H): dL/dc_T on entry, dL/dc_0 on return.
-/// dh (B, H): working memory; dL/dh_0 on return if g.dh0 is set. Of g, the function reads only dy,
-/// dh_n and whether dh0 is empty; `dc` takes the place of dc_n.
+/// Overwrites io.gates with the gates' gradients. dc (B, H) holds dL/dc_T on entry and dL/dc_0 on
+/// return. dh (B, H) is working memory; if g.dh0 is not empty, dh holds dL/dh_0 on return. The
+/// function reads g.dy, g.dh_n and whether g.dh0 is empty; `dc` takes the place of g.dc_n.
 void lstm_through_time(const Lstm& io, const LstmGradients& g, const View& dh, const View& dc,
                        Arena& arena);
 
@@ -212,8 +217,8 @@ struct AttentionGradients {
 void attention_backward(const Attention& io, const AttentionGradients& g);
 
 /// The views of attention in decoding: query i attends to the rows rows[first[i]], ...,
-/// rows[first[i] + counts[i] - 1] of `keys_values`, one or more, which may be rows of other
-/// queries' lists too. On the CPU the bits of a query's result do not depend on the other queries.
+/// rows[first[i] + counts[i] - 1] of `keys_values`. Each list has at least one row, and lists may
+/// share rows. On the CPU the bits of a query's result do not depend on the other queries.
 struct ListedAttention {
   View q;              ///< (queries, heads * size)
   View keys_values;    ///< (keys, 2 * heads * size): a key, then its value
@@ -236,10 +241,11 @@ void listed_attention(const ListedAttention& io);
 void log_softmax(const View& x, const View& y);
 /// Computes dx = dy - exp(y) * sum(dy), row by row.
 void log_softmax_backward(const View& y, const View& dy, const OutputView& dx);
-/// Computes loss = -row_weight * sum_r log_probs(r, targets[r]), a float64 scalar. A row with
-/// target -1 does not count.
+/// Computes loss = -row_weight * sum_r log_probs(r, targets[r]), a float64 scalar: log_probs (n,
+/// V), n targets. A row with target -1 does not count. Error: a target outside of [-1, V).
 void nll(const View& log_probs, const View& targets, double row_weight, const OutputView& loss);
-/// Computes dlog_probs(r, targets[r]) -= row_weight * grad_output; grad_output is a float64 scalar.
+/// Computes dlog_probs(r, targets[r]) -= row_weight * grad_output for each row r with a target >=
+/// 0; grad_output is a float64 scalar.
 void nll_backward(const View& targets, double row_weight, const View& grad_output,
                   const View& dlog_probs);
 

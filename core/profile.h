@@ -38,8 +38,8 @@ struct Entry {
   double bytes = 0;  ///< bytes read and written at least once
 };
 
-/// Turns counting on or off; it is off at first. Times are those of `device`. This function and
-/// those below are called between steps and from one thread.
+/// Turns counting on or off; counting is off at first. Times are those of `device`. Call this
+/// function and those below between steps and from one thread.
 void enable(bool on, Device device = kCpu);
 bool enabled();
 /// Sets all counts to zero.

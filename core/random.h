@@ -24,7 +24,8 @@ NINE_HD constexpr uint32_t stream_id(std::string_view name) {
   return h;
 }
 
-/// The key of a random number. The number depends on the key and on the index of its element.
+/// The key of a random number. The key and the index of an element determine the element's number;
+/// equal keys give equal numbers.
 struct RandomKey {
   uint64_t seed = 1;
   uint32_t step = 0;         ///< training step
@@ -33,7 +34,8 @@ struct RandomKey {
   uint32_t op = 0;           ///< stream_id() of the op or the purpose
 };
 
-/// Returns four independent 32-bit numbers: random_bits() of elements 4 * block to 4 * block + 3.
+/// Returns four independent 32-bit numbers: those that random_bits() returns for elements 4 * block
+/// to 4 * block + 3.
 NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t block) {
   uint32_t c0 = static_cast<uint32_t>(block),
            c1 = (static_cast<uint32_t>(block >> 32) << 16) | key.micro_batch;
@@ -87,8 +89,8 @@ inline double random_normal(const RandomKey& key, uint64_t element) {
   return radius * (odd ? std::sin(angle) : std::cos(angle));
 }
 
-/// A sequence of random_bits() for code that draws one number after another (shuffles, sample
-/// corpora). Its position in the sequence is its only state.
+/// Draws one number after another from random_bits(), for code such as shuffles and sample corpora.
+/// Its position in the sequence is its only state, so that a sequence can continue from position().
 class RandomStream {
  public:
   explicit RandomStream(const RandomKey& key, uint64_t position = 0)

@@ -46,10 +46,11 @@ std::string_view kind_of_file(const std::filesystem::path& file);
 /// True if a file begins as a safetensors file does.
 bool begins_as_safetensors(const std::filesystem::path& file);
 
-/// Reads a file into tensors on the CPU. Bounds, overlaps, gaps, sizes, dtypes and duplicate names
-/// are checked before any data is read. Every Error names the file and the tensor, or the kind of
-/// the file (kind_of_file). F32, F64, BF16 and I32 keep their type; F16 becomes float32, and I64
-/// becomes int32. Error: an I64 value does not fit int32.
+/// Reads a file into tensors on the CPU. F32, F64, BF16 and I32 keep their type; F16 becomes
+/// float32, and I64 becomes int32. Bounds, overlaps, gaps, sizes, dtypes and duplicate names are
+/// checked before any data is read. Every Error names the file and the tensor, or the kind of the
+/// file (kind_of_file). Errors: no such file; not a safetensors file, or a damaged one; another
+/// dtype; more than four dimensions; an I64 value that does not fit int32.
 Safetensors read_safetensors(const std::filesystem::path& file);
 /// Returns the dtype of a tensor in a file that read_safetensors() has read, such as F16.
 std::string dtype_in_file(const std::filesystem::path& file, const std::string& tensor);

@@ -35,6 +35,7 @@ struct View {
   int64_t cols() const { return shape.cols(); }
   int64_t elements() const { return shape.elements(); }
   int64_t bytes() const { return elements() * static_cast<int64_t>(size_of(dtype)); }
+  /// True if no gaps lie between rows.
   bool contiguous() const { return ld == cols() || rows() <= 1; }
 
   /// Returns the elements as T, for code on the CPU. Errors: another dtype; memory of a GPU.
@@ -68,12 +69,13 @@ struct OutputView {
 };
 
 /// A view together with the lifetime of its memory. A tensor owns its memory, with a reference
-/// count, or uses memory of a pool (Arena). The pool must outlive its tensors. After a reset of the
-/// pool, any use of its earlier tensors is an Error, because other tensors now use the memory;
-/// clone() a tensor that must outlive a step.
+/// count, or uses memory of a pool (Arena). Copying a Tensor does not copy the elements: both
+/// objects share the memory, and clone() makes a separate copy. A pool must outlive its tensors.
+/// After a reset of the pool, any use of its earlier tensors is an Error, because other tensors now
+/// use the memory; clone() a tensor that must outlive a step.
 class Tensor {
  public:
-  Tensor() = default;
+  Tensor() = default;  ///< an empty tensor: no memory, false as a bool
   /// Makes a tensor of zeros that owns its memory, aligned to 64 bytes.
   Tensor(const Shape& shape, DType dtype, Device device = kCpu);
   /// Returns a tensor that owns memory on the CPU and holds `values` in row-major order. Error: the
@@ -81,10 +83,10 @@ class Tensor {
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape);
   /// Returns a tensor over memory that something else has allocated, without a copy. The tensor and
-  /// all tensors that share its memory keep `owner`. strides: elements from one index to the next,
-  /// one for each dimension; empty: row-major without gaps. Errors: strides other than a View has,
-  /// that is a row whose elements are not side by side, or rows that overlap or are not at equal
-  /// distances; an address that is null or not a multiple of the element's size.
+  /// all tensors that share its memory keep `owner`. strides: for each dimension, the elements from
+  /// one index to the next; empty: row-major without gaps. Errors: a row whose elements are not
+  /// side by side; rows that overlap or are not at equal distances; an address that is null, or not
+  /// a multiple of the element's size; not one stride for each dimension.
   static Tensor view_of(void* pointer, DType dtype, const Shape& shape,
                         std::span<const int64_t> strides, std::shared_ptr<void> owner,
                         Device device = kCpu);
@@ -119,7 +121,8 @@ class Tensor {
   /// Returns a tensor of the same lifetime with the view `v`. `v` must lie in this tensor's memory,
   /// which is not checked.
   Tensor with(const View& v) const;
-  /// Returns a contiguous copy that owns its memory, on the same device or on `device`.
+  /// Return a contiguous copy that owns its memory: clone() on the same device, to() on `device`.
+  /// Error: an empty tensor.
   Tensor clone() const { return to(device()); }
   Tensor to(Device device) const;
   /// Returns the value of a tensor of one element; see View::item().

@@ -21,9 +21,10 @@ class Glossaries {
   bool empty() const { return patterns_.empty(); }
   /// True if all of `text` matches a glossary. Errors: those of isolate().
   bool holds(std::string_view text) const;
-  /// Returns `word` cut into matches and the text between them, by each pattern in turn. Errors: a
-  /// word of more than 4096 characters with a pattern that is not plain text; a search that needs
-  /// more than a million steps. The second message names pattern and word.
+  /// Cuts `word` at the matches of the first pattern, then each of the parts at the matches of the
+  /// next pattern, and so on. Returns all parts in their order, matches and the text between them.
+  /// Errors: a word of more than 4096 characters with a pattern that is not plain text; a search
+  /// that needs more than a million steps. The second message names pattern and word.
   std::vector<std::string> isolate(std::string_view word) const;
 
  private:

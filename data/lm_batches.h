@@ -85,7 +85,7 @@ class ColumnBatches : public BatchStream<LmBatch> {
   /// whole segment.
   ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed)
       : ColumnBatches(corpus, batch, bptt, seed, {0, batch}) {}
-  /// The same, of which next() gives these columns alone.
+  /// Does the same, but next() gives the columns `own` only.
   ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed, ColumnRange own,
                 Remainder remainder = Remainder::read);
 
@@ -167,7 +167,7 @@ class EvalSegments {
   /// Keeps a reference to `corpus`. Errors: columns < 1 or segment < 1; fewer tokens than columns.
   explicit EvalSegments(const Corpus& corpus, int64_t columns = 10, int64_t segment = 100)
       : EvalSegments(corpus, columns, segment, {0, columns}) {}
-  /// The same, of which next() gives these columns alone.
+  /// Does the same, but next() gives the columns `own` only.
   EvalSegments(const Corpus& corpus, int64_t columns, int64_t segment, ColumnRange own,
                Remainder remainder = Remainder::read);
 

@@ -18,7 +18,7 @@ namespace nine {
 struct Specials {
   static constexpr int32_t kNone = -1;
 
-  std::array<std::string_view, 4> texts;  ///< by id
+  std::array<std::string_view, 4> texts;  ///< by id: the first `size` are used
   int32_t size = 0;         ///< number of special words: the id of the first other word
   int32_t end = kNone;      ///< </s>: ends each sentence
   int32_t unknown = kNone;  ///< <unk>: stands for every word without an id
@@ -62,9 +62,9 @@ class Vocabulary {
   /// Reads dict.txt: `word count` a line, optionally followed by #fairseq:overwrite. The ids after
   /// the special words follow the lines. As in fairseq, a repeated word is an error unless its line
   /// has the flag: then both ids stand for the word, and id() returns the later one. It also reads
-  /// word lists of other programs (data/word_list.h), without their marks. Errors name file and
-  /// line: no count; a malformed count; a repeated word; a special word that may not be listed; no
-  /// words; JSON.
+  /// vocabularies of OpenNMT, SentencePiece, Marian and Kaldi (data/word_list.h), and leaves out
+  /// their special words, such as <s> or <blank>. Errors name file and line: no count; a malformed
+  /// count; a repeated word; a special word that may not be listed; no words; JSON.
   static Vocabulary read(const std::string& path, const Specials& specials);
   /// Reads dict.txt of a saved model, which may be empty. Word lists of other programs are not
   /// accepted. Error: the file is not a regular file.
@@ -91,7 +91,7 @@ class Vocabulary {
   /// sentences, for <unk> the occurrences of words that were left out. Error: the id is outside of
   /// [0, size()).
   int64_t count(int32_t id) const;
-  /// Returns the occurrences by id.
+  /// Returns count() of every id.
   const std::vector<int64_t>& counts() const { return counts_; }
   /// Sets the counts of </s> and <unk> of a vocabulary that was read: Corpus::sentences() and
   /// Corpus::unknown() of its training text.

@@ -18,7 +18,7 @@ struct WordCounts {
   int64_t sentences = 0;        ///< calls of add_sentence()
   int64_t tokens = 0;           ///< words of the sentences, without ends of sentence
 
-  /// Counts `count` occurrences of a word.
+  /// Counts `count` occurrences of a word. Error: the word's count overflows 64 bits.
   void add(std::string_view word, int64_t count = 1);
   /// Counts a sentence and its words.
   void add_sentence(std::span<const std::string_view> sentence);
@@ -31,14 +31,14 @@ struct WordCounts {
   std::vector<int32_t> by_count_and_code_point() const;
 };
 
-/// Counts the words of files, or of lines in memory. Errors: those of TextReader.
+/// Count the words of text files, a sentence a line, or of lines in memory. Errors for files: those
+/// of TextReader (data/text.h).
 WordCounts count_words(const std::vector<std::string>& paths);
 WordCounts count_words_of_lines(std::span<const std::string> lines);
 
-/// Returns the perplexity of a text under the word frequencies of another text: that of a model
-/// that has learnt only these frequencies. `train` and `text` hold the count of each id and have
-/// one length. Counts of `train` below 1 are taken as 1. At least one count of `text` must be above
-/// 0.
+/// Returns the perplexity of `text` for a model that has learnt only the words' frequencies in
+/// `train`. Both hold the count of each id and have one length. Counts of `train` below 1 are taken
+/// as 1. At least one count of `text` must be above 0.
 double unigram_perplexity(std::span<const int64_t> train, std::span<const int64_t> text);
 
 }  // namespace nine

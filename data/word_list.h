@@ -29,6 +29,7 @@ WordListKind kind_of_list(std::span<const std::string> lines);
 /// Returns the name of a kind in errors ("Marian's vocabulary"); empty for dict.
 std::string_view name_of(WordListKind kind);
 
+/// A word of a list, with its count and its line.
 struct ListedWord {
   std::string word;
   int64_t count = 1;

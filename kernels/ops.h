@@ -44,7 +44,8 @@ struct HeadBlockOptions {
   /// = spread for every word but the target, and 1 - (V - 1) * spread for the target.
   double spread = 0;
   Margin margin = {};  ///< on the targets' angles; inner products only
-  /// Each row's loss + z_loss times the mean over the components of lse^2.
+  /// Factor of the z-loss: each row's loss grows by z_loss times the mean over the components of
+  /// lse^2.
   double z_loss = 0;
 };
 
@@ -85,8 +86,8 @@ struct HeadBlock {
   View plain_score;   ///< target_score without the margin; needed with a margin, else may be empty
   View score_sum;     ///< sum_v S_k(v, r); needed if K = 1 and spread > 0, else may be empty
   View share;         ///< gamma_k(target); 0 without a target
-  /// (R_k + 2 z_loss lse / K), R_k = sum_v t_v gamma_k(v), times the row's weight; 0 without a
-  /// target.
+  /// The row's weight times (R_k + 2 z_loss lse_k / K), where R_k = sum_v t_v gamma_k(v); 0 without
+  /// a target.
   View weight;
   View target_slope;  ///< dL/dS_k(target, r); 0 without a target
   /// (R) float64: the row's part of the loss before weights, 0 without a target; may be empty.
@@ -104,7 +105,8 @@ struct HeadBlock {
   bool by_angle() const {
     return options.margin || context_norm || components.front().score.kind == ScoreKind::scaled_lin;
   }
-  /// F of a word and G of component k, in a block that is by_angle().
+  /// Returns pointers to F of a word and G of component k, in a block that is by_angle(); null for
+  /// a vector that keeps its own norm.
   scores::GivenNorms given_norms(int64_t k, int64_t word) const {
     const HeadComponent& c = components[static_cast<size_t>(k)];
     return {c.score.kind == ScoreKind::scaled_lin
@@ -123,7 +125,7 @@ int64_t head_product_planes(const Score& score, int64_t d);
 int64_t head_score_planes(const Score& score);
 /// Computes stats (V, head_stats_size), float64, of the rows of w.
 void head_stats(const Score& score, const View& w, const View& stats);
-/// Adds dstats * d stats / d w to dw, row by row.
+/// Adds to dw, row by row, the gradient that dstats passes through the statistics to the rows of w.
 void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats,
                          const View& dw);
 /// Fills products and score_sum (unless empty), lse and target_score; on the CPU also scores
@@ -164,41 +166,41 @@ void head_inference(const HeadBlock& block, const View& log_probs, const View& s
 //
 // norms, ratios, sizes and similar views are float64; `size` and other scalars have one element.
 
-/// norms[r] = |x_r| for the rows of a matrix.
+/// Computes norms[r] = |x_r| for the rows of a matrix.
 void row_norms(const View& x, const View& norms);
-/// largest = the largest norm of the rows that have a target, or of all rows if no row has a
-/// target; row (int32) = the first row with that norm.
+/// Computes largest = the largest norm of the rows that have a target, or of all rows if no row has
+/// a target; row (int32) = the first row with that norm.
 void largest_norm(const View& norms, const View& targets, const View& largest, const View& row);
-/// running = max(running, largest) if decay = 0, else decay * running + (1 - decay) * largest. If
-/// running is 0, running = largest.
+/// Updates a running norm: running = max(running, largest) if decay = 0, and otherwise decay *
+/// running + (1 - decay) * largest. If running is 0, sets running = largest.
 void update_running_norm(const View& largest, double decay, const View& running);
-/// size = running, or 1 if running is 0, which means that training has seen no row.
+/// Computes size = running, or 1 if running is 0, which means that training has seen no row.
 void running_norm(const View& running, const View& size);
-/// y_r = size x_r / |x_r|, 0 where |x_r| = 0.
+/// Computes y_r = size x_r / |x_r|, 0 where |x_r| = 0.
 void set_norms(const View& x, const View& norms, const View& size, const View& y);
-/// dx_r = (size / |x_r|) (dy_r - (u . dy_r) u), u = x_r / |x_r|, 0 where |x_r| = 0; dy may be dx's
-/// memory. dsize[r] = u . dy_r.
+/// Computes dx_r = (size / |x_r|) (dy_r - (u . dy_r) u) and dsize[r] = u . dy_r, where u = x_r /
+/// |x_r|; both are 0 where |x_r| = 0. dy may be dx's memory.
 void set_norms_backward(const View& x, const View& norms, const View& size, const View& dy,
                         const View& dx, const View& dsize);
-/// Fills stats (V, 2) of scaled_lin: F_v / |w_v|, 0 where |w_v| = 0, and F_v. F_v = ratios[v], or
-/// with a word `first` >= 0 ratios[v] |w_first|.
+/// Fills stats (V, 2) of scaled_lin with F_v / |w_v|, 0 where |w_v| = 0, and F_v. F_v = ratios[v]
+/// if first < 0; otherwise F_v = ratios[v] |w_first|.
 void word_scales(const View& norms, const View& ratios, int64_t first, const View& stats);
-/// dw += the gradient through F_v / |w_v| for a fixed F_v; with a word `first` >= 0 also the
+/// Adds to dw the gradient through F_v / |w_v| for a fixed F_v. If first >= 0, also adds the
 /// gradient of all F_v through |w_first|.
 void word_scales_backward(const View& w, const View& norms, const View& ratios, int64_t first,
                           const View& stats, const View& dstats, const View& dw);
 
 // --- regularisers
 
-/// loss += row_weight * n * strength * penalty, where n is the number of rows with a target; loss
-/// is a float64 scalar. dlogits (N, K), unless empty, += its gradient with respect to the logits of
-/// log_prior (N, K).
+/// Adds row_weight * n * strength * penalty to loss, a float64 scalar, where n is the number of
+/// rows with a target. Adds the gradient with respect to the logits of log_prior (N, K) to dlogits
+/// (N, K), unless dlogits is empty.
 void prior_penalty(PriorPenalty kind, double strength, const View& log_prior, const View& targets,
                    double row_weight, const View& loss, const View& dlogits);
-/// out = sum_r (|x_r| - norm)^2 over the rows of x, a float64 scalar.
+/// Computes out = sum_r (|x_r| - norm)^2 over the rows of x, a float64 scalar.
 void row_norm_penalty(const View& x, double norm, const OutputView& out);
-/// dx = factor * grad_output * 2 (|x_r| - norm) x_r / |x_r|, 0 where |x_r| = 0; grad_output is a
-/// float64 scalar.
+/// Computes dx_r = factor * grad_output * 2 (|x_r| - norm) x_r / |x_r|, 0 where |x_r| = 0;
+/// grad_output is a float64 scalar.
 void row_norm_penalty_backward(const View& x, double norm, double factor, const View& grad_output,
                                const OutputView& dx);
 

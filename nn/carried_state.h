@@ -27,8 +27,8 @@ class CarriedState {
   /// Replaces `state` by h and c of each layer, as constants on the tape, so that no gradient flows
   /// into the past.
   void on(Tape& tape, std::vector<LstmState>& state) const { on(tape, state, 0, batch()); }
-  /// Does the same for the columns [first, first + count): rows of h and c, one for each batch
-  /// element.
+  /// Does the same for the columns [first, first + count) only. Column b is row b of each h and c:
+  /// the state of batch element b.
   void on(Tape& tape, std::vector<LstmState>& state, int64_t first, int64_t count) const;
   /// Copies `state`, the states after a step's last time step (one per layer), into the columns
   /// from `first` on. Error: another number of layers or another shape.
@@ -36,8 +36,8 @@ class CarriedState {
   /// Copies h and c of `other`. Error: another number of layers or another shape.
   void copy_from(const CarriedState& other);
 
-  /// Replaces column i by column from[i], for all i; -1: whatever column. Error: another number of
-  /// columns.
+  /// Replaces column i by column from[i], for all i. If from[i] is -1, the new column i is
+  /// unspecified. Error: not one element of `from` for each column.
   void reorder(std::span<const int32_t> from);
 
   int64_t batch() const { return batch_; }
@@ -45,7 +45,8 @@ class CarriedState {
   std::vector<NamedView> named(const std::string& prefix) const;
   /// Copies the tensors with the names of named(). Error: a tensor is missing or has another shape.
   void load(const Safetensors& file, const std::string& prefix);
-  /// Copies batch() columns, from `first` on, of tensors with `columns` columns. Errors: as above.
+  /// Copies a part of a wider state: the columns [first, first + batch()) of tensors that have
+  /// `columns` columns. Errors: as above.
   void load(const Safetensors& file, const std::string& prefix, int64_t first, int64_t columns);
 
  private:

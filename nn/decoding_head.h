@@ -29,7 +29,7 @@ class DecodingHead {
     HeadDecoder<double>::Memory of_double_;
     WordScores answer_;
   };
-  /// A head's contexts each: (N, width).
+  /// For each head one Var of contexts (N, width).
   using Contexts = std::span<const Var>;
   /// Fills `best` with the k most probable words of each row, best first; ties in the order of the
   /// ids. The probability of the word `excluded` is set to 0; -1: of no word. Errors:

@@ -41,6 +41,7 @@ class FeedForward {
     return linear2_.dropout_add(between(x), residual, dropout, dropout_stream_);
   }
 
+  /// Adds packed copies of both maps' weights; see Linear::pack().
   void pack(PackedWeights& packed) const {
     linear1_.pack(packed);
     linear2_.pack(packed);

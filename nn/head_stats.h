@@ -34,7 +34,8 @@ class HeadStats {
   /// Returns the number of rows in each bin of angles.
   const std::vector<int64_t>& angles() const { return angles_; }
 
-  /// Returns the sums of the norms for a checkpoint, as `context.norm_sums`; load() restores them.
+  /// Returns the sums of the norms for a checkpoint, as `context.norm_sums`. load() restores them;
+  /// a file without them changes nothing. Error of load(): another shape.
   std::vector<NamedView> named() const;
   void load(const Safetensors& file);
 

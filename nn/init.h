@@ -22,8 +22,8 @@ struct Init {
   static Init uniform(double bound) { return {Kind::uniform, bound}; }
 
   // The next distributions depend on the sizes of a linear map from `in` to `out` numbers. Without
-  // arguments, the layer fills in its sizes, and ParameterSet::add() takes them from the shape
-  // (..., out, in).
+  // arguments the sizes are those of the layer, or in ParameterSet::add() those of the shape (...,
+  // out, in).
 
   /// Samples from U(-1/sqrt(in), 1/sqrt(in)): the default of weight and bias in torch.nn.Linear.
   static Init fan_in() { return {Kind::fan_in, 0}; }

@@ -40,26 +40,28 @@ struct DecoderRow {
   int32_t slot, word;
 };
 
-/// The words that several texts, the slots, have read, and the rows of every layer's KeyValueCache
-/// that hold their keys and values. All texts that read on have the same length. A text may
-/// continue another one; it then shares the rows of the words that both have read.
+/// Keeps the words of several texts that a decoder reads side by side, each text in a slot. Also
+/// keeps, for each word, the row that holds its keys and values in every layer's KeyValueCache. All
+/// texts that still grow have the same length. A text may continue another text; both then share
+/// the rows of the words that they have in common.
 class ReadWords {
  public:
   /// Lets `slots` texts begin. All caches must be empty.
   void start(int64_t slots);
-  /// Lets slot i continue the text of slot from[i]; -1: slot i reads no more.
+  /// Lets slot i continue the text of slot from[i]; -1: slot i ends.
   void reorder(std::span<const int32_t> from);
-  /// Reads a word into each row's slot. The caches get these rows next, in the same order. Error: a
-  /// slot that there is not.
+  /// Adds a word to the slot of each of `rows`; the other slots end. Append the words' keys and
+  /// values to the caches next, in the same order. Error: a slot outside of [0, slots()).
   void read(std::span<const DecoderRow> rows);
-  /// Returns what the rows of the last read() attend to: the words of their texts. The lists are on
-  /// the tape's device, valid until its reset().
+  /// Returns, for each row of the last read(), the rows of the caches that it attends to: all words
+  /// of its text. The lists are on the tape's device, valid until its reset().
   KeyLists lists(Tape& tape) const;
 
   int64_t slots() const { return slots_; }
-  /// Returns the number of words of each text that reads on.
+  /// Returns the number of words of each text that still grows.
   int64_t length() const { return length_; }
-  /// Return the words of a slot's text, and their rows in the caches.
+  /// Return the words of a slot's text, and their rows in the caches; valid until the next start(),
+  /// reorder() or read().
   std::span<const int32_t> words(int64_t slot) const { return of(words_, slot); }
   std::span<const int32_t> rows(int64_t slot) const { return of(rows_, slot); }
 

@@ -26,8 +26,8 @@ class Linear {
   /// draws its random numbers from `stream`. Error: the map has no bias.
   Var dropout_add(const Var& x, const Var& residual, double dropout, std::string_view stream) const;
 
-  /// Adds packed copies of the weights: while a tape uses `packed`, the functions above multiply
-  /// with the copies.
+  /// Adds packed copies of the weights to `packed`. While a tape uses `packed` (Tape::use_packed),
+  /// the functions above multiply with the copies.
   void pack(PackedWeights& packed) const;
 
   Parameter& weight() const { return weight_; }

@@ -10,11 +10,11 @@
 
 namespace nine {
 
-/// Stacked LSTM layers as in torch.nn.LSTM. Parameters: `NAME.weight_ih_l0` (4H, I),
-/// `NAME.weight_hh_l0` (4H, H), `NAME.bias_ih_l0` and `NAME.bias_hh_l0` (4H), then the same for l1,
-/// ... The gates are stacked in the order i, f, g, o. By default all parameters start as
-/// U(-1/sqrt(H), 1/sqrt(H)). An `init` that depends on sizes treats each weight as a map from H to
-/// 4H numbers.
+/// Stacked LSTM layers as in torch.nn.LSTM; ops::Lstm has the formula. For input size I and hidden
+/// size H the parameters are `NAME.weight_ih_l0` (4H, I), `NAME.weight_hh_l0` (4H, H),
+/// `NAME.bias_ih_l0` and `NAME.bias_hh_l0` (4H), then the same with I = H for l1, l2, ... The gates
+/// are stacked in the order i, f, g, o. By default all parameters start as U(-1/sqrt(H),
+/// 1/sqrt(H)). An `init` that depends on sizes treats each weight as a map from H to 4H numbers.
 class Lstm {
  public:
   Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hidden,
@@ -23,10 +23,10 @@ class Lstm {
   int64_t layers() const { return static_cast<int64_t>(layers_.size()); }
   int64_t hidden() const { return hidden_; }
 
-  /// Takes x (steps * batch, input), rows in time order, and one initial state per layer. Returns
-  /// the last layer's outputs (steps * batch, hidden). Replaces `state` by the states after the
-  /// last step. Applies `between` to the input of each layer but the first. Error: the number of
-  /// states is not the number of layers.
+  /// Takes x (steps * batch, input), row t * batch + b, and in `state` one initial state for each
+  /// layer. Returns the last layer's outputs (steps * batch, hidden). Replaces `state` by the
+  /// states after the last step. Applies `between` to the input of each layer but the first. Error:
+  /// the number of states is not the number of layers.
   Var operator()(const Var& x, std::vector<LstmState>& state, const Dropout& between = {}) const;
   /// Does the same from states of zeros, without dropout between the layers.
   Var operator()(const Var& x, int64_t batch) const;

@@ -22,17 +22,18 @@ namespace nine {
 /// The settings of a model's parameters.
 struct ParameterOptions {
   DType dtype = DType::float32;  ///< float32 or float64
-  /// With a parameter's name and the element's index, determines an initial value.
+  /// The seed of the initial values. The seed, a parameter's name and an element's index determine
+  /// the element's value.
   uint64_t seed = 1;
   bool gradients = true;  ///< false: the model can be evaluated but not trained
   Device device = kCpu;
 };
 
-/// A part of the gradient slab: a parameter that records its rows (Parameter::touched), or a run of
-/// neighbouring parameters whose gradients count as a whole.
+/// A part of the gradient slab: either the table of one parameter that records its rows
+/// (Parameter::touched), or a run of neighbouring parameters, of which any element may be non-zero.
 struct GradientPart {
   int64_t first = 0;  ///< the index of its first element in the slab
-  Shape shape;        ///< the shape of the part: a vector or a table
+  Shape shape;        ///< the part's shape: (rows, width) of a table, (elements) of a run
   Tensor rows = {};   ///< rows of the table: int32 ids on its device, ascending; empty: all rows
 
   View of(const Tensor& slab) const;  ///< returns this part of `slab`; ignores `rows`
@@ -95,11 +96,11 @@ class ParameterSet final : private ParameterMemory {
   int64_t loads() const { return loads_; }
 
   /// Zeroes each gradient that no backward pass has written. Afterwards the whole slab is the
-  /// gradient.
+  /// gradient. Call it before Optimizer::step(), and zero_grad() afterwards.
   void zero_missing_grads();
-  /// Lets the next backward pass overwrite all gradients instead of adding to them. Zeroes the
-  /// gradient rows that Parameter::touched records. A parameter whose `touched` is set is called
-  /// row-tracking here.
+  /// Lets the next backward pass overwrite all gradients instead of adding to them. For each
+  /// row-tracking parameter, one whose Parameter::touched is set, zeroes the gradient rows that
+  /// `touched` records and clears the record.
   void zero_grad();
   /// Makes backward passes write into `slab` (made by new_slab()) from now on; gradients() returns
   /// it. As after zero_grad(), backward passes overwrite the slab's old content. Untouched rows of
@@ -125,8 +126,8 @@ class ParameterSet final : private ParameterMemory {
   /// that the file replaces, because drawing them would take most of the time of opening a model.
   void load(const Safetensors& file) const;
 
-  /// save() writes the values as one safetensors file; load() reads them back to the same bits.
-  /// Errors: those of write_safetensors, read_safetensors and the load() above.
+  /// save() writes the values and the buffers as one safetensors file; load() reads them back to
+  /// the same bits. Errors: those of write_safetensors, read_safetensors and the load() above.
   /// nn/training/checkpoint.h saves a whole training run.
   void save(const std::filesystem::path& file,
             const std::map<std::string, std::string>& metadata = {}) const;

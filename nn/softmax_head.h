@@ -17,8 +17,8 @@ namespace nine {
 
 struct HeadValues;
 
-/// The text of the Error for a log p that is NaN, or that is infinite although the word's bias is
-/// not -infinity.
+/// The text of the Error when a log p is NaN, or is infinite although the word's bias is not
+/// -infinity.
 inline constexpr const char* kNoLogP =
     "log p is not a number: products of the model's weights are too large for their type";
 
@@ -32,14 +32,15 @@ struct HeadBuffer {
 /// one for each component.
 std::span<const HeadBuffer> head_buffers();
 
-/// Returns the entry of model.safetensors' `__metadata__` that says that the word vectors of a
-/// model's `head` and the table `embedding` are one tensor: "head.weight=EMBEDDING", for untied
-/// heads "the first of head.weight=EMBEDDING".
+/// Returns the text that records a tie in model.safetensors' `__metadata__`: the word vectors and
+/// the embedding table are one tensor, which has the name `embedding`. The text is
+/// "head.weight=EMBEDDING", for untied heads "the first of head.weight=EMBEDDING".
 std::string tie_text(const HeadSpec& head, const std::string& embedding);
 
-/// An output layer, or head: it holds word vectors and a bias. A mixture averages K softmaxes, its
-/// components. It also holds the weights of the prior, which gives the components' probabilities
-/// for a context h, and those of HeadSpec::contexts.
+/// An output layer, or head: word vectors, and optionally a bias for each word. A mixture averages
+/// K softmaxes, its components. A mixture also has the weights of the prior, which gives the
+/// components' probabilities for a context h. HeadSpec::contexts adds the weights of the
+/// components' own contexts.
 class SoftmaxHead {
  public:
   /// Declares the parameters in `set`, for a vocabulary of V = `words`, contexts of `width` numbers
@@ -82,26 +83,27 @@ class SoftmaxHead {
   /// word -infinity. Error: the log p of another word is not a number, or is infinite.
   Tensor log_probabilities(const Var& hidden) const;
   /// Checks that nats[i] is a valid -log p of words[i]; words[i] = -1: no word. Error: nats[i] is
-  /// NaN, or is infinite although the word's bias is not -infinity. The message is `what`, ": " and
-  /// kNoLogP.
+  /// NaN, or is infinite although the word's bias is not -infinity. The message is `what`, a colon
+  /// and kNoLogP.
   void require_log_p(std::span<const int32_t> words, std::span<const double> nats,
                      std::string_view what) const;
   /// Returns log_probabilities() corrected for a cosine margin of size `margin` in training
   /// (docs/margins.md). Error: the head is not one plain inner product (`lin`, without scale), or
   /// has HeadSpec::contexts but no context norm.
   Tensor log_probabilities_undoing(const Var& hidden, double margin) const;
-  /// Returns the k most probable words of each context, best first; see nine::top_words.
+  /// Returns the k most probable words of each context, best first; see nine::top_words. Error: k
+  /// outside of [1, words()].
   WordScores top_words(const Var& hidden, int64_t k) const;
-  /// Computes share * the penalty on the word vectors' norms, a float64 scalar. share: this
-  /// micro-batch's part of the update's tokens. Returns an empty Var if no penalty is configured,
-  /// or under NoGrad.
+  /// Computes share * HeadConfig::norm_reg, the penalty on the word vectors' norms, a float64
+  /// scalar. share: this micro-batch's part of the update's tokens, so that an update counts the
+  /// penalty once. Returns an empty Var if no penalty is configured, or under NoGrad.
   Var norm_regulariser(Tape& tape, double share) const;
 
   /// Returns the norms that replace those of word vectors and contexts in evaluation; empty if the
   /// vectors keep their own norms.
   HeadNorms norms() const;
 
-  int64_t words() const { return vocabulary_; }
+  int64_t words() const { return vocabulary_; }  ///< V
   /// Returns the parameters' values and the norms, as a HeadDecoder takes them
   /// (kernels/decoding/head_decoder.h).
   HeadValues values() const;
@@ -124,8 +126,8 @@ class SoftmaxHead {
   }
   /// Returns the same numbers without a copy: float64 on the head's device.
   const Tensor& running_contexts() const { return running_; }
-  /// Norms of the word vectors (of the first component): `own` are the vectors' own norms, `given`
-  /// those of the scores in evaluation. `given` is empty if the vectors keep their own norms.
+  /// Norms of the word vectors (of the first component), by word id. `own`: the vectors' own norms.
+  /// `given`: the norms that the word norm gives them in evaluation; empty without a word norm.
   struct WordNorms {
     std::vector<double> own, given;
   };

@@ -26,9 +26,9 @@ inline constexpr EnumNames<BleuTokenizer, 2> kEnumNames<BleuTokenizer>{
 /// The treatment of n-gram orders without a match (Chen and Cherry, WMT 2014).
 enum class BleuSmoothing {
   exp,    ///< 1/2 match for the lowest order without a match, 1/4 for the next one, ...
-  floor,  ///< `smooth_value` matches
+  floor,  ///< `smooth_value` matches for each order without a match
   add_k,  ///< adds `smooth_value` n-grams and matches to every order but the first
-  none
+  none    ///< the score is 0 if an order has no match
 };
 template <>
 inline constexpr EnumNames<BleuSmoothing, 4> kEnumNames<BleuSmoothing>{

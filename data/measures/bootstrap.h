@@ -19,11 +19,12 @@ struct BootstrapOptions {
   uint64_t seed = 1;
 };
 
-/// Returns, in ascending order, sum of numerators / sum of denominators over the units of each
-/// draw; 0 if the denominators of a draw add up to 0. A draw has as many units as the text. The
-/// draws depend on the seed and the number of units only, so that two calls with the same number of
-/// units use the same draws; sorting loses the order of the draws. Errors: resamples < 1; different
-/// numbers of numerators and denominators; no units.
+/// Returns the ratios of all draws in ascending order. A draw's ratio is the sum of its units'
+/// numerators / the sum of their denominators, or 0 if the denominators add up to 0. A draw has as
+/// many units as the text. The draws depend on the seed and the number of units only, so that two
+/// calls with the same number of units use the same draws. But element i of one result and element
+/// i of another may belong to different draws, because each result is sorted. Errors: resamples <
+/// 1; different numbers of numerators and denominators; no units.
 std::vector<double> bootstrap_ratios(std::span<const double> numerators,
                                      std::span<const double> denominators,
                                      const BootstrapOptions& options);

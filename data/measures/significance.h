@@ -31,7 +31,8 @@ double student_quantile(double p, double degrees_of_freedom);
 /// Returns the smallest equivalence margin of two one-sided tests at level `alpha` (TOST:
 /// Schuirmann, 1987). With this margin the tests find two systems equivalent with probability
 /// `power` if the systems do not differ and their difference has this standard error. Formula: (z(1
-/// - alpha) + z(1 - (1 - power) / 2)) * standard_error.
+/// - alpha) + z(1 - (1 - power) / 2)) * standard_error, where z is normal_quantile(). Errors: those
+/// of normal_quantile().
 double equivalence_margin(double standard_error, double alpha = 0.05, double power = 0.8);
 
 }  // namespace nine

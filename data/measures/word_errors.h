@@ -56,7 +56,7 @@ struct Mapsswe {
   int64_t segments = 0;
   double mean = 0, deviation = 0;  ///< of errors_a - errors_b; the variance divides by segments - 1
   /// mean / (deviation / sqrt(segments)). If all differences are the same number other than 0, z is
-  /// infinite and p is 0. With one segment, which has no deviation, z is 0 and p is 1.
+  /// infinite and p is 0. With fewer than two segments there is no deviation: z is 0 and p is 1.
   double z = 0;
   double p = 1;  ///< two-sided, normal
 };

@@ -29,7 +29,8 @@ struct HeadValues {
   HeadNorms norms = {};  ///< on any device
 };
 
-/// T is float or double, the type of the weights.
+/// Computes the most probable words, or log p of given words, from contexts on the CPU. T is float
+/// or double, the type of the weights.
 template <class T>
 class HeadDecoder {
  public:
@@ -53,10 +54,10 @@ class HeadDecoder {
     /// True: the answer has log p of every word of each row instead, in the order of the ids.
     bool all = false;
   };
-  /// In a mixture, words whose probability is below e^-87 of the best word's (in float64 e^-708)
-  /// may be out of order and have less exact log-probabilities. Log-probabilities of targets and of
-  /// all words are exact.
-  /// `log_probs` is (rows, k), for targets (rows), for all words (rows, words()).
+  /// The words with log p in nats. log_probs is (rows, k), for targets (rows), for all words (rows,
+  /// words()). One limit holds for the k words of a mixture: a word below e^-87 of the best word's
+  /// probability (in float64 e^-708) may be out of order, and its log p is less exact. Log p of
+  /// targets and of all words is exact.
   using Answer = WordScores;
   /// Working memory, kept between calls. Each calling thread needs its own.
   struct Memory {

@@ -14,7 +14,7 @@
 
 namespace nine {
 
-/// Sets the bytes of products that a block may have on a GPU; 0: the default, 512 MB. For tests.
+/// Sets the bytes of products that a block may have on a GPU; 0: the default, 512 MiB. For tests.
 void set_gpu_block_bytes(int64_t bytes);
 
 /// Assigns word vectors to components, computes the statistics of the word vectors and the prior

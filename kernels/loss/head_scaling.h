@@ -10,7 +10,8 @@
 
 namespace nine {
 
-/// If `norms` is empty, no function has to be called.
+/// Scales word vectors and contexts of one pass to the norms that `norms` gives. If `norms` is
+/// empty, no function has to be called.
 class HeadScaling {
  public:
   explicit HeadScaling(const HeadNorms& norms) : norms_(norms) {}
@@ -44,10 +45,11 @@ class HeadScaling {
   /// Returns the stacked rows of a block, scaled to their norm. The components' rows are `padded`
   /// rows apart; padding is 0.
   View scaled(const View& stacked, int64_t rows, int64_t padded);
-  /// Makes the block write the gradient by these norms for `rows` rows, if a gradient needs it.
+  /// Makes ops::head_gradients write the gradient with respect to the contexts' norms of `rows`
+  /// rows, if a gradient needs it.
   void collect(ops::HeadGradients& gradients, int64_t rows) const;
-  /// Turns dscaled, the gradient by component k's scaled contexts of the last block, into the
-  /// gradient by the contexts, without the part that passes through G.
+  /// Turns dscaled, the gradient with respect to component k's scaled contexts of the last block,
+  /// into the gradient with respect to the contexts, without the part that passes through G.
   void backward(int64_t k, const View& contexts, const View& dscaled);
   /// If gradients pass through G: the row of component k that has the largest norm, or -1, and
   /// dL/dG divided by this norm. Waits for the GPU.

@@ -14,9 +14,10 @@
 
 namespace nine {
 
-/// F_v, the norm of word v's vector. Words are ranked by their count in the training targets, ties
-/// by id; W_1 is the vector of the word of rank 1, the most frequent. Counts below 1 are taken as
-/// 1. V: words.
+/// F_v, the norm that word v's vector has in the scores: in training and in evaluation, instead of
+/// its own norm |w_v|. V: number of words. Words are ranked by their count in the training targets,
+/// ties by id. W_1 is the vector of the word of rank 1, the most frequent word. Counts below 1 are
+/// taken as 1.
 struct WordNorm {
   enum class Kind : uint8_t {
     none,                ///< |w_v|
@@ -41,7 +42,7 @@ struct WordNorm {
 };
 std::string to_text(const WordNorm& n);  ///< "const:1", "log-rank:ratio:through"; "none"
 /// Reads none, const:X, uniform, log-rank, log-rank:ratio, unigram:A,B, log-unigram or
-/// log-unigram:scaled, and after those with |W_1| `:through`; a UsageError says what is wrong.
+/// log-unigram:scaled. The norms with |W_1| may end in ":through". UsageError: any other text.
 WordNorm word_norm_from_text(std::string_view text);
 
 /// Returns the id of the word of rank 1. Error: no counts.
@@ -50,7 +51,8 @@ int64_t most_frequent_word(std::span<const double> counts);
 /// Error: `counts` is empty.
 std::vector<double> word_norm_ratios(const WordNorm& n, std::span<const double> counts);
 
-/// G_n, the norm of row n's context: one G for all rows of a component, except with none.
+/// G_n, the norm that the context of row n has in the scores, instead of its own norm |h_n|. Except
+/// with `none`, all rows of a component have one G.
 struct ContextNorm {
   enum class Kind : uint8_t {
     none,      ///< |h_n|
@@ -72,8 +74,7 @@ struct ContextNorm {
 };
 inline constexpr double kNormDecay = 0.99;
 std::string to_text(const ContextNorm& n);  ///< "const:64", "max:ema:through"; "none"
-/// Reads none, const:X, max or max:ema, and after the last two `:through`; a UsageError says what
-/// is wrong.
+/// Reads none, const:X, max, max:through, max:ema or max:ema:through. UsageError: any other text.
 ContextNorm context_norm_from_text(std::string_view text);
 
 /// The word norm and the context norm of a head.
@@ -84,11 +85,13 @@ struct NormOptions {
   explicit operator bool() const { return word || context; }
 };
 
-/// Word norm and context norm, with the numbers that these need besides the head's weights.
+/// The word norm and the context norm, with the numbers that they need besides the head's weights.
 struct HeadNorms : NormOptions {
-  /// word_norm_ratios(): (V) float64 on the head's device, or (K, V) if each component has its own.
+  /// The result of word_norm_ratios(), float64 on the head's device: (V) for all components, or (K,
+  /// V) with ratios for each component. Empty without a word norm.
   Tensor ratios = {};
-  int64_t first_word = -1;  ///< most_frequent_word, where word.multiplies_first()
+  /// The id of the most frequent word, whose norm |W_1| multiplies `ratios`; -1: `ratios` are F_v.
+  int64_t first_word = -1;
   /// If context.of_batch(): G of each component in evaluation, (K) float64, which training updates.
   /// 0: training has seen nothing, and G is 1. Empty: each call takes the maximum of its rows.
   Tensor running = {};

@@ -25,7 +25,7 @@ struct Margin {
     lsm
   };
   Kind kind = Kind::none;
-  double size = 0;  ///< m
+  double size = 0;  ///< m; for `arc` in radians
 
   explicit operator bool() const { return kind != Kind::none; }
   friend bool operator==(const Margin&, const Margin&) = default;
@@ -37,8 +37,8 @@ inline constexpr EnumNames<Margin::Kind, 4> kEnumNames<Margin::Kind>{
       {Margin::Kind::cos, "cos"},
       {Margin::Kind::arc, "arc"},
       {Margin::Kind::lsm, "lsm"}}}};
-/// From this m on, the loss with `arc` rewards some larger angles, because psi jumps upwards at
-/// theta = pi - m, by 1 - cos m - m sin m. It is the m at which that expression is 0.
+/// The m at which 1 - cos m - m sin m is 0. At theta = pi - m, psi of `arc` jumps by this
+/// expression. For larger m the jump is upwards, so that the loss rewards some larger angles.
 inline constexpr double kArcJumpsUp = 2.331122370414423;
 
 std::string to_text(const Margin& m);  ///< "cos:0.2"; "none"

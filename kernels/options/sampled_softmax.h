@@ -31,13 +31,13 @@ std::string to_text(const SampledSoftmax& s);  ///< "8192:log-uniform"; "" witho
 /// any other text.
 SampledSoftmax sampled_softmax_from_text(std::string_view text);
 
-/// The words of a micro-batch: the K drawn words, the targets, and the extra word `also` of
-/// WordSampler::sample().
+/// The words that one micro-batch scores: the K drawn words, the targets, and the extra word `also`
+/// of WordSampler::sample().
 struct SampledWords {
   std::vector<int32_t> words;    ///< ids, ascending, without duplicates
   std::vector<int32_t> targets;  ///< of each row: the target's index in `words`; -1: no target
-  /// -log E_v of each element of `words`, where E_v is the probability that the draws contain word
-  /// v; 0 for all words if the sample is the whole vocabulary.
+  /// -log E_v of each element of `words`, where E_v = 1 - (1 - Q_v)^draws is the probability that
+  /// the draws contain word v; 0 for all words if the sample is the whole vocabulary.
   std::vector<double> log_weights;
   /// Of each word: true if it is one of the K drawn words, which count in every row's sum.
   std::vector<bool> drawn;

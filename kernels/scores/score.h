@@ -19,7 +19,8 @@
 //   // "" or what is wrong; with d < 0: what is wrong with the parameters alone.
 //   static std::string check(const Score&, int64_t d);
 //   int64_t parts() const;                     // 1, or how many parts a vector is cut into (mog)
-//   int64_t product_dims(int64_t n) const;     // how many numbers of a part of n z uses
+//   // Of a part of n numbers, z sums the products of the first product_dims(n).
+//   int64_t product_dims(int64_t n) const;
 //
 // 2. The score S is a function of the inner product z = w . h of word vector and context, and of
 // the statistics of each vector: a few numbers, for instance its squared norm. These functions, and
@@ -42,15 +43,17 @@
 //   // either may be null.
 //   double exact(const T* w, const T* h, int64_t d, double up, T* dw, T* dh) const;
 //
-// On a GPU the threads of a warp call stats, stats_backward, exact and exact_parameter_slope
-// together, and T is the type of a number of a vector that they share (vectors.h). Use sum_of<T>
-// for all sums over a vector's numbers, Visit<T>::each for all loops that write a vector, and
-// Visit<T>::once for writing single numbers.
+// On a GPU all threads of a warp call stats, stats_backward, exact and exact_parameter_slope
+// together for one vector, and each thread visits some of the vector's numbers. T then is a type
+// that makes the helpers of vectors.h divide the work. Use sum_of<T> for all sums over a vector's
+// numbers, Visit<T>::each for all loops that write a vector, and Visit<T>::once for writing single
+// numbers.
 //
 // 4. Optional members, for speed or accuracy:
 //
-//   // The number of statistics that have slopes. Later statistics are functions of these, whose
-//   // slopes carry the whole derivative.
+//   // The number of statistics that have slopes, from the first on; without it, all kStats. The
+//   // later statistics are functions of the first ones, and their effect on S is part of the first
+//   // ones' slopes (ssg: statistic 2 is e^(statistic 1)).
 //   static constexpr int kGradients;
 //   // True if the cheaper value<true> and slopes<true> cannot overflow for a vector (or part)
 //   // with these statistics.
@@ -175,8 +178,9 @@ struct ExpressionLine {
 /// logarithm of the mean of their exponentials.
 enum class Combine : uint8_t { sum, mixture };
 
-/// A kernel's score of one pair of parts, machine-readable. The last line's name is S. Lines whose
-/// name ends in _h depend on the context alone, lines whose name ends in _w on the word alone.
+/// A kernel's score of one pair of parts, as formulas that programs can read. The last line's name
+/// is S. Lines whose name ends in _h depend on the context alone, lines whose name ends in _w on
+/// the word alone.
 struct KernelExpression {
   std::vector<ExpressionLine> lines;
   /// What the last number of each part is, if it is not a coordinate: "log-variance". Empty: all

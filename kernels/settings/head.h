@@ -24,9 +24,9 @@ struct HeadSpec {
   friend bool operator==(const HeadSpec&, const HeadSpec&) = default;
 
   int64_t size() const { return static_cast<int64_t>(components.size()); }
-  /// Returns the string with presets, @tuned and parameters written out, as config.json stores it.
-  /// parse_head(to_text()) is the same head, unless HeadDefaults changed `contexts` or `untied`,
-  /// which are not in the string.
+  /// Returns the head string with presets, @tuned (recorded parameters of a kernel) and default
+  /// parameters written out, as config.json stores it. parse_head(to_text()) is the same head,
+  /// unless HeadDefaults changed `contexts` or `untied`, which are not in the string.
   std::string to_text() const;
   /// Returns what is wrong with this head for vectors of d numbers, naming the component; "" if
   /// nothing.
@@ -65,7 +65,7 @@ KernelExpression kernel_expression(const Score& score);
 std::string check_score(const Score& score, int64_t d);
 /// Returns a component's text with all parameters, such as "hpb:ball=lorentz:shift=-2".
 std::string to_text(const Score& score);
-/// Names a head string.
+/// A preset: a name for a head string.
 struct HeadPreset {
   const char *name, *text;
 };

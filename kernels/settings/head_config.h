@@ -28,17 +28,18 @@ struct HeadBlockOptions;
 /// Chooses which products of contexts and word vectors a training step keeps for the gradients. N
 /// contexts, V words, K components, vectors of d numbers.
 enum class HeadMemory : uint8_t {
-  /// Keeps those of a block of contexts with the whole vocabulary: 6NVd operations in a step,
-  /// memory for head_block_rows() x K x V numbers.
+  /// Keeps the products of one block of contexts with the whole vocabulary: 6NVd operations in a
+  /// step, memory for head_block_rows() x K x V numbers.
   blocks,
-  /// Keeps no products and computes them twice: 8NVd operations, memory for O(N K + V d) numbers.
+  /// Keeps no products, and computes all products twice: 8NVd operations, memory for O(N K + V d)
+  /// numbers.
   tiles
 };
 template <>
 inline constexpr EnumNames<HeadMemory, 2> kEnumNames<HeadMemory>{
     "head memory", {{{HeadMemory::blocks, "blocks"}, {HeadMemory::tiles, "tiles"}}}};
 
-/// The parts of the loss besides the likelihood, and how scores are kept.
+/// The parts of the loss besides the likelihood, and the memory that the loss may take.
 struct HeadLoss {
   LabelSmoothing smoothing = {};
   PriorRegulariser prior = {};  ///< on a mixture's prior
@@ -70,10 +71,10 @@ struct HeadConfig {
 
 /// The settings of a HeadConfig as texts and numbers, as in flags and configuration files.
 struct HeadSettings {
-  std::string head = "lin";  ///< a head string, see parse_head
-  std::string variance;      ///< see HeadDefaults, as the next two
-  std::string ball;
-  std::string head_context;
+  std::string head = "lin";            ///< a head string, see parse_head
+  std::string variance;                ///< HeadDefaults::variance
+  std::string ball;                    ///< HeadDefaults::ball
+  std::string head_context;            ///< HeadDefaults::head_context
   bool untied = false;                 ///< HeadSpec::untied
   bool head_bias = true;               ///< HeadConfig::bias
   double label_smoothing = 0;          ///< LabelSmoothing::epsilon
@@ -98,7 +99,7 @@ enum class SettingUse : uint8_t {
   training,  ///< used in training only; the model does not depend on it
   written,   ///< part of the model; HeadSpec::to_text() contains it
   tensors,   ///< part of the model; the tensors show it
-  decoding   ///< part of the model; neither shows it, so decoding reads it from the model's files
+  decoding   ///< part of the model; it has a key of its own in the model's files
 };
 
 /// A member of HeadSettings, for code that reads settings by name: trainers' flags, kernel_inspect,

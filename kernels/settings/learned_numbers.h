@@ -28,7 +28,8 @@ struct LearnedNumber {
 /// Returns the learned numbers component by component, in the order of the kernel's parameters, the
 /// scale last.
 std::vector<LearnedNumber> learned_numbers(const HeadSpec& head);
-/// Returns `head` with its learned numbers set to `values`, in the order of learned_numbers().
+/// Returns `head` with its learned numbers set to `values` (not in stored form), in the order of
+/// learned_numbers(). Error: not one value for each number.
 HeadSpec with_numbers(HeadSpec head, std::span<const double> values);
 
 }  // namespace nine

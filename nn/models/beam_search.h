@@ -7,17 +7,18 @@
 //
 // The rules are CTranslate2's (docs/decoding.md). A step extends each of `beam` prefixes by every
 // word and takes the 2 * beam likeliest extensions. Of the first `beam` extensions, those that end
-// in </s> are finished hypotheses; the next extensions that do not end take their places. Later
-// extensions that end in </s> are dropped. A search ends when `beam` hypotheses are finished. It
-// also ends at max_length words; the first `beam` extensions are then hypotheses with `complete` =
-// false, if they do not end in </s>. Finished hypotheses are ranked by
+// in </s> are finished hypotheses. For each of them, the next extension without </s> becomes a
+// prefix instead. All other extensions are dropped. A search ends when `beam` hypotheses are
+// finished. It also ends at max_length words; the first `beam` extensions are then hypotheses with
+// `complete` = false, if they do not end in </s>. Finished hypotheses are ranked by
 //
 //   score = log p / length^length_penalty,  length without </s> unless count_end is set.
 //
 // A translation has at least one word: the first step's softmax leaves </s> out. The search drops
-// extensions by the excluded word, and log p of the other words stays as it is. With length_penalty
-// 0 a search ends as soon as the likeliest extension of a step has ended in </s> and n_best
-// hypotheses are finished. Among equal scores the better prefix wins, then the smaller word id.
+// extensions by the word SearchOptions::excluded, and log p of the other words stays as it is. With
+// length_penalty 0 a search ends as soon as the likeliest extension of a step has ended in </s> and
+// n_best hypotheses are finished. Among equal scores the better prefix wins, then the smaller word
+// id.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +45,11 @@ struct SearchOptions {
   int64_t batch = 64;         ///< sentences computed together; does not change results
   bool attention = false;     ///< true: fill Hypothesis::attention
 
-  /// Above 0: no search. Each sentence gets so many translations, whose words are drawn by
-  /// `sampling`, in the order of their numbers. Of the members above only max_length, batch and
-  /// attention, and for the scores length_penalty and count_end, then count. A word's random number
-  /// depends only on the seed, the sentence's number, the translation's number and the position.
+  /// Above 0: draws this number of translations of each sentence instead of searching; `sampling`
+  /// chooses each word. The result has translation 0, 1, ... in this order, not best first. Of the
+  /// members above, beam, n_best and excluded then have no effect; length_penalty and count_end
+  /// change the scores only. A word's random number depends only on the seed, the sentence's
+  /// number, the translation's number and the position.
   int64_t samples = 0;
   SamplingOptions sampling = {};
   uint64_t seed = 1;
@@ -74,7 +76,8 @@ struct Hypothesis {
 /// first. </s> does not count. Empty without SearchOptions::attention.
 std::vector<int64_t> alignment(const Hypothesis& hypothesis);
 
-/// A sentence's hypotheses, best first: n_best, or fewer if the search finds fewer.
+/// A sentence's hypotheses, best first: n_best, or fewer if the search finds fewer. With
+/// SearchOptions::samples: the drawn translations, in the order of their numbers.
 using Translation = std::vector<Hypothesis>;
 
 /// A model prepared for translation. The constructor packs the weights in their own type. The model
@@ -99,9 +102,10 @@ class BeamSearch {
 
   /// Returns translations of sources (ids without </s>), in the order of the sources. Sentences of
   /// similar length form a batch; batches are translated in parallel. A source without words has
-  /// one translation, which has no words, log p 0 and score 0. `prefixes` are words with which each
-  /// translation begins, one list for each source, or none; their log p count. Errors: an id
-  /// outside the dictionary; a source with more than max_words() words; options out of range.
+  /// one translation, or options.samples of them, without words, with log p 0 and score 0.
+  /// prefixes: for each source the ids with which each of its translations begins; their log p
+  /// counts. No prefixes: an empty span. Errors: an id outside of the dictionary; a source or
+  /// prefix with more than max_words() words; not one prefix for each source; options out of range.
   std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options,
                                      const Progress& progress = {},
                                      std::span<const Ids> prefixes = {}) const;

@@ -25,18 +25,20 @@ struct ModelComparison {
   int64_t only_a = 0, only_b = 0, neither = 0;
 
   int64_t left_out() const { return only_a + only_b + neither; }
-  double total_gain() const;
+  double total_gain() const;  ///< returns the sum of sentence_gains, in nats
 };
 
 /// Scores `lines` with the model at path a, then with the model at path b; one model is in memory
 /// at a time. If the vocabularies differ, compares the tokens that both contain and counts the
 /// rest: the probability of <unk> is the probability of all words outside a vocabulary, a different
-/// event for each model. Error: there is no model at path b; this check comes before all scoring.
+/// event for each model. Errors: those of LanguageModel::load() and score(); a compared token that
+/// a model excludes by a bias of -infinity. A missing model at path b is found before any scoring.
 ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device);
 /// Does the same with several processes, which divide the batches, or with carry_state the columns,
-/// among themselves. Each process gets the whole comparison.
+/// among themselves. Each process gets the whole comparison. No installed header defines
+/// Communicator, so that only Nine's own programs can call this.
 ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device, Communicator& communicator);
@@ -45,7 +47,7 @@ ModelComparison compare_models(const std::string& a, const std::string& b,
 /// `resamples` bootstrap samples of the text's sentences (Efron, 1979). The mean gain is
 /// log(perplexity of A / perplexity of B). gains: a sum for each sentence; tokens: the number of
 /// tokens in each sum. The result depends on the seed, not on the number of threads. Errors:
-/// resamples < 1; the numbers of gains and tokens differ.
+/// resamples < 1; no gains; the numbers of gains and tokens differ.
 Interval bootstrap_gain(std::span<const double> gains, std::span<const int64_t> tokens,
                         int64_t resamples, uint64_t seed);
 
@@ -55,13 +57,15 @@ struct WordDifference {
   int64_t count = 0;
   double gain = 0;  ///< sum of log p(B) - log p(A), nats
 };
+/// The result of word_differences().
 struct WordDifferences {
   std::vector<WordDifference> words;  ///< by gain, largest first; ties by word
   int64_t tokens = 0, left_out = 0;   ///< as in ModelComparison
   double gain = 0;                    ///< of all tokens
 };
-/// Returns the words of `lines`, and </s>, sorted by the sum of their gains (models at paths a and
-/// b), largest first. Occurrences of unknown words count as <unk>.
+/// Compares the models at paths a and b as compare_models() does. Returns the compared words, </s>
+/// included, sorted by the sum of their gains, largest first. If both vocabularies have the same
+/// words, unknown words are compared and count as <unk>; otherwise they are left out.
 WordDifferences word_differences(const std::string& a, const std::string& b,
                                  std::span<const std::string> lines, const ScoringOptions& scoring,
                                  Device device);

@@ -18,7 +18,7 @@ std::string load_initial_weights(const std::string& path, const Vocabulary& voca
                                  const ParameterSet& parameters, const LanguageNetwork& network);
 
 /// Does the same for a translation model, which has two dictionaries, into the parameters of
-/// `network`. Error, too: the positions or the factor of the embeddings differ.
+/// `network`. Further error: the positions or the factor of the embeddings differ.
 std::string load_initial_weights(const std::string& path, const Vocabulary& source,
                                  const Vocabulary& target, const Transformer& network);
 

@@ -5,8 +5,9 @@
 //   model.top_words({"the dog"}, 5);   // the five likeliest words at each position
 //   model.generate({"the dog"});       // the dog ...
 //
-// Each line of text is a sentence of words separated by spaces, cut as the training text was. A
-// word that is not in the vocabulary is read as <unk>. An empty line is the sentence without words.
+// Each line of text is a sentence of words separated by spaces. Prepare the lines as the training
+// text: apply its tokenizer and, if it was cut into subwords, its BPE codes. A word that is not in
+// the vocabulary is read as <unk>. An empty line is the sentence without words.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,11 @@ class LanguageNetwork;
 /// The settings of scoring.
 struct ScoringOptions {
   /// false: every sentence starts from a state of zeros. true: all lines are joined and cut into 10
-  /// equal parts, which are read in parallel, as in validation. In a part the state passes on from
-  /// line to line.
+  /// equal parts, which are read in parallel, as lm_train does in validation. Within a part the
+  /// state passes on from line to line. A Transformer, which has no state, reads half a window of
+  /// earlier words again before each segment.
   bool carry_state = false;
-  /// Without carry_state: most positions computed together, padding included.
+  /// The most positions that are computed together, padding included; only without carry_state.
   int64_t batch_tokens = 4096;
   /// The size m of a cosine margin in training, whose effect on the probabilities is removed
   /// (docs/margins.md); 0: there was no margin.
@@ -38,13 +40,14 @@ struct ScoringOptions {
 
 /// A model's expectation before one token.
 struct WordExpectation {
-  double log_p = 0;               ///< of the token in the text
+  double log_p = 0;               ///< natural log p of the token in the text
   int64_t rank = 0;               ///< of that token; 1: the likeliest
   std::vector<int32_t> top;       ///< the likeliest words, likeliest first
   std::vector<double> top_log_p;  ///< log p of the words in `top`
 };
 
-/// The largest GenerateOptions::batch: up to so many contexts cost the output layer as much as one.
+/// The largest GenerateOptions::batch. Up to 32 contexts cost the output layer as much as one
+/// context.
 inline constexpr int64_t kMaxGenerateBatch = 32;
 
 /// The settings of text generation.
@@ -54,8 +57,8 @@ struct GenerateOptions {
   int64_t samples = 1;     ///< continuations of each prompt
   int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
   uint64_t seed = 1;
-  /// The number of prompts that earlier calls continued. A text generated in parts then equals the
-  /// text generated in one call.
+  /// If several calls share one list of prompts: the number of prompts that the earlier calls
+  /// continued. The continuations then equal those of one call with the whole list.
   int64_t first_prompt = 0;
 };
 
@@ -64,12 +67,13 @@ struct GenerateOptions {
 /// call the member functions at once. Results are held in memory: score a long text in parts.
 class LanguageModel {
  public:
-  /// Opens the model at `path`: a run or its directory of checkpoints (the best checkpoint, else
-  /// the latest), a checkpoint, or a directory that holds only model.safetensors and dict.txt.
-  /// Sizes come from the tensors' shapes, the head from config.json or from model.safetensors'
-  /// metadata. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: no model there; a
-  /// translation model; vocabulary and weights of different sizes; a weight that is NaN or
-  /// infinite, except a bias of -infinity, which excludes its word.
+  /// Opens the model at `path`. `path` is one of: the directory of a run of lm_train, or of the
+  /// run's checkpoints (the best checkpoint, else the latest); a checkpoint; a directory that holds
+  /// only model.safetensors and dict.txt. Sizes come from the tensors' shapes, the head from
+  /// config.json or from model.safetensors' metadata. A GPU needs install_cuda()
+  /// (kernels/install_cuda.h) first. Errors: no model there; a translation model; vocabulary and
+  /// weights of different sizes; a weight that is NaN or infinite, except a bias of -infinity,
+  /// which excludes its word.
   static LanguageModel load(const std::string& path, Device device = kCpu);
 
   ~LanguageModel();

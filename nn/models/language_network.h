@@ -1,5 +1,6 @@
-// The common interface of language models' networks. A network reads ids, one row per time step,
-// and predicts each column's next id through a SoftmaxHead.
+// The common interface of language models' networks. A network reads ids (steps, batch): a row for
+// each time step, and a column for each text that it reads side by side. It predicts each column's
+// next id through a SoftmaxHead.
 #pragma once
 
 #include <map>
@@ -61,16 +62,16 @@ class LanguageNetwork {
   int64_t width() const { return width_; }
   const HeadConfig& head_config() const { return head_config_; }
 
-  /// True if regulariser() computes activation or temporal activation regularisation (AR, TAR).
-  /// With padding, these need `unpadded`.
+  /// True if regulariser() computes activation or temporal activation regularisation (AR, TAR). If
+  /// the batch has padding, then pass `unpadded` to regulariser().
   bool regularises_activations() const { return activation_reg_ > 0 || temporal_reg_ > 0; }
   /// The rows without padding. Sentences computed side by side end with padding, which no
   /// regulariser counts.
   struct Unpadded {
     Tensor rows;   ///< int32: the rows of Hidden without padding; empty: all
     Tensor pairs;  ///< int32: rows r such that r and its next time step are not padding; empty: all
-    /// Pairs of this micro-batch / pairs of the update, times the update's tokens /
-    /// TrainingSource::weighing_tokens().
+    /// The weight of TAR's mean in this micro-batch: (pairs of the micro-batch / pairs of the
+    /// update) * (tokens of the update / TrainingSource::weighing_tokens()).
     double pair_share = 0;
   };
   /// Computes share * (AR * mean(output^2) + TAR * mean((raw_{t+1} - raw_t)^2) + the penalty on the
@@ -130,8 +131,8 @@ class LanguageNetwork {
 /// embeddings. Error: head.weight of an untied head has a rank other than 3.
 bool has_tied_embeddings(const Safetensors& weights, const HeadSpec& head);
 
-/// Makes a StepDecoder for a network that carries its state. The decoder runs the network over one
-/// time step of all slots after another, because a row's bits may depend on the number of rows.
+/// Makes a StepDecoder for a network that carries its state. Each step() computes all slots, even
+/// those that have ended, because a row's bits may depend on the number of rows.
 std::unique_ptr<StepDecoder> recurrent_decoder(const LanguageNetwork& network);
 
 }  // namespace nine

@@ -48,7 +48,8 @@ class LstmLanguageModel final : public LanguageNetwork {
   const LstmLanguageModelConfig& config() const { return config_; }
   const SoftmaxHead& head() const override { return head_; }
 
-  /// `state` is as in Lstm.
+  /// Runs embedding, dropout and LSTM layers over ids (steps, batch); see LanguageNetwork::run().
+  /// state: one LstmState for each layer, replaced as in Lstm.
   Hidden run(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const override;
   CarriedState new_state(int64_t batch) const override {
     return {config_.layers, batch, config_.hidden, dtype(), device()};

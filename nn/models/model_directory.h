@@ -35,8 +35,8 @@ inline constexpr const char* kVersionKey = "nine_version";
 /// notice() if such a directory is also a run, whose checkpoints are not read.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
-/// The directory's config.json; an empty object if there is none. Errors: config.json is not a JSON
-/// object of at most kJsonLevels levels, or not a regular file.
+/// Returns the directory's config.json; an empty object if there is none. Errors: config.json is
+/// not a JSON object of at most kJsonLevels levels, or not a regular file.
 Json model_config(const std::filesystem::path& directory);
 
 /// Says whether a model's weights may exclude words: an output bias of -infinity excludes its word.
@@ -48,8 +48,8 @@ enum class ExcludedWords : uint8_t { allowed, refused };
 Safetensors read_finite_weights(const std::filesystem::path& file,
                                 ExcludedWords words = ExcludedWords::allowed);
 
-/// Error, with file, tensor, the first number that is not `sound` and its index, and `rule`: "a
-/// mean of squares is 0 or more".
+/// Checks that all numbers of a tensor are `sound`. Error, with file, tensor, the first other
+/// number and its index, and `rule`: "a mean of squares is 0 or more".
 void require_numbers(const std::filesystem::path& file, const std::string& name,
                      const Tensor& tensor, const std::function<bool(double)>& sound,
                      std::string_view rule);

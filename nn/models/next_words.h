@@ -16,15 +16,15 @@ class NextWords {
   /// `head` must outlive this object.
   NextWords(const DecodingHead& head, const SamplingOptions& options);
 
-  /// Predicts from contexts, a head's each (N, width). The probability of the word `excluded` is 0;
-  /// -1: of no word.
+  /// Predicts from contexts: for each head one Var (N, width). The probability of the word
+  /// `excluded` is set to 0; excluded = -1: no word.
   void predict(DecodingHead::Contexts contexts, int32_t excluded = -1);
   struct Chosen {
     int32_t word;
     double log_p;  ///< under the model itself (temperature 1)
   };
-  /// Returns the word of row `row` that a uniform random number in [0, 1) chooses. Error: there is
-  /// no word to choose.
+  /// Returns the next word for row `row`, which `uniform`, a random number in [0, 1), chooses.
+  /// Error: there is no word to choose.
   Chosen choose(int64_t row, double uniform) const;
 
  private:

@@ -45,14 +45,14 @@ struct ModelFiles {
   bool foreign = false;           ///< nothing shows that Nine wrote it
   Json assumed = Json::object();  ///< of a foreign model: keys that were needed and nowhere said
 
-  /// The value of a key; null if nobody says it. Error: two sources contradict each other; the
-  /// message has both values and both places.
+  /// Returns the value of a key; null if no source has the key. Error: two sources contradict each
+  /// other; the message has both values and both places.
   const Json* find(std::string_view key) const;
   bool says(const char* key) const { return find(key) != nullptr; }
-  /// The place that says a key, for messages; config.json if nobody says it.
+  /// Returns the place that has a key, for messages; config.json if no source has it.
   std::string said_in(std::string_view key) const;
-  /// The whole number from 1 on under a key, also as a text (metadata has texts). Error: it is
-  /// none, or nobody says it.
+  /// Returns the number that a key has: a whole number >= 1, or its text, because metadata has
+  /// texts. Errors: no source has the key; another value.
   int64_t count(const char* key) const;
   /// Returns the number of a key, which may be a text. If no file has the key, returns and assumes
   /// `usual`.
@@ -66,7 +66,8 @@ struct ModelFiles {
   /// Returns the value that the presence of a tensor shows. Error: the files give the other value
   /// for the key.
   bool shown(const char* key, bool value, const char* tensor) const;
-  /// The whole number of positions under a key. Error: as count(), or more than kMostPositions.
+  /// Returns the number of positions that a key has. Errors: those of count(); more than
+  /// kMostPositions.
   int64_t positions(const char* key) const;
   /// Returns the table of the words that a model of a task (`lm`, `mt`) predicts. Errors name the
   /// directory: the tensors are those of the other task; there is no such table.
@@ -78,15 +79,17 @@ struct ModelFiles {
   /// if a weight is of another type and is converted. Error: `dtype` names another type; for a
   /// foreign model only if it names float32 or float64.
   void check_types(const char* table) const;
-  /// The head that the files describe, lin where nobody says it; the tensors show its bias. Errors:
-  /// a setting is wrong; the buffers of the head (head_buffers) are not those of its norms.
+  /// Returns the head that the files describe, or lin if no file describes a head; the tensors show
+  /// its bias. Errors: a setting is wrong; the buffers of the head (head_buffers) are not those of
+  /// its norms.
   HeadConfig head() const;
-  /// Error: `tied` of the metadata does not say that `shown` are the tensors' ties (tie_text).
+  /// Checks the key `tied` of the metadata. Error: `tied` does not say that `shown` are the
+  /// tensors' ties (tie_text).
   void check_ties(const std::string& shown) const;
-  /// Error: `positions` says something else than the tensors do: learned if there is a table, the
-  /// tensor `table`, sinusoidal if there is none.
+  /// Checks the key `positions` against the tensors: learned if there is a table, the tensor
+  /// `table`; sinusoidal if there is none. Error: they differ.
   void check_positions(bool learned, const char* table);
-  /// Of a key for which Nine has one number alone. Error: config.json says another.
+  /// Checks a key for which Nine supports a single number. Error: config.json has another number.
   void only(const char* key, double number);
   /// Returns the value that a key names. If no file has the key, returns and assumes `usual`.
   template <NamedEnum E>

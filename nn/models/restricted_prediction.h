@@ -66,6 +66,7 @@ struct RestrictedMeasures {
   Estimate cross_entropy;                ///< mean of the choices' nats
   Estimate margin;                       ///< mean of the choices' margins
 };
+/// Computes the measures of choices, with intervals of bootstrap samples of the sentences.
 RestrictedMeasures measure_choices(std::span<const RestrictedChoice> choices,
                                    const BootstrapOptions& options);
 
@@ -76,7 +77,7 @@ struct RestrictedComparison {
   double p = 1;                    ///< mcnemar_exact(only_a, only_b)
   Estimate cross_entropy;          ///< of b minus that of a, resampled in pairs
 };
-/// Error: the choices have different positions.
+/// Compares the choices of models A and B. Error: the choices have different positions.
 RestrictedComparison compare_choices(std::span<const RestrictedChoice> a,
                                      std::span<const RestrictedChoice> b,
                                      const BootstrapOptions& options);

@@ -20,14 +20,14 @@ struct SamplingOptions {
   int32_t unknown = 1;  ///< the id of <unk>: 1 in language models
 };
 
-/// Returns the id that a uniform random number in [0, 1) chooses, given log p of every word. Error:
-/// there is no word to choose.
+/// Returns the id that `uniform`, a random number in [0, 1), chooses. log_p: natural log p of every
+/// word, by id. Errors: no word besides `unknown`; every word has log p -infinity.
 int32_t choose_word(std::span<const double> log_p, const SamplingOptions& options, double uniform);
 
 /// Returns the random number of one word, a function of these four arguments alone.
 double uniform_of(uint64_t seed, int64_t prompt, int64_t sample, size_t position);
 
-/// Error: an option is out of range.
+/// Checks the options. Errors: temperature < 0; top_k < 0; top_p outside of [0, 1].
 void check(const SamplingOptions& options);
 
 }  // namespace nine

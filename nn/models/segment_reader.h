@@ -10,7 +10,7 @@ namespace nine {
 
 /// Reads `columns` parallel texts, each from its beginning. With a window of W steps, a segment is
 /// read together with the floor(W/2) words before it, or all words if there are fewer. So every
-/// prediction, except at a text's beginning, uses at least these words.
+/// prediction, except at a text's beginning, uses at least floor(W/2) earlier words.
 class SegmentReader {
  public:
   SegmentReader(const LanguageNetwork& network, int64_t columns);

@@ -16,9 +16,10 @@ class StepDecoder {
   virtual ~StepDecoder() = default;
   /// Lets `slots` texts begin.
   virtual void start(int64_t slots) = 0;
-  /// Reads a word into each row's slot. Slots without a row read no more. Returns the head's input
-  /// for predicting the next words, (rows, width). The tape must be on the network's device and
-  /// must not record. On the CPU a Transformer's rows do not depend on each other, to the bit.
+  /// Reads a word into the slot of each of `rows`. Slots without a row read no more. Returns the
+  /// head's input for predicting the next words, (number of rows, width), valid until the tape's
+  /// reset(). The tape must be on the network's device and must not record. On the CPU a
+  /// Transformer's rows do not depend on each other, to the bit.
   virtual Var step(Tape& tape, std::span<const DecoderRow> rows) = 0;
   /// Lets slot i continue the text of slot from[i]; -1: slot i reads no more.
   virtual void reorder(std::span<const int32_t> from) = 0;

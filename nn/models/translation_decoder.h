@@ -26,7 +26,7 @@ class TranslationDecoder final : public StepDecoder {
   Var step(Tape& tape, std::span<const DecoderRow> rows) override;
   void reorder(std::span<const int32_t> from) override { read_.reorder(from); }
 
-  /// The words that each slot has read.
+  /// Returns the words that each slot has read.
   const ReadWords& read() const { return read_; }
   /// Makes step() keep its attention weights, for attention().
   void keep_attention(bool on) { keep_attention_ = on; }

@@ -15,11 +15,12 @@ class Vocabulary;
 
 /// How a text becomes tokens, as in `bpe apply`, and how tokens become a text.
 struct SegmentationOptions {
-  std::string codes = {};            ///< file of BPE codes; empty: the text is already cut
-  std::string vocabulary = {};       ///< file of the subwords that may be used; empty: all may
-  int64_t vocabulary_threshold = 0;  ///< fewest occurrences of such a subword
-  std::vector<std::string> glossaries = {};
-  bool raw = false;  ///< true: first tokenise as sacreBLEU's tokenizer 13a
+  std::string codes = {};       ///< file of BPE codes; empty: the text is already cut
+  std::string vocabulary = {};  ///< file of subwords and their counts; empty: all are allowed
+  /// The least count of an allowed subword in `vocabulary`.
+  int64_t vocabulary_threshold = 0;
+  std::vector<std::string> glossaries = {};  ///< what stays whole, see Glossaries
+  bool raw = false;                          ///< true: first tokenise as sacreBLEU's tokenizer 13a
   /// True: join subwords of translations to words; with codes this is always done.
   bool join = false;
 };

@@ -37,12 +37,12 @@ struct TranslatedText {
 /// threads may call the member functions at once.
 class Translator {
  public:
-  /// Opens the model at `path`: a run or its directory of checkpoints (the best checkpoint, else
-  /// the latest), a checkpoint, or a directory that holds only model.safetensors, config.json,
-  /// src.dict.txt and tgt.dict.txt. `device` holds the weights and computes. A GPU needs
-  /// install_cuda() (kernels/install_cuda.h) first. Errors: a language model; a config.json without
-  /// a required key; dictionaries, weights or positions that do not fit each other; TokenReader's
-  /// errors.
+  /// Opens the model at `path`. `path` is one of: the directory of a run of mt_train, or of the
+  /// run's checkpoints (the best checkpoint, else the latest); a checkpoint; a directory that holds
+  /// only model.safetensors, config.json, src.dict.txt and tgt.dict.txt. `device` holds the weights
+  /// and computes. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: a language
+  /// model; a config.json without a required key; dictionaries, weights or positions that do not
+  /// fit each other; codes, vocabulary or glossaries of `segmentation` that cannot be read.
   static Translator load(const std::string& path, const SegmentationOptions& segmentation = {},
                          Device device = kCpu);
   /// Opens several models as an ensemble; see BeamSearch. Error: different dictionaries.
@@ -59,7 +59,8 @@ class Translator {
                                      const SearchOptions& options = {}) const;
 
   /// Returns the options.n_best best translations of each line, best first, or fewer if the search
-  /// finds fewer. Errors: as in translate().
+  /// finds fewer. If options.samples is above 0, returns this number of drawn translations instead,
+  /// not sorted. Errors: as in translate().
   std::vector<std::vector<TranslatedText>> n_best(const std::vector<std::string>& lines,
                                                   const SearchOptions& options) const;
 
@@ -69,11 +70,12 @@ class Translator {
   std::vector<std::vector<double>> score(const std::vector<std::string>& sources,
                                          const std::vector<std::string>& targets) const;
 
-  // Parts, for work with ids. The directory is the first model's.
+  // Parts, for work with ids.
+  /// Returns the dictionary of the source language; in an ensemble all models have the same.
   const Vocabulary& source() const;
-  /// Equals source() if the vocabulary is shared.
+  /// Returns the dictionary of the target language. It equals source() if the vocabulary is shared.
   const Vocabulary& target() const;
-  /// Returns the directory of the model's files.
+  /// Returns the directory of the (first) model's files.
   const std::filesystem::path& directory() const;
   /// Returns the (first) network alone (nn/models/transformer.h).
   const Transformer& network() const;
@@ -87,6 +89,7 @@ class Translator {
   std::vector<BeamSearch::Ids> source_ids(const std::vector<std::string>& lines,
                                           const std::string& name, int64_t first = 0,
                                           std::vector<std::string>* too_long = nullptr) const;
+  /// Does the same for lines of the target language.
   std::vector<BeamSearch::Ids> target_ids(const std::vector<std::string>& lines,
                                           const std::string& name) const;
   /// Returns the words of a translation, separated by spaces; joins subwords to words if codes or

@@ -113,8 +113,8 @@ Checkpoint open_checkpoint(const std::filesystem::path& path,
 std::vector<std::filesystem::path> checkpoints_in(const std::filesystem::path& checkpoints);
 
 /// Returns the checkpoints of RUN/checkpoints up to `latest`, intact or not, most steps first: a
-/// run has not committed to later ones. Without `latest` returns all. Error: `latest` leads to
-/// none.
+/// run has not committed to later ones. Without `latest` returns all checkpoints. Error: `latest`
+/// leads to no checkpoint.
 std::vector<std::filesystem::path> committed_checkpoints(const std::filesystem::path& checkpoints);
 
 /// The checkpoint from which a run resumes, and for each newer checkpoint a sentence that says why

@@ -41,8 +41,8 @@ class MixtureWeightStats {
     return sums_ ? MixtureWeightStats(sums_.elements() / 2, sums_.device()) : MixtureWeightStats();
   }
   void clear();
-  /// Mean and variance of each component's weight over the rows. The variance divides by the number
-  /// of rows.
+  /// Return mean and variance of each component's weight over the rows. The variance divides by the
+  /// number of rows.
   std::vector<double> mean() const;
   std::vector<double> variance() const;
   /// Returns (2K + 1) float64: number of rows, sums of pi, sums of pi^2. Empty without components.

@@ -17,6 +17,8 @@ namespace nine {
 class Communicator;
 class SlabShares;
 
+/// The rules of updates, with torch.optim's formulas: sgd (ops::SgdStep), adam and adamw
+/// (ops::AdamStep). asgd is sgd that also keeps the mean of the weights (Merity et al., 2018).
 enum class OptimizerKind : uint8_t { sgd, adam, adamw, asgd };
 template <>
 inline constexpr EnumNames<OptimizerKind, 4> kEnumNames<OptimizerKind>{
@@ -58,7 +60,9 @@ class Optimizer {
 
   /// Makes one update from the gradient slab at learning rate `lr`. If clip > 0, scales the
   /// gradient to a norm of at most `clip`. norm_squared: the gradient's squared norm (float64
-  /// scalar), read only if clip > 0.
+  /// scalar, ParameterSet::sum_squares), read only if clip > 0. In a loop of your own, call
+  /// ParameterSet::zero_missing_grads() before and zero_grad() afterwards. TrainStep and
+  /// SimpleTrainer do so.
   void step(double lr, const View& norm_squared, double clip);
   /// Returns the number of updates so far.
   int64_t updates() const { return updates_; }

@@ -56,7 +56,7 @@ class SlabShares {
   };
   int64_t elements() const { return elements_; }
   int64_t blocks() const { return (elements_ + kBlock - 1) / kBlock; }
-  /// The ranges of this rank, and of `rank`.
+  /// Return the blocks, and the elements, of this rank and of `rank`.
   Range own_blocks() const { return blocks_of(communicator_.rank()); }
   Range blocks_of(int rank) const { return blocks_after(rank, levels_); }
   Range own() const { return elements_of(own_blocks()); }

@@ -10,6 +10,7 @@
 
 namespace nine {
 
+/// The kinds of schedules; Schedule::rate() has their formulas.
 enum class ScheduleKind : uint8_t { constant, inverse_sqrt, plateau };
 template <>
 inline constexpr EnumNames<ScheduleKind, 3> kEnumNames<ScheduleKind>{
@@ -21,7 +22,7 @@ inline constexpr EnumNames<ScheduleKind, 3> kEnumNames<ScheduleKind>{
 /// The kind of a schedule and its settings.
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::constant;
-  double lr = 1e-3;
+  double lr = 1e-3;  ///< the rate at the end of the warm-up
   /// Any kind: number of updates over which the rate rises from lr / warmup to lr.
   int64_t warmup = 0;
   double decay = 0.5;    ///< plateau: factor of the rate
@@ -29,9 +30,9 @@ struct ScheduleConfig {
   double min_lr = 1e-6;  ///< plateau: lower bound of the rate
 };
 
-/// Decides when averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1): at the
-/// first validation that is worse than the best earlier validation, where the latest `interval`
-/// earlier validations do not count.
+/// Decides when averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1). Fires
+/// at the first validation that is worse than the best earlier one, where the `interval`
+/// validations just before it do not count.
 class NonMonotoneTrigger {
  public:
   /// interval 0: the trigger never fires.
@@ -66,8 +67,9 @@ class Schedule {
   /// et al., 2017, in fairseq's form). plateau scales lr by the decays so far.
   double rate(int64_t update) const;
 
-  /// Call this with every validation's metric (lower is better). Returns true if it lowered the
-  /// rate.
+  /// Takes a validation's metric (lower is better), and returns true if it lowers the rate; call it
+  /// after every validation. plateau lowers the rate, down to min_lr, when more than `patience`
+  /// validations in a row bring no new best metric. Other kinds do nothing.
   bool validated(double metric);
 
   /// The state for a checkpoint: the product of the decays so far, the best metric, and the number

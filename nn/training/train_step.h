@@ -11,9 +11,9 @@ namespace nine {
 
 class UpdateGradient;
 
-/// A float64 tensor, such as a running maximum, that forward passes change from update to update.
-/// An update's first micro-batch continues from the tensor's value. Each later micro-batch starts
-/// from 0, and its part is then merged into the value, in the order of the micro-batches.
+/// A float64 tensor that forward passes change, such as a running maximum of norms. An update's
+/// first micro-batch continues from the tensor's value. Each later micro-batch starts from 0, and
+/// its part is then merged into the value, in the order of the micro-batches.
 struct StepStatistic {
   enum class Merge : uint8_t {
     sum,
@@ -43,9 +43,8 @@ class TrainingSource {
   virtual int64_t weighing_tokens(int64_t fetched) const { return fetched; }
 
   struct Objective {
-    /// The scalar to minimise. It is weighted by row_weight, so that the losses of an update's
-    /// micro-batches add up to the mean per token (or to less, if weighing_tokens() is larger than
-    /// the fetch).
+    /// The scalar to minimise, weighted by row_weight. The losses of an update's micro-batches then
+    /// add up to the mean per token (or to less, if weighing_tokens() is larger than the fetch).
     Var loss;
     /// A number for each position: -log p in nats, float64, unweighted, without smoothing and
     /// regularisers; 0 without a target.
@@ -70,7 +69,9 @@ struct StepResult {
   double fastest_s = 0, slowest_s = 0;
 };
 
-/// Computes the gradient of an update's micro-batches, clips it and gives it to the optimiser.
+/// Makes updates: sums the gradients of an update's micro-batches, clips the sum and gives it to
+/// the optimiser. `parameters`, `optimizer` and `arena` must outlive the object; `arena` is on the
+/// parameters' device.
 class TrainStep {
  public:
   struct Config {
@@ -84,10 +85,11 @@ class TrainStep {
   TrainStep(ParameterSet& parameters, Optimizer& optimizer, Arena& arena, const Config& config);
   ~TrainStep();
 
-  /// Makes update number `step` (1, 2, ...) at rate `lr`. Error: a loss or gradient that is not
-  /// finite. It changes neither parameters nor carried state. The step runs again with every tensor
-  /// searched, and the message names the op that first gave NaN or infinity. The next run()
-  /// continues with the next fetch, and commit() is not called for this one.
+  /// Makes update number `step` (1, 2, ...) at learning rate `lr`. Error: a loss or gradient that
+  /// is not finite. Before the Error, the micro-batches run again with every tensor searched, so
+  /// that the message names the op that first gave NaN or infinity. Parameters and carried state
+  /// then stay as they were, commit() is not called, and the next run() continues with the next
+  /// fetch().
   StepResult run(TrainingSource& data, int64_t step, double lr);
 
   Tape& tape() { return tape_; }

@@ -146,9 +146,9 @@ class Trainer {
   /// True if `after` or early stopping has already ended the training.
   bool done() const;
   int64_t step() const { return progress_.step; }
-  /// Number of updates since this object was made.
+  /// Returns the number of updates since this object was made.
   int64_t updates_here() const { return updates_here_; }
-  /// Epochs of the whole run, including the finished part of the current epoch.
+  /// Returns the epochs of the whole run, including the finished part of the current epoch.
   double epochs() const;
   double seconds() const;  ///< seconds of the whole run
   Tape& tape() { return step_.tape(); }

@@ -6,8 +6,9 @@
 
 namespace nine {
 
-/// Error, which names state.json, the key, its value and what was expected: the checkpoint has no
-/// training's state (a mean of checkpoints has none), or a value that no training writes.
+/// Checks that a training can have written the checkpoint's state. Error, which names state.json,
+/// the key, its value and what was expected: no training's state (a mean of checkpoints has none),
+/// or a value that no training writes.
 void require_training_state(const Checkpoint& checkpoint);
 
 /// Returns the checkpoint's weights. Errors: require_training_state()'s; with file, tensor and the

@@ -61,9 +61,10 @@ HeadTile<T> word_of(HeadTile<T> tile, int64_t v, int64_t stats) {
   return tile;
 }
 
-/// Throws the Error for the first pair of a tile whose slope by a learned number is not finite.
-/// `up` [word][kHeadPanel] is the tile's dL/dS. `sums` [number][kHeadPanel] are the sums of
-/// HeadLoops::number_gradients over the tile; if these are finite, the pairs are not checked.
+/// Throws the Error for the first pair of a tile whose slope with respect to a learned number is
+/// not finite. `up` [word][kHeadPanel] is the tile's dL/dS. `sums` [number][kHeadPanel] are the
+/// sums of HeadLoops::number_gradients over the tile; if these are finite, the pairs are not
+/// checked.
 template <class T>
 void refuse_number_slopes(const StackedComponents<T>& stack, const TilePlace<T>& at,
                           const HeadTile<T>& tile, const T* up, const T* sums) {

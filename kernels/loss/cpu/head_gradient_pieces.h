@@ -15,8 +15,8 @@ struct Rows {
 };
 
 /// Packs a block's contexts once, as the right factor of dW, and computes the products for strips
-/// of words. The planes of gradients by products, one for each pair of parts (i, j), are `plane`
-/// columns apart. Uses Scratch::packed_left and packed_right.
+/// of words. The planes of gradients with respect to products, one for each pair of parts (i, j),
+/// are `plane` columns apart. Uses Scratch::packed_left and packed_right.
 class GradientPieces {
  public:
   /// True if pack_contexts() was called.

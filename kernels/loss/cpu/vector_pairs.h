@@ -32,7 +32,7 @@ template <class T>
 struct PairSlopes {
   T *dw, *dh;      ///< added to
   double* dstats;  ///< of the word; for pairs by angle, d/dF is added to the second statistic
-  double* dg;      ///< slope by G, the context's norm; for pairs by angle only, and overwritten
+  double* dg;      ///< slope with respect to the norm G; for pairs by angle only; overwritten
 };
 
 template <class T>
@@ -104,7 +104,7 @@ class VectorPairs {
       refuse_pair(stack_, k, v, r, true);
     kernel.loops->exact_slope(kernel.args, w, h, up, to.dw, to.dh);
   }
-  /// Adds `up` times the slopes by the component's learned numbers to out [number].
+  /// Adds `up` times the slopes with respect to the component's learned numbers to out [number].
   void add_number_slopes(int64_t k, int64_t v, int64_t r, double up, double* out) const {
     const HeadKernel<T>& kernel = stack_[k].kernel;
     const int learned = kernel.args.score.learned_count();
