@@ -87,7 +87,6 @@ struct ReportOptions {
     only_with(given, angles, "--angles", {"group", "permutations", "json"});
     only_with(given, !json, "the page, which --json does not write", {"group"});
     refuse_empty(given, {"output"});
-    require_format("--output", output, "an HTML page", ".html");
     if (json && !output.empty()) throw UsageError("--json writes no page: leave out --output");
     angle_settings();
     std::vector<NamedFile> read;
@@ -102,6 +101,7 @@ struct ReportOptions {
     for (const std::string& directory : runs) refuse_checkpoint(directory);
     for (const std::string& directory : all) add_model_files(read, "a file of the run", directory);
     check_outputs({{output.empty() ? "the page" : "--output", page_file()}}, read);
+    require_format("--output", output, "an HTML page", ".html");
     if (output.empty() && !json) require_own_page(page_file());
     only_with(given, !words.empty(), "--words",
               {"most_frequent", "perplexity", "iterations", "seed"});
