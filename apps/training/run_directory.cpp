@@ -39,6 +39,10 @@ void require_place_of_run(const fs::path& directory) {
                " is a checkpoint, not a run; give the directory of its run to resume this run, or "
                "another --run with --init ",
                directory.string(), " to start from its weights");
+  for (fs::path p = whole; p.has_relative_path(); p = p.parent_path())
+    if (p.filename() == "checkpoints" && is_there(p.parent_path() / "log.jsonl"))
+      fail_usage("--run ", directory.string(), " lies within the checkpoints of a run; give --run ",
+                 p.parent_path().string(), " to resume this run, or another --run");
   if (fs::is_directory(whole, error) && !RunDirectory::holds_run(whole) &&
       !checkpoints_in(whole).empty())
     fail_usage("--run ", directory.string(), " holds checkpoints, as the directories checkpoints ",
@@ -47,10 +51,6 @@ void require_place_of_run(const fs::path& directory) {
                    ? concat("--run ", whole.parent_path().string(), " to resume that run, or ")
                    : "",
                "another --run");
-  for (fs::path p = whole; p.has_relative_path(); p = p.parent_path())
-    if (p.filename() == "checkpoints" && is_there(p.parent_path() / "log.jsonl"))
-      fail_usage("--run ", directory.string(), " lies within the checkpoints of a run; give --run ",
-                 p.parent_path().string(), " to resume this run, or another --run");
 }
 
 // Whether a lock's text is nothing or a process and its host, and not a file of the user's.

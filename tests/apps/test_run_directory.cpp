@@ -168,9 +168,9 @@ TEST_SUITE("run directory") {
     run.cut_log(5);
     CHECK(run.restart().empty());
     CHECK(has(error_of([&] { (void)run.read_config(); }), "without config.json; use --restart"));
-    run.write_config({{"lr", 0.001}, {"a", 1}});
-    run.write_config({{"lr", 0.1}, {"a", 1}});
-    CHECK(run.read_config().dump() == R"({"lr":0.1,"a":1})");
+    run.write_config({{"lr", 0.001}, {"seed", 1}});
+    run.write_config({{"lr", 0.1}, {"seed", 1}});
+    CHECK(run.read_config().dump() == R"({"lr":0.1,"seed":1})");
     CHECK(run.has_run());
     CHECK_FALSE(fs::exists(scratch / "deep/er/config.json.new"));
   }
