@@ -47,6 +47,11 @@ set(nine_public_headers
     data/python_random.h
     data/string_table.h
     data/text_map.h
+    data/tokenizers/read_tokenizer.h
+    data/tokenizers/split_pattern.h
+    data/tokenizers/tokenizer.h
+    data/tokenizers/train_tokenizer.h
+    data/tokenizers/unicode_forms.h
     data/vocabulary.h
     data/word_counts.h
     nn/carried_state.h
