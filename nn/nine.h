@@ -57,14 +57,14 @@
 #include "nn/models/transformer_language_model.h"  // TransformerLanguageModel: the network
 
 // Text
-#include "data/bpe.h"                        // subwords: applying BPE codes
-#include "data/bpe_learn.h"                  // learning them
-#include "data/measures/bleu.h"              // BLEU as sacreBLEU computes it
-#include "data/measures/bootstrap.h"         // intervals
-#include "data/measures/chrf.h"              // chrF
-#include "data/measures/significance.h"      // tests and quantiles
-#include "data/measures/word_errors.h"       // word error rate as sclite counts it
-#include "data/tokenizers/read_tokenizer.h"  // tokenizers of raw text: Hugging Face's, tiktoken's ...
+#include "data/bpe.h"                         // subwords: applying BPE codes
+#include "data/bpe_learn.h"                   // learning them
+#include "data/measures/bleu.h"               // BLEU as sacreBLEU computes it
+#include "data/measures/bootstrap.h"          // intervals
+#include "data/measures/chrf.h"               // chrF
+#include "data/measures/significance.h"       // tests and quantiles
+#include "data/measures/word_errors.h"        // word error rate as sclite counts it
+#include "data/tokenizers/read_tokenizer.h"   // tokenizers of raw text
 #include "data/tokenizers/train_tokenizer.h"  // learning them
 #include "data/vocabulary.h"                  // words and their ids
 
