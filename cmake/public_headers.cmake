@@ -54,6 +54,11 @@ set(nine_public_headers
     data/string_table.h
     data/text_map.h
     data/tokenize_13a.h
+    data/tokenizers/read_tokenizer.h
+    data/tokenizers/split_pattern.h
+    data/tokenizers/tokenizer.h
+    data/tokenizers/train_tokenizer.h
+    data/tokenizers/unicode_forms.h
     data/unknown_words.h
     data/vocabulary.h
     data/word_counts.h

@@ -59,19 +59,21 @@
 #include "nn/models/transformer_language_model.h"  // TransformerLanguageModel: the network
 
 // Text
-#include "data/bpe.h"                    // subwords: applying BPE codes
-#include "data/bpe_learn.h"              // learning BPE codes
-#include "data/measures/bleu.h"          // BLEU as sacreBLEU computes it
-#include "data/measures/bootstrap.h"     // intervals
-#include "data/measures/chrf.h"          // chrF
-#include "data/measures/rescoring.h"     // choosing among n-best hypotheses
-#include "data/measures/significance.h"  // tests and quantiles
-#include "data/measures/word_errors.h"   // word error rate as sclite counts it
-#include "data/n_best.h"                 // n-best lists
-#include "data/spelled_specials.h"       // words that are spelled as special words
-#include "data/tokenize_13a.h"           // sacreBLEU's words of raw text
-#include "data/unknown_words.h"          // whether a vocabulary fits a text
-#include "data/vocabulary.h"             // words and their ids
+#include "data/bpe.h"                         // subwords: applying BPE codes
+#include "data/bpe_learn.h"                   // learning BPE codes
+#include "data/measures/bleu.h"               // BLEU as sacreBLEU computes it
+#include "data/measures/bootstrap.h"          // intervals
+#include "data/measures/chrf.h"               // chrF
+#include "data/measures/rescoring.h"          // choosing among n-best hypotheses
+#include "data/measures/significance.h"       // tests and quantiles
+#include "data/measures/word_errors.h"        // word error rate as sclite counts it
+#include "data/n_best.h"                      // n-best lists
+#include "data/spelled_specials.h"            // words that are spelled as special words
+#include "data/tokenize_13a.h"                // sacreBLEU's words of raw text
+#include "data/tokenizers/read_tokenizer.h"   // tokenizers of raw text
+#include "data/tokenizers/train_tokenizer.h"  // learning tokenizers
+#include "data/unknown_words.h"               // whether a vocabulary fits a text
+#include "data/vocabulary.h"                  // words and their ids
 
 // Training
 #include "nn/training/optimizer.h"   // Optimizer, make_optimizer

@@ -49,20 +49,6 @@ void BpeFlags::declare(Options& o, const std::string& command) {
           "each input")
         .unit("FILE...");
   }
-  if (learns) {
-    o.group("Tokenizers of bytes");
-    o.add("bytes", bytes, "learn a tokenizer of bytes (tokenizer.json) from raw text, not codes");
-    o.add("vocab-size", vocab_size, "tokens: special tokens, 256 bytes, and the results of merges")
-        .range(256, 1 << 24);
-    o.add("split", split, "how text is cut before it is merged: as by GPT-2, GPT-4 or Llama 3")
-        .choices({"gpt2", "gpt4", "llama3"});
-    o.add("normalize", normalize, "put text into this Unicode normal form first")
-        .choices({"none", "nfc", "nfkc"});
-    o.add("special-tokens", special_tokens, "special tokens, which get the first ids")
-        .unit("TEXT...");
-    o.add("format", file_format, "write tokenizer.json, or tiktoken's ranks")
-        .choices({"json", "tiktoken"});
-  }
   if (applies) {
     o.add("codes", codes, "codes from bpe learn or subword-nmt learn-bpe").unit("FILE");
     o.add("merges", first_merges, "use only the first N codes; -1: all").at_least(-1);
@@ -78,6 +64,33 @@ void BpeFlags::declare(Options& o, const std::string& command) {
     o.add("dropout", dropout, "skip each possible merge with this probability (BPE dropout)")
         .range(0, 1);
     o.add("seed", seed, "seed of --dropout; draws the same random numbers as subword-nmt");
+  }
+  if (command == "vocab")
+    o.add("format", format,
+          "order of subwords with equal counts: that of subword-nmt or of fairseq")
+        .choices({"subword-nmt", "fairseq"});
+  if (command != "vocab")
+    o.add("separator", separator,
+          "mark at the end of each subword that is not the last of its word")
+        .unit("TEXT");
+  if (learns || applies)
+    o.add("num-workers", num_workers,
+          "number of threads; the output does not depend on it; -1: OMP_NUM_THREADS if it is set, "
+          "otherwise all physical cores")
+        .range(-1, 4096);
+  if (learns) {
+    o.group("Tokenizers of bytes");
+    o.add("bytes", bytes, "learn a tokenizer of bytes (tokenizer.json) from raw text, not codes");
+    o.add("vocab-size", vocab_size, "tokens: special tokens, 256 bytes, and the results of merges")
+        .range(256, 1 << 24);
+    o.add("split", split, "how text is cut before it is merged: as by GPT-2, GPT-4 or Llama 3")
+        .choices({"gpt2", "gpt4", "llama3"});
+    o.add("normalize", normalize, "put text into this Unicode normal form first")
+        .choices({"none", "nfc", "nfkc"});
+    o.add("special-tokens", special_tokens, "special tokens, which get the first ids")
+        .unit("TEXT...");
+    o.add("format", file_format, "write tokenizer.json, or tiktoken's ranks")
+        .choices({"json", "tiktoken"});
   }
   if (answers_lines(command)) {
     o.group("Tokenizers");
@@ -96,19 +109,6 @@ void BpeFlags::declare(Options& o, const std::string& command) {
     o.add("add-special", add_special, "add the special tokens around each line, such as <s>");
   }
   if (command == "undo") o.add("keep-special", keep_special, "write special tokens too");
-  if (command == "vocab")
-    o.add("format", format,
-          "order of subwords with equal counts: that of subword-nmt or of fairseq")
-        .choices({"subword-nmt", "fairseq"});
-  if (command != "vocab")
-    o.add("separator", separator,
-          "mark at the end of each subword that is not the last of its word")
-        .unit("TEXT");
-  if (learns || applies)
-    o.add("num-workers", num_workers,
-          "number of threads; the output does not depend on it; -1: OMP_NUM_THREADS if it is set, "
-          "otherwise all physical cores")
-        .range(-1, 4096);
 }
 
 void BpeFlags::resolve(const Options& options, const std::string& command) {

@@ -6,13 +6,12 @@
 #include "data/text.h"
 #include "data/tokenizers/byte_alphabet.h"
 #include "data/tokenizers/token_model.h"
+#include "data/tokenizers/unicode_forms.h"
 #include "data/unicode.h"
 
 namespace nine {
 
 namespace {
-
-constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581
 
 // Returns the bytes of the first character of `text`; one byte if it is not valid UTF-8.
 size_t character_length(std::string_view text) {
@@ -25,9 +24,9 @@ size_t character_length(std::string_view text) {
 }
 
 bool goes_on_with_space(std::string_view token) {
-  for (size_t at = token.find(kSpace); at != std::string_view::npos;
-       at = token.find(kSpace, at + 3))
-    if (at > 0 && !token.substr(0, at).ends_with(kSpace)) return true;
+  for (size_t at = token.find(kSpaceMark); at != std::string_view::npos;
+       at = token.find(kSpaceMark, at + 3))
+    if (at > 0 && !token.substr(0, at).ends_with(kSpaceMark)) return true;
   return false;
 }
 
@@ -72,7 +71,7 @@ BpeModel::BpeModel(const TokenList& tokens, MergeTable merges, const Settings& s
     whole_.add(text);
     whole_ids_.push_back(id);
   }
-  cuts_at_spaces_ = !settings_.of_bytes && !settings_.ignore_merges && tokens.find(kSpace) >= 0;
+  cuts_at_spaces_ = !settings_.of_bytes && !settings_.ignore_merges && tokens.find(kSpaceMark) >= 0;
   merges_.for_each([&](int32_t, int32_t, const MergeTable::Merge& merge) {
     if (cuts_at_spaces_ && goes_on_with_space(tokens.token(merge.result))) cuts_at_spaces_ = false;
   });

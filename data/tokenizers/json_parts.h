@@ -10,6 +10,9 @@
 
 namespace nine {
 
+/// The most levels of sequences in sequences.
+inline constexpr int kTokenizerLevels = 16;
+
 /// Returns the member "type" of a part of a tokenizer, such as "ByteLevel". Error: it has none.
 std::string part_type(const Json& part, std::string_view what);
 /// Throws an Error if the part has a member that is not in `known`, nor "type".

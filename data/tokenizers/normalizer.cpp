@@ -14,8 +14,6 @@ namespace nine {
 
 namespace {
 
-constexpr int kMostLevels = 16;                      // of sequences in sequences
-constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581
 constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
@@ -116,7 +114,7 @@ Normalizer::Normalizer(const Json& part) { add(part, 0); }
 
 void Normalizer::add(const Json& part, int depth) {
   if (part.is_null()) return;
-  require(depth < kMostLevels, "the normalizer has more than ", kMostLevels, " levels");
+  require(depth < kTokenizerLevels, "the normalizer has more than ", kTokenizerLevels, " levels");
   const std::string type = part_type(part, "normalizer");
   if (type == "Sequence") {
     check_members(part, "normalizer Sequence", {"normalizers"});
@@ -260,7 +258,7 @@ void Normalizer::run(const SentencePiece& step, std::string& text) {
       rest.remove_prefix(size);
     }
   if (rest.empty()) return text.clear();
-  const std::string_view space = step.escape_white_space ? kSpace : " ";
+  const std::string_view space = step.escape_white_space ? kSpaceMark : " ";
   if (step.add_dummy_prefix) out += space;
   bool after_space = step.remove_extra_white_space;
   while (!rest.empty()) {

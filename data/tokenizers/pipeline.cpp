@@ -13,7 +13,6 @@ namespace nine {
 namespace {
 
 constexpr size_t kLongPiece = 512;  // longer pieces are rarely repeated, and not remembered
-constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581
 
 const Json& part(const std::shared_ptr<const Json>& json) {
   static const Json null;
@@ -40,7 +39,7 @@ PipelineTokenizer::PipelineTokenizer(TokenizerParts parts)
     } else {
       AddedToken changed = token;
       if (parts_.sentence_piece) {  // a user-defined piece, which its normaliser leaves as it is
-        replace_all(changed.content, " ", kSpace);
+        replace_all(changed.content, " ", kSpaceMark);
       } else {
         normalizer_.apply(changed.content);
       }
@@ -114,8 +113,8 @@ void PipelineTokenizer::encode_pieces(std::string_view text, bool at_start, Toke
     if (!parts_.model->cuts_at_spaces()) return encode_piece(piece, cache, ids);
     while (!piece.empty()) {
       size_t end = 0;
-      while (piece.substr(end).starts_with(kSpace)) end += kSpace.size();
-      end = std::min(piece.find(kSpace, end), piece.size());
+      while (piece.substr(end).starts_with(kSpaceMark)) end += kSpaceMark.size();
+      end = std::min(piece.find(kSpaceMark, end), piece.size());
       encode_piece(piece.substr(0, end), cache, ids);
       piece.remove_prefix(end);
     }

@@ -12,8 +12,6 @@ namespace nine {
 
 namespace {
 
-constexpr int kMostLevels = 16;  // of sequences in sequences
-
 struct Part {
   size_t begin, end;
   bool match;
@@ -64,7 +62,8 @@ PreTokenizer::PreTokenizer(const Json& part) {
 
 void PreTokenizer::add(const Json& part, int depth) {
   if (part.is_null()) return;
-  require(depth < kMostLevels, "the pre_tokenizer has more than ", kMostLevels, " levels");
+  require(depth < kTokenizerLevels, "the pre_tokenizer has more than ", kTokenizerLevels,
+          " levels");
   const std::string type = part_type(part, "pre_tokenizer");
   if (type == "Sequence") {
     check_members(part, "pre_tokenizer Sequence", {"pretokenizers"});

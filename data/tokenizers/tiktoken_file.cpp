@@ -36,7 +36,8 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text,
     require(space != std::string_view::npos && space > 0 &&
                 (no_token || read_base64(line.substr(0, space), bytes)) &&
                 parse_count(line.substr(space + 1), rank),
-            "line ", number, ", ", quote(line), ", is not a token in base64 and its rank");
+            "line ", number, ", ", quote(line),
+            ", is not a token in base64 and its rank, as in tiktoken's ranks");
     if (no_token) continue;
     parts.vocabulary.add(spell_bytes(bytes), rank);
   }

@@ -13,8 +13,6 @@ namespace nine {
 
 namespace {
 
-constexpr int kMostLevels = 16;  // of sequences in sequences
-
 void fuse(std::vector<std::string>& tokens) {
   std::string all;
   for (const std::string& token : tokens) all += token;
@@ -27,7 +25,7 @@ TokenDecoder::TokenDecoder(const Json& part) : spaced_(part.is_null()) { add(par
 
 void TokenDecoder::add(const Json& part, int depth) {
   if (part.is_null()) return;
-  require(depth < kMostLevels, "the decoder has more than ", kMostLevels, " levels");
+  require(depth < kTokenizerLevels, "the decoder has more than ", kTokenizerLevels, " levels");
   const std::string type = part_type(part, "decoder");
   if (type == "Sequence") {
     check_members(part, "decoder Sequence", {"decoders"});

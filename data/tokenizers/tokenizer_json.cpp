@@ -15,8 +15,6 @@ namespace nine {
 
 namespace {
 
-constexpr int kMostLevels = 16;  // of sequences in sequences
-
 int32_t id_of(const Json& value, std::string_view what) {
   require(value.is_number_integer() && value >= 0 && value < (1 << 24), what, " is ",
           shortened(json_text(value)), ", and an id was expected");
@@ -158,7 +156,8 @@ void read_template(const Json& part, TokenizerParts& parts) {
 
 void read_post_processor(const Json& part, int depth, TokenizerParts& parts) {
   if (part.is_null()) return;
-  require(depth < kMostLevels, "the post_processor has more than ", kMostLevels, " levels");
+  require(depth < kTokenizerLevels, "the post_processor has more than ", kTokenizerLevels,
+          " levels");
   const std::string type = part_type(part, "post_processor");
   if (type == "Sequence") {
     for (const Json& one : array_member(part, "processors"))

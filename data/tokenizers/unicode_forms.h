@@ -7,6 +7,9 @@
 
 namespace nine {
 
+/// U+2581, by which SentencePiece marks a space.
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
+
 enum class UnicodeForm { nfc, nfd, nfkc, nfkd };
 
 /// Puts valid UTF-8 text into a normal form. Error: this copy of Nine was built without utf8proc.

@@ -4,6 +4,9 @@
   pip install subword-nmt tokenizers
   python3 tests/bench/bench_bpe.py build/bin/bpe train.de train.en
 
+Then byte-level tokenizers, bpe learn --bytes and bpe apply --tokenizer beside Hugging Face
+tokenizers and, where it is installed, tiktoken; and the floor: reading the bytes of the text once. THREADS=1 gives all one thread.
+
 The inputs are joined to one text. bpe and subword-nmt are timed as programs, from start to exit;
 tokenizers without the start of Python: training from the file, and encoding all lines and joining
 their tokens. Exits with 1 when the files of bpe and subword-nmt differ.
@@ -38,6 +41,95 @@ applied = time.perf_counter()
 found = len(json.loads(tokenizer.to_str())["model"]["merges"])
 print(json.dumps({"learn": learnt - start, "apply": applied - learnt, "merges": found}))
 """
+
+
+# Byte-level BPE with GPT-4's split, from the same file.
+BYTES = r"""
+import json, sys, time
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+path, size, pattern, ours = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+tokenizer = Tokenizer(models.BPE())
+tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+trainer = trainers.BpeTrainer(vocab_size=size, min_frequency=2, show_progress=False, special_tokens=["<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+start = time.perf_counter()
+tokenizer.train([path], trainer)
+learnt = time.perf_counter()
+with open(path, encoding="utf-8", newline="") as file:
+    lines = file.read().split("\n")
+read = time.perf_counter()
+ids = [e.ids for e in tokenizer.encode_batch(lines)]
+applied = time.perf_counter()
+same = json.loads(tokenizer.to_str())["model"]["merges"] == json.load(open(ours))["model"]["merges"]
+out = {"tokenizers": (learnt - start, applied - read)}
+try:
+    import tiktoken
+    spelled = {c: b for b, c in zip(sorted(range(256), key=lambda b: (not (33 <= b <= 126 or 161 <= b != 173), b)), [chr(b) for b in range(256) if 33 <= b <= 126 or 161 <= b != 173] + [chr(256 + i) for i in range(68)])}
+    vocab = {t: i for t, i in tokenizer.get_vocab().items() if not t.startswith("<|")}
+    ranks = {bytes(spelled[c] for c in t): i for t, i in vocab.items()}
+    encoding = tiktoken.Encoding("bench", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    start = time.perf_counter()
+    encoding.encode_ordinary_batch(lines, num_threads=int(sys.argv[5]))
+    out["tiktoken"] = (None, time.perf_counter() - start)
+except ImportError:
+    pass
+print(json.dumps({"seconds": out, "same": same, "ids": sum(map(len, ids))}))
+"""
+GPT4 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def bytes_bench(ours, text, folder):
+    """Byte-level tokenizers; whether the merges are the same."""
+    threads = int(os.environ.get("THREADS", str(os.cpu_count())))
+    os.environ["RAYON_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(threads)
+    size = str(MERGES)
+    path = lambda name: os.path.join(folder, name)
+    seconds, same = {}, True
+    for _ in range(ROUNDS):
+        learn = timed(
+            [ours, "learn", "--bytes", "--vocab-size", size]
+            + ["--input", text, "--output", path("tokenizer.json")]
+        )
+        apply = timed(
+            [ours, "apply", "--tokenizer", path("tokenizer.json")]
+            + ["--input", text, "--output", path("ids")]
+        )
+        seconds.setdefault("nine", []).append((learn, apply))
+        result = json.loads(
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-c",
+                    BYTES,
+                    text,
+                    size,
+                    GPT4,
+                    path("tokenizer.json"),
+                    str(threads),
+                ],
+                check=True,
+                capture_output=True,
+            ).stdout
+        )
+        same = same and result["same"]
+        for name, pair in result["seconds"].items():
+            seconds.setdefault(name, []).append(pair)
+        start = time.perf_counter()
+        with open(text, "rb") as file:
+            file.read()
+        seconds.setdefault("reading", []).append((None, time.perf_counter() - start))
+    megabytes = os.path.getsize(text) / 1e6
+    print(f"bytes, {size} tokens, {threads} threads, {megabytes:.1f} MB")
+    for name, pairs in seconds.items():
+        columns = []
+        for k in (0, 1):
+            numbers = [pair[k] for pair in pairs if pair[k] is not None]
+            columns.append(f"{statistics.median(numbers):10.3f}" if numbers else " " * 10)
+        print(f"{name:14}" + "".join(columns))
+    print(f"merges of bpe and tokenizers are {'the same' if same else 'DIFFERENT'}")
+    return same
 
 
 def timed(command):
@@ -131,6 +223,7 @@ def main():
     print(
         f"tokenizers made {merges} merges; codes and text of bpe and subword-nmt are {'the same' if same else 'DIFFERENT'}"
     )
+    same = bytes_bench(ours, text, folder) and same
     shutil.rmtree(folder)
     sys.exit(0 if same else 1)
 
