@@ -80,7 +80,7 @@ struct ModelFiles {
   /// Error: `tied` of the metadata does not say that `shown` are the tensors' ties (tie_text).
   void check_ties(const std::string& shown) const;
   /// Error: `positions` says something else than the tensors do: learned if there is a table, the
-  /// tensor `table`, sinusoidal if there is none.
+  /// tensor `table`, another kind if there is none.
   void check_positions(bool learned, const char* table);
   /// Of a key for which Nine has one number alone. Error: config.json says another.
   void only(const char* key, double number);
