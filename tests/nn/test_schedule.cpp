@@ -70,7 +70,7 @@ TEST_CASE("schedule: cosine, linear and wsd fall to the last rate over a known l
       const double part = static_cast<double>(std::max<int64_t>(0, t - 1 - warmup)) /
                           static_cast<double>(104 - warmup);
       if (t < warmup) {
-        for (const auto& r : {cosine, linear, wsd}) CHECK(r[i] == Approx(t / 4.0));
+        for (const auto& r : {cosine, linear, wsd}) CHECK(r[i] == Approx(static_cast<double>(t) / 4));
         continue;
       }
       CHECK(cosine[i] == Approx(0.1 + 0.45 * (1 + std::cos(pi * part))));
