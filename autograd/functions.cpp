@@ -18,6 +18,17 @@ Var unary(ops::Unary f, const char* name, const Var& x) {
   });
 }
 
+Var gated(ops::Unary f, const char* name, const Var& a, const Var& b) {
+  Tape& tape = a.tape();
+  const Var y = tape.result(name, a.shape(), a.dtype(), {a, b});
+  ops::gated(f, a.value(), b.value(), y.value());
+  return tape.record(y, [f, a, b, y] {
+    // The order of the calls is that of the writes, as in layer_norm().
+    const OutputView da = a.grad_input(), db = b.grad_input();
+    ops::gated_backward(f, a.value(), b.value(), y.grad_output(), da, db);
+  });
+}
+
 // Writes b's gradient: `gradient` (in the shape of the result), summed over the elements that b was
 // broadcast to.
 void reduce_into(const Var& b, const View& gradient) {
@@ -74,6 +85,9 @@ Var sqrt(const Var& x) { return unary(ops::Unary::sqrt, "sqrt", x); }
 Var abs(const Var& x) { return unary(ops::Unary::abs, "abs", x); }
 Var gelu(const Var& x) { return unary(ops::Unary::gelu, "gelu", x); }
 Var gelu_tanh(const Var& x) { return unary(ops::Unary::gelu_tanh, "gelu_tanh", x); }
+Var silu(const Var& x) { return unary(ops::Unary::silu, "silu", x); }
+Var silu_gated(const Var& a, const Var& b) { return gated(ops::Unary::silu, "silu_gated", a, b); }
+Var gelu_gated(const Var& a, const Var& b) { return gated(ops::Unary::gelu, "gelu_gated", a, b); }
 
 Var scale(const Var& x, double alpha) {
   Tape& tape = x.tape();
@@ -302,7 +316,12 @@ Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var&
   const double rate = tape.recording() ? p : 0;
   const RandomKey key = tape.random_key(stream);
   ops::matmul(x.value(), false, w.value(), true, {y.value()});
-  ops::bias_dropout_add(y.value(), b.value(), residual.value(), rate, key, y.value());
+  if (b) {
+    ops::bias_dropout_add(y.value(), b.value(), residual.value(), rate, key, y.value());
+  } else {
+    if (rate > 0) ops::dropout(y.value(), rate, key, {y.value()});
+    ops::binary(ops::Binary::add, y.value(), residual.value(), {y.value()});
+  }
   return tape.record(y, [x, w, b, residual, y, rate, key] {
     const View dy = y.grad_output();
     if (residual.needs_grad()) ops::scale(1, dy, residual.grad_input());
@@ -472,6 +491,83 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps) {
   });
 }
 
+Var rms_norm(const Var& x, const Var& gamma, double eps) {
+  Tape& tape = x.tape();
+  require(gamma.shape().elements() > 0 && x.shape().cols() % gamma.shape().elements() == 0,
+          "[rms_norm] rows of ", x.shape(), " do not divide into parts like gamma, ",
+          gamma.shape());
+  const Var y = tape.result("rms_norm", x.shape(), x.dtype(), {x, gamma});
+  const Var rstd =
+      tape.result("rms_norm", {x.shape().elements() / gamma.shape().elements()}, x.dtype(), {});
+  ops::rms_norm(x.value(), gamma.value(), eps, y.value(), rstd.value());
+  return tape.record(y, [x, gamma, y, rstd] {
+    const OutputView dx = x.grad_input(), dgamma = gamma.grad_input();  // as in layer_norm()
+    ops::rms_norm_backward(x.value(), gamma.value(), rstd.value(), y.grad_output(), dx, dgamma);
+  });
+}
+
+namespace {
+// Columns [first, first + count) of an output; empty if the output is.
+OutputView columns_of(const OutputView& y, int64_t first, int64_t count) {
+  return y.view ? OutputView{y.view.col_range(first, count), y.add} : y;
+}
+}  // namespace
+
+Var rms_norm_columns(const Var& x, const NormedColumns& first, const NormedColumns& second,
+                     double eps) {
+  Tape& tape = x.tape();
+  const char* const name = "rms_norm_columns";
+  const int64_t rows = x.shape().rows(), cols = x.shape().cols(), end = first.count + second.count;
+  require(end <= cols, "[", name, "] x of shape ", x.shape(), " has fewer columns than ", end);
+  const Var y = tape.result(name, x.shape(), x.dtype(), {x, first.gamma, second.gamma});
+  const auto norm = [&](const NormedColumns& part, int64_t begin) {
+    if (part.count == 0) return Var();
+    const int64_t size = std::max<int64_t>(1, part.gamma.shape().elements());
+    const Var rstd = tape.result(name, {rows * part.count / size}, x.dtype(), {});
+    ops::rms_norm(x.value().view().col_range(begin, part.count), part.gamma.value(), eps,
+                  y.value().view().col_range(begin, part.count), rstd.value());
+    return rstd;
+  };
+  const Var rstd1 = norm(first, 0), rstd2 = norm(second, first.count);
+  if (end < cols)
+    ops::copy(x.value().view().col_range(end, cols - end),
+              y.value().view().col_range(end, cols - end));
+  const Var gamma1 = first.gamma, gamma2 = second.gamma;
+  const int64_t count1 = first.count, count2 = second.count;
+  return tape.record(y, [=] {
+    const OutputView dx = x.grad_input();
+    const View value = x.value(), dy = y.grad_output();
+    const auto backward = [&](const Var& gamma, const Var& rstd, int64_t begin, int64_t count) {
+      if (count == 0) return;
+      ops::rms_norm_backward(value.col_range(begin, count), gamma.value(), rstd.value(),
+                             dy.col_range(begin, count), columns_of(dx, begin, count),
+                             gamma.grad_input());
+    };
+    backward(gamma1, rstd1, 0, count1);
+    backward(gamma2, rstd2, count1, count2);
+    if (dx.view && end < cols)
+      ops::scale(1, dy.col_range(end, cols - end), columns_of(dx, end, cols - end));
+  });
+}
+
+Var rotary(const Var& x, const Tensor& angles, int64_t columns) {
+  Tape& tape = x.tape();
+  const int64_t rest = x.shape().cols() - columns;
+  require(columns > 0 && rest >= 0, "[rotary] x of shape ", x.shape(), " has no ", columns,
+          " columns to rotate");
+  const Var y = tape.result("rotary", x.shape(), x.dtype(), {x}), kept = tape.constant(angles);
+  const View from = x.value(), to = y.value();
+  ops::rotary(from.col_range(0, columns), angles, false, {to.col_range(0, columns)});
+  if (rest > 0) ops::copy(from.col_range(columns, rest), to.col_range(columns, rest));
+  return tape.record(y, [x, y, kept, columns, rest] {
+    const OutputView dx = x.grad_input();
+    const View dy = y.grad_output();
+    if (!dx.view) return;
+    ops::rotary(dy.col_range(0, columns), kept.value(), true, columns_of(dx, 0, columns));
+    if (rest > 0) ops::scale(1, dy.col_range(columns, rest), columns_of(dx, columns, rest));
+  });
+}
+
 LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start) {
   Tape& tape = x.tape();
   const int64_t batch = start.h.shape().rows(), size = start.h.shape().cols(),
@@ -566,10 +662,14 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
 }  // namespace
 
 Var attention(const Var& qkv, const AttentionShape& shape) {
-  require(qkv.shape().cols() % 3 == 0, "[attention] qkv of shape ", qkv.shape(),
-          " is not queries, keys and values side by side");
-  const int64_t d = qkv.shape().cols() / 3;
-  return attend({qkv, 0, d}, {qkv, d, d}, {qkv, 2 * d, d}, shape);
+  const int64_t heads = shape.heads, kv_heads = shape.kv_heads > 0 ? shape.kv_heads : heads;
+  require(heads > 0 && heads % kv_heads == 0 && qkv.shape().cols() % (heads + 2 * kv_heads) == 0,
+          "[attention] qkv of shape ", qkv.shape(),
+          " is not queries, keys and values side by side, ", heads, " heads of queries and ",
+          kv_heads, " of keys");
+  const int64_t size = qkv.shape().cols() / (heads + 2 * kv_heads), d = heads * size,
+                width = kv_heads * size;
+  return attend({qkv, 0, d}, {qkv, d, width}, {qkv, d + width, width}, shape);
 }
 
 Var attention(const Var& q, const Var& kv, const AttentionShape& shape) {

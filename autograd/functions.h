@@ -30,7 +30,15 @@ Var gelu(const Var& x);
 /// Computes x s, where s = (1 + tanh(z)) / 2 and z = sqrt(2/pi) (x + 0.044715 x^3): GPT-2's gelu,
 /// PyTorch's approximate='tanh'. dx = dy (s + 2 x s (1 - s) dz/dx). At -infinity the value is -0.
 Var gelu_tanh(const Var& x);
+/// x s with s = sigmoid(x) (Elfwing et al., 2018; PyTorch's silu). dx = dy (s + x s (1 - s)). At
+/// -infinity the value is -0.
+Var silu(const Var& x);
 Var scale(const Var& x, double alpha);  ///< alpha x; dx = alpha dy
+
+// Gated linear units (Shazeer, 2020) of a and b, which have one shape: f(a) b, by elements; da = dy
+// b f'(a), db = dy f(a).
+Var silu_gated(const Var& a, const Var& b);  ///< f = silu: SwiGLU
+Var gelu_gated(const Var& a, const Var& b);  ///< f = gelu: GEGLU
 
 // a and b have one shape, or the smaller is broadcast to the shape of the larger: one row (rank 1,
 // of the larger's width) over the rows, or a scalar (rank 0) over all elements. The result has the
@@ -83,7 +91,7 @@ Var linear(const Var& x, const Var& w, const Var& b = {});
 /// Error: b is empty.
 Var linear_relu(const Var& x, const Var& w, const Var& b);
 /// Computes residual + dropout(x w' + b), the end of a residual branch. Shapes as in linear();
-/// residual has y's shape; p and stream as in dropout(). Error: b is empty.
+/// residual has y's shape; p and stream as in dropout().
 Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var& residual, double p,
                             std::string_view stream);
 
@@ -127,6 +135,22 @@ Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view st
 /// gamma and beta (d).
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps = 1e-5);
 
+/// Computes x / sqrt(mean of x^2 + eps) * gamma: x (..., k d), gamma (d). Each of the k parts of a
+/// row is normalised on its own.
+Var rms_norm(const Var& x, const Var& gamma, double eps = 1e-5);
+/// Columns of a matrix, and the gamma of their RMS norm.
+struct NormedColumns {
+  Var gamma = {};
+  int64_t count = 0;  ///< a multiple of gamma's elements; 0: no columns
+};
+/// Computes rms_norm() of the first columns of x (rows, n) and of the columns behind them, and
+/// copies the other columns. y has x's shape. Error: x has fewer columns.
+Var rms_norm_columns(const Var& x, const NormedColumns& first, const NormedColumns& second = {},
+                     double eps = 1e-5);
+/// Rotates the first `columns` columns of x (sequences * steps, n) by the angles of rows'
+/// positions, and copies the other columns; see ops::rotary. angles: (steps, size), on x's device.
+Var rotary(const Var& x, const Tensor& angles, int64_t columns);
+
 /// The parameters of an LSTM layer with PyTorch's names and layout: w_ih (4H, I), w_hh (4H, H),
 /// b_ih and b_hh (4H) for input size I and hidden size H, gates in the order i f g o.
 struct LstmWeights {
@@ -148,18 +172,20 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start);
 /// The sizes, the mask and the dropout of multi-head attention. ops::Attention has the formula.
 struct AttentionShape {
   int64_t batch = 1, heads = 1;
-  Tensor lengths = {};           ///< (batch): numbers of keys before the padding; empty: no padding
-  bool causal = false;           ///< query t attends to keys 0 ... t only
-  double dropout = 0;            ///< rate on the softmax's probabilities; 0 under NoGrad
+  int64_t kv_heads = 0;  ///< heads of keys and values, a divisor of `heads`; 0: `heads`
+  Tensor lengths = {};   ///< (batch) int32: numbers of keys before the padding; empty: no padding
+  bool causal = false;   ///< query t attends to keys 0 ... t only
+  double dropout = 0;    ///< rate on the softmax's probabilities; 0 under NoGrad
   std::string_view stream = {};  ///< name of this dropout, as in dropout()
 };
-/// Computes multi-head self-attention: qkv (batch * steps, 3 d) holds queries, keys and values side
-/// by side; y is (batch * steps, d). Row b * steps + t is step t of sequence b. Errors: `batch`
-/// does not divide the rows; `heads` does not divide d; a length outside of [0, steps].
+/// Computes multi-head self-attention: qkv (batch * steps, (heads + 2 kv_heads) * size) holds
+/// queries, keys and values side by side; y is (batch * steps, heads * size). Row b * steps + t is
+/// step t of sequence b. Errors: `batch` does not divide the rows; the heads do not divide the
+/// columns; kv_heads does not divide heads; a length outside of [0, steps].
 Var attention(const Var& qkv, const AttentionShape& shape);
-/// Computes multi-head attention of q (batch * queries, d) to kv (batch * keys, 2 d), which holds
-/// keys and values side by side; y is (batch * queries, d). Rows are in the order of
-/// self-attention. Errors: as above; `causal` with queries != keys.
+/// Computes multi-head attention of q (batch * queries, heads * size) to kv (batch * keys,
+/// 2 kv_heads * size), which holds keys and values side by side; y has q's shape. Rows are in the
+/// order of self-attention. Errors: as above; `causal` with queries != keys.
 Var attention(const Var& q, const Var& kv, const AttentionShape& shape);
 /// The keys that each query attends to in decoding: query i attends to the rows rows[first[i]],
 /// ..., rows[first[i] + counts[i] - 1] of a matrix of keys and values (ops::ListedAttention).
@@ -169,10 +195,10 @@ struct KeyLists {
 
   explicit operator bool() const { return static_cast<bool>(counts); }
 };
-/// Computes multi-head attention of q (queries, d) to the listed rows of kv (keys, 2 d); y is
-/// (queries, d). Unless `weights` is empty, writes the attention weights there, as the mean over
-/// heads: (queries, at least the length of the longest list), in q's type. Has no gradient. Error:
-/// the tape is recording.
+/// Computes multi-head attention of q (queries, heads * size) to the listed rows of kv (keys,
+/// 2 kv_heads * size), where kv_heads divides heads; y has q's shape. Unless `weights` is empty,
+/// writes the attention weights there, as the mean over heads: (queries, at least the length of the
+/// longest list), in q's type. Has no gradient. Error: the tape is recording.
 Var attention(const Var& q, const Var& kv, const KeyLists& lists, int64_t heads,
               const Tensor& weights = {});
 

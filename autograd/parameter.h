@@ -57,6 +57,9 @@ class Parameter {
   /// True if tapes treat the parameter as a constant, with gradient 0. Its value still changes by
   /// weight decay, and by an optimiser's moments or velocity from updates before it was frozen.
   bool frozen = false;
+  /// True if this is the matrix of a linear map inside of a network. The optimiser muon updates it
+  /// as a matrix, and other parameters element by element.
+  bool linear_map = false;
   /// If set: the rows of this table that have had a gradient since the last update. The table is
   /// (V, d), or (V) for single numbers. `grad` is 0 in all other rows, so that a step that reaches
   /// few rows needs no pass over the table. Before you call touched->clear(), set the recorded rows

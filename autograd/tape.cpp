@@ -114,6 +114,7 @@ Var Tape::leaf(const Tensor& value) {
   Var v = constant(value);
   Slot& s = slot(v);
   s.op = "leaf";
+  s.is_leaf = !nested_;  // the gradient is in the pool then, as a result's
   s.needs_grad = recording_;
   return v;
 }
@@ -122,6 +123,7 @@ Var Tape::parameter(Parameter& p) {
   Var v = leaf(p.value());
   Slot& s = slot(v);
   s.op = "parameter";
+  s.is_leaf = true;
   s.parameter = &p;
   s.needs_grad = recording_ && !p.frozen && static_cast<bool>(p.grad());
   return v;
@@ -231,8 +233,18 @@ void Tape::backward(const Var& loss) {
   require(loss.needs_grad(),
           "[backward] the loss depends on no leaf or parameter that needs a gradient");
   ops::fill(loss.grad_input().view, 1);
-  consumed_ = true;
+  run_backward();
+}
 
+void Tape::backward(const Var& y, const View& gradient) {
+  require(recording_ && !consumed_ && y.needs_grad(),
+          "[backward] starts once from a value that was recorded");
+  ops::copy(gradient, y.grad_input().view);
+  run_backward();
+}
+
+void Tape::run_backward() {
+  consumed_ = true;
   for (size_t n = nodes_.size(); n-- > 0;) {
     const Node& node = nodes_[n];
     const auto each_output = [&](auto&& f) {
@@ -258,13 +270,16 @@ void Tape::backward(const Var& loss) {
 }
 
 void Tape::reset() {
+  if (nested_)
+    for (Slot& s : slots_)
+      if (s.grad) arena_.free_block(s.grad);
   nodes_.clear();
   slots_.clear();
   written_grads_.clear();
   consumed_ = false;
   chunk_ = chunk_used_ = 0;
   ++generation_;
-  arena_.reset();
+  if (!nested_) arena_.reset();
 }
 
 RandomKey Tape::random_key(std::string_view stream) const {

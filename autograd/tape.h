@@ -124,6 +124,8 @@ class Tape {
   /// nothing can be recorded. Errors: a second call; a loss of several elements; the tape does not
   /// record; the loss depends on no leaf and no parameter that needs a gradient.
   void backward(const Var& loss);
+  /// Does the same from any value y, whose gradient is `gradient`.
+  void backward(const Var& y, const View& gradient);
   /// Ends the step: drops all nodes and values and resets the pool. Vars of the step become
   /// invalid.
   void reset();
@@ -151,6 +153,21 @@ class Tape {
   /// Returns the step's key with the stream of that name, e.g. "dropout.embedding".
   RandomKey random_key(std::string_view stream) const;
 
+  /// Calls f(inner) with a tape of its own that has this tape's pool and random key, and records as
+  /// this tape does. Afterwards releases all that f has computed. f may call backward on the inner
+  /// tape; gradients of parameters remain. recomputed() (autograd/recompute.h) uses it.
+  template <class F>
+  void nested(F&& f) {
+    if (!inner_) inner_.reset(new Tape(arena_, Nested{}));
+    const Arena::Mark mark = arena_.saved_mark();
+    inner_->random_ = random_;
+    inner_->detect_anomaly_ = detect_anomaly_;
+    inner_->recording_ = recording_;
+    f(*inner_);
+    inner_->reset();
+    arena_.release_saved(mark);
+  }
+
   // For differentiable functions:
 
   /// Returns a new value with undefined contents. Its memory comes from the pool and stays in use
@@ -177,6 +194,10 @@ class Tape {
 
  private:
   friend class Var;
+  struct Nested {};
+  Tape(Arena& arena, Nested) : arena_(arena), nested_(true) {}
+  void run_backward();
+
   static constexpr int kMaxOutputs = 4;
   static constexpr Arena::Mark kNotPooled = ~Arena::Mark{0};
 
@@ -220,6 +241,8 @@ class Tape {
   std::vector<int32_t> written_grads_;
   RandomKey random_;
   const PackedWeights* packed_ = nullptr;
+  std::unique_ptr<Tape> inner_;
+  bool nested_ = false;  // the pool is another tape's
 };
 
 /// Stops the tape's recording while this object exists, as torch.no_grad() does.

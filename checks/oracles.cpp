@@ -71,6 +71,17 @@ Doubles layer_norm_of(const Doubles& x, const Doubles& gamma, const Doubles& bet
   return y;
 }
 
+Doubles rms_norm_of(const Doubles& x, const Doubles& gamma, double eps) {
+  const size_t d = gamma.size();
+  Doubles y(x.size());
+  for (size_t r = 0; r < x.size(); r += d) {
+    double mean = eps;
+    for (size_t c = 0; c < d; ++c) mean += x[r + c] * x[r + c] / static_cast<double>(d);
+    for (size_t c = 0; c < d; ++c) y[r + c] = x[r + c] / std::sqrt(mean) * gamma[c];
+  }
+  return y;
+}
+
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 Doubles lstm_of(Values in, int64_t steps, int64_t batch, int64_t input, int64_t hidden) {

@@ -30,6 +30,8 @@ Doubles log_softmax_of(const Doubles& x, int64_t cols);
 double nll_of(const Doubles& log_probs, const Ints& targets, int64_t cols, double weight);
 /// Returns the layer norm of the rows of x (..., size of gamma).
 Doubles layer_norm_of(const Doubles& x, const Doubles& gamma, const Doubles& beta, double eps);
+/// Returns the RMS norm of the parts of x that are as long as gamma.
+Doubles rms_norm_of(const Doubles& x, const Doubles& gamma, double eps);
 /// Returns 1 / (1 + e^-x).
 double logistic(double x);
 /// Computes an LSTM layer: `in` is x, w_ih, w_hh, b_ih, b_hh, h0, c0. Returns y (steps * batch,

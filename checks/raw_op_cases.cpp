@@ -253,12 +253,13 @@ void add_row_ops(std::vector<RawOpCase>& all, const Shape& s, bool bench) {
        .bench = bench});
 }
 
-// Attention of 6 queries to lists of up to `longest` of 50 keys.
-RawOpCase listed_attention_case(int64_t heads, int64_t size, int32_t longest) {
-  const int64_t queries = 6, d = heads * size;
-  return {.name = concat("listed_attention ", Shape{heads, size, longest}),
+// Attention of 6 queries to lists of up to `longest` of 50 keys; `group` heads of queries share a
+// head of keys.
+RawOpCase listed_attention_case(int64_t heads, int64_t size, int32_t longest, int64_t group = 1) {
+  const int64_t queries = 6, d = heads * size, width = d / group;
+  return {.name = concat("listed_attention ", Shape{heads, size, longest, group}),
           .inputs = {{{queries, d}},
-                     {{50, 2 * d}},
+                     {{50, 2 * width}},
                      {.shape = {queries, d}, .nan = true},
                      {{queries, longest}}},
           .indices = {{{100}, 0, 50}, {{queries}, 0, 100 - longest}, {{queries}, 1, longest + 1}},
@@ -277,9 +278,11 @@ RawOpCase listed_attention_case(int64_t heads, int64_t size, int32_t longest) {
               [=](std::span<Doubles> t, AllInts i) {
                 for (int64_t q = 0; q < queries; ++q) {
                   const auto n = index_of(i[2][index_of(q)]);
-                  const auto number = [&](size_t s, int64_t c) -> double {
+                  // Column c of a key, or of a value, as if each head of queries had its own.
+                  const auto number = [&](size_t s, int64_t c, bool value) -> double {
                     const int32_t row = i[0][index_of(i[1][index_of(q)]) + s];
-                    return t[1][index_of(row * 2 * d + c)];
+                    const int64_t own = c / (group * size) * size + c % size;
+                    return t[1][index_of(row * 2 * width + own + (value ? width : 0))];
                   };
                   std::fill_n(t[3].begin() + q * longest, n, 0.0);
                   for (int64_t c = 0; c < d; ++c) t[2][index_of(q * d + c)] = 0;
@@ -288,13 +291,13 @@ RawOpCase listed_attention_case(int64_t heads, int64_t size, int32_t longest) {
                     double all = 0;
                     for (size_t s = 0; s < n; ++s) {
                       for (int64_t c = h * size; c < (h + 1) * size; ++c)
-                        p[s] += t[0][index_of(q * d + c)] * number(s, c);
+                        p[s] += t[0][index_of(q * d + c)] * number(s, c, false);
                       all += p[s] = std::exp(p[s] / std::sqrt(static_cast<double>(size)));
                     }
                     for (size_t s = 0; s < n; ++s) {
                       t[3][index_of(q * longest) + s] += p[s] / all / static_cast<double>(heads);
                       for (int64_t c = h * size; c < (h + 1) * size; ++c)
-                        t[2][index_of(q * d + c)] += p[s] / all * number(s, d + c);
+                        t[2][index_of(q * d + c)] += p[s] / all * number(s, c, true);
                     }
                   }
                 }
@@ -303,6 +306,25 @@ RawOpCase listed_attention_case(int64_t heads, int64_t size, int32_t longest) {
 
 void add_optimisers(std::vector<RawOpCase>& all, const Shape& s, bool bench) {
   const Input norm{.shape = {}, .low = 4, .high = 5, .always_double = true};
+  for (const double clip : {0.0, 0.5})
+    all.push_back({.name = concat("lion ", s, " clip ", clip),
+                   .inputs = {{s}, {s}, {s, -0.1, 0.1}, norm},
+                   .run =
+                       [=](Tensors t, Tensors) {
+                         ops::update(t[0], t[1], {t[2]}, nullptr, {t[3], clip},
+                                     ops::LionStep{.lr = 0.01, .weight_decay = 0.1});
+                       },
+                   .oracle =
+                       [=](std::span<Doubles> t, AllInts) {
+                         const double factor =
+                             clip > 0 ? std::min(1.0, clip / (std::sqrt(t[3][0]) + 1e-6)) : 1;
+                         for (size_t k = 0; k < t[0].size(); ++k) {
+                           const double g = factor * t[1][k], u = 0.9 * t[2][k] + 0.1 * g;
+                           t[0][k] = t[0][k] * (1 - 0.01 * 0.1) - 0.01 * ((u > 0) - (u < 0));
+                           t[2][k] = 0.99 * t[2][k] + 0.01 * g;
+                         }
+                       },
+                   .bench = bench});
   for (const bool decoupled : {false, true})
     for (const double clip : {0.0, 0.5, 10.0})
       all.push_back({.name = concat("adam ", s, decoupled ? " decoupled" : "", " clip ", clip),
@@ -364,6 +386,8 @@ std::vector<RawOpCase> raw_op_cases() {
   for (const auto& [heads, size, longest] :
        {std::tuple<int64_t, int64_t, int32_t>{1, 1, 1}, {3, 5, 9}, {2, 40, 33}, {10, 3, 70}})
     all.push_back(listed_attention_case(heads, size, longest));
+  all.push_back(listed_attention_case(6, 5, 33, 2));
+  all.push_back(listed_attention_case(4, 17, 40, 4));
   for (const Shape& s : {Shape{1, 1}, Shape{5, 7}, Shape{130, 257}}) {
     all.push_back({.name = concat("fill ", s),
                    .inputs = {{.shape = s, .nan = true}},

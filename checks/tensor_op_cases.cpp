@@ -135,6 +135,8 @@ void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const Shape
         "gelu", gelu, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }, s, -4, 4));
     all.push_back(unary_case("gelu_tanh", gelu_tanh, gelu_tanh_of, s, -4, 4));
     all.push_back(unary_case(
+        "silu", silu, [](double x) { return x * logistic(x); }, s, -4, 4));
+    all.push_back(unary_case(
         "div as an operator", [](const Var& x) { return 1 / (1 + exp(-x)); }, logistic, s, -3, 3));
     all.push_back(unary_case(
         "softplus", examples::softplus, [](double x) { return std::log1p(std::exp(x)); }, s, -4,
@@ -159,7 +161,20 @@ void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const Shape
     const bool first = a.elements() < b.elements();
     all.push_back(broadcast_case(first ? a : b, first ? b : a));
   }
+  for (const Shape& s : shapes) {
+    all.push_back(binary_case(
+        "silu_gated", silu_gated, [](double x, double y) { return x * logistic(x) * y; }, s, s));
+    all.push_back(binary_case(
+        "gelu_gated", gelu_gated,
+        [](double x, double y) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)) * y; }, s, s));
+  }
   // Both arguments are the same value, whose gradient is the sum of the arguments' gradients.
+  all.push_back(
+      {.name = "silu_gated of a value with itself",
+       .inputs = {{{6, 7}}},
+       .run = [](Vars x, Tensors) { return silu_gated(x[0], x[0]); },
+       .oracle = [](Values x,
+                    AllInts) { return each(x[0], [](double v) { return v * v * logistic(v); }); }});
   all.push_back(
       {.name = "mul of a value with itself",
        .inputs = {{{6, 7}}},

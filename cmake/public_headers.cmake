@@ -86,8 +86,10 @@ set(nine_public_headers
     nn/models/translator.h
     nn/multi_head_attention.h
     nn/nine.h
+    nn/norm.h
     nn/norm_order.h
     nn/parameters.h
+    nn/rotary_angles.h
     nn/head_stats.h
     nn/softmax_head.h
     nn/training/optimizer.h
@@ -95,4 +97,5 @@ set(nine_public_headers
     nn/training/simple_trainer.h
     nn/training/train_step.h
     nn/transformer_decoder_layer.h
-    nn/transformer_encoder_layer.h)
+    nn/transformer_encoder_layer.h
+    nn/transformer_style.h)

@@ -142,6 +142,22 @@ struct GeluTanh {
   static constexpr double kSlope = 1.5957691216057307118, kCube = 0.044715;  // 2 sqrt(2/pi)
 };
 
+// x s with s = sigmoid(x). From -kSiluEnd on s is 0 in double, so that -infinity gives -0.
+inline constexpr int kSiluEnd = 800;
+struct Silu {
+  template <class T>
+  NINE_HD static T value(T x) {
+    return (x < T(-kSiluEnd) ? T(-kSiluEnd) : x) * vsigmoid(x);
+  }
+  template <class T>
+  NINE_HD static T derivative(T x, T) {
+    const T at = vmath_detail::clamp(x, T(-kSiluEnd), T(kSiluEnd));
+    // s (1 - s) = e / (1 + e)^2, as in GeluTanh.
+    const T e = vexp(at > T(0) ? -at : at), r = T(1) / (T(1) + e), s = (at > T(0) ? T(1) : e) * r;
+    return s + at * (e * r * r);
+  }
+};
+
 /// Calls body(Neg{}), body(Exp{}), ...: the struct of `f`.
 template <class F>
 void visit(Unary f, F&& body) {
@@ -168,6 +184,8 @@ void visit(Unary f, F&& body) {
       return body(Gelu{});
     case Unary::gelu_tanh:
       return body(GeluTanh{});
+    case Unary::silu:
+      return body(Silu{});
   }
 }
 

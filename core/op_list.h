@@ -15,6 +15,8 @@
   OP(all_finite)               \
   OP(unary)                    \
   OP(unary_backward)           \
+  OP(gated)                    \
+  OP(gated_backward)           \
   OP(binary)                   \
   OP(scale)                    \
   OP(column_sums)              \
@@ -30,6 +32,9 @@
   OP(bias_dropout_add)         \
   OP(layer_norm)               \
   OP(layer_norm_backward)      \
+  OP(rms_norm)                 \
+  OP(rms_norm_backward)        \
+  OP(rotary)                   \
   OP(lstm)                     \
   OP(lstm_through_time)        \
   OP(attention)                \

@@ -65,6 +65,26 @@ void unary_backward(Unary f, const View& x, const View& y, const View& dy, const
   op_table(x.device).unary_backward(f, x, y, dy, dx);
 }
 
+void gated(Unary f, const View& a, const View& b, const View& y) {
+  same_shape("gated", "a", a, "b", b);
+  same_shape("gated", "a", a, "y", y);
+  same_kind("gated", a, {&b, &y});
+  Scope scope("gated", 11 * count(a), bytes(a, b, y));
+  op_table(a.device).gated(f, a, b, y);
+}
+
+void gated_backward(Unary f, const View& a, const View& b, const View& dy, const OutputView& da,
+                    const OutputView& db) {
+  const char* const op = "gated_backward";
+  same_shape(op, "a", a, "b", b);
+  same_shape(op, "a", a, "dy", dy);
+  if (da.view) same_shape(op, "a", a, "da", da.view);
+  if (db.view) same_shape(op, "a", a, "db", db.view);
+  same_kind(op, a, {&b, &dy, &da.view, &db.view});
+  Scope scope(op, 22 * count(a), bytes(a, b, dy) + 2 * bytes(a));
+  op_table(a.device).gated_backward(f, a, b, dy, da, db);
+}
+
 void binary(Binary f, const View& a, const View& b, const OutputView& y) {
   require(
       b.shape == a.shape || b.shape.rank() == 0 || (b.shape.rank() == 1 && b.cols() == a.cols()),
@@ -227,6 +247,44 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
   op_table(x.device).layer_norm_backward(x, gamma, mean, rstd, dy, dx, dgamma, dbeta);
 }
 
+void rms_norm(const View& x, const View& gamma, double eps, const View& y, const View& rstd) {
+  const int64_t part = gamma.elements();
+  same_shape("rms_norm", "x", x, "y", y);
+  same_kind("rms_norm", x, {&gamma, &y, &rstd});
+  require(x.cols() > 0 && part > 0 && x.cols() % part == 0, "[rms_norm] rows of ", x.shape,
+          " do not divide into parts of ", part, " elements, as gamma has");
+  has_elements("rms_norm", "rstd", rstd, x.elements() / part);
+  Scope scope("rms_norm", 4 * count(x), bytes(x, y));
+  op_table(x.device).rms_norm(x, gamma, eps, y, rstd);
+}
+
+void rms_norm_backward(const View& x, const View& gamma, const View& rstd, const View& dy,
+                       const OutputView& dx, const OutputView& dgamma) {
+  const char* const op = "rms_norm_backward";
+  const int64_t part = gamma.elements();
+  same_shape(op, "x", x, "dy", dy);
+  same_kind(op, x, {&gamma, &rstd, &dy, &dx.view, &dgamma.view});
+  require(x.cols() > 0 && part > 0 && x.cols() % part == 0, "[", op, "] rows of ", x.shape,
+          " do not divide into parts of ", part, " elements, as gamma has");
+  has_elements(op, "rstd", rstd, x.elements() / part);
+  if (dx.view) same_shape(op, "x", x, "dx", dx.view);
+  if (dgamma.view) has_elements(op, "dgamma", dgamma.view, part);
+  Scope scope(op, 9 * count(x), 3 * bytes(x));
+  op_table(x.device).rms_norm_backward(x, gamma, rstd, dy, dx, dgamma);
+}
+
+void rotary(const View& x, const View& angles, bool inverse, const OutputView& y) {
+  same_shape("rotary", "x", x, "y", y.view);
+  same_kind("rotary", x, {&angles, &y.view});
+  const int64_t part = angles.cols();
+  require(part > 0 && part % 2 == 0 && x.cols() % part == 0, "[rotary] rows of ", x.shape,
+          " do not divide into heads of ", part, " elements, an even number, as the angles have");
+  require(angles.rows() > 0 && x.rows() % angles.rows() == 0, "[rotary] ", x.rows(),
+          " rows are not whole sequences of ", angles.rows(), " positions");
+  Scope scope("rotary", 3 * count(x), bytes(x, y.view));
+  op_table(x.device).rotary(x, angles, inverse, y);
+}
+
 namespace {
 void check_lstm(const char* op, const Lstm& io) {
   const int64_t b = io.batch(), h = io.size(), rows = io.x.rows();
@@ -328,8 +386,9 @@ void check_attention(const char* op, const Attention& io) {
           " queries and ", io.k.rows(), " keys are not multiples of the batch size ", io.batch);
   require(io.q.cols() > 0 && io.q.cols() % io.heads == 0, "[", op, "] ", io.q.cols(),
           " columns do not divide into ", io.heads, " heads");
-  require(io.k.cols() == io.q.cols(), "[", op, "] queries of shape ", io.q.shape,
-          " do not fit keys of shape ", io.k.shape);
+  require(io.k.cols() > 0 && io.k.cols() % io.size() == 0 && io.heads % io.kv_heads() == 0, "[", op,
+          "] queries of shape ", io.q.shape, " with ", io.heads, " heads do not fit keys of shape ",
+          io.k.shape);
   same_shape(op, "k", io.k, "v", io.v);
   same_shape(op, "q", io.q, "y", io.y);
   is_matrix(op, "lse", io.lse, io.batch * io.heads, io.queries());
@@ -363,8 +422,10 @@ void listed_attention(const ListedAttention& io) {
   same_kind(op, io.q, {&io.keys_values, &io.y, &io.weights});
   require(io.heads > 0 && io.q.cols() > 0 && io.q.cols() % io.heads == 0, "[", op, "] ",
           io.q.cols(), " columns do not divide into ", io.heads, " heads");
-  require(io.keys_values.cols() == 2 * io.q.cols(), "[", op, "] queries of shape ", io.q.shape,
-          " do not fit keys and values of shape ", io.keys_values.shape);
+  require(io.keys_values.cols() > 0 && io.keys_values.cols() % (2 * io.size()) == 0 &&
+              io.heads % io.kv_heads() == 0,
+          "[", op, "] queries of shape ", io.q.shape, " with ", io.heads,
+          " heads do not fit keys and values of shape ", io.keys_values.shape);
   same_shape(op, "q", io.q, "y", io.y);
   are_indices(op, io.q, io.rows, io.rows.elements());
   for (const View* v : {&io.first, &io.counts}) are_indices(op, io.q, *v, io.q.rows());

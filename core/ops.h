@@ -50,11 +50,17 @@ enum class Unary : uint8_t {
   abs,
   gelu,       // x Phi(x); Phi: distribution function of N(0, 1)
   gelu_tanh,  // approximation of gelu by a tanh
+  silu,       // x sigmoid(x)
 };
 /// Computes y = f(x), same shape.
 void unary(Unary f, const View& x, const OutputView& y);
 /// Computes dx = dy * f'(x), given x and y = f(x).
 void unary_backward(Unary f, const View& x, const View& y, const View& dy, const OutputView& dx);
+/// Computes y = f(a) * b, all of one shape: a gated linear unit (Shazeer, 2020).
+void gated(Unary f, const View& a, const View& b, const View& y);
+/// Computes da = dy * b * f'(a) and db = dy * f(a). Skips each output whose view is empty.
+void gated_backward(Unary f, const View& a, const View& b, const View& dy, const OutputView& da,
+                    const OutputView& db);
 
 /// Functions of two numbers.
 enum class Binary : uint8_t { add, sub, mul, div };
@@ -126,6 +132,21 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
                          const View& dy, const OutputView& dx, const OutputView& dgamma,
                          const OutputView& dbeta);
 
+/// Computes y = x * rstd * gamma, where rstd = 1 / sqrt(mean of x^2 + eps) (Zhang & Sennrich,
+/// 2019). A row of x is cut into parts as long as gamma, and each part is normalised on its own.
+/// rstd is an output for backward: one number for each part of each row, of x's dtype.
+void rms_norm(const View& x, const View& gamma, double eps, const View& y, const View& rstd);
+/// Computes the gradients of rms_norm. Skips each output whose view is empty.
+void rms_norm_backward(const View& x, const View& gamma, const View& rstd, const View& dy,
+                       const OutputView& dx, const OutputView& dgamma);
+
+/// Rotates pairs of numbers (Su et al., 2021). A row of x is cut into parts (heads) as long as a
+/// row of `angles`, s numbers: the cosines of s/2 angles, then their sines. Elements i and s/2 + i
+/// of a part are a pair, as in Hugging Face's Llama: y_i = x_i cos_i - x_(s/2+i) sin_i and
+/// y_(s/2+i) = x_(s/2+i) cos_i + x_i sin_i. Row r has the angles of row r mod angles.rows().
+/// `inverse` rotates back, which is also the gradient. y may be x.
+void rotary(const View& x, const View& angles, bool inverse, const OutputView& y);
+
 /// The views of one LSTM layer over a whole sequence (Hochreiter & Schmidhuber, 1997, in PyTorch's
 /// form), where s is the logistic function:
 ///   [i f g o] = x_t W_ih' + b_ih + h_{t-1} W_hh' + b_hh
@@ -179,8 +200,10 @@ struct Attention {
   /// (batch * queries, heads * size), rows b * queries + t. q, k and v may each be a range of
   /// columns of a wider matrix.
   View q;
-  View k, v;  ///< (batch * keys, heads * size), rows b * keys + s
-  View y;     ///< out, shape of q
+  /// (batch * keys, kv_heads * size), rows b * keys + s. With fewer heads of keys than of queries
+  /// (Ainslie et al., 2023), head h of the queries reads head h / (heads / kv_heads) of the keys.
+  View k, v;
+  View y;  ///< out, shape of q
   /// Out (batch * heads, queries): log sum over keys of e^score. If the query sees no key it is
   /// +infinity, so that e^(score - lse) = 0.
   View lse;
@@ -200,6 +223,7 @@ struct Attention {
   int64_t queries() const { return q.rows() / batch; }
   int64_t keys() const { return k.rows() / batch; }
   int64_t size() const { return q.cols() / heads; }
+  int64_t kv_heads() const { return k.cols() / size(); }
   /// Returns the number of floating-point operations, masked pairs included.
   double flops() const {
     return 4.0 * static_cast<double>(q.elements()) * static_cast<double>(keys());
@@ -221,7 +245,7 @@ void attention_backward(const Attention& io, const AttentionGradients& g);
 /// share rows. On the CPU the bits of a query's result do not depend on the other queries.
 struct ListedAttention {
   View q;              ///< (queries, heads * size)
-  View keys_values;    ///< (keys, 2 * heads * size): a key, then its value
+  View keys_values;    ///< (keys, 2 * kv_heads * size): a key, then its value
   View rows;           ///< int32, of any length
   View first, counts;  ///< (queries) int32
   View y;              ///< out, shape of q
@@ -231,6 +255,7 @@ struct ListedAttention {
   int64_t heads = 1;
 
   int64_t size() const { return q.cols() / heads; }
+  int64_t kv_heads() const { return keys_values.cols() / (2 * size()); }
 };
 /// Computes y and weights.
 void listed_attention(const ListedAttention& io);
@@ -284,8 +309,17 @@ struct SgdStep {
 
   double lr = 1, momentum = 0, weight_decay = 0;
 };
+/// Lion (Chen et al., 2023): w = (1 - lr * weight_decay) w - lr * sign(beta1 m + (1 - beta1) g),
+/// then m = beta2 m + (1 - beta2) g. State: m.
+struct LionStep {
+  static constexpr const char* kName = "lion";
+  static constexpr double kOperations = 9;
+  static constexpr size_t states() { return 1; }
+
+  double lr = 1e-4, beta1 = 0.9, beta2 = 0.99, weight_decay = 0;
+};
 /// The numbers of one update by any rule.
-using UpdateStep = std::variant<AdamStep, SgdStep>;
+using UpdateStep = std::variant<AdamStep, SgdStep, LionStep>;
 
 /// Updates the parameters w from their gradients g by the rule of `step`. `states` has step's
 /// states() views, which are zeros before the first update. All views have one shape. ids: the

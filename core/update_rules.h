@@ -70,6 +70,27 @@ struct UpdateRule<T, SgdStep> {
   }
 };
 
+/// Lion (see LionStep). A sign of 0 is 0.
+template <class T>
+struct UpdateRule<T, LionStep> {
+  T b1, b2, c1, c2;  ///< beta1, beta2, 1 - beta1, 1 - beta2
+  T rate, shrink;
+
+  explicit UpdateRule(const LionStep& s)
+      : b1(static_cast<T>(s.beta1)),
+        b2(static_cast<T>(s.beta2)),
+        c1(static_cast<T>(1 - s.beta1)),
+        c2(static_cast<T>(1 - s.beta2)),
+        rate(static_cast<T>(s.lr)),
+        shrink(static_cast<T>(1 - s.lr * s.weight_decay)) {}
+
+  NINE_HD void operator()(T gradient, T& weight, T& mean) const {
+    const T x = b1 * mean + c1 * gradient;
+    weight = shrink * weight - (x > T(0) ? rate : x < T(0) ? -rate : T(0));
+    mean = b2 * mean + c2 * gradient;
+  }
+};
+
 /// Calls f(rule, states...) on the host with the step's rule and its states.
 template <class T, class F>
 void with_rule(const UpdateStep& step, std::initializer_list<View> states, F&& f) {

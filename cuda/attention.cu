@@ -124,7 +124,7 @@ struct Lists {
   Matrix<T> weights;
   const int32_t *rows, *first, *counts;
   int64_t listed;
-  int heads, size;
+  int heads, group, size;  // `group` heads of the query read one head of the keys
   T scale;
   IndexErrors errors;
 
@@ -132,7 +132,7 @@ struct Lists {
     return checked(rows, first[query] + i, 0, keys_values.rows, errors);
   }
   NINE_D T score(int64_t query, int head, int32_t key) const {
-    const T *a = q.row(query) + head * size, *b = keys_values.row(key) + head * size;
+    const T *a = q.row(query) + head * size, *b = keys_values.row(key) + head / group * size;
     T sum = 0;
     for (int c = 0; c < size; ++c) sum += a[c] * b[c];
     return scale * sum;
@@ -173,7 +173,8 @@ __global__ void listed_attention_kernel(Lists<T> io) {
       for (int c = lane; c < io.size; c += kWarp) {
         T sum = begin > 0 ? old * y[c] : T(0);
         for (int i = 0; i < count; ++i)
-          sum += weights[i] * io.keys_values.row(keys[i])[(io.heads + head) * io.size + c];
+          sum +=
+              weights[i] * io.keys_values.row(keys[i])[(io.heads + head) / io.group * io.size + c];
         y[c] = begin + kWarp < n ? sum : sum / all.sum;
       }
     }
@@ -205,6 +206,7 @@ void listed_attention(const ops::ListedAttention& io) {
                    .counts = ids(io.counts),
                    .listed = io.rows.elements(),
                    .heads = static_cast<int>(io.heads),
+                   .group = static_cast<int>(io.heads / io.kv_heads()),
                    .size = static_cast<int>(io.size()),
                    .scale = static_cast<T>(1 / std::sqrt(static_cast<double>(io.size()))),
                    .errors = device.index_errors("listed_attention")};
@@ -226,7 +228,7 @@ void attention(const ops::Attention& io) {
       const int64_t warps = std::clamp<int64_t>(blocks_of(io.queries(), kMmaRows), 1,
                                                 Tiles::kForwardWarps),
                     rows = warps * kMmaRows;
-      const Heads<T> h(io, io.queries(), rows, kCols, device);
+      const Heads<T> h(io, io.queries(), rows, kCols, false, device);
       const int64_t numbers =
           (rows + 2 * Tiles::kOther) * Tiles::kStride + rows * Tiles::kProbStride;
       launch(device, "attention", attention_kernel<Mma, kCols>, h.grid(io),

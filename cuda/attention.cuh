@@ -43,8 +43,11 @@ struct Heads {
   DropoutMask<T> mask;
   IndexErrors errors;
   unsigned tiles, pieces;  // of rows and of columns, a block each: of one element's head
+  int group;               // heads of queries that share a head of keys and values
+  int shared;              // heads of queries that a block computes one by one: 1 or `group`
+  int member = 0;          // which of them it computes now
 
-  Heads(const ops::Attention& io, int64_t rows, int64_t tile_rows, int64_t tile_cols,
+  Heads(const ops::Attention& io, int64_t rows, int64_t tile_rows, int64_t tile_cols, bool of_keys,
         CudaDevice& device)
       : q(io.q),
         k(io.k),
@@ -60,7 +63,9 @@ struct Heads {
         mask(io.key, io.dropout),
         errors(device.index_errors("attention")),
         tiles(blocks_of(rows, tile_rows)),
-        pieces(blocks_of(io.size(), tile_cols)) {}
+        pieces(blocks_of(io.size(), tile_cols)),
+        group(number(io.heads / io.kv_heads())),
+        shared(of_keys ? group : 1) {}
   static int number(int64_t n) {
     require(n <= std::numeric_limits<int>::max(), "[attention] ", n,
             " keys, queries or columns are too many for the CUDA kernels");
@@ -68,17 +73,20 @@ struct Heads {
   }
   /// All of them in the grid's first dimension, which has room for 2^31 - 1.
   dim3 grid(const ops::Attention& io) const {
-    return dim3(static_cast<unsigned>(io.batch * io.heads) * tiles * pieces);
+    return dim3(static_cast<unsigned>(io.batch * io.heads / shared) * tiles * pieces);
   }
 
   /// This block's element * heads + head. The blocks of one head are neighbours: they read the same
   /// keys and values.
-  NINE_D int64_t pair() const { return blockIdx.x / (tiles * pieces); }
+  NINE_D int64_t pair() const {
+    return static_cast<int64_t>(blockIdx.x / (tiles * pieces)) * shared + member;
+  }
   NINE_D int64_t element() const { return pair() / heads; }
   NINE_D int tile() const { return static_cast<int>(blockIdx.x / pieces % tiles); }
   NINE_D unsigned piece() const { return blockIdx.x % pieces; }
-  /// The first column of the block's head.
+  /// The first column of the block's head, and of its keys and values.
   NINE_D int64_t column() const { return pair() % heads * size; }
+  NINE_D int64_t key_column() const { return pair() % heads / group * size; }
   /// The number of keys that are not padding.
   NINE_D int visible() const {
     if (lengths == nullptr) return keys;
@@ -89,8 +97,8 @@ struct Heads {
     return t < queries && s < n && (!causal || s <= t);
   }
   NINE_D const T* query(int t) const { return q.row(element() * queries + t) + column(); }
-  NINE_D const T* key(int s) const { return k.row(element() * keys + s) + column(); }
-  NINE_D const T* value(int s) const { return v.row(element() * keys + s) + column(); }
+  NINE_D const T* key(int s) const { return k.row(element() * keys + s) + key_column(); }
+  NINE_D const T* value(int s) const { return v.row(element() * keys + s) + key_column(); }
   NINE_D T& lse_of(int t) const { return lse.at(pair(), t); }
   /// Dropout's factor of query t and key s.
   NINE_D T kept(int t, int s) const { return mask.of((pair() * keys + s) * queries + t); }

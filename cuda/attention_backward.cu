@@ -70,64 +70,69 @@ __global__ void __launch_bounds__(128, kCols > 64 ? 2 : 3)
             end = r0 < real ? seen : 0;
   T first[kResults][4] = {}, second[kResults][4] = {};  // dq or dk; dv
 
-  for (int o0 = begin; o0 < end; o0 += kOther) {
-    T score[kScores][4] = {}, dp[kScores][4] = {};
-    for (unsigned i = 1; i <= h.pieces; ++i) {  // the last one is the block's own
-      const Piece piece = piece_of<kCols>(h.size, (own + i) % h.pieces);
-      const int t0 = of_keys ? o0 : r0, s0 = of_keys ? r0 : o0;
-      const T *q = h.query(t0) + piece.first, *dy = g.dy.row(base + t0) + h.column() + piece.first,
-              *k = h.key(s0) + piece.first, *v = h.value(s0) + piece.first;
-      __syncthreads();  // all warps are done with what lay there
-      if (o0 == begin || h.pieces > 1) {
-        load_tile<Mma, kCols>(rows_q, kRows, of_keys ? k : q, of_keys ? h.k.ld : h.q.ld, real - r0,
-                              piece.real);
-        load_tile<Mma, kCols>(rows_dy, kRows, of_keys ? v : dy, of_keys ? h.v.ld : g.dy.ld,
-                              real - r0, piece.real);
-      }
-      load_tile<Mma, kCols>(other_k, kOther, of_keys ? q : k, of_keys ? h.q.ld : h.k.ld,
-                            others - o0, piece.real);
-      load_tile<Mma, kCols>(other_v, kOther, of_keys ? dy : v, of_keys ? g.dy.ld : h.v.ld,
-                            others - o0, piece.real);
-      __syncthreads();
-      const int half = side * kOther / 2 * kStride;
-      Mma::template multiply<kScores, true>(score, rows_q + warp_row * kStride, kStride,
-                                            other_k + half, kStride, piece.depth);
-      Mma::template multiply<kScores, true>(dp, rows_dy + warp_row * kStride, kStride,
-                                            other_v + half, kStride, piece.depth);
-    }
-#pragma unroll
-    for (int j = 0; j < kScores; ++j)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int row = warp_row + group + i / 2 * 8,
-                  column = side * kOther / 2 + kMmaCols * j + pair + i % 2;
-        const int t = of_keys ? o0 + column : r0 + row, s = of_keys ? r0 + row : o0 + column;
-        T prob = 0, dscore = 0;
-        if (h.attends(t, s, n)) {
-          const T p = vexp(h.scale * score[j][i] - h.lse_of(t)), m = h.kept(t, s);
-          prob = m * p;
-          dscore = h.scale * p * (m * dp[j][i] - g.delta[h.pair() * h.queries + t]);
+  // A block of keys goes through all heads of queries that read them; a block of queries has one.
+  for (h.member = 0; h.member < h.shared; ++h.member) {
+    for (int o0 = begin; o0 < end; o0 += kOther) {
+      T score[kScores][4] = {}, dp[kScores][4] = {};
+      for (unsigned i = 1; i <= h.pieces; ++i) {  // the last one is the block's own
+        const Piece piece = piece_of<kCols>(h.size, (own + i) % h.pieces);
+        const int t0 = of_keys ? o0 : r0, s0 = of_keys ? r0 : o0;
+        const T *q = h.query(t0) + piece.first,
+                *dy = g.dy.row(base + t0) + h.column() + piece.first, *k = h.key(s0) + piece.first,
+                *v = h.value(s0) + piece.first;
+        __syncthreads();  // all warps are done with what lay there
+        if (o0 == begin || h.pieces > 1) {
+          load_tile<Mma, kCols>(rows_q, kRows, of_keys ? k : q, of_keys ? h.k.ld : h.q.ld,
+                                real - r0, piece.real);
+          load_tile<Mma, kCols>(rows_dy, kRows, of_keys ? v : dy, of_keys ? h.v.ld : g.dy.ld,
+                                real - r0, piece.real);
         }
-        score[j][i] = prob;
-        dp[j][i] = dscore;
+        load_tile<Mma, kCols>(other_k, kOther, of_keys ? q : k, of_keys ? h.q.ld : h.k.ld,
+                              others - o0, piece.real);
+        load_tile<Mma, kCols>(other_v, kOther, of_keys ? dy : v, of_keys ? g.dy.ld : h.v.ld,
+                              others - o0, piece.real);
+        __syncthreads();
+        const int half = side * kOther / 2 * kStride;
+        Mma::template multiply<kScores, true>(score, rows_q + warp_row * kStride, kStride,
+                                              other_k + half, kStride, piece.depth);
+        Mma::template multiply<kScores, true>(dp, rows_dy + warp_row * kStride, kStride,
+                                              other_v + half, kStride, piece.depth);
       }
 #pragma unroll
-    for (int j = 0; j < kScores; ++j)  // after all loads of lse and delta
+      for (int j = 0; j < kScores; ++j)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int at = (warp_row + group + i / 2 * 8) * kProbs + side * kOther / 2 + kMmaCols * j +
-                       pair + i % 2;
-        dscores[at] = Mma::stored(dp[j][i]);
-        if constexpr (of_keys) probs[at] = Mma::stored(score[j][i]);
-      }
-    __syncthreads();
-    const int columns = side * kCols / 2;
-    Mma::template multiply<kResults, false>(first, dscores + warp_row * kProbs, kProbs,
-                                            other_k + columns, kStride, kOther);
-    if constexpr (of_keys)
-      Mma::template multiply<kResults, false>(second, probs + warp_row * kProbs, kProbs,
-                                              other_v + columns, kStride, kOther);
+        for (int i = 0; i < 4; ++i) {
+          const int row = warp_row + group + i / 2 * 8,
+                    column = side * kOther / 2 + kMmaCols * j + pair + i % 2;
+          const int t = of_keys ? o0 + column : r0 + row, s = of_keys ? r0 + row : o0 + column;
+          T prob = 0, dscore = 0;
+          if (h.attends(t, s, n)) {
+            const T p = vexp(h.scale * score[j][i] - h.lse_of(t)), m = h.kept(t, s);
+            prob = m * p;
+            dscore = h.scale * p * (m * dp[j][i] - g.delta[h.pair() * h.queries + t]);
+          }
+          score[j][i] = prob;
+          dp[j][i] = dscore;
+        }
+#pragma unroll
+      for (int j = 0; j < kScores; ++j)  // after all loads of lse and delta
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int at = (warp_row + group + i / 2 * 8) * kProbs + side * kOther / 2 +
+                         kMmaCols * j + pair + i % 2;
+          dscores[at] = Mma::stored(dp[j][i]);
+          if constexpr (of_keys) probs[at] = Mma::stored(score[j][i]);
+        }
+      __syncthreads();
+      const int columns = side * kCols / 2;
+      Mma::template multiply<kResults, false>(first, dscores + warp_row * kProbs, kProbs,
+                                              other_k + columns, kStride, kOther);
+      if constexpr (of_keys)
+        Mma::template multiply<kResults, false>(second, probs + warp_row * kProbs, kProbs,
+                                                other_v + columns, kStride, kOther);
+    }
   }
+  h.member = 0;
 
   const Piece piece = piece_of<kCols>(h.size, own);
   const int count = of_keys ? h.keys : h.queries;
@@ -140,7 +145,8 @@ __global__ void __launch_bounds__(128, kCols > 64 ? 2 : 3)
       const int row = r0 + warp_row + group + i / 2 * 8;
       const int column = side * kCols / 2 + kMmaCols * j + pair + i % 2;
       if (row >= count || column >= piece.real) continue;
-      const int64_t at = h.element() * count + row, c = h.column() + piece.first + column;
+      const int64_t at = h.element() * count + row,
+                    c = (of_keys ? h.key_column() : h.column()) + piece.first + column;
       if (to.data != nullptr) put(add, to.at(at, c), first[j][i]);
       if constexpr (of_keys)
         if (g.dv.data != nullptr) put(g.add_v, g.dv.at(at, c), second[j][i]);
@@ -156,7 +162,8 @@ template <class Mma, int kCols, bool of_keys>
 void run(const ops::Attention& io, const Backward<typename Mma::Number>& g, CudaDevice& device) {
   using Tiles = AttentionTiles<Mma, kCols>;
   constexpr int kRows = Tiles::kBackwardRows;
-  const Heads<typename Mma::Number> h(io, of_keys ? io.keys() : io.queries(), kRows, kCols, device);
+  const Heads<typename Mma::Number> h(io, of_keys ? io.keys() : io.queries(), kRows, kCols, of_keys,
+                                      device);
   constexpr size_t numbers =
       2 * (kRows + Tiles::kOther) * Tiles::kStride + (of_keys ? 2 : 1) * kRows * Tiles::kProbStride;
   launch(device, "attention_backward", attention_backward_kernel<Mma, kCols, of_keys>, h.grid(io),

@@ -75,6 +75,24 @@ struct Binary {
     put(add, y.at(r, c), F::value(a.at(r, c), b.at(r * step_r, c * step_c)));
   }
 };
+template <class T, class F>
+struct Gated {
+  Matrix<T> a, b, y;
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    y.at(r, c) = F::value(a.at(r, c)) * b.at(r, c);
+  }
+};
+// Outputs that are not wanted have no memory.
+template <class T, class F>
+struct GatedBackward {
+  Matrix<T> a, b, dy, da, db;
+  bool add_a, add_b;
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    const T gate = a.at(r, c), in = b.at(r, c), grad = dy.at(r, c), value = F::value(gate);
+    if (da.data != nullptr) put(add_a, da.at(r, c), grad * in * F::derivative(gate, value));
+    if (db.data != nullptr) put(add_b, db.at(r, c), grad * value);
+  }
+};
 template <class T>
 struct Scale {
   Matrix<T> x, y;
@@ -130,6 +148,29 @@ void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy,
       each(CudaDevice::of(x), "unary_backward", plane_of({&x, &y, &dy, &dx.view}),
            UnaryBackward<T, F>{Matrix<T>(x), Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view),
                                dx.add});
+    });
+  });
+}
+
+void gated(ops::Unary f, const View& a, const View& b, const View& y) {
+  dispatch_float(a.dtype, "gated", [&]<class T>(T) {
+    ops::visit(f, [&]<class F>(F) {
+      each(CudaDevice::of(a), "gated", plane_of({&a, &b, &y}),
+           Gated<T, F>{Matrix<T>(a), Matrix<T>(b), Matrix<T>(y)});
+    });
+  });
+}
+
+void gated_backward(ops::Unary f, const View& a, const View& b, const View& dy,
+                    const OutputView& da, const OutputView& db) {
+  dispatch_float(a.dtype, "gated_backward", [&]<class T>(T) {
+    const auto matrix = [](const OutputView& v) {
+      return v.view ? Matrix<T>(v.view) : Matrix<T>();
+    };
+    ops::visit(f, [&]<class F>(F) {
+      each(CudaDevice::of(a), "gated_backward", plane_of({&a, &b, &dy, &da.view, &db.view}),
+           GatedBackward<T, F>{Matrix<T>(a), Matrix<T>(b), Matrix<T>(dy), matrix(da), matrix(db),
+                               da.add, db.add});
     });
   });
 }

@@ -27,6 +27,22 @@ struct Embedding {
     y.at(r, c) = table.at(checked(ids, r, 0, table.rows, errors), c);
   }
 };
+// Column c of a plane of half as many columns as x is pair c % half of head c / half.
+template <class T>
+struct Rotary {
+  Matrix<T> x, angles, y;
+  int64_t half;
+  T sign;
+  bool add;
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    const int64_t i = c % half, left = c / half * 2 * half + i, right = left + half;
+    const T *angle = angles.row(r % angles.rows), u = x.at(r, left), v = x.at(r, right),
+            s = sign * angle[half + i];
+    put(add, y.at(r, left), u * angle[i] - v * s);
+    put(add, y.at(r, right), v * angle[i] + u * s);
+  }
+};
+
 template <class T>
 struct EmbeddingWithPositions {
   Matrix<T> table, positions, y;
@@ -158,6 +174,14 @@ void embedding_with_positions(const View& table, const View& ids, double scale,
          EmbeddingWithPositions<T>{Matrix<T>(table), Matrix<T>(positions), Matrix<T>(y),
                                    static_cast<int32_t*>(ids.data), static_cast<T>(scale),
                                    device.index_errors("embedding_with_positions")});
+  });
+}
+
+void rotary(const View& x, const View& angles, bool inverse, const OutputView& y) {
+  dispatch_float(x.dtype, "rotary", [&]<class T>(T) {
+    each(CudaDevice::of(x), "rotary", {x.rows(), x.cols() / 2},
+         Rotary<T>{Matrix<T>(x), Matrix<T>(angles), Matrix<T>(y.view), angles.cols() / 2,
+                   inverse ? T(-1) : T(1), y.add});
   });
 }
 

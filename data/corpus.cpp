@@ -35,6 +35,13 @@ Corpus Corpus::of_lines(std::span<const std::string> lines, const Vocabulary& vo
   return corpus;
 }
 
+void Corpus::join_documents() {
+  std::vector<int64_t> ends{0};
+  for (size_t i = 1; i < offsets_.size(); ++i)
+    if (offsets_[i] - offsets_[i - 1] == 1 || i + 1 == offsets_.size()) ends.push_back(offsets_[i]);
+  offsets_ = std::move(ends);
+}
+
 std::vector<int64_t> Corpus::counts(int64_t words) const {
   std::vector<int64_t> counts(static_cast<size_t>(words), 0);
   for (const int32_t id : flat_) ++counts[static_cast<size_t>(id)];

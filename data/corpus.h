@@ -23,6 +23,12 @@ class Corpus {
   /// Encodes lines in memory; each line is a sentence.
   static Corpus of_lines(std::span<const std::string> lines, const Vocabulary& vocabulary);
 
+  /// Joins sentences to documents, which then count as sentences: a document ends with an empty
+  /// sentence, or with the text. Its tokens are those of its sentences, each with its </s>; an
+  /// empty sentence adds its </s> to the document that it ends. Empty sentences behind another one,
+  /// or at the beginning, are documents of their own.
+  void join_documents();
+
   int64_t sentences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   /// Returns the number of predicted tokens: words and ends of sentence.
   int64_t tokens() const { return static_cast<int64_t>(flat_.size()); }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/random.h"
 
 namespace nine {
 
@@ -21,6 +22,14 @@ void shuffle_sentences(std::vector<int32_t>& order, const Corpus& corpus, uint64
   shuffle(order, seed, epoch, stream_id("lm.shuffle"));
 }
 
+// Returns the token with which an epoch begins that reads the text in its order.
+int64_t first_token(const Corpus& corpus, uint64_t seed, int64_t epoch) {
+  if (epoch == 0) return 0;
+  RandomStream random(
+      {.seed = seed, .step = static_cast<uint32_t>(epoch), .op = stream_id("lm.first_token")});
+  return static_cast<int64_t>(random.below(static_cast<uint64_t>(corpus.tokens())));
+}
+
 void require_numbered(const Corpus& corpus) {
   require(corpus.sentences() <= std::numeric_limits<int32_t>::max(), "the training text has ",
           corpus.sentences(), " sentences; at most 2147483647 can be shuffled: split the text");
@@ -29,14 +38,15 @@ void require_numbered(const Corpus& corpus) {
 }  // namespace
 
 ColumnBatches::ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed,
-                             ColumnRange own, Remainder remainder)
+                             ColumnRange own, Remainder remainder, TextOrder order)
     : corpus_(&corpus),
       columns_(corpus.tokens(), std::max<int64_t>(1, batch), remainder),
       batch_(batch),
       bptt_(bptt),
       rows_(columns_.rows()),
       seed_(seed),
-      own_(own) {
+      own_(own),
+      text_order_(order) {
   require(batch >= 1, "batch size ", batch, " must be at least 1 column");
   require(own.first >= 0 && own.count >= 1 && own.first + own.count <= batch,
           "[ColumnBatches] columns ", own.first, " to ", own.first + own.count, " of ", batch);
@@ -57,8 +67,11 @@ void ColumnBatches::seek(BatchPosition position) {
   require(position.step <= steps(), "epoch ", position.epoch, " has ", steps(),
           " segments, so training cannot continue at step ", position.step,
           ": have the text, the batch size or the bptt length changed?");
-  if (order_.empty() || position.epoch != position_.epoch)
+  if (text_order_ == TextOrder::file) {
+    begin_ = first_token(*corpus_, seed_, position.epoch);
+  } else if (order_.empty() || position.epoch != position_.epoch) {
     shuffle_sentences(order_, *corpus_, seed_, position.epoch);
+  }
   position_ = position;
   place_cursors(position.step * bptt_);
 }
@@ -68,6 +81,10 @@ void ColumnBatches::place_cursors(int64_t row) {
   int64_t begin = 0;  // where the sentence at `place` begins in the stream
   for (size_t c = 0; c < cursors_.size(); ++c) {
     const int64_t token = columns_.begin(own_.first + static_cast<int64_t>(c)) + row;
+    if (text_order_ == TextOrder::file) {
+      cursors_[c] = {0, (begin_ + token) % corpus_->tokens()};
+      continue;
+    }
     while (place < order_.size() && begin + corpus_->length(order_[place]) <= token)
       begin += corpus_->length(order_[place++]);
     cursors_[c] = {place, token - begin};
@@ -76,6 +93,17 @@ void ColumnBatches::place_cursors(int64_t row) {
 
 void ColumnBatches::write_column(Cursor& cursor, int64_t rows, int32_t* input,
                                  int32_t* target) const {
+  if (text_order_ == TextOrder::file) {
+    const std::span<const int32_t> text = corpus_->flat();
+    for (int64_t t = 0; t < rows; ++t) {
+      // The text ends with </s>, so </s> comes before its first word.
+      const auto at = static_cast<size_t>(cursor.offset);
+      input[t * own_.count] = at > 0 ? text[at - 1] : text.back();
+      target[t * own_.count] = text[at];
+      if (++cursor.offset == std::ssize(text)) cursor.offset = 0;
+    }
+    return;
+  }
   for (int64_t t = 0; t < rows; ++t) {
     const auto sentence = corpus_->sentence(order_[cursor.place]);
     const auto at = static_cast<size_t>(cursor.offset);

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "data/batch_stream.h"
 #include "data/corpus.h"
 
@@ -42,6 +43,16 @@ enum class Remainder : uint8_t {
   read,     ///< they become a last row with padding, and a shorter last segment
   left_out  ///< they are left out, as in runs of versions that had no `read`
 };
+
+/// The order in which an epoch of training reads a text that is cut into columns.
+enum class TextOrder : uint8_t {
+  shuffled,  ///< the sentences in a new order in each epoch
+  file       ///< the order of the text, as a ring that each epoch but the first enters at a random
+             ///< token, so that segments begin elsewhere
+};
+template <>
+inline constexpr EnumNames<TextOrder, 2> kEnumNames<TextOrder>{
+    "order", {{{TextOrder::shuffled, "shuffled"}, {TextOrder::file, "file"}}}};
 
 /// Cuts a text of `tokens` tokens into columns, which hold consecutive parts of the text. With
 /// Remainder::read, the first tokens % columns columns are one token longer than the other columns.
@@ -75,10 +86,11 @@ struct ColumnRange {
 };
 
 /// Batches for training with truncated back-propagation. Each epoch puts the sentences, each with
-/// its </s>, in a new order, joins them into a stream and cuts the stream into `batch` columns. A
-/// batch is a segment of `bptt` rows of the columns. The first input of a column is the word before
-/// the column in the stream; the first input of the first column is </s>. Every token is predicted
-/// once in an epoch: the last segment may be shorter, and its last row may end with padding.
+/// its </s>, in an order (TextOrder), joins them into a stream and cuts the stream into `batch`
+/// columns. A batch is a segment of `bptt` rows of the columns. The first input of a column is the
+/// word before the column in the stream; the first input of the first column is </s>. Every token
+/// is predicted once in an epoch: the last segment may be shorter, and its last row may end with
+/// padding.
 class ColumnBatches : public BatchStream<LmBatch> {
  public:
   /// Keeps a reference to `corpus`. Errors: batch < 1 or bptt < 1; the corpus is too small for a
@@ -87,7 +99,7 @@ class ColumnBatches : public BatchStream<LmBatch> {
       : ColumnBatches(corpus, batch, bptt, seed, {0, batch}) {}
   /// Does the same, but next() gives the columns `own` only.
   ColumnBatches(const Corpus& corpus, int64_t batch, int64_t bptt, uint64_t seed, ColumnRange own,
-                Remainder remainder = Remainder::read);
+                Remainder remainder = Remainder::read, TextOrder order = TextOrder::shuffled);
 
   int64_t batch() const { return batch_; }
   int64_t bptt() const { return bptt_; }
@@ -106,7 +118,7 @@ class ColumnBatches : public BatchStream<LmBatch> {
  private:
   struct Cursor {
     size_t place = 0;    // in order_
-    int64_t offset = 0;  // of the token in the sentence
+    int64_t offset = 0;  // of the token in the sentence; with TextOrder::file, in the text
   };
   void place_cursors(int64_t row);
   void write_column(Cursor& cursor, int64_t rows, int32_t* input, int32_t* target) const;
@@ -117,6 +129,8 @@ class ColumnBatches : public BatchStream<LmBatch> {
   int64_t rows_;  // rows that are read
   uint64_t seed_;
   ColumnRange own_;
+  TextOrder text_order_;
+  int64_t begin_ = 0;            // with TextOrder::file: the token with which this epoch begins
   std::vector<int32_t> order_;   // of the sentences in this epoch
   std::vector<Cursor> cursors_;  // one for each own column
 };

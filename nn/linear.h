@@ -20,10 +20,10 @@ class Linear {
 
   /// Maps x (..., in) to (..., out).
   Var operator()(const Var& x) const;
-  /// Computes max(x w' + b, 0) in one op. Error: the map has no bias.
+  /// Computes max(x w' + b, 0), with a bias in one op.
   Var relu(const Var& x) const;
-  /// Computes residual + dropout(x w' + b) in one op: the end of a residual branch. The dropout
-  /// draws its random numbers from `stream`. Error: the map has no bias.
+  /// Computes residual + dropout(x w' + b), with a bias in one op: the end of a residual branch.
+  /// The dropout draws its random numbers from `stream`.
   Var dropout_add(const Var& x, const Var& residual, double dropout, std::string_view stream) const;
 
   /// Adds packed copies of the weights to `packed`. While a tape uses `packed` (Tape::use_packed),
@@ -34,7 +34,7 @@ class Linear {
   Parameter* bias() const { return bias_; }  ///< null without a bias
 
  private:
-  Parameter& needed_bias() const;
+  Var bias_on(Tape& tape) const { return bias_ != nullptr ? tape.parameter(*bias_) : Var(); }
 
   Parameter& weight_;
   Parameter* bias_ = nullptr;

@@ -14,6 +14,7 @@ Lstm::Lstm(ParameterSet& set, const std::string& name, int64_t input, int64_t hi
     Parameter& w_ih =
         set.add(concat(name, ".weight_ih", suffix), {4 * hidden, l == 0 ? input : hidden}, weight);
     Parameter& w_hh = set.add(concat(name, ".weight_hh", suffix), {4 * hidden, hidden}, weight);
+    w_ih.linear_map = w_hh.linear_map = true;
     Parameter& b_ih = set.add(concat(name, ".bias_ih", suffix), {4 * hidden}, bias);
     Parameter& b_hh = set.add(concat(name, ".bias_hh", suffix), {4 * hidden}, bias);
     layers_.push_back({w_ih, w_hh, b_ih, b_hh, concat("dropout.", name, suffix)});

@@ -9,14 +9,13 @@
 namespace nine {
 namespace {
 
-// Returns row blocks [first, first + count) of a packed (3 d, d) weight and of its (3 d) bias.
-Var weight_part(const Var& w, int64_t first, int64_t count) {
-  const int64_t d = w.shape().cols();
-  return row_range(w, first * d, count * d);
-}
-Var bias_part(const Var& b, int64_t first, int64_t count) {
-  const int64_t d = b.shape().cols() / 3;
-  return reshape(row_range(reshape(b, {3, d}), first, count), {count * d});
+int64_t checked_kv_heads(int64_t size, int64_t heads, int64_t kv_heads) {
+  require(heads > 0 && size % heads == 0, "[MultiHeadAttention] a size of ", size,
+          " does not divide into ", heads, " heads");
+  require(kv_heads >= 0 && kv_heads <= heads && (kv_heads == 0 || heads % kv_heads == 0),
+          "[MultiHeadAttention] ", heads, " heads of queries cannot share ", kv_heads,
+          " heads of keys evenly");
+  return kv_heads > 0 ? kv_heads : heads;
 }
 
 }  // namespace
@@ -24,24 +23,32 @@ Var bias_part(const Var& b, int64_t first, int64_t count) {
 MultiHeadAttention::MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size,
                                        int64_t heads, const std::optional<LinearInit>& init,
                                        const std::optional<LinearInit>& out_init,
-                                       double weight_dropout)
+                                       double weight_dropout, const AttentionStyle& style)
     : heads_(heads),
-      in_proj_weight_(set.add(name + ".in_proj_weight", {3 * size, size},
+      kv_heads_(checked_kv_heads(size, heads, style.kv_heads)),
+      head_size_(size / heads),
+      in_proj_weight_(set.add(name + ".in_proj_weight", {size + 2 * width(), size},
                               init ? init->weight : Init::xavier_uniform())),
-      in_proj_bias_(set.add(name + ".in_proj_bias", {3 * size},
-                            init ? init->bias.of_sizes(size, 3 * size) : Init::zeros())),
-      out_proj_(set, name + ".out_proj", size, size, true,
+      in_proj_bias_(style.bias ? &set.add(name + ".in_proj_bias", {size + 2 * width()},
+                                          init ? init->bias.of_sizes(size, size + 2 * width())
+                                               : Init::zeros())
+                               : nullptr),
+      out_proj_(set, name + ".out_proj", size, size, style.bias,
                 out_init ? *out_init : init.value_or(LinearInit{.bias = Init::zeros()})),
+      rotary_(style.rotary),
       weight_dropout_(weight_dropout),
       dropout_stream_("dropout." + name),
       weight_stream_(dropout_stream_ + ".weights") {
-  require(heads > 0 && size % heads == 0, "[MultiHeadAttention] a size of ", size,
-          " does not divide into ", heads, " heads");
+  in_proj_weight_.linear_map = true;
+  if (!style.qk_norm) return;
+  q_norm_ = &set.add(name + ".q_norm.weight", {head_size_}, Init::ones());
+  k_norm_ = &set.add(name + ".k_norm.weight", {head_size_}, Init::ones());
 }
 
 AttentionShape MultiHeadAttention::shape_of(const AttentionMask& mask) const {
   return {.batch = mask.batch,
           .heads = heads_,
+          .kv_heads = kv_heads_,
           .lengths = mask.lengths,
           .causal = mask.causal,
           .dropout = weight_dropout_,
@@ -50,21 +57,51 @@ AttentionShape MultiHeadAttention::shape_of(const AttentionMask& mask) const {
 
 Var MultiHeadAttention::projected(const Var& x, int64_t first, int64_t count) const {
   Tape& tape = x.tape();
-  const Var w = tape.parameter(in_proj_weight_), b = tape.parameter(in_proj_bias_);
-  if (count == 3) return linear(x, w, b);
-  return linear(x, weight_part(w, first, count), bias_part(b, first, count));
+  const int64_t all = heads_ + 2 * kv_heads_;
+  Var w = tape.parameter(in_proj_weight_),
+      b = in_proj_bias_ != nullptr ? tape.parameter(*in_proj_bias_) : Var();
+  if (count == all) return linear(x, w, b);
+  w = row_range(w, first * head_size_, count * head_size_);
+  if (b) b = reshape(row_range(reshape(b, {all, head_size_}), first, count), {count * head_size_});
+  return linear(x, w, b);
+}
+
+Var MultiHeadAttention::queries_keys_values(const Var& x, int64_t first, int64_t steps) const {
+  Tape& tape = x.tape();
+  const int64_t d = heads_ * head_size_;
+  Var qkv = projected(x, 0, heads_ + 2 * kv_heads_);
+  if (q_norm_ != nullptr)
+    qkv = rms_norm_columns(qkv, {tape.parameter(*q_norm_), d}, {tape.parameter(*k_norm_), width()},
+                           LayerNorm::kEps);
+  if (rotary_ != nullptr)
+    qkv = rotary(qkv, rotary_->rows(first, steps, x.dtype(), x.value().device()), d + width());
+  return qkv;
+}
+
+Var MultiHeadAttention::queries(const Var& x) const {
+  const Var q = projected(x, 0, heads_);
+  return q_norm_ != nullptr ? rms_norm(q, x.tape().parameter(*q_norm_), LayerNorm::kEps) : q;
+}
+
+Var MultiHeadAttention::keys_values(const Var& x) const {
+  const Var kv = projected(x, heads_, 2 * kv_heads_);
+  if (k_norm_ == nullptr) return kv;
+  return rms_norm_columns(kv, {x.tape().parameter(*k_norm_), width()}, {}, LayerNorm::kEps);
 }
 
 Var MultiHeadAttention::attend(const Var& x, const AttentionMask& mask) const {
-  const Var qkv = projected(x, 0, 3);
-  if (!mask.lists) return attention(qkv, shape_of(mask));
-  const int64_t d = x.shape().cols();
-  return attention(col_range(qkv, 0, d), col_range(qkv, d, 2 * d), mask.lists, heads_);
+  if (!mask.lists)
+    return attention(queries_keys_values(x, 0, x.shape().rows() / mask.batch), shape_of(mask));
+  require(rotary_ == nullptr,
+          "[MultiHeadAttention] rotary positions of sentences of different lengths");
+  const int64_t d = heads_ * head_size_;
+  const Var qkv = queries_keys_values(x, 0, 1);
+  return attention(col_range(qkv, 0, d), col_range(qkv, d, 2 * width()), mask.lists, heads_);
 }
 
 Var MultiHeadAttention::attend(const Var& x, const Var& memory, const AttentionMask& mask) const {
-  const Var q = projected(x, 0, 1);
-  return attention(q, projected(memory, 1, 2), shape_of(mask));
+  const Var q = queries(x);
+  return attention(q, keys_values(memory), shape_of(mask));
 }
 
 Var MultiHeadAttention::operator()(const Var& x, const AttentionMask& mask) const {
@@ -87,44 +124,52 @@ Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Var& mem
 }
 
 Var MultiHeadAttention::add_next_to(const Var& residual, const Var& x, KeyValueCache& cache,
-                                    const KeyLists& lists) const {
-  const int64_t d = x.shape().cols();
-  const Var qkv = projected(x, 0, 3);
-  cache.append(qkv.value().view().col_range(d, 2 * d));
+                                    const KeyLists& lists, int64_t place) const {
+  const int64_t d = heads_ * head_size_;
+  const Var qkv = queries_keys_values(x, place, 1);
+  cache.append(qkv.value().view().col_range(d, 2 * width()));
   const Var y =
       attention(col_range(qkv, 0, d), x.tape().constant(cache.keys_values()), lists, heads_);
   return out_proj_.dropout_add(y, residual, 0, dropout_stream_);
 }
 
 void MultiHeadAttention::store(const Var& x, KeyValueCache& cache) const {
-  cache.append(projected(x, 1, 2).value());
+  cache.append(keys_values(x).value());
 }
 
 Var MultiHeadAttention::add_seen_to(const Var& residual, const Var& x, const KeyValueCache& cache,
                                     const KeyLists& lists, const Tensor& weights) const {
   const Var y =
-      attention(projected(x, 0, 1), x.tape().constant(cache.keys_values()), lists, heads_, weights);
+      attention(queries(x), x.tape().constant(cache.keys_values()), lists, heads_, weights);
   return out_proj_.dropout_add(y, residual, 0, dropout_stream_);
 }
 
 void MultiHeadAttention::pack_self(PackedWeights& packed) const {
-  packed.add(in_proj_weight_.value(), in_proj_bias_.value());
+  packed.add(in_proj_weight_.value(),
+             in_proj_bias_ != nullptr ? in_proj_bias_->value().view() : View{});
   out_proj_.pack(packed);
 }
 
 void MultiHeadAttention::pack_cross(PackedWeights& packed) const {
-  const View w = in_proj_weight_.value(), b = in_proj_bias_.value();
-  const int64_t d = w.cols();
-  for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 1}, {1, 2}})
-    packed.add(w.row_range(first * d, count * d),
-               b.reshaped({3, d}).row_range(first, count).reshaped({count * d}));
+  const View w = in_proj_weight_.value();
+  const int64_t d = heads_ * head_size_;
+  for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, d}, {d, 2 * width()}}) {
+    View bias;
+    if (in_proj_bias_ != nullptr)
+      bias = in_proj_bias_->value()
+                 .view()
+                 .reshaped({d + 2 * width(), 1})
+                 .row_range(first, count)
+                 .reshaped({count});
+    packed.add(w.row_range(first, count), bias);
+  }
   out_proj_.pack(packed);
 }
 
 Var MultiHeadAttention::weights(const Var& x) const {
   Tape& tape = x.tape();
-  const int64_t steps = x.shape()[0], d = x.shape()[1], size = d / heads_;
-  const Var qkv = projected(x, 0, 3);
+  const int64_t steps = x.shape()[0], d = x.shape()[1], size = head_size_;
+  const Var qkv = queries_keys_values(x, 0, steps);
   const Tensor unseen({steps, steps}, DType::float64), mask({steps, steps}, x.dtype());
   for (int64_t t = 0; t < steps; ++t)
     std::fill_n(unseen.data<double>() + t * steps + t + 1, steps - t - 1, -1e30);
@@ -133,7 +178,8 @@ Var MultiHeadAttention::weights(const Var& x) const {
   Var mean;
   for (int64_t h = 0; h < heads_; ++h) {
     const Var score =
-        matmul(col_range(qkv, h * size, size), col_range(qkv, d + h * size, size), false, true);
+        matmul(col_range(qkv, h * size, size),
+               col_range(qkv, d + h / (heads_ / kv_heads_) * size, size), false, true);
     const Var p = softmax(add(scale(score, 1 / std::sqrt(static_cast<double>(size))), hidden));
     mean = mean ? add(mean, p) : p;
   }

@@ -1,13 +1,16 @@
 // Scaled dot-product attention with several heads.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "autograd/functions.h"
 #include "nn/key_value_cache.h"
 #include "nn/linear.h"
+#include "nn/norm.h"
 #include "nn/parameters.h"
+#include "nn/rotary_angles.h"
 
 namespace nine {
 
@@ -25,20 +28,34 @@ struct AttentionMask {
   KeyLists lists = {};
 };
 
+/// The choices of an attention layer that torch.nn.MultiheadAttention does not have.
+struct AttentionStyle {
+  /// Heads of keys and values, a divisor of the heads of queries (Ainslie et al., 2023: grouped
+  /// queries); 0: as many.
+  int64_t kv_heads = 0;
+  /// RMS norms of each head's queries and keys, before the rotation (Henry et al., 2020): one
+  /// weight for all heads, `NAME.q_norm.weight` and `NAME.k_norm.weight` (size of a head).
+  bool qk_norm = false;
+  bool bias = true;  ///< of all linear maps
+  /// The rotations of queries and keys in self-attention; null: none.
+  std::shared_ptr<const RotaryAngles> rotary = nullptr;
+};
+
 /// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2). Parameters:
 /// `NAME.in_proj_weight` (3 size, size) and `NAME.in_proj_bias` (3 size) for queries, keys and
-/// values in this order; `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size). The
-/// default initial values are PyTorch's: in_proj_weight as one matrix with xavier_uniform,
-/// out_proj.weight as in torch.nn.Linear, biases at 0. `init` replaces them for all parameters; for
-/// out_proj, `out_init` replaces `init`. `weight_dropout` is the dropout of the attention weights
-/// in training (PyTorch's `dropout`); its random numbers come from the stream
-/// "dropout.NAME.weights".
+/// values in this order (with fewer heads of keys, both have fewer rows of keys and values);
+/// `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size). The default initial values
+/// are PyTorch's: in_proj_weight as one matrix with xavier_uniform, out_proj.weight as in
+/// torch.nn.Linear, biases at 0. `init` replaces them for all parameters; for out_proj, `out_init`
+/// replaces `init`. `weight_dropout` is the dropout of the attention weights in training (PyTorch's
+/// `dropout`); its random numbers come from the stream "dropout.NAME.weights".
 class MultiHeadAttention {
  public:
-  /// Error: `heads` does not divide `size`.
+  /// Errors: `heads` does not divide `size`; style.kv_heads does not divide `heads`.
   MultiHeadAttention(ParameterSet& set, const std::string& name, int64_t size, int64_t heads,
                      const std::optional<LinearInit>& init = {},
-                     const std::optional<LinearInit>& out_init = {}, double weight_dropout = 0);
+                     const std::optional<LinearInit>& out_init = {}, double weight_dropout = 0,
+                     const AttentionStyle& style = {});
 
   /// Computes self-attention over x (batch * steps, size), with the output projection. Returns the
   /// same shape.
@@ -57,9 +74,10 @@ class MultiHeadAttention {
   // For decoding. Error: the tape is recording.
 
   /// Adds the keys and values of x (rows, size) to `cache`, computes self-attention of x to the
-  /// listed rows of the cache, and returns residual + the result.
-  Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache,
-                  const KeyLists& lists) const;
+  /// listed rows of the cache, and returns residual + the result. All rows of x are at position
+  /// `place`, by which rotary positions rotate queries and keys: the cache has rotated keys.
+  Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache, const KeyLists& lists,
+                  int64_t place = 0) const;
   /// Adds the keys and values of x to `cache`, for add_seen_to().
   void store(const Var& x, KeyValueCache& cache) const;
   /// Returns residual + the attention of x to the listed rows of what store() has stored. Writes
@@ -67,6 +85,10 @@ class MultiHeadAttention {
   /// empty.
   Var add_seen_to(const Var& residual, const Var& x, const KeyValueCache& cache,
                   const KeyLists& lists, const Tensor& weights = {}) const;
+  /// Returns an empty cache for the keys and values of this layer.
+  KeyValueCache new_cache(DType dtype, Device device) const {
+    return {kv_heads_ * head_size_, dtype, device};
+  }
   /// Adds packed copies of the weights, for self-attention or for attention to a memory.
   void pack_self(PackedWeights& packed) const;
   void pack_cross(PackedWeights& packed) const;
@@ -76,15 +98,24 @@ class MultiHeadAttention {
   Var weights(const Var& x) const;
 
  private:
+  // The columns of keys or of values.
+  int64_t width() const { return kv_heads_ * head_size_; }
   AttentionShape shape_of(const AttentionMask& mask) const;
-  // Computes parts first ... first + count - 1 of queries, keys and values.
+  // Returns queries, keys and values side by side, with norms of queries and keys, rotated.
+  Var queries_keys_values(const Var& x, int64_t first, int64_t steps) const;
+  Var queries(const Var& x) const;  // for attention to a memory
+  Var keys_values(const Var& x) const;
+  // Computes the rows of the projection of heads first ... first + count - 1 of all.
   Var projected(const Var& x, int64_t first, int64_t count) const;
   Var attend(const Var& x, const AttentionMask& mask) const;  // without the output projection
   Var attend(const Var& x, const Var& memory, const AttentionMask& mask) const;
 
-  int64_t heads_;
-  Parameter &in_proj_weight_, &in_proj_bias_;
+  int64_t heads_, kv_heads_, head_size_;
+  Parameter& in_proj_weight_;
+  Parameter* in_proj_bias_;  // null without biases
   Linear out_proj_;
+  Parameter *q_norm_ = nullptr, *k_norm_ = nullptr;
+  std::shared_ptr<const RotaryAngles> rotary_;
   double weight_dropout_;
   std::string dropout_stream_, weight_stream_;
 };

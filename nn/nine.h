@@ -43,8 +43,10 @@
 #include "nn/linear.h"                         // Linear
 #include "nn/lstm.h"                           // Lstm
 #include "nn/multi_head_attention.h"           // MultiHeadAttention
+#include "nn/norm.h"                           // RmsNorm, and Norm of either kind
 #include "nn/transformer_decoder_layer.h"      // TransformerDecoderLayer
 #include "nn/transformer_encoder_layer.h"      // TransformerEncoderLayer
+#include "nn/transformer_style.h"              // TransformerStyle: norms, positions, activation
 
 // Trained models, and the networks behind them
 #include "nn/models/beam_search.h"          // BeamSearch: translations of ids, and their scores

@@ -1,10 +1,10 @@
-// Where a Transformer has its layer norms, and the residual branch for each choice.
+// Where a Transformer has its norms, and the residual branch for each choice.
 #pragma once
 
 #include <cstdint>
 
 #include "core/enum_names.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 
 namespace nine {
 
@@ -18,7 +18,7 @@ inline constexpr EnumNames<NormOrder, 2> kEnumNames<NormOrder>{
 /// Computes one residual branch with its norm. `branch` maps (input, residual) to residual +
 /// f(input). post: norm(x + f(x)); pre: x + f(norm(x)).
 template <class Branch>
-Var residual_branch(NormOrder order, const Var& x, const LayerNorm& norm, Branch&& branch) {
+Var residual_branch(NormOrder order, const Var& x, const Norm& norm, Branch&& branch) {
   return order == NormOrder::post ? norm(branch(x, x)) : branch(norm(x), x);
 }
 

@@ -4,17 +4,17 @@ namespace nine {
 
 TransformerDecoderLayer::TransformerDecoderLayer(ParameterSet& set, const std::string& name,
                                                  const TransformerLayerConfig& c)
-    : norm_order_(c.norm),
+    : norm_order_(c.style.norm),
       dropout_(c.dropout),
       self_attn_(set, name + ".self_attn", c.size, c.heads, c.init, c.branch_init,
-                 c.attention_dropout),
+                 c.attention_dropout, c.attention_style(true)),
       multihead_attn_(set, name + ".multihead_attn", c.size, c.heads, c.init, c.branch_init,
-                      c.attention_dropout),
-      feed_forward_(set, name, c.size, c.inner, c.activation, c.init.value_or(LinearInit{}),
-                    c.branch_init),
-      norm1_(set, name + ".norm1", c.size),
-      norm2_(set, name + ".norm2", c.size),
-      norm3_(set, name + ".norm3", c.size) {}
+                      c.attention_dropout, c.attention_style(false)),
+      feed_forward_(set, name, c.size, c.inner, c.style.activation, c.init.value_or(LinearInit{}),
+                    c.branch_init, c.style.linear_bias),
+      norm1_(set, name + ".norm1", c.size, c.style.norm_type),
+      norm2_(set, name + ".norm2", c.size, c.style.norm_type),
+      norm3_(set, name + ".norm3", c.size, c.style.norm_type) {}
 
 template <class Self, class Cross>
 Var TransformerDecoderLayer::with(const Var& x, double dropout, Self&& self, Cross&& cross) const {

@@ -25,6 +25,10 @@ class TransformerDecoderLayer {
   struct Cache {
     KeyValueCache words, memory;
   };
+  /// Returns an empty state.
+  Cache new_cache(DType dtype, Device device) const {
+    return {self_attn_.new_cache(dtype, device), multihead_attn_.new_cache(dtype, device)};
+  }
   /// Stores the keys and values of memory (rows, size), for next().
   void store(const Var& memory, Cache& cache) const { multihead_attn_.store(memory, cache.memory); }
   /// Computes the layer for the next word of some texts: x (rows, size) to the same shape. A row
@@ -44,7 +48,7 @@ class TransformerDecoderLayer {
   double dropout_;
   MultiHeadAttention self_attn_, multihead_attn_;
   FeedForward feed_forward_;
-  LayerNorm norm1_, norm2_, norm3_;
+  Norm norm1_, norm2_, norm3_;
 };
 
 }  // namespace nine

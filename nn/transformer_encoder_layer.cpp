@@ -4,14 +4,14 @@ namespace nine {
 
 TransformerEncoderLayer::TransformerEncoderLayer(ParameterSet& set, const std::string& name,
                                                  const TransformerLayerConfig& c)
-    : norm_order_(c.norm),
+    : norm_order_(c.style.norm),
       dropout_(c.dropout),
       self_attn_(set, name + ".self_attn", c.size, c.heads, c.init, c.branch_init,
-                 c.attention_dropout),
-      feed_forward_(set, name, c.size, c.inner, c.activation, c.init.value_or(LinearInit{}),
-                    c.branch_init),
-      norm1_(set, name + ".norm1", c.size),
-      norm2_(set, name + ".norm2", c.size) {}
+                 c.attention_dropout, c.attention_style(true)),
+      feed_forward_(set, name, c.size, c.inner, c.style.activation, c.init.value_or(LinearInit{}),
+                    c.branch_init, c.style.linear_bias),
+      norm1_(set, name + ".norm1", c.size, c.style.norm_type),
+      norm2_(set, name + ".norm2", c.size, c.style.norm_type) {}
 
 template <class Attend>
 Var TransformerEncoderLayer::with(const Var& x, double dropout, Attend&& attend) const {
@@ -27,9 +27,10 @@ Var TransformerEncoderLayer::operator()(const Var& x, const AttentionMask& mask)
   });
 }
 
-Var TransformerEncoderLayer::next(const Var& x, KeyValueCache& cache, const KeyLists& lists) const {
+Var TransformerEncoderLayer::next(const Var& x, KeyValueCache& cache, const KeyLists& lists,
+                                  int64_t place) const {
   return with(x, 0, [&](const Var& input, const Var& residual) {
-    return self_attn_.add_next_to(residual, input, cache, lists);
+    return self_attn_.add_next_to(residual, input, cache, lists, place);
   });
 }
 

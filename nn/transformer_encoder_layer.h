@@ -6,7 +6,7 @@
 
 #include "nn/feed_forward.h"
 #include "nn/multi_head_attention.h"
-#include "nn/norm_order.h"
+#include "nn/transformer_style.h"
 
 namespace nine {
 
@@ -17,11 +17,21 @@ struct TransformerLayerConfig {
   int64_t inner = 2048;          ///< width of the feed-forward network (PyTorch's dim_feedforward)
   double dropout = 0;            ///< at the end of each residual branch
   double attention_dropout = 0;  ///< of the attention weights
-  NormOrder norm = NormOrder::post;
-  Activation activation = Activation::relu;
+  TransformerStyle style = {};
+  /// The angles of rotary positions, which a model's layers share; null without them. It, not
+  /// style.positions, decides what a layer does.
+  std::shared_ptr<const RotaryAngles> rotary = nullptr;
   std::optional<LinearInit> init = {};  ///< of all linear maps; empty: as in torch.nn
   /// Initial values of the last map of each residual branch; empty: `init`.
   std::optional<LinearInit> branch_init = {};
+
+  /// Returns the choices of the layer's attention, to its own words or to a memory.
+  AttentionStyle attention_style(bool own) const {
+    return {.kv_heads = style.kv_heads,
+            .qk_norm = style.qk_norm,
+            .bias = style.linear_bias,
+            .rotary = own ? rotary : nullptr};
+  }
 };
 
 /// torch.nn.TransformerEncoderLayer: self-attention, then a feed-forward network, each a
@@ -36,8 +46,12 @@ class TransformerEncoderLayer {
   Var operator()(const Var& x, const AttentionMask& mask) const;
   /// Computes the layer for the next word of some texts: x (rows, size) to the same shape. A row
   /// attends to the listed rows of `cache`, which gets the keys and values of x first; see
-  /// MultiHeadAttention::add_next_to.
-  Var next(const Var& x, KeyValueCache& cache, const KeyLists& lists) const;
+  /// MultiHeadAttention::add_next_to, also for `place`.
+  Var next(const Var& x, KeyValueCache& cache, const KeyLists& lists, int64_t place = 0) const;
+  /// Returns an empty cache for next().
+  KeyValueCache new_cache(DType dtype, Device device) const {
+    return self_attn_.new_cache(dtype, device);
+  }
   /// Adds packed copies of the weights; see Linear::pack.
   void pack(PackedWeights& packed) const;
   /// Returns MultiHeadAttention::weights for the layer's input x (steps, size).
@@ -54,7 +68,7 @@ class TransformerEncoderLayer {
   double dropout_;
   MultiHeadAttention self_attn_;
   FeedForward feed_forward_;
-  LayerNorm norm1_, norm2_;
+  Norm norm1_, norm2_;
 };
 
 }  // namespace nine

@@ -11,7 +11,7 @@
 namespace nine::app {
 
 void only_with(const Options& options, bool fits, const char* what,
-               std::initializer_list<const char*> keys) {
+               const std::vector<const char*>& keys) {
   if (fits) return;
   const auto now = options.to_json(), before = options.defaults_json();
   for (const char* key : keys)

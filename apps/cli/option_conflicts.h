@@ -20,7 +20,7 @@ void require_usage(bool ok, const Text&... text) {
 /// Throws a UsageError, unless `fits`, if one of the options with these configuration keys differs
 /// from its default. The message says that the option is for `what`.
 void only_with(const Options& options, bool fits, const char* what,
-               std::initializer_list<const char*> keys);
+               const std::vector<const char*>& keys);
 
 /// A flag, and whether it has an effect together with the other flags of the command line.
 struct FlagUse {

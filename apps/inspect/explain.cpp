@@ -22,6 +22,9 @@ constexpr Named kLayers[] = {{"softmax", explain_softmax},
                              {"pi_reg", explain_prior_penalty},
                              {"weight_norm_reg", explain_norm_penalty},
                              {"layer_norm", explain_layer_norm},
+                             {"rms_norm", explain_rms_norm},
+                             {"swiglu", explain_swiglu},
+                             {"rotary", explain_rotary},
                              {"lstm", explain_lstm},
                              {"attention", explain_attention}};
 

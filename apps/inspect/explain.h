@@ -68,6 +68,9 @@ WorkedExample explain_prior_penalty(const ShortNumbers& numbers);
 WorkedExample explain_norm_penalty(const ShortNumbers& numbers);
 WorkedExample explain_label_smoothing(const ShortNumbers& numbers);
 WorkedExample explain_layer_norm(const ShortNumbers& numbers);
+WorkedExample explain_rms_norm(const ShortNumbers& numbers);
+WorkedExample explain_swiglu(const ShortNumbers& numbers);
+WorkedExample explain_rotary(const ShortNumbers& numbers);
 WorkedExample explain_lstm(const ShortNumbers& numbers);
 WorkedExample explain_attention(const ShortNumbers& numbers);
 /// Explains lin with the margin and the norms of a configuration.

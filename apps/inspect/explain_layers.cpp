@@ -87,6 +87,97 @@ WorkedExample explain_layer_norm(const ShortNumbers& numbers) {
   return example;
 }
 
+WorkedExample explain_rms_norm(const ShortNumbers& numbers) {
+  const double eps = numbers.given() ? 0 : 1e-5;
+  const Tensor x = drawn(numbers, 0, {1, 3}, {1, 5, 7}),
+               gamma = drawn(numbers, 3, {3}, {1, 0.5, 2}),
+               dy = drawn(numbers, 6, {1, 3}, {1, -1, 0.5});
+  const Tensor y = empty({1, 3}), rstd = empty({1}), dx = empty({1, 3}), dgamma = empty({3});
+  ops::rms_norm(x, gamma, eps, y, rstd);
+  WorkedExample example(numbers, concat("rms_norm: y = gamma x r, r = 1 / sqrt(mean of x^2 + eps), "
+                                        "eps = ",
+                                        eps == 0 ? "0" : "1e-5"));
+  example.heading("A row of three numbers");
+  example.given("x", x);
+  example.given("gamma", gamma);
+  example.heading("Forward");
+  example.step("r", concat("1/sqrt(sum(x^2)/3", eps == 0 ? ")" : " + 0.00001)"),
+               "one over the root of the mean square");
+  example.step("xhat", "x*r", "of mean square 1");
+  example.step("y", "gamma*xhat", "");
+  example.agree("r", rstd);
+  example.agree("y", y);
+  example.heading("Backward, from dL/dy as it comes from above");
+  example.given("dL/dy", dy);
+  ops::rms_norm_backward(x, gamma, rstd, dy, {dx}, {dgamma});
+  example.step("g", "gamma*dL/dy", "dL/dxhat: y has the slope gamma by xhat");
+  example.step("b", "sum(g*xhat)/3", "r has the slope -r^2 xhat_k/3 by x_k: power and chain rule");
+  example.step("dL/dx", "r*(g - xhat*b)", "product rule: xhat = x r, with the slopes of x and r");
+  example.step("dL/dgamma", "dL/dy*xhat", "y has the slope xhat by gamma");
+  example.agree("dL/dx", dx);
+  example.agree("dL/dgamma", dgamma);
+  example.check([&](std::span<const Var> v) { return weighted(rms_norm(v[0], v[1], eps), dy); },
+                {x, gamma});
+  return example;
+}
+
+WorkedExample explain_swiglu(const ShortNumbers& numbers) {
+  const Tensor a = drawn(numbers, 0, {1, 2}, {1, -2}), b = drawn(numbers, 2, {1, 2}, {0.5, 3}),
+               dy = drawn(numbers, 4, {1, 2}, {1, -1});
+  const Tensor y = empty({1, 2}), da = empty({1, 2}), db = empty({1, 2});
+  ops::gated(ops::Unary::silu, a, b, y);
+  WorkedExample example(numbers, "swiglu: y = a s b, s = 1 / (1 + e^-a)");
+  example.heading("The outputs of linear1 (a) and of linear3 (b)");
+  example.given("a", a);
+  example.given("b", b);
+  example.heading("Forward");
+  example.step("s", "1/(1 + exp(-a))", "the logistic function");
+  example.step("y", "a*s*b", "");
+  example.agree("y", y);
+  example.heading("Backward, from dL/dy as it comes from above");
+  example.given("dL/dy", dy);
+  ops::gated_backward(ops::Unary::silu, a, b, dy, {da}, {db});
+  example.step("slope", "s + a*s*(1 - s)", "of a s by a: product rule; s has the slope s (1 - s)");
+  example.step("dL/da", "dL/dy*b*slope", "chain rule");
+  example.step("dL/db", "dL/dy*a*s", "y has the slope a s by b");
+  example.agree("dL/da", da);
+  example.agree("dL/db", db);
+  example.check([&](std::span<const Var> v) { return weighted(silu_gated(v[0], v[1]), dy); },
+                {a, b});
+  return example;
+}
+
+WorkedExample explain_rotary(const ShortNumbers& numbers) {
+  // One head of two pairs: elements 1 and 3, 2 and 4. The angles have short cosines and sines.
+  const Tensor x = drawn(numbers, 0, {1, 4}, {1, 2, -1, 3}),
+               dy = drawn(numbers, 4, {1, 4}, {1, -1, 0.5, 2}),
+               angles = Tensor::from<double>({0.6, 0.8, 0.8, 0.6}, {1, 4});
+  const Tensor y = empty({1, 4}), dx = empty({1, 4});
+  ops::rotary(x, angles, false, {y});
+  WorkedExample example(numbers,
+                        "rotary: pairs (u, v) of a head turn by the angle of the position");
+  example.heading("A head of four numbers: u its first half, v its second half");
+  example.given("u", x.col_range(0, 2));
+  example.given("v", x.col_range(2, 2));
+  example.given("c", angles.col_range(0, 2));
+  example.given("s", angles.col_range(2, 2));
+  example.heading("Forward");
+  example.step("y_u", "u*c - v*s", "c and s: cosine and sine of the angle");
+  example.step("y_v", "v*c + u*s", "");
+  example.agree("y_u", y.col_range(0, 2));
+  example.agree("y_v", y.col_range(2, 2));
+  example.heading("Backward, from dL/dy as it comes from above");
+  example.given("dL/dy_u", dy.col_range(0, 2));
+  example.given("dL/dy_v", dy.col_range(2, 2));
+  ops::rotary(dy, angles, true, {dx});
+  example.step("dL/du", "dL/dy_u*c + dL/dy_v*s", "sum rule: u is in both");
+  example.step("dL/dv", "dL/dy_v*c - dL/dy_u*s", "the rotation back");
+  example.agree("dL/du", dx.col_range(0, 2));
+  example.agree("dL/dv", dx.col_range(2, 2));
+  example.check([&](std::span<const Var> v) { return weighted(rotary(v[0], angles, 4), dy); }, {x});
+  return example;
+}
+
 WorkedExample explain_lstm(const ShortNumbers& numbers) {
   constexpr int64_t kSteps = 2;
   const Tensor x = drawn(numbers, 0, {kSteps, 1}, {1, -0.5}),

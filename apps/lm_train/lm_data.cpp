@@ -76,6 +76,7 @@ LmData load_lm_data(const LmOptions& o) {
                   .language_floor = {}};
   }();
   data.vocabulary.set_special_counts(data.train.sentences(), data.train.unknown());
+  if (o.documents) data.train.join_documents();
   return data;
 }
 

@@ -1,5 +1,7 @@
 #include "apps/lm_train/lm_options.h"
 
+#include "apps/cli/option_values.h"
+
 namespace nine::app {
 
 void LmOptions::declare(Options& o) {
@@ -36,7 +38,8 @@ void LmOptions::declare_model(Options& o) {
   o.group("Model");
   o.add("arch", arch,
         "network: an LSTM, or a Transformer like GPT-2. The Transformer has other defaults: --bptt "
-        "128, --schedule inverse-sqrt, --warmup 500")
+        "128, --schedule inverse-sqrt, --warmup 500. llama is a Transformer with the defaults "
+        "--positions rotary, --norm-type rms, --activation swiglu, --no-linear-bias")
       .called("architecture");
   o.add("layers", layers, "number of layers").range(1, 64).called("number of layers");
   o.add("hidden", hidden, "width of the layers")
@@ -48,20 +51,21 @@ void LmOptions::declare_model(Options& o) {
       .range(1, 65536)
       .unit("units")
       .called("embedding size");
-  o.add("ffn", ffn, "transformer: inner width of the feed-forward layers; 0: 4 times --hidden")
+  o.add("ffn", ffn,
+        "transformer: inner width of the feed-forward layers; 0: 4 times --hidden, or, gated, 8/3 "
+        "times "
+        "--hidden, rounded up to a multiple of 8")
       .range(0, 1 << 20)
       .unit("units")
-      .default_text("4 times --hidden")
+      .default_text("4 times --hidden; gated: 8/3 times")
       .called("feed-forward size");
   o.add("heads", heads, "transformer: number of attention heads")
       .range(1, 1024)
       .called("number of attention heads");
-  o.add("activation", activation, "transformer: activation function of the feed-forward layers");
-  o.add("positions", positions, "transformer: kind of position embeddings");
-  o.add("norm", norm,
-        "transformer: place of the layer norms: pre, before each residual branch and after the "
-        "last layer; post, after each residual sum")
-      .called("norm order");
+  declare_style(o, style, false, "transformer: ");
+  o.add("recompute", recompute,
+        "transformer: compute the activations of a layer again in the backward pass instead of "
+        "keeping them: less memory, the same bits");
   o.add("tie-embeddings", tie_embeddings,
         "use one matrix for the input embeddings and the output word vectors; an LSTM needs "
         "--embed equal to --hidden")
@@ -98,7 +102,8 @@ void LmOptions::declare_regularisation(Options& o) {
 void LmOptions::declare_batches(Options& o) {
   o.group("Batches");
   o.add("batch", batch,
-        "number of columns into which the text is cut; with --sentences: sentences in a batch")
+        "number of columns into which the text is cut; with --sentences or --documents: those in a "
+        "batch")
       .range(1, 1 << 20)
       .called("batch size");
   o.add("bptt", bptt,
@@ -108,11 +113,18 @@ void LmOptions::declare_batches(Options& o) {
       .unit("tokens")
       .default_text("35; transformer: 128")
       .called("bptt length");
+  o.add("order", order,
+        "order of the training text: shuffled, its sentences in a new order in each epoch; file, "
+        "as it stands, where each epoch but the first begins at a random word");
   o.add("sentences", sentences,
         "train on single sentences, each from a fresh state, instead of carrying the state through "
         "the text");
+  o.add("documents", documents,
+        "train on single documents, which a blank line ends, each from a fresh state: no window "
+        "reaches into another document");
   o.add("batch-tokens", batch_tokens,
-        "with --sentences: most positions in a batch, with padding; replaces --batch; 0: off")
+        "with --sentences or --documents: most positions in a batch, with padding; replaces "
+        "--batch; 0: off")
       .at_least(0)
       .unit("tokens")
       .called("batch tokens");
@@ -120,6 +132,8 @@ void LmOptions::declare_batches(Options& o) {
 }
 
 void LmOptions::check(const Options& given) const {
+  const bool apart = sentences || documents;
+  require_usage(!sentences || !documents, "--sentences and --documents exclude each other");
   require_usage(sample != !train.empty(),
                 sample ? "--sample and --train exclude each other"
                        : "no training text: give --train FILE, or --sample for the built-in one");
@@ -129,14 +143,14 @@ void LmOptions::check(const Options& given) const {
                 "--vocab is used as it is; leave out --vocab-size and --min-count");
   require_usage(vocab_size == 0 || vocab_size >= 3, "--vocab-size ", vocab_size,
                 " leaves no room for a word besides </s> and <unk>");
-  require_usage(
-      batch_tokens == 0 || sentences,
-      "--batch-tokens needs --sentences; with carried state a batch is --batch times --bptt");
+  require_usage(batch_tokens == 0 || apart,
+                "--batch-tokens needs --sentences or --documents; with carried state a batch is "
+                "--batch times --bptt");
   check_arch(given);
-  require_usage(arch != LanguageArch::lstm || !tie_embeddings || embed == hidden,
+  require_usage(arch != LmArch::lstm || !tie_embeddings || embed == hidden,
                 "--tie-embeddings makes input and output word vectors one matrix: --embed ", embed,
                 " must equal --hidden ", hidden);
-  require_usage(arch != LanguageArch::lstm || dropout_hidden == 0 || layers > 1,
+  require_usage(arch != LmArch::lstm || dropout_hidden == 0 || layers > 1,
                 "--dropout-hidden drops units between LSTM layers, but there is only one layer; "
                 "--dropout-output drops units after the last layer");
   check_export(given, {"valid", "test"});
@@ -144,38 +158,49 @@ void LmOptions::check(const Options& given) const {
   refuse_idle_flags(
       given, {{"sample-sentences", sample, "--sample"},
               {"batch", batch_tokens == 0, "--batch-tokens 0, because --batch-tokens replaces it"},
-              {"tar", sentences || bptt > 1, "two time steps: --bptt above 1"},
-              {"bptt", !sentences || arch == LanguageArch::transformer,
-               "carried state: leave out --sentences"},
+              {"tar", apart || bptt > 1, "two time steps: --bptt above 1"},
+              {"order", !apart, "columns: leave out --sentences and --documents"},
+              {"bptt", !apart || arch == LmArch::transformer,
+               "carried state: leave out --sentences and --documents"},
               {"variational", dropout + dropout_hidden + dropout_output > 0,
                "--dropout, --dropout-hidden or --dropout-output"}});
 }
 
 void LmOptions::resolve(const Options& given) {
-  if (arch != LanguageArch::transformer) return;
+  resolve_optimiser(given);
+  if (arch == LmArch::llama) {
+    arch = LmArch::transformer;
+    const TransformerStyle named = style;
+    style = TransformerStyle::llama();
+    for (const StyleSetting& setting : style_settings())
+      if (given.was_named(flag_of(setting.name))) setting.set(style, setting.text(named));
+  }
+  if (arch != LmArch::transformer) return;
   const auto otherwise = [&](const char* name, auto& field, auto value) {
     if (!given.was_named(name)) field = value;
   };
   otherwise("bptt", bptt, int64_t{128});
   otherwise("schedule", schedule, ScheduleKind::inverse_sqrt);
   if (schedule == ScheduleKind::inverse_sqrt) otherwise("warmup", warmup, int64_t{500});
-  if (ffn == 0 || given.follows("ffn", "hidden", 4)) ffn = 4 * hidden;
+  if (is_gated(style.activation)) {
+    if (ffn == 0) ffn = (8 * hidden + 23) / 24 * 8;  // as many weights as 4 times --hidden ungated
+  } else if (ffn == 0 || given.follows("ffn", "hidden", 4)) {
+    ffn = 4 * hidden;
+  }
   if (given.follows("attention-dropout", "dropout")) attention_dropout = dropout;
 }
 
 void LmOptions::check_arch(const Options& given) const {
-  const bool is_lstm = arch == LanguageArch::lstm;
+  const bool is_lstm = arch == LmArch::lstm;
   only_with(given, is_lstm, "--arch lstm", {"embed", "dropout_hidden", "variational"});
-  only_with(given, !is_lstm, "--arch transformer",
-            {"ffn", "heads", "activation", "positions", "norm", "attention_dropout"});
-  if (is_lstm) return;
-  require_usage(hidden % heads == 0, "--hidden ", hidden, " is not divisible by --heads ", heads);
-  require_usage(positions == Positions::learned || hidden % 2 == 0, "--hidden ", hidden,
-                ": sinusoidal positions come in pairs, so --hidden must be even");
+  std::vector<const char*> of_transformer{"ffn", "heads", "recompute", "attention_dropout"};
+  for (const StyleSetting& setting : style_settings()) of_transformer.push_back(setting.name);
+  only_with(given, !is_lstm, "--arch transformer", of_transformer);
+  if (!is_lstm) check_style(given, style, hidden, heads, false);
 }
 
 std::unique_ptr<LanguageNetwork> LmOptions::network(ParameterSet& set, int64_t vocabulary) const {
-  if (arch == LanguageArch::transformer)
+  if (arch == LmArch::transformer)
     return std::make_unique<TransformerLanguageModel>(set, transformer(vocabulary));
   return std::make_unique<LstmLanguageModel>(set, lstm(vocabulary));
 }
@@ -203,13 +228,12 @@ TransformerLanguageModelConfig LmOptions::transformer(int64_t vocabulary) const 
           .ffn = ffn,
           .heads = heads,
           .window = bptt,
-          .activation = activation,
-          .positions = positions,
-          .norm = norm,
+          .style = style,
           .dropout = dropout,
           .attention_dropout = attention_dropout,
           .tie_embeddings = tie_embeddings,
           .head = head_config(),
+          .recompute = recompute,
           .dropout_words = dropout_words,
           .dropout_output = dropout_output,
           .activation_reg = ar,
@@ -219,9 +243,10 @@ TransformerLanguageModelConfig LmOptions::transformer(int64_t vocabulary) const 
 LmBatching LmOptions::batching() const {
   return {.batch = batch,
           .bptt = bptt,
-          .sentences = sentences,
+          .sentences = sentences || documents,
           .batch_tokens = batch_tokens,
           .seed = seed,
+          .order = order,
           .accumulate = accumulate};
 }
 

@@ -8,6 +8,22 @@
 #include "nn/models/language_config.h"
 #include "nn/training/language_model_task.h"
 
+namespace nine {
+
+namespace app {
+/// The networks of --arch: those of LanguageArch, and names of a Transformer with other defaults.
+enum class LmArch : uint8_t { lstm, transformer, llama };
+}  // namespace app
+
+template <>
+inline constexpr EnumNames<app::LmArch, 3> kEnumNames<app::LmArch>{
+    "architecture",
+    {{{app::LmArch::lstm, "lstm"},
+      {app::LmArch::transformer, "transformer"},
+      {app::LmArch::llama, "llama"}}}};
+
+}  // namespace nine
+
 namespace nine::app {
 
 /// The values of lm_train's flags. Each value has the name of its flag.
@@ -20,11 +36,10 @@ struct LmOptions : TrainOptions {
   int64_t sample_sentences = 20000;
   std::string vocab;
   // Model
-  LanguageArch arch = LanguageArch::lstm;
+  LmArch arch = LmArch::lstm;  // after parsing, llama is transformer with its style
   int64_t layers = 2, hidden = 512, embed = 512, ffn = 0, heads = 8;
-  Activation activation = Activation::gelu;
-  Positions positions = Positions::learned;
-  NormOrder norm = NormOrder::pre;
+  TransformerStyle style = TransformerStyle::gpt2();
+  bool recompute = false;
   double dropout = 0.1, attention_dropout = 0;
   bool tie_embeddings = false;
   // Regularisation
@@ -33,7 +48,8 @@ struct LmOptions : TrainOptions {
   double ar = 0, tar = 0;
   // Batches
   int64_t batch = 32, bptt = 35, batch_tokens = 0;
-  bool sentences = false;
+  bool sentences = false, documents = false;
+  TextOrder order = TextOrder::shuffled;
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
@@ -45,7 +61,7 @@ struct LmOptions : TrainOptions {
   LmBatching batching() const;
 
  private:
-  // Sets, after parsing, the defaults of --arch transformer for options that were not given.
+  // Sets, after parsing, the defaults of --arch for options that were not given.
   void resolve(const Options& given);
   void check_arch(const Options& given) const;
   LstmLanguageModelConfig lstm(int64_t vocabulary) const;

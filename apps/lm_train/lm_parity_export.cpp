@@ -5,6 +5,7 @@
 
 #include "apps/training/parity_export.h"
 #include "core/json.h"
+#include "nn/models/model_description.h"
 
 namespace nine::app {
 namespace {
@@ -24,7 +25,9 @@ void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
   require_replay(o.optimizer == OptimizerKind::adam,
                  "the replay supports --optimizer adam only, not ", o.optimizer);
   require_replay(o.weight_decay == 0, "the replay has no weight decay; set --weight-decay 0");
-  require_replay(!o.sentences, "the replay carries state; leave out --sentences");
+  require_replay(!o.sentences && !o.documents,
+                 "the replay carries state; leave out --sentences and --documents");
+  if (o.arch == LmArch::transformer) check_replayed_style(o.style, TransformerStyle::gpt2());
   check_replayed_options(o, task.whole_segments().value_or(0));
 }
 
@@ -34,19 +37,18 @@ Json sizes(const LmOptions& o, const LanguageNetwork& model) {
           {"arch", to_text(o.arch)},
           {"dtype", to_text(o.dtype)},
           {"vocab", model.vocab()},
-          {"dim", o.arch == LanguageArch::lstm ? o.embed : o.hidden},
+          {"dim", o.arch == LmArch::lstm ? o.embed : o.hidden},
           {"hidden", o.hidden},
           {"layers", o.layers}};
 }
 Json more(const LmOptions& o) {
   Json config{{"ignore", -1}};
-  if (o.arch == LanguageArch::transformer)
-    config.update({{"ffn", o.ffn},
-                   {"heads", o.heads},
-                   {"window", o.bptt},
-                   {"activation", to_text(o.activation)},
-                   {"positions", to_text(o.positions)},
-                   {"norm", to_text(o.norm)}});
+  if (o.arch != LmArch::transformer) return config;
+  config.update({{"ffn", o.ffn}, {"heads", o.heads}, {"window", o.bptt}});
+  std::map<std::string, std::string> style;
+  for (const StyleSetting& setting : style_settings())
+    if (const std::string text = setting.text(o.style); !text.empty()) style[setting.name] = text;
+  config.update(keys_of(style));
   return config;
 }
 

@@ -95,9 +95,7 @@ void MtOptions::declare_model(Options& o) {
   o.add("heads", heads, "number of attention heads")
       .range(1, 1024)
       .called("number of attention heads");
-  o.add("norm", norm,
-        "place of the layer norms: post, after each residual sum; pre, before each residual branch")
-      .called("norm order");
+  declare_style(o, style, true);
   o.add("tie-embeddings", tie_embeddings,
         "use one matrix for the decoder's embeddings and the output word vectors")
       .called("tied embeddings");
@@ -135,6 +133,7 @@ void MtOptions::declare_validation(Options& o) {
 }
 
 void MtOptions::resolve(const Options& given) {
+  resolve_optimiser(given);
   if (encoder_layers == 0 || given.follows("encoder-layers", "layers")) encoder_layers = layers;
   if (decoder_layers == 0 || given.follows("decoder-layers", "layers")) decoder_layers = layers;
 }
@@ -158,9 +157,7 @@ void MtOptions::check(const Options& given) const {
                 "--vocab-size and --min-count");
   require_usage(vocab_size == 0 || vocab_size > Specials::kTranslation.size, "--vocab-size ",
                 vocab_size, " leaves no room for a word besides the four specials");
-  require_usage(hidden % 2 == 0, "--hidden ", hidden,
-                ": sinusoidal positions come in pairs, so --hidden must be even");
-  require_usage(hidden % heads == 0, "--hidden ", hidden, " is not divisible by --heads ", heads);
+  check_style(given, style, hidden, heads, true);
   require_usage(
       batch_tokens > 0 || batch > 0,
       "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");
@@ -191,7 +188,7 @@ TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
           .heads = heads,
           .dropout = dropout,
           .attention_dropout = attention_dropout,
-          .norm = norm,
+          .style = style,
           .shared_vocab = shared_vocab,
           .tie_embeddings = tie_embeddings,
           .head = head_config(),

@@ -26,7 +26,7 @@ struct MtOptions : TrainOptions {
   int64_t max_length = kFewestPositions;
   // Model
   int64_t layers = 6, encoder_layers = 0, decoder_layers = 0, hidden = 512, ffn = 1024, heads = 4;
-  NormOrder norm = NormOrder::post;
+  TransformerStyle style = {};
   bool tie_embeddings = true;
   // Regularisation
   double dropout = 0.3, attention_dropout = 0;

@@ -63,6 +63,9 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
 
 void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
                       TranslationTask& task) {
+  check_replayed_style(o.style, {});
+  require_replay(o.style.activation == Activation::relu,
+                 "the replay has the activation relu; leave out --activation");
   check_replayed_options(o, task.stream().steps());
   const TrainerConfig trainer = o.trainer();
   export_mt_parity({.directory = o.export_parity,

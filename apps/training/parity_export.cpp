@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/option_values.h"
 #include "apps/cli/output_directory.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -34,9 +35,26 @@ void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch)
                  "the replay has no sampled softmax; leave out --sampled-softmax");
   require_replay(options.pi_reg.empty() && options.weight_norm_reg.empty(),
                  "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
+  require_replay(options.z_loss == 0, "the replay has no z-loss; leave out --z-loss");
+  require_replay(!has_length(options.schedule), "the replay has no --schedule ",
+                 to_text(options.schedule), "; use constant or inverse-sqrt");
   require_replay(options.accumulate == 1, "the replay does not accumulate; set --accumulate 1");
   require_replay(options.export_steps <= steps_an_epoch, "an epoch has ", steps_an_epoch,
                  " steps; lower --export-steps ", options.export_steps);
+}
+
+void check_replayed_style(const TransformerStyle& style, const TransformerStyle& usual) {
+  // The replay is built of torch.nn.TransformerEncoderLayer.
+  const bool known = style.activation == Activation::relu || style.activation == Activation::gelu ||
+                     style.activation == Activation::gelu_tanh;
+  TransformerStyle rest = style;
+  rest.activation = usual.activation;
+  rest.norm = usual.norm;
+  if (style.positions != Positions::rotary) rest.positions = usual.positions;
+  std::string flags = known ? "" : " --activation";
+  for (const StyleSetting& setting : style_settings())
+    if (setting.text(rest) != setting.text(usual)) flags += " --" + flag_of(setting.name);
+  require_replay(flags.empty(), "the replay has PyTorch's layers; leave out", flags);
 }
 
 void make_export_directory(const std::filesystem::path& directory) {

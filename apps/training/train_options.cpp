@@ -29,6 +29,37 @@ void declare_head_settings(Options& o, HeadSettings& settings, bool regularising
   }
 }
 
+void declare_style(Options& o, TransformerStyle& style, bool translation,
+                   const std::string& before) {
+  for (const StyleSetting& setting : style_settings()) {
+    if (translation && !setting.translation) continue;
+    Option option = std::visit(
+        [&](auto member) {
+          return o.add(flag_of(setting.name), style.*member, before + setting.help);
+        },
+        setting.member);
+    option.called(setting.words);
+    if (std::holds_alternative<double TransformerStyle::*>(setting.member)) option.above(0);
+    if (std::holds_alternative<int64_t TransformerStyle::*>(setting.member)) option.range(0, 1024);
+    if (*setting.default_text != '\0') option.default_text(setting.default_text);
+  }
+}
+
+void check_style(const Options& given, const TransformerStyle& style, int64_t hidden, int64_t heads,
+                 bool translation) {
+  require_usage(hidden % heads == 0, "--hidden ", hidden, " is not divisible by --heads ", heads);
+  require_usage(style.positions != Positions::sinusoidal || hidden % 2 == 0, "--hidden ", hidden,
+                ": sinusoidal positions come in pairs, so --hidden must be even");
+  require_usage(style.positions != Positions::rotary || hidden / heads % 2 == 0, "--hidden ",
+                hidden, " and --heads ", heads, " make heads of ", hidden / heads,
+                " numbers: rotary positions rotate pairs, so --hidden / --heads must be even");
+  require_usage(style.kv_heads == 0 || heads % style.kv_heads == 0, "--kv-heads ", style.kv_heads,
+                " does not divide --heads ", heads);
+  for (const StyleSetting& setting : style_settings())
+    if (setting.has_effect != nullptr && (setting.translation || !translation))
+      refuse_idle_flags(given, {{flag_of(setting.name), setting.has_effect(style), setting.needs}});
+}
+
 namespace {
 
 // Names of parameters with commas between.
@@ -103,17 +134,23 @@ void TrainOptions::declare_accumulation(Options& o) {
 
 void TrainOptions::declare_optimiser(Options& o) {
   o.group("Optimiser");
-  o.add("optimizer", optimizer, "algorithm that updates the weights").called("optimizer");
+  o.add("optimizer", optimizer,
+        "algorithm that updates the weights; muon orthogonalises the updates of linear maps and "
+        "updates all other weights as adamw")
+      .called("optimizer");
   o.add("lr", lr, "learning rate").above(0).called("learning rate");
-  o.add("momentum", momentum, "sgd, asgd: momentum").range_from(0, 1);
-  o.add("betas", betas, "adam, adamw: decay rates of the two moments").range_from(0, 1);
-  o.add("eps", eps, "adam, adamw: added to the root of the second moment").above(0);
+  o.add("momentum", momentum, "sgd, asgd: momentum; muon: by default 0.95").range_from(0, 1);
+  o.add("betas", betas,
+        "adam, adamw, muon: decay rates of the two moments; lion: of the update and of the moment, "
+        "by default 0.9,0.99")
+      .range_from(0, 1);
+  o.add("eps", eps, "adam, adamw, muon: added to the root of the second moment").above(0);
   o.add("lazy-adam", lazy_adam,
         "adam with --sampled-softmax: update only the words that were drawn or are in the batch; "
         "other words keep their moments")
       .called("lazy Adam");
   o.add("weight-decay", weight_decay,
-        "factor of the L2 penalty in the gradient; adamw: decoupled weight decay")
+        "factor of the L2 penalty in the gradient; adamw, lion, muon: decoupled weight decay")
       .at_least(0)
       .called("weight decay");
   o.add("clip", clip, "largest norm of the gradient; 0: no clipping")
@@ -127,7 +164,15 @@ void TrainOptions::declare_optimiser(Options& o) {
         "the last N; 0: --asgd-start decides")
       .at_least(0)
       .unit("validations");
-  o.add("schedule", schedule, "how the learning rate changes").called("schedule");
+  o.add("schedule", schedule,
+        "how the learning rate changes; cosine and linear fall to --min-lr after the warm-up, wsd "
+        "(warm-up, stable, decay) falls at the end")
+      .called("schedule");
+  o.add("schedule-length", schedule_length,
+        "cosine, linear, wsd: length after which the learning rate is --min-lr; 0u: --after")
+      .default_text("--after");
+  o.add("wsd-fall", wsd_fall, "wsd: share of the length over which the learning rate falls")
+      .range(1e-6, 1);
   o.add("warmup", warmup, "number of updates over which the learning rate rises from 0")
       .at_least(0)
       .unit("updates");
@@ -138,7 +183,10 @@ void TrainOptions::declare_optimiser(Options& o) {
         "plateau: validations without improvement before the learning rate falls")
       .at_least(0)
       .unit("validations");
-  o.add("min-lr", min_lr, "plateau: lowest learning rate").above(0);
+  o.add("min-lr", min_lr,
+        "plateau: lowest learning rate; cosine, linear, wsd: last learning rate, by default a "
+        "tenth of --lr")
+      .above(0);
 }
 
 void TrainOptions::declare_run(Options& o) {
@@ -181,6 +229,16 @@ void TrainOptions::declare_parity(Options& o) {
         "write the first training steps for a replay in PyTorch and stop (dropout must be 0)")
       .unit("DIR");
   o.add("export-steps", export_steps, "number of steps to export").at_least(1).unit("updates");
+}
+
+void TrainOptions::resolve_optimiser(const Options& given) {
+  if (has_length(schedule)) {
+    if (!given.was_named("min-lr") || given.follows("min-lr", "lr", 0.1)) min_lr = 0.1 * lr;
+    // A run keeps the length with which it began, so that raising --after does not change it.
+    if (schedule_length.value == 0) schedule_length = after;
+  }
+  if (optimizer == OptimizerKind::lion && !given.was_named("betas")) betas = {0.9, 0.99};
+  if (optimizer == OptimizerKind::muon && !given.was_named("momentum")) momentum = 0.95;
 }
 
 std::string TrainOptions::help_to_start() const {
@@ -286,26 +344,33 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   check_freeze();
   require_usage(after.value > 0, "--after 0 would train nothing");
   require_usage(valid_every.value > 0, "--valid-every must be above 0");
-  const bool plateau = schedule == ScheduleKind::plateau, asgd = optimizer == OptimizerKind::asgd,
-             adam = optimizer == OptimizerKind::adam || optimizer == OptimizerKind::adamw;
+  const bool plateau = schedule == ScheduleKind::plateau, falls = has_length(schedule),
+             asgd = optimizer == OptimizerKind::asgd, muon = optimizer == OptimizerKind::muon,
+             adam = muon || optimizer == OptimizerKind::adam || optimizer == OptimizerKind::adamw;
   for (const HeadSetting& setting : head_settings())
     if (setting.has_effect != nullptr)
       refuse_idle_flags(given, {{flag_of(setting.name), setting.has_effect(*this), setting.needs}});
   refuse_idle_flags(
-      given, {{"init-norm-scale", init_norm != InitialNorm::none, "--init-norm log-frequency"},
-              {"valid-every", has_valid, "validation text: " + valid},
-              {"momentum", asgd || optimizer == OptimizerKind::sgd, "--optimizer sgd or asgd"},
-              {"betas", adam, "--optimizer adam or adamw"},
-              {"eps", adam, "--optimizer adam or adamw"},
-              {"asgd-start", asgd, "--optimizer asgd"},
-              {"plateau-factor", plateau, "--schedule plateau"},
-              {"plateau-patience", plateau, "--schedule plateau"},
-              {"min-lr", plateau, "--schedule plateau"},
-              {"schedule", !plateau || has_valid, "validation text for plateau: " + valid},
-              {"early-stop", early_stop == 0 || has_valid, "validation text: " + valid},
-              {"export-steps", !export_parity.empty(), "--export-parity"}});
+      given,
+      {{"init-norm-scale", init_norm != InitialNorm::none, "--init-norm log-frequency"},
+       {"valid-every", has_valid, "validation text: " + valid},
+       {"momentum", asgd || muon || optimizer == OptimizerKind::sgd,
+        "--optimizer sgd, asgd or muon"},
+       {"betas", adam || optimizer == OptimizerKind::lion, "--optimizer adam, adamw, lion or muon"},
+       {"eps", adam, "--optimizer adam, adamw or muon"},
+       {"asgd-start", asgd, "--optimizer asgd"},
+       {"plateau-factor", plateau, "--schedule plateau"},
+       {"plateau-patience", plateau, "--schedule plateau"},
+       {"min-lr", plateau || falls, "--schedule plateau, cosine, linear or wsd"},
+       {"schedule-length", falls, "--schedule cosine, linear or wsd"},
+       {"wsd-fall", schedule == ScheduleKind::wsd, "--schedule wsd"},
+       {"schedule", !plateau || has_valid, "validation text for plateau: " + valid},
+       {"early-stop", early_stop == 0 || has_valid, "validation text: " + valid},
+       {"export-steps", !export_parity.empty(), "--export-parity"}});
   require_usage(!plateau || min_lr < lr, "--min-lr ", min_lr, " is not below --lr ", lr,
                 ", so that the rate of --schedule plateau would never fall");
+  require_usage(!falls || min_lr <= lr, "--min-lr ", min_lr, " is above --lr ", lr,
+                ", so that the rate of --schedule ", to_text(schedule), " would rise");
   require_usage(precision == MatmulPrecision::highest || dtype == DType::float32,
                 "--matmul-precision ", to_text(precision),
                 " works with float32 only, not with --dtype ", dtype);
@@ -358,7 +423,9 @@ TrainerConfig TrainOptions::trainer() const {
                        .warmup = warmup,
                        .decay = plateau_factor,
                        .patience = plateau_patience,
-                       .min_lr = min_lr}};
+                       .min_lr = min_lr,
+                       .fall = wsd_fall},
+          .schedule_length = schedule_length};
 }
 
 }  // namespace nine::app

@@ -16,6 +16,7 @@
 #include "data/vocabulary.h"
 #include "kernels/settings/head_config.h"
 #include "nn/training/trainer.h"
+#include "nn/transformer_style.h"
 
 namespace nine {
 
@@ -47,6 +48,15 @@ inline constexpr int64_t kSampleHeldOut = 1000;
 void declare_head_settings(Options& options, HeadSettings& settings, bool regularising,
                            const std::vector<std::string>& but = {});
 
+/// Declares the flags of a Transformer's style, those that mt_train has, or all. `before` stands in
+/// front of each help text.
+void declare_style(Options& options, TransformerStyle& style, bool translation,
+                   const std::string& before = "");
+/// Checks a style against --hidden and --heads, and that no flag is without effect. Throws
+/// UsageError.
+void check_style(const Options& given, const TransformerStyle& style, int64_t hidden, int64_t heads,
+                 bool translation);
+
 /// The head's settings are kernels/settings/head_config.h's; their flags are declared here.
 struct TrainOptions : HeadSettings {
   virtual ~TrainOptions() = default;
@@ -69,7 +79,8 @@ struct TrainOptions : HeadSettings {
   std::array<double, 2> betas{0.9, 0.999};
   bool lazy_adam = false;
   int64_t asgd_start = 0, warmup = 0, plateau_patience = 0;
-  double plateau_factor = 0.5, min_lr = 1e-6;
+  double plateau_factor = 0.5, min_lr = 1e-6, wsd_fall = 0.2;
+  TrainingLength schedule_length{0, TrainingUnit::updates};
   int64_t asgd_trigger = 0;
   // Run
   std::string run, tensorboard;
@@ -117,6 +128,8 @@ struct TrainOptions : HeadSettings {
   }
 
  protected:
+  // Sets, after parsing, defaults that depend on the optimiser and the schedule.
+  void resolve_optimiser(const Options& given);
   // Declare flags, bound to these fields, in the group that is open.
   void declare_vocabulary_limits(Options& options, const char* size_help);
   void declare_head(Options& options);

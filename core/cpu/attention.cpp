@@ -31,6 +31,9 @@ void check_lengths(const ops::Attention& io) {
             " at position ", b, " is outside of [0, ", io.keys(), "]");
 }
 
+// The number of heads of queries that share a head of keys and values.
+int64_t group_of(const ops::Attention& io) { return io.heads / io.kv_heads(); }
+
 // One head of one batch element: its sizes and the first elements of its matrices.
 template <class T>
 struct Head {
@@ -54,8 +57,8 @@ struct Head {
         dropout(io.dropout),
         key(io.key),
         q(row_ptr<T>(io.q, b * queries) + h * size),
-        k(row_ptr<T>(io.k, b * keys) + h * size),
-        v(row_ptr<T>(io.v, b * keys) + h * size),
+        k(row_ptr<T>(io.k, b * keys) + h / group_of(io) * size),
+        v(row_ptr<T>(io.v, b * keys) + h / group_of(io) * size),
         ldq(io.q.ld),
         ldk(io.k.ld),
         ldv(io.v.ld),
@@ -210,11 +213,11 @@ void backward_tile(const Head<T>& head, int64_t t0, const Tiles<T>& tiles, const
                                                                     g.dq + t0 * g.lddq);
 }
 
-// Calls f(batch element, head) for all pairs of a batch element and a head.
+// Calls f(batch element, head) for all pairs of a batch element and one of `heads`.
 template <class F>
-void for_heads(const ops::Attention& io, double operations, F&& f) {
+void for_heads(const ops::Attention& io, int64_t heads, double operations, F&& f) {
   parallel_for(
-      io.batch * io.heads, [&](int64_t i) { f(i / io.heads, i % io.heads); }, operations);
+      io.batch * heads, [&](int64_t i) { f(i / heads, i % heads); }, operations);
 }
 
 template <class T>
@@ -227,7 +230,7 @@ T* head_of(const View& v, int64_t row, int64_t column) {
 void attention(const ops::Attention& io) {
   check_lengths(io);
   dispatch_float(io.q.dtype, "attention", [&]<class T>(T) {
-    for_heads(io, io.flops(), [&](int64_t b, int64_t h) {
+    for_heads(io, io.heads, io.flops(), [&](int64_t b, int64_t h) {
       const Head<T> head(io, b, h);
       const Tiles<T> tiles(head.keys, head.size);
       for (int64_t t0 = 0; t0 < head.queries; t0 += kQueries)
@@ -240,24 +243,28 @@ void attention(const ops::Attention& io) {
 void attention_backward(const ops::Attention& io, const ops::AttentionGradients& g) {
   check_lengths(io);
   dispatch_float(io.q.dtype, "attention_backward", [&]<class T>(T) {
-    for_heads(io, 2.5 * io.flops(), [&](int64_t b, int64_t h) {
-      const Head<T> head(io, b, h);
-      const Tiles<T> tiles(head.keys, head.size);
-      const int64_t column = h * head.size, row = b * head.queries;
-      const HeadGradients<T> grads{head_of<T>(g.dq.view, row, column),
-                                   head_of<T>(g.dk.view, b * head.keys, column),
-                                   head_of<T>(g.dv.view, b * head.keys, column),
-                                   g.dq.view.ld,
-                                   g.dk.view.ld,
-                                   g.dv.view.ld,
-                                   g.dq.add};
-      // All tiles of queries add to the gradients of the same keys and values.
+    // The heads of queries that share a head of keys are one task: all add to its gradients.
+    const int64_t group = group_of(io), size = io.size(), keys = io.keys();
+    for_heads(io, io.kv_heads(), 2.5 * io.flops(), [&](int64_t b, int64_t kv) {
+      // All tiles of queries, too, add to the gradients of the same keys and values.
       for (const OutputView* out : {&g.dk, &g.dv})
-        for (int64_t s = 0; s < head.keys && out->view && !out->add; ++s)
-          std::fill_n(row_ptr<T>(out->view, b * head.keys + s) + column, head.size, T(0));
-      for (int64_t t0 = 0; t0 < head.queries; t0 += kQueries)
-        backward_tile(head, t0, tiles, head_of<T>(g.dy, row, column), g.dy.ld,
-                      row_ptr<T>(io.lse, b * io.heads + h) + t0, grads);
+        for (int64_t s = 0; s < keys && out->view && !out->add; ++s)
+          std::fill_n(row_ptr<T>(out->view, b * keys + s) + kv * size, size, T(0));
+      const Tiles<T> tiles(keys, size);
+      for (int64_t h = kv * group; h < (kv + 1) * group; ++h) {
+        const Head<T> head(io, b, h);
+        const int64_t column = h * size, row = b * head.queries;
+        const HeadGradients<T> grads{head_of<T>(g.dq.view, row, column),
+                                     head_of<T>(g.dk.view, b * keys, kv * size),
+                                     head_of<T>(g.dv.view, b * keys, kv * size),
+                                     g.dq.view.ld,
+                                     g.dk.view.ld,
+                                     g.dv.view.ld,
+                                     g.dq.add};
+        for (int64_t t0 = 0; t0 < head.queries; t0 += kQueries)
+          backward_tile(head, t0, tiles, head_of<T>(g.dy, row, column), g.dy.ld,
+                        row_ptr<T>(io.lse, b * io.heads + h) + t0, grads);
+      }
     });
   });
 }
@@ -287,6 +294,7 @@ void listed_attention(const ops::ListedAttention& io) {
           row_loops<T>().attend({.q = row_ptr<T>(io.q, r),
                                  .keys = keys,
                                  .heads = io.heads,
+                                 .kv_heads = io.kv_heads(),
                                  .size = io.size(),
                                  .n = counts[r],
                                  .y = row_ptr<T>(io.y, r),

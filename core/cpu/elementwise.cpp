@@ -106,6 +106,43 @@ void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy,
   });
 }
 
+void gated(ops::Unary f, const View& a, const View& b, const View& y) {
+  dispatch_float(a.dtype, "gated", [&]<class T>(T) {
+    ops::visit(f, [&](auto fn) {
+      for_row_segments({&a, &b, &y}, [&](int64_t r, int64_t c, int64_t n) {
+        const T *gate = row_ptr<T>(a, r) + c, *in = row_ptr<T>(b, r) + c;
+        T* out = row_ptr<T>(y, r) + c;
+        for (int64_t i = 0; i < n; ++i) out[i] = fn.value(gate[i]) * in[i];
+      });
+    });
+  });
+}
+
+void gated_backward(ops::Unary f, const View& a, const View& b, const View& dy,
+                    const OutputView& da, const OutputView& db) {
+  dispatch_float(a.dtype, "gated_backward", [&]<class T>(T) {
+    ops::visit(f, [&](auto fn) {
+      // Both in one pass over a row's segment, da first: if a and b are one, db adds to da.
+      const View &first = da.view ? da.view : a, &second = db.view ? db.view : a;
+      for_row_segments({&a, &b, &dy, &first, &second}, [&](int64_t r, int64_t c, int64_t n) {
+        const T *gate = row_ptr<T>(a, r) + c, *in = row_ptr<T>(b, r) + c,
+                *grad = row_ptr<T>(dy, r) + c;
+        if (da.view)
+          with_add(da.add, [&](auto put) {
+            T* out = row_ptr<T>(da.view, r) + c;
+            for (int64_t i = 0; i < n; ++i)
+              put(out[i], grad[i] * in[i] * fn.derivative(gate[i], fn.value(gate[i])));
+          });
+        if (db.view)
+          with_add(db.add, [&](auto put) {
+            T* out = row_ptr<T>(db.view, r) + c;
+            for (int64_t i = 0; i < n; ++i) put(out[i], grad[i] * fn.value(gate[i]));
+          });
+      });
+    });
+  });
+}
+
 void binary(ops::Binary f, const View& a, const View& b, const OutputView& y) {
   const bool one_number = b.shape.rank() == 0, one_row = b.shape != a.shape;
   dispatch_float(a.dtype, "binary", [&]<class T>(T) {

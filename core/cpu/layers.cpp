@@ -184,6 +184,95 @@ void layer_norm_backward(const View& x, const View& gamma, const View& mean, con
   });
 }
 
+void rms_norm(const View& x, const View& gamma, double eps, const View& y, const View& rstd) {
+  dispatch_float(x.dtype, "rms_norm", [&]<class T>(T) {
+    const T* scale = static_cast<T*>(gamma.data);
+    const int64_t d = gamma.elements(), parts = x.cols() / d;
+    for_rows(x, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r)
+        for (int64_t p = 0; p < parts; ++p) {
+          const T* in = row_ptr<T>(x, r) + p * d;
+          T* out = row_ptr<T>(y, r) + p * d;
+          const double squares = lane_sum(d, [&](int64_t c) {
+            return static_cast<double>(in[c]) * static_cast<double>(in[c]);
+          });
+          const T s = static_cast<T>(1 / std::sqrt(squares / static_cast<double>(d) + eps));
+          for (int64_t c = 0; c < d; ++c) out[c] = in[c] * s * scale[c];
+          static_cast<T*>(rstd.data)[r * parts + p] = s;
+        }
+    });
+  });
+}
+
+// With x_hat = x rstd and g = dy gamma: dx = rstd (g - x_hat mean(g x_hat)).
+void rms_norm_backward(const View& x, const View& gamma, const View& rstd, const View& dy,
+                       const OutputView& dx, const OutputView& dgamma) {
+  dispatch_float(x.dtype, "rms_norm_backward", [&]<class T>(T) {
+    const T *s = static_cast<T*>(rstd.data), *scale = static_cast<T*>(gamma.data);
+    const int64_t d = gamma.elements(), parts = x.cols() / d;
+    if (dx.view) {
+      with_add(dx.add, [&](auto put) {
+        for_rows(x, [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r)
+            for (int64_t p = 0; p < parts; ++p) {
+              const T *in = row_ptr<T>(x, r) + p * d, *grad = row_ptr<T>(dy, r) + p * d;
+              T* out = row_ptr<T>(dx.view, r) + p * d;
+              const T row_rstd = s[r * parts + p];
+              const T b = static_cast<T>(lane_sum(d,
+                                                  [&](int64_t c) {
+                                                    return static_cast<double>(grad[c] * scale[c]) *
+                                                           static_cast<double>(in[c] * row_rstd);
+                                                  }) /
+                                         static_cast<double>(d));
+              for (int64_t c = 0; c < d; ++c)
+                put(out[c], row_rstd * (grad[c] * scale[c] - in[c] * row_rstd * b));
+            }
+        });
+      });
+    }
+    if (!dgamma.view) return;
+    parallel_ranges(
+        d, kColumns,
+        [&](int64_t c0, int64_t c1) {
+          double sums[kColumns] = {};
+          for (int64_t r = 0; r < x.rows(); ++r)
+            for (int64_t p = 0; p < parts; ++p) {
+              const T *in = row_ptr<T>(x, r) + p * d, *grad = row_ptr<T>(dy, r) + p * d;
+              const T row_rstd = s[r * parts + p];
+              for (int64_t c = c0; c < c1; ++c)
+                sums[c - c0] += static_cast<double>(grad[c] * (in[c] * row_rstd));
+            }
+          T* out = static_cast<T*>(dgamma.view.data);
+          for (int64_t c = c0; c < c1; ++c)
+            out[c] = (dgamma.add ? out[c] : T(0)) + static_cast<T>(sums[c - c0]);
+        },
+        16.0 * static_cast<double>(x.elements()));
+  });
+}
+
+void rotary(const View& x, const View& angles, bool inverse, const OutputView& y) {
+  dispatch_float(x.dtype, "rotary", [&]<class T>(T) {
+    const int64_t d = angles.cols(), half = d / 2, steps = angles.rows();
+    const T sign = inverse ? T(-1) : T(1);
+    with_add(y.add, [&](auto put) {
+      for_rows(x, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const T *cosines = row_ptr<T>(angles, r % steps), *sines = cosines + half;
+          for (int64_t first = 0; first < x.cols(); first += d) {
+            const T *a = row_ptr<T>(x, r) + first, *b = a + half;
+            T *left = row_ptr<T>(y.view, r) + first, *right = left + half;
+            for (int64_t i = 0; i < half; ++i) {
+              const T u = a[i], v = b[i], s = sign * sines[i];
+              put(left[i], u * cosines[i] - v * s);
+              put(right[i], v * cosines[i] + u * s);
+            }
+          }
+        }
+      });
+    });
+  });
+}
+
 void log_softmax(const View& x, const View& y) {
   dispatch_float(x.dtype, "log_softmax", [&]<class T>(T) {
     for_rows(x, [&](int64_t begin, int64_t end) {

@@ -109,24 +109,26 @@ void softmax(T* s, int64_t n) {
 
 template <class T>
 void attend(const RowAttention<T>& a) {
-  const int64_t size = a.size, heads = a.heads, n = a.n, d = heads * size;
+  const int64_t size = a.size, heads = a.heads, n = a.n, d = heads * size,
+                group = heads / a.kv_heads, width = a.kv_heads * size;
   const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(size)));
   T* scores = scratch<T>(Scratch::tile, heads * n);  // [head][key]
   for (int64_t i = 0; i < n; ++i) {
     // Prefetches the next key, because keys lie apart and the CPU cannot predict their addresses.
-    for (int64_t c = 0; c < 2 * d && i + 1 < n; c += kLine<T>)
+    for (int64_t c = 0; c < 2 * width && i + 1 < n; c += kLine<T>)
       __builtin_prefetch(a.keys[i + 1] + c);
     for (int64_t h = 0; h < heads; ++h)
-      scores[h * n + i] = scale * dot(a.q + h * size, a.keys[i] + h * size, size);
+      scores[h * n + i] = scale * dot(a.q + h * size, a.keys[i] + h / group * size, size);
   }
   for (int64_t h = 0; h < heads; ++h) softmax(scores + h * n, n);
   T* __restrict y = a.y;
   std::fill_n(y, d, T(0));
   for (int64_t i = 0; i < n; ++i) {
-    const T* __restrict v = a.keys[i] + d;
     for (int64_t h = 0; h < heads; ++h) {
       const T weight = scores[h * n + i];
-      for (int64_t c = h * size; c < (h + 1) * size; ++c) y[c] += weight * v[c];
+      const T* __restrict v = a.keys[i] + width + h / group * size;
+      T* __restrict out = y + h * size;
+      for (int64_t c = 0; c < size; ++c) out[c] += weight * v[c];
     }
   }
   for (int64_t i = 0; i < n && a.mean_weights != nullptr; ++i) {

@@ -12,9 +12,11 @@ namespace nine::cpu {
 /// One row's attention to n keys: y = sum_i a_i v_i for each head, a = softmax(q k_i / sqrt(size)).
 template <class T>
 struct RowAttention {
-  const T* q = nullptr;            ///< (heads * size)
-  const T* const* keys = nullptr;  ///< n pointers to (2 * heads * size): a key, then its value
-  int64_t heads = 0, size = 0, n = 0;
+  const T* q = nullptr;  ///< (heads * size)
+  /// n pointers to (2 * kv_heads * size): a key, then its value. As many heads of the query as
+  /// heads / kv_heads read one head of the keys.
+  const T* const* keys = nullptr;
+  int64_t heads = 0, kv_heads = 0, size = 0, n = 0;
   T* y = nullptr;             ///< (heads * size)
   T* mean_weights = nullptr;  ///< (n), or null: the mean of all heads' a
 };

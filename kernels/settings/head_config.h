@@ -79,6 +79,7 @@ struct HeadSettings {
   bool head_bias = true;               ///< HeadConfig::bias
   double label_smoothing = 0;          ///< LabelSmoothing::epsilon
   std::string smoothing = "uniform";   ///< LabelSmoothing::kind
+  double z_loss = 0;                   ///< HeadLoss::z_loss
   std::string pi_reg;                  ///< see prior_regulariser_from_text
   std::string weight_norm_reg;         ///< see norm_regulariser_from_text
   std::string head_memory = "blocks";  ///< HeadMemory

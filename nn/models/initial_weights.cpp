@@ -97,9 +97,7 @@ std::string load_initial_weights(const std::string& path, const Vocabulary& voca
   for (const NetworkKey& key : network_keys()) {
     const auto in = [&](const auto& all) {
       const auto found = all.find(key.name);
-      return found != all.end()     ? found->second
-             : key.usual != nullptr ? std::string(key.usual)
-                                    : "its usual one";
+      return found != all.end() ? found->second : !key.usual.empty() ? key.usual : "its usual one";
     };
     if (key.computes) check_same_setting(path, key.name, in(settings), in(own));
   }
@@ -120,7 +118,10 @@ std::string load_initial_weights(const std::string& path, const Vocabulary& sour
   ModelFiles files = read_model(directory, ExcludedWords::refused);
   const TransformerConfig stored = transformer_config(files), &own = network.config();
   check_same_setting(path, "heads", concat(stored.heads), concat(own.heads));
-  check_same_setting(path, "norm", to_text(stored.norm), to_text(own.norm));
+  const auto said = [](const std::string& text) { return text.empty() ? "its usual one" : text; };
+  for (const StyleSetting& setting : style_settings())
+    check_same_setting(path, setting.name, said(setting.text(stored.style)),
+                       said(setting.text(own.style)));
   check_same_setting(path, "embed_scale", concat(*stored.embed_scale),
                      concat(network.embed_scale()));
   load_weights(path, files.weights, network.parameters());

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/quote.h"
+#include "nn/models/read_style.h"
 
 namespace nine {
 namespace {
@@ -30,8 +31,9 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfi
   } else {
     files.require_keys({"heads", "norm", "activation", "positions", "bptt"},
                        "; PyTorch adds no positions: of a model that adds Nine's formula say "
-                       "\"positions\": \"sinusoidal\" and \"bptt\": T, the words read together; of "
-                       "any other store its table as the tensor 'positions.weight'");
+                       "\"positions\": \"sinusoidal\" and \"bptt\": T, the words read together, "
+                       "with \"rotary\" instead where it rotates queries and keys; of any other "
+                       "store its table as the tensor 'positions.weight'");
   }
   TransformerLanguageModelConfig c;
   const Shape words = matrix_of(weights, "embedding.weight");
@@ -43,16 +45,16 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfi
   while (weights.tensors.contains(concat(kLayers, c.layers, ".linear1.weight"))) ++c.layers;
   files.shown("layers", c.layers, "there are ", " tensors transformer.layers.N.linear1.weight");
   c.heads = files.count("heads");
-  c.activation = files.choice("activation", c.activation);
-  c.norm = files.choice("norm", c.norm);
+  files.check_positions(learned, "positions.weight");
+  TransformerStyle style = TransformerStyle::gpt2();
+  if (!learned) style.positions = files.choice("positions", Positions::sinusoidal);
+  c.style = read_style(files, concat(kLayers, 0), c.heads, style);
   c.final_norm = weights.tensors.contains("transformer.norm.weight");
   // Models of Nine have this norm if norms stand before the branches. Models of other programs may
   // have it or not.
-  require(files.foreign || *c.final_norm == (c.norm == NormOrder::pre), files.said_in("norm"),
-          ": the key 'norm' is '", c.norm, "', but there is ", *c.final_norm ? "a" : "no",
+  require(files.foreign || *c.final_norm == (c.style.norm == NormOrder::pre), files.said_in("norm"),
+          ": the key 'norm' is '", c.style.norm, "', but there is ", *c.final_norm ? "a" : "no",
           " tensor transformer.norm.weight");
-  c.positions = learned ? Positions::learned : Positions::sinusoidal;
-  files.check_positions(learned, "positions.weight");
   c.window =
       !learned ? files.positions("bptt")
                : files.shown("bptt", matrix_of(weights, "positions.weight")[0],

@@ -22,10 +22,10 @@ inline constexpr EnumNames<LanguageArch, 2> kEnumNames<LanguageArch>{
 LanguageArch arch_of(const Safetensors& weights);
 
 /// Returns the network that the tensors and the files' keys describe, for evaluation: dropout is 0.
-/// Tensors determine the sizes. For a Transformer, keys give the number of heads, the activation,
-/// the norm order and the window of sinusoidal positions; missing values may be assumed
-/// (files.assumed). Errors name config.json: a needed key is missing or of the wrong type; tensors
-/// have unexpected shapes.
+/// Tensors determine the sizes. For a Transformer, keys give the number of heads, the choices of
+/// its layers that no tensor shows, and the window of positions without a table; missing values may
+/// be assumed (files.assumed). Errors name config.json: a needed key is missing or of the wrong
+/// type; tensors have unexpected shapes.
 std::unique_ptr<LanguageNetwork> make_language_network(ParameterSet& set, ModelFiles& files);
 
 /// Returns TransformerLanguageModelConfig::settings() of this network; empty for an LSTM. Errors:

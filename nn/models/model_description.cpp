@@ -1,6 +1,5 @@
 #include "nn/models/model_description.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -9,16 +8,20 @@
 
 namespace nine {
 
-std::span<const NetworkKey> network_keys() {
+const std::vector<NetworkKey>& network_keys() {
   using C = TransformerLanguageModelConfig;
-  static constexpr std::array<NetworkKey, 7> kKeys{
-      {{"arch", [](const C&) -> std::string { return "transformer"; }, "lstm"},
-       {"heads", [](const C& c) { return std::to_string(c.heads); }},
-       {"bptt", [](const C& c) { return std::to_string(c.window); }, nullptr, false},
-       {"activation", [](const C& c) { return std::string(to_text(c.activation)); }},
-       {"positions", [](const C& c) { return std::string(to_text(c.positions)); }},
-       {"norm", [](const C& c) { return std::string(to_text(c.norm)); }, "pre"},
-       {"embed_scale", [](const C& c) { return c.embed_scale ? concat(*c.embed_scale) : ""; }}}};
+  static const std::vector<NetworkKey> kKeys = [] {
+    std::vector<NetworkKey> keys{
+        {"arch", [](const C&) { return std::string("transformer"); }, "lstm"},
+        {"heads", [](const C& c) { return std::to_string(c.heads); }},
+        {"bptt", [](const C& c) { return std::to_string(c.window); }, "", false}};
+    for (const StyleSetting& setting : style_settings())
+      keys.push_back({setting.name, [&setting](const C& c) { return setting.text(c.style); },
+                      setting.always_written ? "" : setting.text(TransformerStyle::gpt2())});
+    keys.push_back(
+        {"embed_scale", [](const C& c) { return c.embed_scale ? concat(*c.embed_scale) : ""; }});
+    return keys;
+  }();
   return kKeys;
 }
 
@@ -45,12 +48,12 @@ Json keys_left_out(const std::map<std::string, std::string>& metadata) {
   std::map<std::string, std::string> usual;
   for (const HeadSetting& setting : head_settings())
     if (setting.use == SettingUse::decoding) usual[setting.name] = setting.text({});
-  const std::span<const NetworkKey> keys = network_keys();
+  const std::vector<NetworkKey>& keys = network_keys();
   const NetworkKey& arch = keys.front();
   const auto said = metadata.find(arch.name);
   const bool transformer = said != metadata.end() && said->second != arch.usual;
   for (const NetworkKey& key : keys)
-    if (key.usual != nullptr && (transformer || &key == &arch)) usual[key.name] = key.usual;
+    if (!key.usual.empty() && (transformer || &key == &arch)) usual[key.name] = key.usual;
   for (const auto& [key, text] : metadata) usual.erase(key);
   return keys_of(usual);
 }

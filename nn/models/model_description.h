@@ -3,9 +3,10 @@
 // key of the metadata loops over the two; nn/models/read_model.h reads and compares keys.
 #pragma once
 
+#include <functional>
 #include <map>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "kernels/settings/head_config.h"
@@ -18,13 +19,14 @@ struct TransformerLanguageModelConfig;
 struct NetworkKey {
   const char* name = nullptr;
   /// Returns the value; "": the usual value.
-  std::string (*text)(const TransformerLanguageModelConfig& c) = nullptr;
-  /// The value if metadata that Nine wrote do not have the key; null: no value.
-  const char* usual = nullptr;
+  std::function<std::string(const TransformerLanguageModelConfig& c)> text;
+  /// The value if metadata that Nine wrote do not have the key; "": no value.
+  std::string usual = {};
   /// True if a network with another value computes other numbers from the same tensors.
   bool computes = true;
 };
-std::span<const NetworkKey> network_keys();
+/// Returns the keys: those of style_settings() and a few more. The first is `arch`.
+const std::vector<NetworkKey>& network_keys();
 
 /// The description of a model to write.
 struct ModelDescription {

@@ -490,9 +490,9 @@ void ModelFiles::check_ties(const std::string& shown) const {
 
 void ModelFiles::check_positions(bool learned, const char* table) {
   if (!says("positions")) return;
-  const Positions shown = learned ? Positions::learned : Positions::sinusoidal,
-                  said = choice("positions", shown);
-  require(said == shown, said_in("positions"), ": the key 'positions' is \"", said, "\", but ",
+  const Positions said = choice("positions", learned ? Positions::learned : Positions::sinusoidal);
+  require(learned == (said == Positions::learned), said_in("positions"),
+          ": the key 'positions' is \"", said, "\", but ",
           learned ? "there is a tensor " : "there is no tensor ", table);
 }
 

@@ -87,7 +87,7 @@ struct ModelFiles {
   /// tensors' ties (tie_text).
   void check_ties(const std::string& shown) const;
   /// Checks the key `positions` against the tensors: learned if there is a table, the tensor
-  /// `table`; sinusoidal if there is none. Error: they differ.
+  /// `table`; another kind if there is none. Error: they differ.
   void check_positions(bool learned, const char* table);
   /// Checks a key for which Nine supports a single number. Error: config.json has another number.
   void only(const char* key, double number);

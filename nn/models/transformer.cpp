@@ -43,11 +43,14 @@ TranslationBatch TranslationBatch::of_padded(const Tensor& src, const Tensor& tg
 
 Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
     : config_(config), parameters_(set) {
+  if (config_.style.kv_heads == config_.heads) config_.style.kv_heads = 0;  // one way to say it
   const TransformerConfig& c = config_;
   require(c.dim > 0 && c.dim % 2 == 0, "hidden size ", c.dim,
           ": sinusoidal positions come in pairs, so the width must be even");
   require(c.heads > 0 && c.dim % c.heads == 0, "hidden size ", c.dim,
           " is not divisible by number of attention heads ", c.heads);
+  require(c.style.positions == Positions::sinusoidal,
+          "a translation model has sinusoidal positions, not ", to_text(c.style.positions));
   require(!c.shared_vocab || c.src_vocab == c.tgt_vocab, "a shared vocabulary cannot have ",
           c.src_vocab, " words in the source and ", c.tgt_vocab, " in the target");
   const Init words = Init::normal(1 / std::sqrt(static_cast<double>(c.dim)));
@@ -59,15 +62,15 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
                                      .inner = c.ffn,
                                      .dropout = c.dropout,
                                      .attention_dropout = c.attention_dropout,
-                                     .norm = c.norm,
+                                     .style = c.style,
                                      .init = LinearInit::xavier()};
   const std::string encoder = "transformer.encoder", decoder = "transformer.decoder";
   for (int64_t i = 0; i < c.encoder_layers; ++i)
     encoder_.emplace_back(set, concat(encoder, ".layers.", i), layer);
-  if (c.has_final_norms()) encoder_norm_.emplace(set, encoder + ".norm", c.dim);
+  if (c.has_final_norms()) encoder_norm_.emplace(set, encoder + ".norm", c.dim, c.style.norm_type);
   for (int64_t i = 0; i < c.decoder_layers; ++i)
     decoder_.emplace_back(set, concat(decoder, ".layers.", i), layer);
-  if (c.has_final_norms()) decoder_norm_.emplace(set, decoder + ".norm", c.dim);
+  if (c.has_final_norms()) decoder_norm_.emplace(set, decoder + ".norm", c.dim, c.style.norm_type);
   head_.emplace(set, "head", c.head, c.tgt_vocab, c.dim, words,
                 c.tie_embeddings ? tgt_embedding_ : nullptr);
   if (c.head.sampled)

@@ -30,20 +30,20 @@ struct TransformerConfig {
   /// On embeddings and at the end of residual branches, but not on feed-forward activations.
   double dropout = 0.3;
   double attention_dropout = 0;  ///< of the attention weights
-  NormOrder norm = NormOrder::post;
-  bool shared_vocab = false;   ///< true: both sides share one dictionary and one embedding
-  bool tie_embeddings = true;  ///< true: the head's word vectors are the decoder's embeddings
+  TransformerStyle style = {};   ///< positions must be sinusoidal
+  bool shared_vocab = false;     ///< true: both sides share one dictionary and one embedding
+  bool tie_embeddings = true;    ///< true: the head's word vectors are the decoder's embeddings
   HeadConfig head = {};
   int64_t max_length = 1024;  ///< positions of the longest sentence, </s> included
 
   // For models that other programs trained:
-  /// A layer norm after the last layer of encoder and decoder. Empty: true if `norm` is pre.
+  /// A norm after the last layer of encoder and decoder. Empty: true if `style.norm` is pre.
   std::optional<bool> final_norms = {};
   std::optional<double> embed_scale = {};  ///< of the embeddings; empty: sqrt(dim)
 
   /// Returns the ties of its tensors as `tied` of the metadata has them; "" without one.
   std::string ties() const;
-  bool has_final_norms() const { return final_norms.value_or(norm == NormOrder::pre); }
+  bool has_final_norms() const { return final_norms.value_or(style.norm == NormOrder::pre); }
 };
 
 /// A micro-batch of B sentence pairs. Sentences begin at column 0; any id of the dictionary may
@@ -68,7 +68,8 @@ class Transformer {
   /// `set`. Initial values are fairseq's. Matrices: U(-a, a), a = sqrt(6 / (in + out)) (Glorot &
   /// Bengio, 2010); in_proj_weight counts as one matrix (3 dim, dim), as in PyTorch; a is then that
   /// of fairseq's three matrices with a gain of 1/sqrt 2. Word vectors: N(0, 1 / dim). Biases: 0.
-  /// Errors: an odd width; heads that do not divide the width; a shared vocabulary of two sizes.
+  /// Errors: an odd width; heads that do not divide the width; a shared vocabulary of two sizes;
+  /// positions that are not sinusoidal.
   Transformer(ParameterSet& set, const TransformerConfig& config);
 
   const TransformerConfig& config() const { return config_; }
@@ -122,7 +123,7 @@ class Transformer {
   Parameter *src_embedding_, *tgt_embedding_;
   std::vector<TransformerEncoderLayer> encoder_;
   std::vector<TransformerDecoderLayer> decoder_;
-  std::optional<LayerNorm> encoder_norm_, decoder_norm_;
+  std::optional<Norm> encoder_norm_, decoder_norm_;
   // Declared after the layers, because parameters have the order of their declaration.
   std::optional<SoftmaxHead> head_;
   // Computed at the first use, when the weights' type is known. Several threads may reach it at

@@ -6,7 +6,7 @@ TransformerLanguageDecoder::TransformerLanguageDecoder(const TransformerLanguage
     : model_(model) {
   for (const TransformerEncoderLayer& layer : model.layers_) {
     layer.pack(packed_);
-    caches_.emplace_back(model.config().hidden, model.dtype(), model.device());
+    caches_.push_back(layer.new_cache(model.dtype(), model.device()));
   }
 }
 
@@ -28,7 +28,8 @@ Var TransformerLanguageDecoder::next(Tape& tape, std::span<const DecoderRow> row
   read_.read(rows);
   const KeyLists lists = read_.lists(tape);
   Var x = model_.with_positions(model_.embed(tape, ids), place, 1, count);
-  for (size_t i = 0; i < caches_.size(); ++i) x = model_.layers_[i].next(x, caches_[i], lists);
+  for (size_t i = 0; i < caches_.size(); ++i)
+    x = model_.layers_[i].next(x, caches_[i], lists, place);
   return model_.normed(x);
 }
 

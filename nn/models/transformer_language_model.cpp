@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/recompute.h"
 #include "nn/models/model_description.h"
 #include "nn/models/transformer_language_decoder.h"
 #include "nn/sinusoidal_positions.h"
@@ -13,20 +14,25 @@ namespace {
 double root(int64_t n) { return std::sqrt(static_cast<double>(n)); }
 
 Init words_of(const TransformerLanguageModelConfig& c) {
-  return Init::normal(c.positions == Positions::sinusoidal ? 1 / root(c.hidden) : 0.02);
+  return Init::normal(c.style.positions == Positions::sinusoidal ? 1 / root(c.hidden) : 0.02);
+}
+
+std::shared_ptr<const RotaryAngles> rotary_of(const TransformerLanguageModelConfig& c) {
+  if (c.style.positions != Positions::rotary) return nullptr;
+  return std::make_shared<RotaryAngles>(c.window, c.hidden / c.heads, c.style.rotary_base);
 }
 
 }  // namespace
 
 double TransformerLanguageModelConfig::embedding_factor() const {
-  return embed_scale.value_or(positions == Positions::sinusoidal ? root(hidden) : 1);
+  return embed_scale.value_or(style.positions == Positions::sinusoidal ? root(hidden) : 1);
 }
 
 std::map<std::string, std::string> TransformerLanguageModelConfig::settings() const {
   std::map<std::string, std::string> m;
   for (const NetworkKey& key : network_keys())
     if (const std::string text = key.text(*this);
-        !text.empty() && (key.usual == nullptr || text != key.usual))
+        !text.empty() && (key.usual.empty() || text != key.usual))
       m[key.name] = text;
   return m;
 }
@@ -36,13 +42,14 @@ TransformerLanguageModel::TransformerLanguageModel(ParameterSet& set,
     : LanguageNetwork(set, config),
       config_(config),
       embedding_(set, "embedding", config.vocab, config.hidden, words_of(config)) {
+  if (config_.style.kv_heads == config_.heads) config_.style.kv_heads = 0;  // one way to say it
   const TransformerLanguageModelConfig& c = config_;
   require(c.heads > 0 && c.hidden % c.heads == 0, "hidden size ", c.hidden,
           " is not divisible by number of attention heads ", c.heads);
-  require(c.positions == Positions::learned || c.hidden % 2 == 0, "hidden size ", c.hidden,
+  require(c.style.positions != Positions::sinusoidal || c.hidden % 2 == 0, "hidden size ", c.hidden,
           ": sinusoidal positions come in pairs, so the width must be even");
   require(c.window > 0, "bptt length ", c.window, ": a window has at least one position");
-  if (c.positions == Positions::learned)
+  if (c.style.positions == Positions::learned)
     learned_positions_ = &set.add("positions.weight", {c.window, c.hidden}, Init::normal(0.01));
   const LinearInit maps{.weight = Init::normal(0.02), .bias = Init::zeros()},
       last{.weight = Init::normal(0.02 / root(2 * c.layers)), .bias = Init::zeros()};
@@ -51,13 +58,13 @@ TransformerLanguageModel::TransformerLanguageModel(ParameterSet& set,
                                      .inner = c.ffn,
                                      .dropout = c.dropout,
                                      .attention_dropout = c.attention_dropout,
-                                     .norm = c.norm,
-                                     .activation = c.activation,
+                                     .style = c.style,
+                                     .rotary = rotary_of(c),
                                      .init = maps,
                                      .branch_init = last};
   for (int64_t i = 0; i < c.layers; ++i)
     layers_.emplace_back(set, concat("transformer.layers.", i), layer);
-  if (c.has_final_norm()) norm_.emplace(set, "transformer.norm", c.hidden);
+  if (c.has_final_norm()) norm_.emplace(set, "transformer.norm", c.hidden, c.style.norm_type);
   head_.emplace(set, "head", c.head, c.vocab, c.hidden, Init::normal(0.02),
                 c.tie_embeddings ? &embedding_.weight() : nullptr);
   if (c.head.sampled) embedding_.weight().touched.emplace();
@@ -73,9 +80,11 @@ Var TransformerLanguageModel::embed(Tape& tape, const Tensor& ids) const {
   return factor == 1 ? kept : scale(kept, factor);
 }
 
-// Adds the positions first, first + 1, ... to x (batch * steps, hidden), sequence by sequence.
+// Adds the positions first, first + 1, ... to x (batch * steps, hidden), sequence by sequence. The
+// layers have rotary positions.
 Var TransformerLanguageModel::with_positions(const Var& x, int64_t first, int64_t steps,
                                              int64_t batch) const {
+  if (config_.style.positions == Positions::rotary) return x;
   Tape& tape = x.tape();
   if (learned_positions_ == nullptr)
     std::call_once(positions_made_, [&] {
@@ -95,7 +104,15 @@ Var TransformerLanguageModel::window_of(Tape& tape, const Tensor& ids) const {
   const Var sequences = transpose_rows(embed(tape, ids), steps);
   Var x = dropout(with_positions(sequences, 0, steps, batch), config_.dropout, "dropout.embedding");
   const AttentionMask mask{.batch = batch, .causal = true};
-  for (const TransformerEncoderLayer& layer : layers_) x = layer(x, mask);
+  for (const TransformerEncoderLayer& layer : layers_) {
+    if (config_.recompute) {
+      x = recomputed(x, [&layer, batch](const Var& input) {
+        return layer(input, {.batch = batch, .causal = true});
+      });
+    } else {
+      x = layer(x, mask);
+    }
+  }
   return transpose_rows(normed(x), batch);
 }
 

@@ -1,5 +1,5 @@
-// A Transformer language model like GPT-2 (Radford et al., 2019): a decoder without an encoder,
-// pre-norm or post-norm (Vaswani et al., 2017; Xiong et al., 2020), with a kernel softmax.
+// A Transformer language model like GPT-2 (Radford et al., 2019) or Llama (Touvron et al., 2023): a
+// decoder without an encoder, with a kernel softmax.
 #pragma once
 
 #include <map>
@@ -8,22 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "core/enum_names.h"
 #include "nn/embedding.h"
-#include "nn/feed_forward.h"
 #include "nn/models/language_network.h"
 #include "nn/transformer_encoder_layer.h"
+#include "nn/transformer_style.h"
 
 namespace nine {
-
-/// How a Transformer represents a word's position.
-enum class Positions : uint8_t {
-  learned,    ///< a table of vectors, `positions.weight`
-  sinusoidal  ///< sinusoidal_positions
-};
-template <>
-inline constexpr EnumNames<Positions, 2> kEnumNames<Positions>{
-    "positions", {{{Positions::learned, "learned"}, {Positions::sinusoidal, "sinusoidal"}}}};
 
 /// The settings of a TransformerLanguageModel.
 struct TransformerLanguageModelConfig {
@@ -34,15 +24,14 @@ struct TransformerLanguageModelConfig {
   /// The most time steps that are read together. run() cuts a longer text into windows. Inside the
   /// layers, element i of every window has the same dropout mask.
   int64_t window = 128;
-  Activation activation = Activation::gelu;
-  Positions positions = Positions::learned;
-  NormOrder norm = NormOrder::pre;
+  TransformerStyle style = TransformerStyle::gpt2();
   double dropout = 0.1;  ///< on embeddings with positions and at the end of residual branches
   double attention_dropout = 0;  ///< of the attention weights
   bool tie_embeddings = false;   ///< true: the head's word vectors are the embeddings
   HeadConfig head = {.bias = true};
 
   // For training only (docs/recipes.md):
+  bool recompute = false;  ///< activations of a layer are computed again in the backward pass
   /// Probability that a micro-batch drops a word: its embedding is 0 wherever the word occurs.
   double dropout_words = 0;
   double dropout_output = 0;           ///< on the final norm's output, before the head
@@ -50,16 +39,17 @@ struct TransformerLanguageModelConfig {
   double temporal_activation_reg = 0;  ///< TAR
 
   // For models that other programs trained:
-  /// A layer norm after the last layer. Empty: true if `norm` is pre.
+  /// A norm after the last layer. Empty: true if `style.norm` is pre.
   std::optional<bool> final_norm = {};
   /// Multiplies the embeddings; empty: sqrt(hidden) with sinusoidal positions, else 1.
   std::optional<double> embed_scale = {};
 
-  bool has_final_norm() const { return final_norm.value_or(norm == NormOrder::pre); }
+  bool has_final_norm() const { return final_norm.value_or(style.norm == NormOrder::pre); }
   double embedding_factor() const;
   /// Returns the settings that do not follow from the tensors' shapes, by their keys in metadata
   /// and config.json: `arch` (the kind of network), `heads`, `bptt` (the window), `activation`,
-  /// `positions`, and, if they differ from the defaults, `norm` and `embed_scale`.
+  /// `positions` and, if they differ from the defaults, the others of style_settings() and
+  /// `embed_scale`.
   std::map<std::string, std::string> settings() const;
 };
 
@@ -72,7 +62,7 @@ class TransformerLanguageModel final : public LanguageNetwork {
   /// GPT-2's: N(0, 0.02^2), positions N(0, 0.01^2), the last map of each residual branch N(0,
   /// 0.02^2 / (2 layers)), biases 0. With sinusoidal positions, which scale the embeddings, the
   /// embeddings start as N(0, 1 / hidden). Errors: heads that do not divide the width; an odd width
-  /// with sinusoidal positions.
+  /// with sinusoidal positions; heads of an odd size with rotary positions.
   TransformerLanguageModel(ParameterSet& set, const TransformerLanguageModelConfig& config);
 
   const TransformerLanguageModelConfig& config() const { return config_; }
@@ -102,7 +92,7 @@ class TransformerLanguageModel final : public LanguageNetwork {
   Parameter* learned_positions_ = nullptr;
   std::vector<TransformerEncoderLayer> layers_;
   // Declared after the layers, because parameters have the order of their declaration.
-  std::optional<LayerNorm> norm_;  // null without a final norm
+  std::optional<Norm> norm_;  // null without a final norm
   std::optional<SoftmaxHead> head_;
   // Computed at the first use, when the weights' type is known. Several threads may reach it at
   // once.

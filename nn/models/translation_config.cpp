@@ -6,30 +6,38 @@
 #include "core/quote.h"
 #include "data/vocabulary.h"
 #include "kernels/settings/head_json.h"
-#include "nn/models/transformer_language_model.h"
+#include "nn/models/language_network.h"
+#include "nn/models/model_description.h"
+#include "nn/models/read_style.h"
+#include "nn/transformer_style.h"
 
 namespace nine {
 
 Json translation_config(const Transformer& model) {
   const TransformerConfig& c = model.config();
   const Json head = to_json(c.head);
-  return {{"task", "mt"},
-          {"dtype", to_text(model.dtype())},
-          {"src_vocab", c.src_vocab},
-          {"tgt_vocab", c.tgt_vocab},
-          {"dim", c.dim},
-          {"ffn", c.ffn},
-          {"heads", c.heads},
-          {"encoder_layers", c.encoder_layers},
-          {"decoder_layers", c.decoder_layers},
-          {"norm", to_text(c.norm)},
-          {"embed_scale", model.embed_scale()},
-          {"pad", Specials::kTranslation.pad},
-          {"label_smoothing", head["label_smoothing"]},
-          {"smoothing", head["smoothing"]},
-          {"shared_vocab", c.shared_vocab},
-          {"head_bias", head["head_bias"]},
-          {"tie_embeddings", c.tie_embeddings}};
+  Json keys{{"task", "mt"},
+            {"dtype", to_text(model.dtype())},
+            {"src_vocab", c.src_vocab},
+            {"tgt_vocab", c.tgt_vocab},
+            {"dim", c.dim},
+            {"ffn", c.ffn},
+            {"heads", c.heads},
+            {"encoder_layers", c.encoder_layers},
+            {"decoder_layers", c.decoder_layers},
+            {"norm", to_text(c.style.norm)},
+            {"embed_scale", model.embed_scale()},
+            {"pad", Specials::kTranslation.pad},
+            {"label_smoothing", head["label_smoothing"]},
+            {"smoothing", head["smoothing"]},
+            {"shared_vocab", c.shared_vocab},
+            {"head_bias", head["head_bias"]},
+            {"tie_embeddings", c.tie_embeddings}};
+  for (const StyleSetting& setting : style_settings())
+    if (setting.translation && !keys.contains(setting.name) &&
+        setting.text(c.style) != setting.text({}))
+      keys.update(keys_of({{setting.name, setting.text(c.style)}}));
+  return keys;
 }
 
 namespace {
@@ -53,6 +61,7 @@ int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
             ": positions have the shape ", shape, ", the model needs (T, ", dim, ")");
     return shape[0];
   }
+  if (files.says(kPositionsName)) files.only(kPositionsName, Positions::sinusoidal);
   if (!files.foreign) return 0;
   require(files.says(kPositionsName), files.directory.string(), " has no tensor 'positions', (T, ",
           dim,
@@ -98,7 +107,6 @@ TransformerConfig transformer_config(ModelFiles& files) {
                       .ffn = size("ffn", weights.at(inner).shape()[0], inner, " rows"),
                       .heads = files.count("heads"),
                       .dropout = 0,
-                      .norm = files.choice("norm", NormOrder::post),
                       .shared_vocab = files.shown("shared_vocab", shared, "src_embedding.weight"),
                       .tie_embeddings = files.shown(
                           "tie_embeddings", has_tied_embeddings(weights, head.spec), "head.weight"),
@@ -106,11 +114,12 @@ TransformerConfig transformer_config(ModelFiles& files) {
                       .final_norms = weights.tensors.contains("transformer.encoder.norm.weight")};
   // The option of which mt_train makes dim.
   if (!files.foreign) size("hidden", c.dim, target_name, " columns");
+  c.style = read_style(files, "transformer.encoder.layers.0", c.heads, {});
   // Models of Nine have these norms if norms stand before the branches. Models of other programs
   // may have them or not.
-  require(files.foreign || *c.final_norms == (c.norm == NormOrder::pre), files.said_in("norm"),
-          ": the key 'norm' is '", c.norm, "', but there is ", *c.final_norms ? "a" : "no",
-          " tensor transformer.encoder.norm.weight");
+  require(files.foreign || *c.final_norms == (c.style.norm == NormOrder::pre),
+          files.said_in("norm"), ": the key 'norm' is '", c.style.norm, "', but there is ",
+          *c.final_norms ? "a" : "no", " tensor transformer.encoder.norm.weight");
   if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
     c.max_length = files.foreign ? size("max_length", rows, kPositionsName, " rows") : rows;
     // mt_train gives a model at least that many.
@@ -122,7 +131,6 @@ TransformerConfig transformer_config(ModelFiles& files) {
     c.max_length = files.positions("max_length");
   }
   files.assume_head();
-  files.only("activation", Activation::relu);
   const double root = std::sqrt(static_cast<double>(c.dim));
   if (!files.foreign) files.only("embed_scale", root);  // mt_train has this factor alone
   c.embed_scale = files.factor("embed_scale", root);

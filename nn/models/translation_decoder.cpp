@@ -9,9 +9,8 @@ namespace nine {
 
 TranslationDecoder::TranslationDecoder(const Transformer& model, const PackedWeights& packed)
     : model_(model), packed_(packed) {
-  const TransformerConfig& c = model.config();
-  const auto cache = [&] { return KeyValueCache(c.dim, model.dtype(), model.device()); };
-  for (int64_t i = 0; i < c.decoder_layers; ++i) caches_.push_back({cache(), cache()});
+  for (const TransformerDecoderLayer& layer : model.decoder_)
+    caches_.push_back(layer.new_cache(model.dtype(), model.device()));
 }
 
 void TranslationDecoder::encode(Tape& tape, std::span<const std::vector<int32_t>> sources) {

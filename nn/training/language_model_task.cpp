@@ -23,7 +23,8 @@ std::unique_ptr<BatchStream<LmBatch>> make_stream(const Corpus& text, const LmBa
             whole ? concat(" x bptt length ", b.bptt, " rows") : "", ": lower one of them");
     return std::make_unique<ColumnBatches>(
         text, b.batch * slots.all, b.bptt, b.seed,
-        ColumnRange{.first = slots.first * b.batch, .count = slots.own() * b.batch}, b.remainder);
+        ColumnRange{.first = slots.first * b.batch, .count = slots.own() * b.batch}, b.remainder,
+        b.order);
   }
   const SentenceBatchSize size = b.batch_tokens > 0 ? SentenceBatchSize{.tokens = b.batch_tokens}
                                                     : SentenceBatchSize{.sentences = b.batch};

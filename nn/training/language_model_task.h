@@ -22,7 +22,8 @@ struct LmBatching {
   bool sentences = false;
   /// With `sentences`: the most positions of a batch, padding included; 0: `batch` gives its size.
   int64_t batch_tokens = 0;
-  uint64_t seed = 1;  ///< of the order of the sentences
+  uint64_t seed = 1;                      ///< of the order of the sentences
+  TextOrder order = TextOrder::shuffled;  ///< of the training text, if it is cut into columns
   /// Micro-batches of an update. The text is cut into accumulate * batch columns. Micro-batch i has
   /// columns i * batch to (i + 1) * batch - 1; all micro-batches have the same rows.
   int accumulate = 1;

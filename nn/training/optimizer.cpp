@@ -1,6 +1,7 @@
 #include "nn/training/optimizer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/communicator.h"
 #include "nn/training/process_shares.h"
@@ -232,6 +233,138 @@ class LazyAdam : public Adam {
   }
 };
 
+/// Lion (Chen et al., 2023). Checkpoints hold the mean of gradients as "lion.m.NAME".
+class Lion : public Optimizer {
+ public:
+  Lion(ParameterSet& set, const OptimizerConfig& config)
+      : Optimizer(set, config.communicator),
+        config_(config),
+        moment_(add_slab("lion.m.", new_state())) {}
+
+ protected:
+  void update(double lr, const ops::Clip& clip) override {
+    ops::update(values(), gradients(), {moment_}, nullptr, clip,
+                ops::LionStep{.lr = lr,
+                              .beta1 = config_.beta1,
+                              .beta2 = config_.beta2,
+                              .weight_decay = config_.weight_decay});
+  }
+
+ private:
+  OptimizerConfig config_;
+  Tensor moment_;
+};
+
+/// Muon (Jordan et al., 2024) for the weights of linear maps (Parameter::linear_map), as
+/// torch.optim.Muon with Nesterov momentum and adjust_lr_fn="match_rms_adamw" (Liu et al., 2025):
+/// v = momentum v + g, u = g + momentum v, w -= 0.2 sqrt(max(rows, columns)) lr O(u), where O makes
+/// all singular values nearly 1 by five Newton-Schulz steps. Attention's queries, keys and values
+/// are one matrix. All other parameters are updated as by AdamW. Checkpoints hold v and the mean
+/// gradient as "muon.m.NAME", and the mean squared gradient as "muon.v.NAME", which stays 0 for
+/// linear maps.
+class Muon : public Optimizer {
+ public:
+  Muon(ParameterSet& set, const OptimizerConfig& config)
+      : Optimizer(set, config.communicator),
+        config_(config),
+        moment_(add_slab("muon.m.", new_state())),
+        square_(add_slab("muon.v.", new_state())),
+        norm_squared_({}, DType::float64, set.device()),
+        norm_({}, set.dtype(), set.device()),
+        eps_({}, set.dtype(), set.device()) {
+    ops::fill(eps_, 1e-7);
+    int64_t whole = 0, square = 0;
+    for (const Parameter& p : set.all()) {
+      if (!p.linear_map) continue;
+      const Shape& shape = p.value().shape();
+      const int64_t n = std::min(shape.rows(), shape.cols());
+      whole = std::max(whole, shape.elements());
+      square = std::max(square, n * n);
+    }
+    for (Tensor* buffer : {&update_, &next_}) *buffer = Tensor({whole}, set.dtype(), set.device());
+    for (Tensor* buffer : {&square_a_, &square_b_})
+      *buffer = Tensor({square}, set.dtype(), set.device());
+  }
+
+ protected:
+  void update(double lr, const ops::Clip& clip) override {
+    const std::vector<NamedView> w = set().named(set().values()),
+                                 g = set().named(set().gradients()), m = set().named(moment_),
+                                 v = set().named(square_);
+    size_t i = 0;
+    for (const Parameter& p : set().all()) {
+      const View weight = w[i].view, gradient = g[i].view, first = m[i].view, second = v[i].view;
+      ++i;
+      if (p.linear_map) {
+        update_map(weight, gradient, first, clip, lr);
+      } else {
+        ops::adam(weight, gradient, first, second, clip,
+                  {.lr = lr,
+                   .beta1 = config_.beta1,
+                   .beta2 = config_.beta2,
+                   .eps = config_.eps,
+                   .weight_decay = config_.weight_decay,
+                   .decoupled = true,
+                   .t = updates()});
+      }
+    }
+  }
+
+ private:
+  void update_map(const View& w, const View& g, const View& v, const ops::Clip& clip, double lr) {
+    const View u = part_of(update_, w.shape);
+    const double momentum = config_.momentum;
+    // v_new = momentum v + g, with the clipped g, so g + momentum v_new = (1 + momentum) v_new -
+    // momentum v. A rate of 0 leaves the weights as they are.
+    ops::scale(-momentum, v, {u});
+    ops::sgd(w, g, v, clip, {.lr = 0, .momentum = momentum});
+    ops::scale(1 + momentum, v, {u, true});
+    const double longer = static_cast<double>(std::max(w.rows(), w.cols()));
+    if (config_.weight_decay != 0) ops::scale(1 - lr * config_.weight_decay, w, {w});
+    ops::scale(-0.2 * std::sqrt(longer) * lr, orthogonal(u), {w, true});
+  }
+
+  // Returns nearly U V' of u = U S V': X = u / |u|, then five times X = a X + (b A + c A A) X with
+  // A = X X', of the side that is shorter.
+  View orthogonal(const View& u) {
+    ops::sum_squares(u, norm_squared_);
+    ops::copy(norm_squared_, norm_);
+    ops::unary(ops::Unary::sqrt, norm_, {norm_});
+    ops::binary(ops::Binary::add, norm_, eps_, {norm_});
+    ops::binary(ops::Binary::div, u, norm_, {u});
+    const bool wide = u.cols() >= u.rows();
+    const int64_t n = std::min(u.rows(), u.cols());
+    const View a = part_of(square_a_, {n, n}), b = part_of(square_b_, {n, n});
+    View x = u, y = part_of(next_, u.shape);
+    for (int i = 0; i < 5; ++i) {
+      ops::matmul(x, !wide, x, wide, {a});
+      ops::matmul(a, false, a, false, {b}, 2.0315);
+      ops::scale(-4.7750, a, {b, true});
+      ops::scale(3.4445, x, {y});
+      if (wide) {
+        ops::matmul(b, false, x, false, {y, true});
+      } else {
+        ops::matmul(x, false, b, false, {y, true});
+      }
+      std::swap(x, y);
+    }
+    return x;
+  }
+
+  // The first elements of a buffer, as a matrix.
+  static View part_of(const Tensor& buffer, const Shape& shape) {
+    return buffer.view()
+        .reshaped({buffer.elements(), 1})
+        .row_range(0, shape.elements())
+        .reshaped(shape);
+  }
+
+  OptimizerConfig config_;
+  Tensor moment_, square_, norm_squared_, norm_, eps_;
+  // For one matrix at a time, as large as the largest needs.
+  Tensor update_, next_, square_a_, square_b_;
+};
+
 }  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config) {
@@ -247,6 +380,14 @@ std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConf
       return std::make_unique<Adam>(set, config);
     case OptimizerKind::asgd:
       return std::make_unique<AveragedSgd>(set, config);
+    case OptimizerKind::lion:
+      return std::make_unique<Lion>(set, config);
+    case OptimizerKind::muon:
+      require(config.communicator == nullptr || config.communicator->size() == 1,
+              "the optimizer muon works in one process only, because processes share out weights "
+              "without regard to matrices");
+      require(config.momentum > 0, "the optimizer muon needs a momentum above 0");
+      return std::make_unique<Muon>(set, config);
   }
   fail("[make_optimizer] a kind without an optimiser");
 }

@@ -18,27 +18,32 @@ class Communicator;
 class SlabShares;
 
 /// The rules of updates, with torch.optim's formulas: sgd (ops::SgdStep), adam and adamw
-/// (ops::AdamStep). asgd is sgd that also keeps the mean of the weights (Merity et al., 2018).
-enum class OptimizerKind : uint8_t { sgd, adam, adamw, asgd };
+/// (ops::AdamStep). asgd is sgd that also keeps the mean of the weights (Merity et al., 2018). lion
+/// is Chen et al.'s rule (2023); muon is Jordan et al.'s (2024) for matrices, and adamw for the
+/// other weights.
+enum class OptimizerKind : uint8_t { sgd, adam, adamw, asgd, lion, muon };
 template <>
-inline constexpr EnumNames<OptimizerKind, 4> kEnumNames<OptimizerKind>{
+inline constexpr EnumNames<OptimizerKind, 6> kEnumNames<OptimizerKind>{
     "optimizer",
     {{{OptimizerKind::sgd, "sgd"},
       {OptimizerKind::adam, "adam"},
       {OptimizerKind::adamw, "adamw"},
-      {OptimizerKind::asgd, "asgd"}}}};
+      {OptimizerKind::asgd, "asgd"},
+      {OptimizerKind::lion, "lion"},
+      {OptimizerKind::muon, "muon"}}}};
 
 /// The kind of an optimiser and its settings. The learning rate comes from a Schedule.
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;
-  double momentum = 0;                ///< sgd, asgd
-  double beta1 = 0.9, beta2 = 0.999;  ///< adam, adamw: decay of the averages of the two moments
-  double eps = 1e-8;                  ///< adam, adamw: added to the root of the second moment
+  double momentum = 0;  ///< sgd, asgd, muon
+  /// adam, adamw, muon: decay of the averages of the two moments. lion: of LionStep.
+  double beta1 = 0.9, beta2 = 0.999;
+  double eps = 1e-8;  ///< adam, adamw, muon: added to the root of the second moment
   /// adam: updates only the rows of row-tracking parameters (Parameter::touched) that have had a
   /// gradient. Requires weight_decay 0.
   bool lazy = false;
-  /// Adds weight_decay * w to the gradient of the weights w. adamw instead subtracts lr *
-  /// weight_decay * w from the weights.
+  /// Adds weight_decay * w to the gradient of the weights w. adamw, lion and muon instead subtract
+  /// lr * weight_decay * w from the weights.
   double weight_decay = 0;
   /// asgd: number of updates before averaging begins; kNotYet: until start_averaging().
   int64_t average_from = 0;
@@ -129,7 +134,8 @@ class Optimizer {
 };
 
 /// Makes the optimiser that `config` names. `set` must have ParameterOptions::gradients and outlive
-/// the optimiser. Error: `lazy` with a kind other than adam, or with weight decay.
+/// the optimiser. Errors: `lazy` with a kind other than adam, or with weight decay; muon with
+/// several processes.
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config);
 
 }  // namespace nine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace nine {
 
@@ -16,13 +17,22 @@ bool NonMonotoneTrigger::validated(double metric) {
   return state_.fired;
 }
 
-double Schedule::rate(int64_t update) const {
+double Schedule::rate(int64_t update, double done) const {
   const auto t = static_cast<double>(update), warmup = static_cast<double>(config_.warmup);
   const double peak = config_.lr * state_.scale;
   if (update < config_.warmup) return peak * t / warmup;
   if (config_.kind == ScheduleKind::inverse_sqrt)
     return peak * std::sqrt(std::max(warmup, 1.0) / t);
-  return peak;
+  if (!has_length(config_.kind)) return peak;
+  // The warm-up's share: as much of the length for each update as the updates before took.
+  const double before = t - 1, share = before > 0 ? std::min(1.0, done * warmup / before) : 0;
+  const double part = share < 1 ? std::clamp((done - share) / (1 - share), 0.0, 1.0) : 1;
+  const double low = config_.min_lr;
+  if (config_.kind == ScheduleKind::cosine)
+    return low + (peak - low) * (1 + std::cos(std::numbers::pi * part)) / 2;
+  if (config_.kind == ScheduleKind::linear) return peak + (low - peak) * part;
+  const double begin = 1 - config_.fall;
+  return done <= begin ? peak : peak + (low - peak) * std::min(1.0, (done - begin) / config_.fall);
 }
 
 bool Schedule::validated(double metric) {

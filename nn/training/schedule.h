@@ -11,13 +11,21 @@
 namespace nine {
 
 /// The kinds of schedules; Schedule::rate() has their formulas.
-enum class ScheduleKind : uint8_t { constant, inverse_sqrt, plateau };
+enum class ScheduleKind : uint8_t { constant, inverse_sqrt, plateau, cosine, linear, wsd };
 template <>
-inline constexpr EnumNames<ScheduleKind, 3> kEnumNames<ScheduleKind>{
+inline constexpr EnumNames<ScheduleKind, 6> kEnumNames<ScheduleKind>{
     "schedule",
     {{{ScheduleKind::constant, "constant"},
       {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
-      {ScheduleKind::plateau, "plateau"}}}};
+      {ScheduleKind::plateau, "plateau"},
+      {ScheduleKind::cosine, "cosine"},
+      {ScheduleKind::linear, "linear"},
+      {ScheduleKind::wsd, "wsd"}}}};
+
+/// True if the rate falls to a lowest rate over a length that is known beforehand.
+constexpr bool has_length(ScheduleKind kind) {
+  return kind == ScheduleKind::cosine || kind == ScheduleKind::linear || kind == ScheduleKind::wsd;
+}
 
 /// The kind of a schedule and its settings.
 struct ScheduleConfig {
@@ -27,7 +35,8 @@ struct ScheduleConfig {
   int64_t warmup = 0;
   double decay = 0.5;    ///< plateau: factor of the rate
   int64_t patience = 0;  ///< plateau: validations without improvement before the rate falls
-  double min_lr = 1e-6;  ///< plateau: lower bound of the rate
+  double min_lr = 1e-6;  ///< plateau: lower bound of the rate; cosine, linear, wsd: last rate
+  double fall = 0.2;     ///< wsd: share of the length, at its end, over which the rate falls
 };
 
 /// Decides when averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1). Fires
@@ -65,7 +74,12 @@ class Schedule {
   /// Returns the rate of update t = 1, 2, ...: lr, scaled by t / warmup while t < warmup. After the
   /// warm-up inverse-sqrt scales lr by sqrt(warmup / t), where a warm-up of 0 counts as 1 (Vaswani
   /// et al., 2017, in fairseq's form). plateau scales lr by the decays so far.
-  double rate(int64_t update) const;
+  ///
+  /// done: which share of the schedule's length the updates before t have done. With r, the share
+  /// of what comes after the warm-up, cosine has min_lr + (lr - min_lr) (1 + cos(pi r)) / 2
+  /// (Loshchilov & Hutter, 2017), and linear has lr + (min_lr - lr) r. wsd (Hu et al., 2024) stays
+  /// at lr, and falls linearly to min_lr in the last part, `fall`, of the length.
+  double rate(int64_t update, double done = 0) const;
 
   /// Takes a validation's metric (lower is better), and returns true if it lowers the rate; call it
   /// after every validation. plateau lowers the rate, down to min_lr, when more than `patience`

@@ -117,6 +117,20 @@ void Trainer::stamp(Json& line) const {
   line["time_s"] = seconds();
 }
 
+double Trainer::share_of(const TrainingLength& length) const {
+  const double done =
+      length.unit == TrainingUnit::epochs
+          ? epochs()
+          : static_cast<double>(length.counter(0, progress_.step, progress_.tokens));
+  return done / static_cast<double>(length.value);
+}
+
+double Trainer::next_rate() const {
+  const TrainingLength& length =
+      config_.schedule_length.value > 0 ? config_.schedule_length : config_.after;
+  return schedule_.rate(progress_.step + 1, std::min(1.0, share_of(length)));
+}
+
 double Trainer::epochs() const {
   return static_cast<double>(progress_.epoch) +
          (task_.epoch_finished() ? 0.0 : task_.epoch_share());
@@ -146,7 +160,7 @@ Trainer::Outcome Trainer::run() {
                save_due = due(config_.save_every, progress_.saves);
     // A run shorter than `log_every` is logged at its end. Its sums are kept, because training may
     // be continued.
-    if (last && progress_.step < config_.log_every) log_window(schedule_.rate(progress_.step));
+    if (last && progress_.step < config_.log_every) log_window(rate_);
     const bool improved = (validation_due || last) && validate(validation_due);
     if (improved || validation_due || save_due || done()) save(improved);
   }
@@ -154,7 +168,7 @@ Trainer::Outcome Trainer::run() {
 }
 
 void Trainer::one_update() {
-  const double lr = schedule_.rate(progress_.step + 1), before = profile::clock_seconds();
+  const double lr = rate_ = next_rate(), before = profile::clock_seconds();
   profile::enable(config_.profile, parameters_.device());
   const StepResult r = step_.run(task_, progress_.step + 1, lr);
   profile::enable(false);
@@ -171,13 +185,7 @@ void Trainer::one_update() {
   window_.fastest_s += r.fastest_s;
   window_.slowest_s += r.slowest_s;
 
-  const TrainingLength& after = config_.after;
-  const double epochs = this->epochs();
-  const double share =
-      (after.unit == TrainingUnit::epochs
-           ? epochs
-           : static_cast<double>(after.counter(0, progress_.step, progress_.tokens))) /
-      static_cast<double>(after.value);
+  const double share = share_of(config_.after), epochs = this->epochs();
   const auto expected = static_cast<int64_t>(
       std::llround(static_cast<double>(progress_.step) / std::max(share, 1e-12)));
   callbacks_.progress(
@@ -277,9 +285,7 @@ bool Trainer::validate(bool is_due) {
       "step ", progress_.step, ": validation perplexity ", short_perplexity(nll),
       result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
       improved ? " (best so far)" : "", " in ", short_number(profile::clock_seconds() - before),
-      " s",
-      decayed ? concat("; learning rate now ", short_number(schedule_.rate(progress_.step + 1)))
-              : "",
+      " s", decayed ? concat("; learning rate now ", short_number(next_rate())) : "",
       triggered ? "; averaging begins" : "",
       progress_.stopped_early
           ? concat("; no better in ", progress_.bad, " validations: stopping early")

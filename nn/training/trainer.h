@@ -96,6 +96,8 @@ struct TrainerConfig {
   /// optimizer.average_from decides.
   int64_t average_trigger = 0;
   ScheduleConfig schedule;
+  /// cosine, linear, wsd: the length over which the rate falls; 0: `after`.
+  TrainingLength schedule_length{0, TrainingUnit::updates};
   /// Also compared by early stopping, plateaus and the trigger.
   BestMetric best_metric = BestMetric::nll;
 };
@@ -150,6 +152,8 @@ class Trainer {
   int64_t updates_here() const { return updates_here_; }
   /// Returns the epochs of the whole run, including the finished part of the current epoch.
   double epochs() const;
+  double share_of(const TrainingLength& length) const;  // of a length, the part that is done
+  double next_rate() const;
   double seconds() const;  ///< seconds of the whole run
   Tape& tape() { return step_.tape(); }
 
@@ -210,6 +214,7 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   TrainStep step_;
   Schedule schedule_;
+  double rate_ = 0;  // of the last update
   NonMonotoneTrigger trigger_;
   Progress progress_;
   Window window_;

@@ -90,6 +90,9 @@ LAYERS = [
     "pi_reg",
     "weight_norm_reg",
     "layer_norm",
+    "rms_norm",
+    "swiglu",
+    "rotary",
     "lstm",
     "attention",
 ]

@@ -28,7 +28,7 @@ struct BenchOptions : HeadSettings {
   int64_t vocab = 30000, dim = 512, layers = 2, batch = 32, bptt = 35, steps = 12, warmup = 3;
   LanguageArch arch = LanguageArch::lstm;
   int64_t heads = 8, ffn = 0;
-  Activation activation = Activation::gelu;
+  TransformerStyle style = TransformerStyle::gpt2();
   int threads = 0;
   std::string device = "cpu";
   MatmulPrecision precision = MatmulPrecision::highest;
@@ -52,7 +52,7 @@ struct BenchOptions : HeadSettings {
     o.add("heads", heads, "transformer: attention heads").range(1, 1024);
     o.add("ffn", ffn, "transformer: width inside of the feed-forward networks; 0: 4 times --dim")
         .at_least(0);
-    o.add("activation", activation, "transformer: as lm_train's");
+    declare_style(o, style, false);
     o.add("batch", batch, "columns").at_least(1);
     o.add("bptt", bptt, "time steps; transformer: the window").at_least(1);
     o.add("steps", steps, "steps measured; the median is reported").at_least(1);
@@ -90,7 +90,7 @@ std::unique_ptr<LanguageNetwork> network_of(const BenchOptions& o, int64_t words
                                                  .ffn = o.ffn > 0 ? o.ffn : 4 * o.dim,
                                                  .heads = o.heads,
                                                  .window = o.bptt,
-                                                 .activation = o.activation,
+                                                 .style = o.style,
                                                  .dropout = 0.1,
                                                  .tie_embeddings = o.tie_embeddings,
                                                  .head = o.config()});

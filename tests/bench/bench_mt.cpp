@@ -109,7 +109,7 @@ int bench(const BenchOptions& o, Device device) {
        .ffn = o.ffn,
        .heads = o.heads,
        .dropout = o.dropout,
-       .norm = enum_from_text<NormOrder>(o.norm),
+       .style = {.norm = enum_from_text<NormOrder>(o.norm)},
        .shared_vocab = o.shared_vocab,
        .head = {.loss = {.smoothing = {0.1, enum_from_text<LabelSmoothing::Kind>(o.smoothing)}}}});
   const OptimizerConfig adam{.beta2 = 0.98};

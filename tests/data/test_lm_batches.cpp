@@ -15,6 +15,7 @@
 #include "data/lm_batches.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
+#include "data/word_counts.h"
 #include "tests/support/support.h"
 
 namespace nine::tests::test_lm_batches {
@@ -126,6 +127,81 @@ TEST_CASE(
       CHECK(batches.whole_steps() == batches.steps());
     }
   }
+}
+
+TEST_CASE("corpus: lines between blank lines are documents") {
+  const std::vector<std::string> lines{"", "a b", "c", "", "", "d", "a", ""};
+  const Vocabulary vocabulary =
+      Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
+  Corpus text = Corpus::of_lines(lines, vocabulary);
+  const std::vector<int32_t> all(text.flat().begin(), text.flat().end());
+  const uint32_t checksum = text.checksum();
+  text.join_documents();
+  const auto read = [&](int64_t i) {
+    std::string words;
+    for (const int32_t id : text.sentence(i)) words += vocabulary.word(id) + " ";
+    return words;
+  };
+  REQUIRE(text.sentences() == 4);
+  CHECK(read(0) == "</s> ");
+  CHECK(read(1) == "a b </s> c </s> </s> ");
+  CHECK(read(2) == "</s> ");
+  CHECK(read(3) == "d </s> a </s> </s> ");
+  CHECK(std::vector<int32_t>(text.flat().begin(), text.flat().end()) == all);
+  CHECK(text.checksum() == checksum);
+  Corpus open = Corpus::of_lines(std::vector<std::string>{"a", "b"}, vocabulary);
+  open.join_documents();
+  CHECK(open.sentences() == 1);
+}
+
+TEST_CASE(
+    "column batches: in the order of the file, a ring that each later epoch enters elsewhere") {
+  const Corpus corpus = numbered_corpus(200);
+  const std::vector<int32_t> text(corpus.flat().begin(), corpus.flat().end());
+  const int64_t n = corpus.tokens(), batch = 7, bptt = 5;
+  ColumnBatches batches(corpus, batch, bptt, 11, {0, batch}, Remainder::read, TextOrder::file),
+      again(corpus, batch, bptt, 11, {2, 3}, Remainder::read, TextOrder::file);
+  std::vector<std::vector<int32_t>> epochs;
+  for (const int64_t epoch : {0, 1, 2}) {
+    batches.start_epoch(epoch);
+    std::vector<std::vector<int32_t>> inputs(batch), targets(batch);
+    int64_t step = 0;
+    for (LmBatch b; batches.next(b); ++step) {
+      again.seek({epoch, step});
+      LmBatch part;
+      REQUIRE(again.next(part));
+      for (int64_t t = 0; t < b.rows; ++t)
+        for (int64_t c = 0; c < batch; ++c) {
+          const auto at = static_cast<size_t>(t * batch + c);
+          if (b.target[at] >= 0) {
+            inputs[static_cast<size_t>(c)].push_back(b.input[at]);
+            targets[static_cast<size_t>(c)].push_back(b.target[at]);
+          }
+          if (c >= 2 && c < 5)
+            CHECK(part.target[static_cast<size_t>(t * 3 + c - 2)] == b.target[at]);
+        }
+    }
+    std::vector<int32_t> read, before;
+    for (size_t c = 0; c < targets.size(); ++c) {
+      read.insert(read.end(), targets[c].begin(), targets[c].end());
+      before.insert(before.end(), inputs[c].begin(), inputs[c].end());
+    }
+    REQUIRE(std::ssize(read) == n);
+    // One rotation of the text, and each input is the token before its target in the ring.
+    const auto rotated = [&](int64_t first) {
+      std::vector<int32_t> ring(text.begin() + first, text.end());
+      ring.insert(ring.end(), text.begin(), text.begin() + first);
+      return ring;
+    };
+    int64_t first = 0;
+    while (first < n && rotated(first) != read) ++first;
+    REQUIRE(first < n);
+    CHECK((epoch > 0 || first == 0));
+    CHECK(before == rotated((first + n - 1) % n));
+    epochs.push_back(read);
+  }
+  CHECK(epochs[0] != epochs[1]);
+  CHECK(epochs[1] != epochs[2]);
 }
 
 TEST_CASE("column batches: every token is predicted once an epoch, after the one before it") {

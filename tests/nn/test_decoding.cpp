@@ -58,7 +58,7 @@ TransformerConfig tiny(NormOrder norm = NormOrder::post, int64_t words = 9,
           .ffn = 20,
           .heads = 3,
           .dropout = 0,
-          .norm = norm,
+          .style = {.norm = norm},
           .head = {.spec = parse_head(head)},
           .max_length = 40};
 }
@@ -214,7 +214,7 @@ std::vector<Ids> random_sentences(size_t count, int32_t words, int64_t longest, 
 
 TEST_CASE("decoding: given translations have the model's log-probabilities, cached or not") {
   for (const char* head : {"lin", "rbf", "mix:2*lin,log"})
-    for (int kind = 0; kind < 3; ++kind) {
+    for (int kind = 0; kind < 4; ++kind) {
       CAPTURE(head);
       const bool shared = kind == 1;
       TransformerConfig c = tiny(shared ? NormOrder::pre : NormOrder::post, 9, head);
@@ -222,6 +222,13 @@ TEST_CASE("decoding: given translations have the model's log-probabilities, cach
       c.shared_vocab = shared;
       c.tie_embeddings = shared;
       c.head.bias = !shared;
+      if (kind == 3)
+        c.style = {.activation = Activation::geglu,
+                   .norm = NormOrder::pre,
+                   .norm_type = NormType::rms,
+                   .kv_heads = 1,
+                   .qk_norm = true,
+                   .linear_bias = false};
       if (kind == 2) {  // what another engine may have trained
         c.final_norms = true;
         c.embed_scale = 0.8;

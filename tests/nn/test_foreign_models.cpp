@@ -102,8 +102,7 @@ struct Foreign {
             .ffn = 12,
             .heads = 2,
             .window = 9,
-            .activation = Activation::relu,
-            .norm = NormOrder::post,
+            .style = {.positions = Positions::learned},
             .dropout = 0,
             .head = {.bias = true},
             .final_norm = true};
@@ -255,7 +254,7 @@ TEST_CASE("foreign: embed_scale is honoured, sinusoidal positions and their wind
     check_close(LanguageModel::load(f.path).score(kLines), f.expected());
   }
   SUBCASE("positions") {
-    c.positions = Positions::sinusoidal;
+    c.style.positions = Positions::sinusoidal;
     const Foreign f(c);
     write_safetensors(f.weights, tensors_of(f.set));
     f.say(kSaid);
@@ -271,6 +270,41 @@ TEST_CASE("foreign: embed_scale is honoured, sinusoidal positions and their wind
     check_close(LanguageModel::load(f.path).score(kLines), f.expected());
     CHECK(has(notices.all.back(), "\"embed_scale\":2.8284271247461903"));
   }
+}
+
+TEST_CASE("foreign: layers of a Llama's shape") {
+  const Notices notices;
+  TransformerLanguageModelConfig c = Foreign::config();
+  c.style = TransformerStyle::llama();
+  c.style.kv_heads = 1;
+  c.style.qk_norm = true;
+  c.style.rotary_base = 700;
+  const Foreign f(c);
+  write_safetensors(f.weights, tensors_of(f.set));
+  const auto says = [&](const std::string& more) {
+    f.say(concat(R"({"heads": 2, "norm": "pre", "activation": "swiglu", "positions": "rotary",)",
+                 R"("bptt": 9, "rotary_base": 700)", more, "}"));
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  CHECK(has(says(""), "config.json lacks \"norm_type\""));
+  CHECK(says(R"(, "norm_type": "rms")") == "");
+  check_close(LanguageModel::load(f.path).score(kLines), f.expected());
+  // Keys that tensors show may be said, and must be right.
+  CHECK(says(R"(, "norm_type": "rms", "kv_heads": 1, "qk_norm": true, "linear_bias": false)") ==
+        "");
+  CHECK(has(says(R"(, "norm_type": "rms", "kv_heads": 2)"),
+            "the key 'kv_heads' is 2, but the tensor "
+            "transformer.layers.0.self_attn.in_proj_weight has the keys of 1 heads"));
+  CHECK(has(says(R"(, "norm_type": "rms", "qk_norm": false)"),
+            "the key 'qk_norm' is false, but there is a tensor "
+            "transformer.layers.0.self_attn.q_norm.weight"));
+  CHECK(has(says(R"(, "norm_type": "rms", "linear_bias": true)"),
+            "the key 'linear_bias' is true, but there is no tensor "
+            "transformer.layers.0.linear1.bias"));
+  f.say(R"({"heads": 2, "norm": "pre", "activation": "swiglu", "norm_type": "rms",
+            "positions": "learned", "bptt": 9})");
+  CHECK(has(error_of([&] { LanguageModel::load(f.path); }),
+            "the key 'positions' is \"learned\", but there is no tensor positions.weight"));
 }
 
 TEST_CASE("foreign: prefixes of PyTorch's wrappers, bfloat16, float16 and shards") {
@@ -464,7 +498,7 @@ TEST_CASE("foreign: what a run resolved is the head that it was given") {
 TEST_CASE("foreign: the embed_scale of Nine's own models is the usual one") {
   const Notices notices;
   TransformerLanguageModelConfig c = Foreign::config();
-  c.norm = NormOrder::pre;
+  c.style.norm = NormOrder::pre;
   const Foreign f(c);
   const auto says = [&](const char* scale, std::map<std::string, std::string> metadata) {
     metadata.insert({{"nine_version", "0.2.0"},
@@ -871,7 +905,7 @@ TEST_CASE("foreign: training goes on from what it would compute, and from nothin
     CHECK(init(c) == "");
     c.max_length = 1024;  // more positions than there
   }
-  c.norm = NormOrder::pre;
+  c.style.norm = NormOrder::pre;
   CHECK(has(init(c), "they come from a network with norm post, but this network has pre"));
   c = ForeignTranslation::config();
   c.embed_scale = 1;
@@ -927,7 +961,7 @@ TEST_CASE(
 TEST_CASE("foreign: what a run resolved are the sizes of the tensors") {
   const Notices notices;
   TransformerLanguageModelConfig c = Foreign::config();
-  c.norm = NormOrder::pre;
+  c.style.norm = NormOrder::pre;
   const Foreign f(c);
   write_safetensors(f.weights, tensors_of(f.set));
   const auto says = [&](const char* key, int64_t size) {

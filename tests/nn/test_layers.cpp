@@ -245,8 +245,8 @@ TEST_CASE("layers: attention's weights are dropped in training, and only there")
 TEST_CASE("layers: both orders of norms, composed by hand") {
   for (const NormOrder order : {NormOrder::post, NormOrder::pre}) {
     ParameterSet set({.dtype = DType::float64, .seed = 5});
-    const TransformerEncoderLayer layer(set, "e",
-                                        {.size = 8, .heads = 2, .inner = 12, .norm = order});
+    const TransformerEncoderLayer layer(
+        set, "e", {.size = 8, .heads = 2, .inner = 12, .style = {.norm = order}});
     ParameterSet parts(
         {.dtype = DType::float64, .seed = 5});  // the same parameters in separate layers
     const MultiHeadAttention attention(parts, "e.self_attn", 8, 2);
@@ -270,11 +270,8 @@ TEST_CASE("layers: what cannot be is an Error") {
   ParameterSet set({.dtype = DType::float64});
   CHECK(
       has(error_of([&] { MultiHeadAttention(set, "a", 10, 4); }), "does not divide into 4 heads"));
-  const Linear plain(set, "l", 3, 2, false);
-  Arena arena("test");
-  Tape tape(arena);
-  const Var x = tape.constant(some_values({1, 3}, 1));
-  CHECK(has(error_of([&] { plain.relu(x); }), "'l.weight' has no bias"));
+  CHECK(has(error_of([&] { MultiHeadAttention(set, "b", 12, 6, {}, {}, 0, {.kv_heads = 4}); }),
+            "6 heads of queries cannot share 4 heads of keys evenly"));
 }
 
 }  // namespace nine::tests::test_layers

@@ -52,6 +52,72 @@ TEST_CASE("schedule: a plateau lowers the rate after `patience` validations with
   CHECK(constant.rate(1000) == Approx(1));
 }
 
+TEST_CASE("schedule: cosine, linear and wsd fall to the last rate over a known length") {
+  // Of 104 updates with a warm-up of 4, update t has the share (t - 1) / 104 behind it.
+  const auto rates = [](ScheduleKind kind, int64_t warmup) {
+    const Schedule s({.kind = kind, .lr = 1, .warmup = warmup, .min_lr = 0.1, .fall = 0.25});
+    std::vector<double> all;
+    for (int64_t t = 1; t <= 105; ++t) all.push_back(s.rate(t, static_cast<double>(t - 1) / 104));
+    return all;
+  };
+  const double pi = std::acos(-1.0);
+  for (const int64_t warmup : {0, 4}) {
+    const auto cosine = rates(ScheduleKind::cosine, warmup),
+               linear = rates(ScheduleKind::linear, warmup), wsd = rates(ScheduleKind::wsd, warmup);
+    for (int64_t t = 1; t <= 105; ++t) {
+      const auto i = static_cast<size_t>(t - 1);
+      // nanoGPT's get_lr, whose iterations begin at 0.
+      const double part = static_cast<double>(std::max<int64_t>(0, t - 1 - warmup)) /
+                          static_cast<double>(104 - warmup);
+      if (t < warmup) {
+        for (const auto& r : {cosine, linear, wsd})
+          CHECK(r[i] == Approx(static_cast<double>(t) / 4));
+        continue;
+      }
+      CHECK(cosine[i] == Approx(0.1 + 0.45 * (1 + std::cos(pi * part))));
+      CHECK(linear[i] == Approx(1 - 0.9 * part));
+      CHECK(wsd[i] == Approx(t - 1 <= 78 ? 1 : 1 - 0.9 * static_cast<double>(t - 1 - 78) / 26));
+    }
+    for (const auto& r : {cosine, linear, wsd}) CHECK(r.back() == Approx(0.1));
+  }
+}
+
+TEST_CASE("schedule: a length in epochs or tokens, and a run that goes on") {
+  const TemporaryDirectory dir;
+  const auto rates = [&](const std::string& name, const std::vector<std::string>& more,
+                         int code = 0) {
+    std::vector<std::string> all{"--sample", "--sample-sentences",
+                                 "300",      "--embed",
+                                 "8",        "--layers",
+                                 "1",        "--hidden",
+                                 "8",        "--log-every",
+                                 "1",        "--lr",
+                                 "0.01",     "--run",
+                                 dir / name};
+    all.insert(all.end(), more.begin(), more.end());
+    const Outcome r = run_program("lm_train", all);
+    REQUIRE_MESSAGE(r.code == code, r.err);
+    if (code != 0) CHECK(r.err.find("--schedule-length was 8u") != std::string::npos);
+    return trained_numbers(dir / name, "lr");
+  };
+  const auto whole = rates("whole", {"--schedule", "cosine", "--after", "8u"});
+  REQUIRE(whole.size() == 8);
+  CHECK(whole.front() == Approx(0.01));
+  CHECK(whole.back() == Approx(0.001 + 0.0045 * (1 + std::cos(std::acos(-1.0) * 7 / 8))));
+  // A run of parts has the length of its beginning.
+  const auto parts =
+      rates("parts", {"--schedule", "cosine", "--after", "5u", "--schedule-length", "8u"});
+  CHECK(parts == std::vector<double>(whole.begin(), whole.begin() + 5));
+  CHECK(rates("parts", {"--schedule", "cosine", "--after", "8u", "--schedule-length", "8u"}) ==
+        whole);
+  rates("whole", {"--schedule", "cosine", "--after", "9u"}, 1);
+  const auto epochs =
+      rates("epochs", {"--schedule", "linear", "--min-lr", "0.002", "--after", "2e"});
+  const auto n = static_cast<double>(epochs.size());
+  for (size_t i = 0; i < epochs.size(); ++i)
+    CHECK(epochs[i] == Approx(0.01 - 0.008 * static_cast<double>(i) / n).epsilon(0.03));
+}
+
 TEST_CASE("schedule: the rates that a trainer logs are those") {
   const TemporaryDirectory dir;
   const auto rates = [&](const std::string& program, std::vector<std::string> arguments) {

@@ -196,18 +196,20 @@ TEST_CASE("step: a warmed-up one of a Transformer language model calls operator 
   const Vocabulary vocabulary =
       Vocabulary::build(count_words_of_lines(lines), Specials::kLanguageModel);
   const Corpus text = Corpus::of_lines(lines, vocabulary);
-  for (const Positions positions : {Positions::learned, Positions::sinusoidal}) {
+  for (const Positions positions : {Positions::learned, Positions::sinusoidal, Positions::rotary}) {
     ParameterSet set;
-    const TransformerLanguageModel model(set, {.vocab = vocabulary.size(),
-                                               .hidden = 16,
-                                               .ffn = 24,
-                                               .heads = 2,
-                                               .window = 8,
-                                               .positions = positions,
-                                               .dropout_words = 0.1,
-                                               .dropout_output = 0.1,
-                                               .activation_reg = 1,
-                                               .temporal_activation_reg = 1});
+    const TransformerLanguageModel model(
+        set,
+        {.vocab = vocabulary.size(),
+         .hidden = 16,
+         .ffn = 24,
+         .heads = 2,
+         .window = 8,
+         .style = {.activation = Activation::gelu, .positions = positions, .norm = NormOrder::pre},
+         .dropout_words = 0.1,
+         .dropout_output = 0.1,
+         .activation_reg = 1,
+         .temporal_activation_reg = 1});
     LanguageModelTask task(model, text, nullptr, {.batch = 5, .bptt = 8});
     Arena pool("step");
     const std::unique_ptr<Optimizer> optimizer = make_optimizer(set, {});

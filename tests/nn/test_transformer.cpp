@@ -149,7 +149,7 @@ class Plain {
     return {};
   }
 
-  bool final_norms() const { return c_.final_norms.value_or(c_.norm == NormOrder::pre); }
+  bool final_norms() const { return c_.final_norms.value_or(c_.style.norm == NormOrder::pre); }
 
   Rows embed(const Ints& ids, const std::string& table) const {
     const Doubles w = value(table + ".weight");
@@ -177,7 +177,7 @@ class Plain {
     for (const Doubles& in : x) {
       Doubles row(count);
       for (size_t o = 0; o < count; ++o) {
-        row[o] = b[first + o];
+        row[o] = b.empty() ? 0 : b[first + o];
         for (size_t i = 0; i < in.size(); ++i) row[o] += w[(first + o) * in.size() + i] * in[i];
       }
       y.push_back(row);
@@ -185,11 +185,47 @@ class Plain {
     return y;
   }
 
+  // A bias; nothing in a model without biases.
+  Doubles bias(const std::string& name) const {
+    return c_.style.linear_bias ? value(name) : Doubles();
+  }
+
+  // Divides each part of rows that is as long as w by the root of its mean square, times w.
+  static void norm_parts(Rows& rows, const Doubles& w) {
+    for (Doubles& row : rows)
+      for (size_t first = 0; first < row.size(); first += w.size()) {
+        double mean = 0;
+        for (size_t i = 0; i < w.size(); ++i)
+          mean += row[first + i] * row[first + i] / static_cast<double>(w.size());
+        for (size_t i = 0; i < w.size(); ++i) row[first + i] *= w[i] / std::sqrt(mean + 1e-5);
+      }
+  }
+
+  // Repeats each head of keys or values for the heads of queries that share it.
+  Rows spread(const Rows& x, size_t size, size_t group) const {
+    Rows y;
+    for (const Doubles& row : x) {
+      y.emplace_back();
+      for (size_t first = 0; first < row.size(); first += size)
+        for (size_t k = 0; k < group; ++k)
+          for (size_t i = 0; i < size; ++i) y.back().push_back(row[first + i]);
+    }
+    return y;
+  }
+
   Rows attend(const Rows& x, const Rows& memory, const std::string& name, bool causal) const {
-    const Doubles w = value(name + ".in_proj_weight"), b = value(name + ".in_proj_bias");
-    const auto d = static_cast<size_t>(c_.dim), size = d / static_cast<size_t>(c_.heads);
-    const Rows q = affine(x, w, b, 0, d), k = affine(memory, w, b, d, d),
-               v = affine(memory, w, b, 2 * d, d);
+    const Doubles w = value(name + ".in_proj_weight"), b = bias(name + ".in_proj_bias");
+    const auto d = static_cast<size_t>(c_.dim), heads = static_cast<size_t>(c_.heads),
+               size = d / heads,
+               kv = c_.style.kv_heads > 0 ? static_cast<size_t>(c_.style.kv_heads) : heads;
+    Rows q = affine(x, w, b, 0, d), k = affine(memory, w, b, d, kv * size),
+         v = affine(memory, w, b, d + kv * size, kv * size);
+    if (c_.style.qk_norm) {
+      norm_parts(q, value(name + ".q_norm.weight"));
+      norm_parts(k, value(name + ".k_norm.weight"));
+    }
+    k = spread(k, size, heads / kv);
+    v = spread(v, size, heads / kv);
     Rows y;
     for (size_t t = 0; t < x.size(); ++t) {
       Doubles row(d);
@@ -207,19 +243,31 @@ class Plain {
       }
       y.push_back(row);
     }
-    return affine(y, value(name + ".out_proj.weight"), value(name + ".out_proj.bias"), 0, d);
+    return affine(y, value(name + ".out_proj.weight"), bias(name + ".out_proj.bias"), 0, d);
   }
 
   Rows feed(const Rows& x, const std::string& layer) const {
-    Rows inner = affine(x, value(layer + ".linear1.weight"), value(layer + ".linear1.bias"), 0,
-                        static_cast<size_t>(c_.ffn));
+    const auto width = static_cast<size_t>(c_.ffn);
+    Rows inner =
+        affine(x, value(layer + ".linear1.weight"), bias(layer + ".linear1.bias"), 0, width);
     for (Doubles& row : inner)
-      for (double& v : row) v = std::max(v, 0.0);
-    return affine(inner, value(layer + ".linear2.weight"), value(layer + ".linear2.bias"), 0,
+      for (double& v : row)
+        v = c_.style.activation == Activation::relu ? std::max(v, 0.0) : v / (1 + std::exp(-v));
+    if (c_.style.activation == Activation::swiglu) {
+      const Rows up =
+          affine(x, value(layer + ".linear3.weight"), bias(layer + ".linear3.bias"), 0, width);
+      for (size_t t = 0; t < up.size(); ++t)
+        for (size_t i = 0; i < width; ++i) inner[t][i] *= up[t][i];
+    }
+    return affine(inner, value(layer + ".linear2.weight"), bias(layer + ".linear2.bias"), 0,
                   static_cast<size_t>(c_.dim));
   }
 
   Rows norm(Rows x, const std::string& name) const {
+    if (c_.style.norm_type == NormType::rms) {
+      norm_parts(x, value(name + ".weight"));
+      return x;
+    }
     const Doubles w = value(name + ".weight"), b = value(name + ".bias");
     for (Doubles& row : x) {
       double mean = 0, variance = 0;
@@ -234,10 +282,10 @@ class Plain {
 
   template <class F>
   Rows branch(const Rows& x, const std::string& name, F&& f) const {
-    Rows y = f(c_.norm == NormOrder::pre ? norm(x, name) : x);
+    Rows y = f(c_.style.norm == NormOrder::pre ? norm(x, name) : x);
     for (size_t t = 0; t < x.size(); ++t)
       for (size_t i = 0; i < x[t].size(); ++i) y[t][i] += x[t][i];
-    return c_.norm == NormOrder::pre ? y : norm(y, name);
+    return c_.style.norm == NormOrder::pre ? y : norm(y, name);
   }
 
   const ParameterSet& set_;
@@ -256,7 +304,7 @@ TransformerConfig small_config(NormOrder order) {
           .ffn = 18,
           .heads = 3,
           .dropout = 0,
-          .norm = order,
+          .style = {.norm = order},
           .head = {.loss = {.smoothing = {.epsilon = 0.1}}}};
 }
 
@@ -440,42 +488,50 @@ TEST_CASE("attention: errors name the op, the shapes and the way out") {
 TEST_CASE(
     "transformer: loss and every kind of parameter's gradient as in plain loops, post- and "
     "pre-norm, padding aside") {
-  for (const NormOrder order : {NormOrder::post, NormOrder::pre}) {
-    CAPTURE(to_text(order));
-    const TransformerConfig config = small_config(order);
-    SmallModel small(config);
-    const TranslationBatch batch = small_batch();
-    CHECK(batch.tokens == 11);
-    Arena pool("transformer");
-    Tape tape(pool);
-    const auto plain_loss = [&] {
-      const Plain plain(small.set, config);
-      double total = 0;
-      for (size_t i = 0; i < kSources.size(); ++i)
-        total += plain.loss(plain.decode(plain.encode(kSources[i]), kInputs[i]), kTargets[i]);
-      return total / 11;
-    };
-    const SoftmaxLoss out = small.model.loss(tape, batch, 1.0 / 11);
-    CHECK(out.loss.value().item() == doctest::Approx(plain_loss()).epsilon(1e-12));
-    tape.backward(out.loss);
-    small.set.zero_missing_grads();
-    for (const Parameter& p : small.set.all()) {
-      CAPTURE(p.name);
-      double worst = 0, top = 0;
-      for (const int64_t i : {int64_t{0}, p.value().elements() / 2, p.value().elements() - 1}) {
-        double& x = p.value().data<double>()[i];
-        const double before = x, h = 1e-5;
-        x = before + h;
-        const double above = plain_loss();
-        x = before - h;
-        const double below = plain_loss();
-        x = before;
-        worst = std::max(worst, std::abs((above - below) / (2 * h) - p.grad().data<double>()[i]));
-        top = std::max(top, std::abs(p.grad().data<double>()[i]));
+  for (const NormOrder order : {NormOrder::post, NormOrder::pre})
+    for (const bool modern : {false, true}) {
+      CAPTURE(to_text(order));
+      TransformerConfig config = small_config(order);
+      if (modern)
+        config.style = {.activation = Activation::swiglu,
+                        .norm = order,
+                        .norm_type = NormType::rms,
+                        .kv_heads = 1,
+                        .qk_norm = true,
+                        .linear_bias = order == NormOrder::post};
+      SmallModel small(config);
+      const TranslationBatch batch = small_batch();
+      CHECK(batch.tokens == 11);
+      Arena pool("transformer");
+      Tape tape(pool);
+      const auto plain_loss = [&] {
+        const Plain plain(small.set, config);
+        double total = 0;
+        for (size_t i = 0; i < kSources.size(); ++i)
+          total += plain.loss(plain.decode(plain.encode(kSources[i]), kInputs[i]), kTargets[i]);
+        return total / 11;
+      };
+      const SoftmaxLoss out = small.model.loss(tape, batch, 1.0 / 11);
+      CHECK(out.loss.value().item() == doctest::Approx(plain_loss()).epsilon(1e-12));
+      tape.backward(out.loss);
+      small.set.zero_missing_grads();
+      for (const Parameter& p : small.set.all()) {
+        CAPTURE(p.name);
+        double worst = 0, top = 0;
+        for (const int64_t i : {int64_t{0}, p.value().elements() / 2, p.value().elements() - 1}) {
+          double& x = p.value().data<double>()[i];
+          const double before = x, h = 1e-5;
+          x = before + h;
+          const double above = plain_loss();
+          x = before - h;
+          const double below = plain_loss();
+          x = before;
+          worst = std::max(worst, std::abs((above - below) / (2 * h) - p.grad().data<double>()[i]));
+          top = std::max(top, std::abs(p.grad().data<double>()[i]));
+        }
+        CHECK(worst < 1e-7 * (1 + top));
       }
-      CHECK(worst < 1e-7 * (1 + top));
     }
-  }
 }
 
 TEST_CASE(
@@ -540,7 +596,7 @@ TEST_CASE("transformer: names and shapes are torch.nn.Transformer's; ties are wr
   add_layer(e, {"self_attn"}, 2);
   add_layer(d, {"self_attn", "multihead_attn"}, 3);
   CHECK(names(c) == expected);
-  c.norm = NormOrder::pre;
+  c.style.norm = NormOrder::pre;
   for (const char* side : {"encoder", "decoder"})
     for (const char* part : {"weight", "bias"})
       expected.insert(concat("transformer.", side, ".norm.", part, " (12)"));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -102,32 +103,42 @@ class Plain {
       const std::string layer = concat("transformer.layers.", l);
       add(x, attend(post() ? x : norm(x, layer + ".norm1"), layer + ".self_attn"));
       if (post()) x = norm(x, layer + ".norm1");
-      Rows inner = linear(post() ? x : norm(x, layer + ".norm2"), layer + ".linear1.weight",
-                          layer + ".linear1.bias");
+      const Rows read = post() ? x : norm(x, layer + ".norm2");
+      Rows inner = linear(read, layer + ".linear1.weight", layer + ".linear1.bias");
       for (Doubles& row : inner)
         for (double& v : row) v = activated(v);
+      if (is_gated(c_.style.activation)) {
+        const Rows up = linear(read, layer + ".linear3.weight", layer + ".linear3.bias");
+        for (size_t t = 0; t < inner.size(); ++t)
+          for (size_t k = 0; k < inner[t].size(); ++k) inner[t][k] *= up[t][k];
+      }
       add(x, linear(inner, layer + ".linear2.weight", layer + ".linear2.bias"));
       if (post()) x = norm(x, layer + ".norm2");
     }
     return x;
   }
   size_t width() const { return static_cast<size_t>(c_.hidden); }
-  bool post() const { return c_.norm == NormOrder::post; }
+  bool post() const { return c_.style.norm == NormOrder::post; }
   double factor() const {
     if (c_.embed_scale) return *c_.embed_scale;
-    return c_.positions == Positions::sinusoidal ? std::sqrt(static_cast<double>(c_.hidden)) : 1;
+    return c_.style.positions == Positions::sinusoidal ? std::sqrt(static_cast<double>(c_.hidden))
+                                                       : 1;
   }
   Doubles at(const std::string& name) const { return set_.at(name).value().to_vector(); }
   double position(size_t t, size_t i) const {
-    if (c_.positions == Positions::learned) return at("positions.weight")[t * width() + i];
+    if (c_.style.positions == Positions::learned) return at("positions.weight")[t * width() + i];
+    if (c_.style.positions == Positions::rotary) return 0;
     const size_t half = width() / 2, pair = i % half;
     const double angle = static_cast<double>(t) /
                          std::pow(10000.0, static_cast<double>(pair) / static_cast<double>(half));
     return i < half ? std::sin(angle) : std::cos(angle);
   }
   double activated(double v) const {
-    if (c_.activation == Activation::relu) return std::max(v, 0.0);
-    if (c_.activation == Activation::gelu) return v * 0.5 * (1 + std::erf(v / std::sqrt(2.0)));
+    if (c_.style.activation == Activation::relu) return std::max(v, 0.0);
+    if (c_.style.activation == Activation::silu || c_.style.activation == Activation::swiglu)
+      return v / (1 + std::exp(-v));
+    if (c_.style.activation == Activation::gelu || c_.style.activation == Activation::geglu)
+      return v * 0.5 * (1 + std::erf(v / std::sqrt(2.0)));
     const double z = std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v);
     return v * 0.5 * (1 + std::tanh(z));
   }
@@ -135,7 +146,18 @@ class Plain {
     for (size_t t = 0; t < x.size(); ++t)
       for (size_t i = 0; i < x[t].size(); ++i) x[t][i] += y[t][i];
   }
+  static void rms_norm(double* x, const Doubles& gamma) {
+    double mean = 0;
+    for (size_t i = 0; i < gamma.size(); ++i)
+      mean += x[i] * x[i] / static_cast<double>(gamma.size());
+    for (size_t i = 0; i < gamma.size(); ++i) x[i] *= gamma[i] / std::sqrt(mean + 1e-5);
+  }
   Rows norm(const Rows& x, const std::string& name) const {
+    if (c_.style.norm_type == NormType::rms) {
+      Rows y = x;
+      for (Doubles& row : y) rms_norm(row.data(), at(name + ".weight"));
+      return y;
+    }
     const Doubles gamma = at(name + ".weight"), beta = at(name + ".bias");
     Rows y = x;
     for (Doubles& row : y) {
@@ -149,7 +171,8 @@ class Plain {
     return y;
   }
   Rows linear(const Rows& x, const std::string& weight, const std::string& bias) const {
-    const Doubles w = at(weight), b = at(bias);
+    const Doubles w = at(weight);
+    const Doubles b = c_.style.linear_bias ? at(bias) : Doubles(w.size() / x.front().size());
     Rows y;
     for (const Doubles& row : x) {
       y.push_back(b);
@@ -159,8 +182,24 @@ class Plain {
     return y;
   }
   Rows attend(const Rows& x, const std::string& name, Doubles* mean = nullptr) const {
-    const Rows qkv = linear(x, name + ".in_proj_weight", name + ".in_proj_bias");
-    const size_t d = width(), heads = static_cast<size_t>(c_.heads), size = d / heads;
+    Rows qkv = linear(x, name + ".in_proj_weight", name + ".in_proj_bias");
+    const size_t d = width(), heads = static_cast<size_t>(c_.heads), size = d / heads,
+                 kv = c_.style.kv_heads > 0 ? static_cast<size_t>(c_.style.kv_heads) : heads;
+    for (size_t t = 0; t < x.size(); ++t)
+      for (size_t h = 0; h < heads + kv; ++h) {  // queries, then keys
+        double* head = qkv[t].data() + h * size;
+        if (c_.style.qk_norm)
+          rms_norm(head, at(name + (h < heads ? ".q_norm.weight" : ".k_norm.weight")));
+        for (size_t i = 0; c_.style.positions == Positions::rotary && i < size / 2; ++i) {
+          const double angle = static_cast<double>(t) *
+                               std::pow(c_.style.rotary_base,
+                                        -2 * static_cast<double>(i) / static_cast<double>(size));
+          const std::complex<double> turned =
+              std::polar(1.0, angle) * std::complex<double>(head[i], head[size / 2 + i]);
+          head[i] = turned.real();
+          head[size / 2 + i] = turned.imag();
+        }
+      }
     Rows y(x.size(), Doubles(d));
     for (size_t h = 0; h < heads; ++h)
       for (size_t t = 0; t < x.size(); ++t) {
@@ -169,7 +208,7 @@ class Plain {
         for (size_t s = 0; s <= t; ++s) {
           double score = 0;
           for (size_t i = 0; i < size; ++i)
-            score += qkv[t][h * size + i] * qkv[s][d + h * size + i];
+            score += qkv[t][h * size + i] * qkv[s][d + h * kv / heads * size + i];
           p.push_back(std::exp(score / std::sqrt(static_cast<double>(size))));
           sum += p.back();
         }
@@ -177,7 +216,7 @@ class Plain {
           (*mean)[t * x.size() + s] += p[s] / sum / static_cast<double>(heads);
         for (size_t s = 0; s <= t; ++s)
           for (size_t i = 0; i < size; ++i)
-            y[t][h * size + i] += p[s] / sum * qkv[s][2 * d + h * size + i];
+            y[t][h * size + i] += p[s] / sum * qkv[s][d + (kv + h * kv / heads) * size + i];
       }
     return linear(y, name + ".out_proj.weight", name + ".out_proj.bias");
   }
@@ -185,6 +224,36 @@ class Plain {
   ParameterSet& set_;
   Config c_;
 };
+
+// Styles that GPT-2 does not have: each choice alone or with others.
+std::vector<TransformerStyle> other_styles() {
+  const TransformerStyle gpt2 = TransformerStyle::gpt2(), llama = TransformerStyle::llama();
+  std::vector<TransformerStyle> all(7, gpt2);
+  all[0].norm_type = NormType::rms;
+  all[1].activation = Activation::silu;
+  all[2].activation = Activation::geglu;
+  all[3].positions = Positions::rotary;
+  all[3].rotary_base = 50;
+  all[4].kv_heads = 2;
+  all[4].linear_bias = false;
+  all[4].activation = Activation::relu;
+  all[5].qk_norm = true;
+  all[5].norm = NormOrder::post;
+  all[6] = llama;
+  all.push_back(llama);
+  all.back().kv_heads = 1;
+  all.back().qk_norm = true;
+  all.back().norm = NormOrder::post;
+  return all;
+}
+// Those, and the styles of the first networks.
+std::vector<TransformerStyle> styles() {
+  std::vector<TransformerStyle> all = other_styles();
+  all.push_back(TransformerStyle::gpt2());
+  all.push_back({.activation = Activation::gelu, .norm = NormOrder::pre});
+  all.push_back({.activation = Activation::gelu, .positions = Positions::learned});
+  return all;
+}
 
 void check_close(const Doubles& found, const Doubles& expected, double limit) {
   REQUIRE(found.size() == expected.size());
@@ -239,12 +308,36 @@ std::string refused(const Strings& more) {
 }  // namespace
 
 TEST_CASE("transformer LM: the network is what plain loops over its parameters compute") {
+  for (const TransformerStyle& style : other_styles()) {
+    Config c = tiny();
+    c.hidden = 16;
+    c.heads = 4;
+    c.style = style;
+    Model model(c);
+    const Plain plain(model.parameters, c);
+    const int64_t steps = 7, batch = 2;
+    const Ints ids = some_ids(steps * batch, c.vocab);
+    const Doubles found = encoded(model.network, ids, steps, batch);
+    for (int64_t b = 0; b < batch; ++b) {
+      Ints own;
+      for (int64_t t = 0; t < steps; ++t) own.push_back(ids[static_cast<size_t>(t * batch + b)]);
+      const Rows expected = plain.run(own);
+      for (int64_t t = 0; t < steps; ++t) {
+        const auto row = found.begin() + (t * batch + b) * c.hidden;
+        check_close({row, row + c.hidden}, expected[static_cast<size_t>(t)], 1e-11);
+      }
+    }
+    Arena arena("test");
+    Tape tape(arena);
+    const Ints few = some_ids(6, c.vocab);
+    check_close(model.network.attention(tape, few), plain.last_attention(few), 1e-12);
+  }
   for (const Activation activation : {Activation::gelu, Activation::gelu_tanh, Activation::relu})
     for (int kind = 0; kind < 5; ++kind) {
       Config c = tiny();
-      c.activation = activation;
-      c.positions = kind % 2 == 0 ? Positions::learned : Positions::sinusoidal;
-      if (kind >= 2) c.norm = NormOrder::post;
+      c.style.activation = activation;
+      c.style.positions = kind % 2 == 0 ? Positions::learned : Positions::sinusoidal;
+      if (kind >= 2) c.style.norm = NormOrder::post;
       if (kind >= 3) c.final_norm = true;
       if (kind == 4) c.embed_scale = 1.7;
       Model model(c);
@@ -266,12 +359,14 @@ TEST_CASE("transformer LM: the network is what plain loops over its parameters c
 
 TEST_CASE("transformer LM: gradients of all parameters against finite differences") {
   for (const bool tied : {false, true})
-    for (const Positions positions : {Positions::learned, Positions::sinusoidal}) {
+    for (TransformerStyle style : styles()) {
       Config c = tiny();
       c.layers = 1;
+      c.hidden = 16;
+      c.heads = 4;
       c.tie_embeddings = tied;
-      c.positions = positions;
-      c.norm = tied ? NormOrder::post : NormOrder::pre;
+      style.norm = tied ? NormOrder::post : NormOrder::pre;
+      c.style = style;
       c.temporal_activation_reg = 0.3;
       c.activation_reg = 0.2;
       Model model(c);
@@ -311,13 +406,41 @@ TEST_CASE("transformer LM: gradients of all parameters against finite difference
     }
 }
 
+TEST_CASE("transformer LM: layers that are computed again train to the same bits, in less memory") {
+  const TemporaryDirectory dir;
+  for (const char* arch : {"transformer", "llama"}) {
+    const auto run = [&](const std::string& name, Strings more) {
+      more.insert(more.end(), {"--arch", arch, "--after", "6u", "--dropout", "0.2", "--accumulate",
+                               "2", "--threads", "1"});
+      train(dir / (name + arch), more);
+      return weights_of(dir / (name + arch));
+    };
+    CHECK(run("kept", {}) == run("again", {"--recompute"}));
+  }
+  // Of 8 layers, a step keeps the input of each and the activations of one.
+  const auto used = [](bool recompute) {
+    Config c = tiny();
+    c.layers = 8;
+    c.recompute = recompute;
+    Model model(c);
+    const Tensor ids = Tensor::from(some_ids(40, c.vocab), {8, 5});
+    Arena arena("test");
+    Tape tape(arena);
+    std::vector<LstmState> state;
+    model.network.run(tape, ids, state);
+    return arena.saved_mark();
+  };
+  CHECK(used(true) < used(false) / 4);
+}
+
 TEST_CASE("transformer LM: read word by word, it gives what the whole window gives") {
-  for (const Positions positions : {Positions::learned, Positions::sinusoidal}) {
+  for (const TransformerStyle& style : styles()) {
     constexpr int64_t kHalf = 4;
     Config c = tiny();
+    c.hidden = 16;
+    c.heads = 4;
     c.window = 2 * kHalf;
-    c.positions = positions;
-    c.norm = positions == Positions::learned ? NormOrder::post : NormOrder::pre;
+    c.style = style;
     Model model(c);
     const int64_t steps = 21, batch = 3, width = c.hidden;
     const Ints ids = some_ids(steps * batch, c.vocab);
@@ -347,7 +470,7 @@ TEST_CASE("transformer LM: read word by word, it gives what the whole window giv
 TEST_CASE("transformer LM: attention is that of the plain loops, and training logs it") {
   for (const NormOrder norm : {NormOrder::pre, NormOrder::post}) {
     Config c = tiny();
-    c.norm = norm;
+    c.style.norm = norm;
     Model model(c);
     const Plain plain(model.parameters, c);
     const Ints ids = some_ids(6, c.vocab);
@@ -420,7 +543,7 @@ TEST_CASE("transformer LM: sizes that do not fit are refused") {
   CHECK(has(says([](Config& c) {
               c.hidden = 9;
               c.heads = 3;
-              c.positions = Positions::sinusoidal;
+              c.style.positions = Positions::sinusoidal;
             }),
             "must be even"));
   CHECK(has(says([](Config& c) { c.window = 0; }), "at least one position"));
@@ -600,6 +723,77 @@ TEST_CASE(
       run_program("lm_train", flags(dir / "other", {"--after", "2u", "--init", dir / "whole"}));
   CHECK(other.code == 1);
   CHECK(has(other.err, "they come from a network with norm post, but this network has pre"));
+}
+
+TEST_CASE("transformer LM: --arch llama trains, resumes, is opened by its metadata, generates") {
+  const TemporaryDirectory dir;
+  const Strings llama{"--arch", "llama", "--kv-heads", "1", "--qk-norm", "--rotary-base", "500"};
+  const auto with = [&](Strings more) {
+    more.insert(more.end(), llama.begin(), llama.end());
+    return more;
+  };
+  train(dir / "whole", with({"--after", "12u", "--threads", "1"}));
+  train(dir / "parts", with({"--after", "5u"}));
+  train(dir / "parts", with({"--after", "12u"}));
+  CHECK(weights_of(dir / "whole") == weights_of(dir / "parts"));
+  const std::filesystem::path best = dir / "whole/checkpoints/best";
+  const Safetensors model = read_safetensors(best / "model.safetensors");
+  const std::map<std::string, std::string> said{
+      {"positions", "rotary"},  {"activation", "swiglu"}, {"norm_type", "rms"},  {"kv_heads", "1"},
+      {"linear_bias", "false"}, {"qk_norm", "true"},      {"rotary_base", "500"}};
+  for (const auto& [key, value] : said) CHECK_MESSAGE(model.metadata.at(key) == value, key);
+  const std::string layer = "transformer.layers.1.";
+  CHECK(model.at(layer + "self_attn.in_proj_weight").shape() == Shape{32, 16});
+  CHECK(model.at(layer + "self_attn.q_norm.weight").shape() == Shape{8});
+  CHECK(model.at(layer + "linear3.weight").shape() == Shape{48, 16});  // 8/3 * 16, up to 8s
+  for (const char* name : {"norm1.bias", "linear1.bias", "self_attn.in_proj_bias"})
+    CHECK(!model.tensors.contains(layer + name));
+  CHECK(!model.tensors.contains("positions.weight"));
+  std::filesystem::create_directory(dir / "bare");
+  for (const char* file : {"model.safetensors", "dict.txt"})
+    std::filesystem::copy_file(best / file, std::filesystem::path(dir / "bare") / file);
+  const std::string text = "the cat saw the dog and the old man saw a cat here\n";
+  CHECK(score(dir / "bare", {}, text) == score(dir / "whole", {}, text));
+  CHECK(has(score(dir / "bare", {"--generate", "--max-words", "30"}, "the cat\n"), "the cat"));
+  const Json config = parse_json(slurp(dir / "whole/config.json"));
+  CHECK(config["arch"] == "transformer");
+  CHECK(config["norm_type"] == "rms");
+  // The options of config.json alone make the same run, and options replace the preset's.
+  train(dir / "again", {"--after", "12u", "--threads", "1", "--norm-type", "rms", "--positions",
+                        "rotary", "--rotary-base", "500", "--activation", "swiglu", "--kv-heads",
+                        "1", "--qk-norm", "--no-linear-bias"});
+  CHECK(weights_of(dir / "whole") == weights_of(dir / "again"));
+  train(dir / "own", {"--after", "1u", "--arch", "llama", "--norm-type", "layer", "--linear-bias"});
+  CHECK(read_safetensors(dir / "own/checkpoints/best/model.safetensors")
+            .tensors.contains(layer + "norm1.bias"));
+  train(dir / "on", with({"--after", "2u", "--init", dir / "whole"}));
+  const Outcome other = run_program(
+      "lm_train", flags(dir / "other",
+                        with({"--after", "2u", "--rotary-base", "400", "--init", dir / "whole"})));
+  CHECK(other.code != 0);
+}
+
+TEST_CASE("transformer LM: styles that do not fit are refused") {
+  CHECK(has(refused({"--arch", "llama", "--heads", "16"}),
+            "make heads of 1 numbers: rotary positions rotate pairs"));
+  CHECK(has(refused({"--kv-heads", "3"}), "--kv-heads 3 does not divide --heads 2"));
+  CHECK(has(refused({"--rotary-base", "7"}), "--rotary-base has no effect here"));
+  CHECK(has(refused({"--arch", "lstm", "--hidden", "16", "--heads", "8", "--norm-type", "rms"}),
+            "--norm-type is for --arch transformer"));
+  CHECK(has(refused({"--norm-type", "batch"}), "--norm-type batch: not one of layer, rms"));
+  const auto says = [](auto&& change) {
+    Config c = tiny();
+    change(c);
+    ParameterSet set;
+    return error_of([&] { TransformerLanguageModel(set, c); });
+  };
+  CHECK(has(says([](Config& c) { c.style.kv_heads = 3; }), "cannot share 3 heads of keys evenly"));
+  CHECK(has(says([](Config& c) {
+              c.style.positions = Positions::rotary;
+              c.hidden = 6;
+              c.heads = 2;
+            }),
+            "heads of 3 numbers: rotary positions rotate pairs"));
 }
 
 TEST_CASE("transformer LM: sentences of their own, longer ones than the window too") {

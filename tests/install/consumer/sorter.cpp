@@ -36,8 +36,7 @@ struct Sorter {
   TransformerLayerConfig layer{.size = kSize,
                                .heads = 4,
                                .inner = 2 * kSize,
-                               .norm = NormOrder::pre,
-                               .activation = Activation::gelu,
+                               .style = {.activation = Activation::gelu, .norm = NormOrder::pre},
                                .init = init};
   Embedding words{parameters, "words", kNumbers, kSize, Init::normal(1)};
   Parameter& places = parameters.add("places", {kLength, kSize}, Init::normal(1));

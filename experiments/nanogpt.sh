@@ -1,0 +1,46 @@
+#!/bin/bash
+# Trains nanoGPT's character model of tiny Shakespeare with its CPU settings (4 layers, 4 heads, width
+# 128, windows of 64, batches of 12, 2,000 updates): in GPT-2's shape, and with --arch llama.
+#
+#   experiments/nanogpt.sh [DIRECTORY [OPTION...]]
+#
+# Needs $DATA/shakespeare/input.txt, and skips (exit status 77) without it. A character is a word of
+# the text, a space is the word U+2581, and a line's end is </s>: so nats a token are nats a
+# character. The first nine tenths are the training text, as in nanoGPT. Further options go to both
+# trainings. Prints nats a character and seconds of each.
+set -euo pipefail
+text=${DATA:-}/shakespeare/input.txt
+if [ ! -f "$text" ]; then
+  echo "skipped: there is no $text" >&2
+  exit 77
+fi
+here=$(cd "$(dirname "$0")/.." && pwd)
+out=${1:-runs/nanogpt}
+shift || true
+mkdir -p "$out"
+python3 - "$text" "$out" <<'PYTHON'
+import sys
+
+text = open(sys.argv[1], encoding="utf-8").read()
+cut = len(text) * 9 // 10
+for name, part in (("train", text[:cut]), ("valid", text[cut:])):
+    with open(f"{sys.argv[2]}/{name}.txt", "w", encoding="utf-8") as file:
+        for line in part.split("\n"):
+            file.write(" ".join(line.replace(" ", "\u2581")) + "\n")
+PYTHON
+for arch in transformer llama; do
+  "$here"/build/bin/lm_train --train "$out/train.txt" --valid "$out/valid.txt" --run "$out/$arch" \
+    --arch $arch --no-linear-bias --layers 4 --heads 4 --hidden 128 --bptt 64 --batch 12 \
+    --order file --tie-embeddings --no-head-bias --dropout 0 --after 2000u --valid-every 500u \
+    --schedule cosine --warmup 100 --lr 1e-3 --optimizer adamw --betas 0.9,0.99 --weight-decay 0.1 \
+    --clip 1 "$@" 2> "$out/$arch.err"
+  python3 - "$out/$arch/log.jsonl" $arch <<'PYTHON'
+import json
+import sys
+
+lines = [json.loads(line) for line in open(sys.argv[1])]
+best = min(line["nll"] for line in lines if line["event"] == "valid")
+seconds = max(line["time_s"] for line in lines if "time_s" in line)
+print(f"{sys.argv[2]}: {best:.4f} nats a character on the validation text, {seconds:.0f} s")
+PYTHON
+done

@@ -1,0 +1,75 @@
+#include "nn/models/read_style.h"
+
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "core/quote.h"
+
+namespace nine {
+namespace {
+
+// Sets a choice that the presence of a tensor shows. Error: a key says something else.
+void read_shown(const ModelFiles& files, const StyleSetting& setting, const std::string& tensor,
+                TransformerStyle& style) {
+  const bool there = files.weights.tensors.contains(tensor);
+  setting.set(style, there ? setting.present : setting.absent);
+  const Json* const said = files.find(setting.name);
+  if (said == nullptr) return;
+  const std::string text = said->is_string() ? said->get<std::string>() : json_text(*said),
+                    shown = setting.text(style);
+  require(text == shown, files.said_in(setting.name), ": the key '", setting.name, "' is ",
+          shortened(text), ", but there is ", there ? "a" : "no", " tensor ", tensor,
+          ", which means ", shown);
+}
+
+// Returns the heads of keys, 0 for as many as there are of queries.
+int64_t kv_heads_of(const ModelFiles& files, const std::string& layer, int64_t heads) {
+  const std::string name = layer + ".self_attn.in_proj_weight";
+  const Shape shape = files.weights.at(name).shape();
+  require(shape.rank() == 2 && shape[1] % heads == 0, name, " of shape ", shape,
+          " does not divide into ", heads, " heads");
+  const int64_t size = shape[1] / heads, rows = shape[0] - shape[1];
+  require(rows > 0 && rows % (2 * size) == 0 && heads % (rows / (2 * size)) == 0, name,
+          " of shape ", shape, " does not hold queries of ", heads, " heads of ", size,
+          " numbers, then keys and values of a divisor of these heads");
+  const int64_t shown = rows / (2 * size);
+  const Json* const said = files.find("kv_heads");
+  if (said == nullptr || *said != 0)  // 0: as many
+    files.shown("kv_heads", shown, concat("the tensor ", name, " has the keys of "), " heads");
+  return shown == heads ? 0 : shown;
+}
+
+}  // namespace
+
+TransformerStyle read_style(ModelFiles& files, const std::string& layer, int64_t heads,
+                            const TransformerStyle& usual) {
+  TransformerStyle style = usual;
+  for (const StyleSetting& setting : style_settings()) {
+    if (setting.has_effect != nullptr && !setting.has_effect(style)) continue;
+    if (setting.tensor != nullptr) {
+      const std::string tensor = concat(layer, '.', setting.tensor);
+      if (setting.absent != nullptr || files.weights.tensors.contains(tensor)) {
+        read_shown(files, setting, tensor, style);
+        continue;
+      }
+      files.require_keys({setting.name});
+    }
+    std::visit(
+        [&](auto m) {
+          using T = std::remove_cvref_t<decltype(style.*m)>;
+          if constexpr (std::is_same_v<T, Positions>) {
+            // The caller knows it from a table of positions.
+          } else if constexpr (NamedEnum<T>) {
+            style.*m = files.choice(setting.name, style.*m);
+          } else if constexpr (std::is_same_v<T, double>) {
+            style.*m = files.factor(setting.name, style.*m);
+          } else if constexpr (std::is_same_v<T, int64_t>) {
+            style.*m = kv_heads_of(files, layer, heads);
+          }
+        },
+        setting.member);
+  }
+  return style;
+}
+
+}  // namespace nine

@@ -1,0 +1,92 @@
+// The choices that a Transformer's layers have, in one structure and one table: flags of the
+// trainers, config.json, metadata and the opening of models read the table. A new choice is a
+// member here, its line in transformer_style.cpp, and the code that uses it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "core/enum_names.h"
+#include "nn/feed_forward.h"
+#include "nn/norm.h"
+#include "nn/norm_order.h"
+
+namespace nine {
+
+/// How a Transformer represents a word's position.
+enum class Positions : uint8_t {
+  learned,     ///< a table of vectors, `positions.weight`
+  sinusoidal,  ///< sinusoidal_positions
+  rotary       ///< RotaryAngles, in every layer's attention
+};
+template <>
+inline constexpr EnumNames<Positions, 3> kEnumNames<Positions>{
+    "positions",
+    {{{Positions::learned, "learned"},
+      {Positions::sinusoidal, "sinusoidal"},
+      {Positions::rotary, "rotary"}}}};
+
+/// The choices. The defaults are those of Vaswani et al. (2017).
+struct TransformerStyle {
+  Activation activation = Activation::relu;
+  Positions positions = Positions::sinusoidal;
+  double rotary_base = 10000;  ///< of rotary positions
+  NormOrder norm = NormOrder::post;
+  NormType norm_type = NormType::layer;
+  int64_t kv_heads = 0;     ///< AttentionStyle::kv_heads
+  bool qk_norm = false;     ///< AttentionStyle::qk_norm
+  bool linear_bias = true;  ///< biases of the layers' linear maps
+
+  /// Returns GPT-2's choices (Radford et al., 2019): gelu, learned positions, norms before the
+  /// branches.
+  static TransformerStyle gpt2() {
+    return {
+        .activation = Activation::gelu, .positions = Positions::learned, .norm = NormOrder::pre};
+  }
+  /// Returns Llama's choices (Touvron et al., 2023): swiglu, rotary positions, RMS norms before the
+  /// branches, no biases.
+  static TransformerStyle llama() {
+    return {.activation = Activation::swiglu,
+            .positions = Positions::rotary,
+            .norm = NormOrder::pre,
+            .norm_type = NormType::rms,
+            .linear_bias = false};
+  }
+};
+
+/// A member of TransformerStyle, for code that reads the choices by name.
+struct StyleSetting {
+  using S = TransformerStyle;
+  const char* name;  ///< key in configuration files; the flag has dashes for underscores
+  std::variant<Activation S::*, Positions S::*, NormOrder S::*, NormType S::*, double S::*,
+               int64_t S::*, bool S::*>
+      member;
+  const char* help;   ///< text of the help
+  const char* words;  ///< its name in error messages
+  /// Where the tensors of a layer show the choice: the end of a tensor's name, and the values that
+  /// its presence and its absence show. Null: the files of a model must say the choice. (Without
+  /// biases of norms, for example, a model may have RMS norms, or layer norms of PyTorch's
+  /// bias=False.)
+  const char* tensor = nullptr;
+  const char *present = nullptr, *absent = nullptr;
+  /// Metadata always have the key; otherwise if the value is not the usual one.
+  bool always_written = false;
+  const char* default_text = "";  ///< of the help, where the member's value does not explain it
+  /// Whether mt_train has the option.
+  bool translation = true;
+  /// True if the choice has an effect, given the others; null: it always has. `needs` says what it
+  /// requires.
+  bool (*has_effect)(const TransformerStyle& style) = nullptr;
+  const char* needs = "";
+
+  /// Returns the member as a text; "" for a number that is 0, which stands for a usual value.
+  std::string text(const TransformerStyle& style) const;
+  /// Sets the member from a text that text() returns. UsageError: no such value.
+  void set(TransformerStyle& style, const std::string& value) const;
+};
+/// Returns every member of TransformerStyle, in the order of help pages.
+std::span<const StyleSetting> style_settings();
+
+}  // namespace nine
