@@ -44,17 +44,8 @@ std::vector<std::string> RescoredLists::texts(std::span<const size_t> chosen) co
   return chosen_texts(lists, chosen);
 }
 
-std::vector<size_t> RescoredLists::first_choices() const {
-  std::vector<size_t> choices;
-  for (const NBestList& list : lists) {
-    const auto best = std::ranges::max_element(list.hypotheses, {}, &NBestHypothesis::score);
-    choices.push_back(static_cast<size_t>(best - list.hypotheses.begin()));
-  }
-  return choices;
-}
-
 int64_t RescoredLists::out_of_order() const {
-  return std::ranges::count_if(first_choices(), [](size_t place) { return place != 0; });
+  return std::ranges::count_if(first_choices(lists), [](size_t place) { return place != 0; });
 }
 
 RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,

@@ -28,10 +28,8 @@ struct RescoredLists {
   int64_t hypotheses() const { return std::ssize(model.log_p); }
   /// The chosen hypotheses' words.
   std::vector<std::string> texts(std::span<const size_t> chosen) const;
-  /// The first pass's choice in each list: the best first-pass score; of equal ones the first.
-  std::vector<size_t> first_choices() const;
-  /// The words of these choices.
-  std::vector<std::string> first_pass() const { return texts(first_choices()); }
+  /// The words of the first pass's choices (nine::first_choices).
+  std::vector<std::string> first_pass() const { return texts(first_choices(lists)); }
   /// The number of lists whose first hypothesis is not the first pass's choice.
   int64_t out_of_order() const;
 };
