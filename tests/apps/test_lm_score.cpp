@@ -347,6 +347,13 @@ TEST_CASE("lm_score: a perplexity beyond a double is a power of e; sums beyond i
     views.push_back({name, wide.back()});
   }
   write_safetensors(broken + "/model.safetensors", views, weights.metadata);
+  const auto say_float64 = [](const std::string& model) {
+    const std::string file = model + "/config.json";
+    Json config = Json::parse(slurp(file));
+    config["dtype"] = "float64";
+    atomic_write_text(file, config.dump());
+  };
+  say_float64(broken);
   for (const Strings& more :
        std::vector<Strings>{{}, {"--carry-state"}, {"--top", "1"}, {"--compare", far, broken}}) {
     Strings arguments = more;
@@ -367,6 +374,7 @@ TEST_CASE("lm_score: a perplexity beyond a double is a power of e; sums beyond i
   for (const NamedView& v : views)
     if (v.name == "head.bias") ops::fill(v.view, 1e17);
   write_safetensors(offset + "/model.safetensors", views, weights.metadata);
+  say_float64(offset);
   for (const Strings& more : std::vector<Strings>{{}, {"--carry-state"}, {"--top", "1"}}) {
     const Outcome lost = run_program("lm_score", joined({"--checkpoint", offset}, more), text);
     CHECK(lost.code == 1);

@@ -631,7 +631,7 @@ TEST_CASE("bpe: what cannot be read is said") {
   CHECK(has(failure({"vocab"}, "surrogate \xed\xa0\x80\n", 1), "line 1, byte 11"));
   CHECK(has(failure({"undo", "--input", "/nonexistent"}, "", 1), "/nonexistent does not exist"));
   CHECK(has(failure({"undo", "--input", "/tmp"}, "", 1), "is a directory"));
-  CHECK(has(failure({"apply"}, "", 2), "--codes is required"));
+  CHECK(has(failure({"apply"}, "", 2), "--codes or --tokenizer is required"));
   CHECK(has(failure({"cut"}, "", 2), "unknown command 'cut'"));
   CHECK(has(failure({}, "", 2), "a command is missing"));
   CHECK(has(failure({"learn", "--write-vocabulary", "v"}, "a", 2), "standard input"));

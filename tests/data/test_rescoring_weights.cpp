@@ -146,19 +146,19 @@ TEST_CASE("compare_errors: the difference's standard error by the normal approxi
 
 TEST_CASE("rescoring lists: first choices, word errors, scores, weights for either measure") {
   const std::vector<NBestList> lists{
-      {"a", {{-3, "the cat sat"}, {-2, "the cat sat down"}, {-2, "a cat"}}},
+      {"a", {{-3, "the cat sat here now"}, {-2, "the cat sat here now too"}, {-2, "a cat"}}},
       {"b", {{-1, "no"}, {-5, "yes it is"}}}};
-  const std::vector<std::string> right{"the cat sat", "yes it is"};
+  const std::vector<std::string> right{"the cat sat here now", "yes it is"};
   CHECK(first_choices(lists) == std::vector<size_t>{1, 0});
   CHECK(chosen_texts(lists, std::vector<size_t>{2, 1}) ==
         std::vector<std::string>{"a cat", "yes it is"});
   CHECK(all_texts(lists).size() == 5);
-  CHECK(hypothesis_errors(lists, right) == std::vector<std::vector<int64_t>>{{0, 1, 2}, {3, 0}});
+  CHECK(hypothesis_errors(lists, right) == std::vector<std::vector<int64_t>>{{0, 1, 4}, {3, 0}});
   CHECK(count_word_errors(right[0], "a cat sat here").errors() == 2);
   // The language model prefers the right ones.
   const std::vector<ScoredList> scores =
       scored_lists(lists, std::vector<double>{-5, -9, -9, -20, -6});
-  CHECK(scores[0][1].words == 4);
+  CHECK(scores[0][1].words == 6);
   CHECK(scores[1][1].log_p == -6);
   CHECK(scores[1][0].first_pass == -1);
   for (const RescoringMeasure measure : {RescoringMeasure::wer, RescoringMeasure::bleu}) {
