@@ -17,13 +17,8 @@ Var recomputed(const Var& x, F f) {
   Tape& tape = x.tape();
   if (!tape.recording() || !x.needs_grad()) return f(x);
   const Var y = tape.result("recomputed", x.shape(), x.dtype(), {x});
-  tape.nested([&](Tape& inner) {
-    const Var computed = [&] {
-      const NoGrad guard(inner);
-      return f(inner.constant(x.value()));
-    }();
-    ops::copy(computed.value(), y.value());
-  });
+  // Records, because dropout computes nothing on a tape that does not; what is recorded is dropped.
+  tape.nested([&](Tape& inner) { ops::copy(f(inner.leaf(x.value())).value(), y.value()); });
   return tape.record(y, [x, y, f] {
     x.tape().nested([&](Tape& inner) {
       const Var from = inner.leaf(x.value()), to = f(from);

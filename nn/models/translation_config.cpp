@@ -114,6 +114,7 @@ TransformerConfig transformer_config(ModelFiles& files) {
                       .final_norms = weights.tensors.contains("transformer.encoder.norm.weight")};
   // The option of which mt_train makes dim.
   if (!files.foreign) size("hidden", c.dim, target_name, " columns");
+  files.assume_head();
   c.style = read_style(files, "transformer.encoder.layers.0", c.heads, {});
   // Models of Nine have these norms if norms stand before the branches. Models of other programs
   // may have them or not.
@@ -130,7 +131,6 @@ TransformerConfig transformer_config(ModelFiles& files) {
   } else if (files.foreign && files.says("max_length")) {
     c.max_length = files.positions("max_length");
   }
-  files.assume_head();
   const double root = std::sqrt(static_cast<double>(c.dim));
   if (!files.foreign) files.only("embed_scale", root);  // mt_train has this factor alone
   c.embed_scale = files.factor("embed_scale", root);

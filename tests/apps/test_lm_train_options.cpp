@@ -147,7 +147,7 @@ TEST_CASE("--init refuses a Transformer that shapes alone do not tell from anoth
   CHECK_MESSAGE(has(heads.err, "with heads 2, but this network has 4"), heads.err);
   const Outcome other = train("c", {"--heads", "2", "--activation", "relu", "--init", dir / "a"});
   CHECK(other.code == 1);
-  CHECK_MESSAGE(has(other.err, "with activation gelu"), other.err);
+  CHECK_MESSAGE(has(other.err, "with activation (--activation) gelu"), other.err);
   REQUIRE(run_program("lm_train",
                       {"--sample", "--sample-sentences", "200", "--layers", "1", "--hidden", "8",
                        "--embed", "8", "--batch", "4", "--after", "1u", "--run", dir / "lstm"})

@@ -70,7 +70,7 @@ for command in learn apply undo vocab; do every_option bpe "$command"; done
 
 offers "--label-smoothing --layers --lazy-adam" lm_train --la
 offers "--tie-embeddings" lm_train --tie
-offers "adam adamw asgd sgd" lm_train --optimizer ""
+offers "adam adamw asgd lion muon sgd" lm_train --optimizer ""
 offers "adam adamw" lm_train --optimizer ada
 offers "float32 float64" lm_train --dtype = ""
 offers "float64" lm_train --dtype = float6
