@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <variant>
 
 #include "core/quote.h"
 #include "data/vocabulary.h"
@@ -33,10 +35,21 @@ Json translation_config(const Transformer& model) {
             {"shared_vocab", c.shared_vocab},
             {"head_bias", head["head_bias"]},
             {"tie_embeddings", c.tie_embeddings}};
-  for (const StyleSetting& setting : style_settings())
-    if (setting.translation && !keys.contains(setting.name) &&
-        setting.text(c.style) != setting.text({}))
-      keys.update(keys_of({{setting.name, setting.text(c.style)}}));
+  for (const StyleSetting& setting : style_settings()) {
+    if (!setting.translation || keys.contains(setting.name) ||
+        setting.text(c.style) == setting.text({}))
+      continue;
+    std::visit(
+        [&](auto member) {
+          const auto value = c.style.*member;
+          if constexpr (std::is_enum_v<std::remove_cv_t<decltype(value)>>) {
+            keys[setting.name] = to_text(value);
+          } else {
+            keys[setting.name] = value;
+          }
+        },
+        setting.member);
+  }
   return keys;
 }
 
