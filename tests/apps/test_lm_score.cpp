@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "apps/cli/text_io.h"
+#include "core/files.h"
 #include "core/ops.h"
 #include "core/safetensors.h"
 #include "data/vocabulary.h"
