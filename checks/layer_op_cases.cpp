@@ -320,8 +320,8 @@ void add_layer_cases(std::vector<OpCase>& all) {
   all.push_back(embedding_case(10000, 512, {640}, true));
   for (const Shape& s : {Shape{1, 1}, Shape{3, 5}, Shape{2, 3, 4}, Shape{70, 300}})
     all.push_back(layer_norm_case(s));
-  // A part of one number has a gradient that vanishes but for eps, and float32 has no digits of it.
-  for (const Shape& s : {Shape{1, 2}, Shape{3, 5}, Shape{2, 3, 4}, Shape{70, 300}})
+  // Parts of one or two numbers have gradients of differences, of which float32 has few digits.
+  for (const Shape& s : {Shape{3, 5}, Shape{2, 3, 4}, Shape{70, 300}})
     all.push_back(rms_norm_case(s, s.cols()));
   all.push_back(rms_norm_case({70, 300}, 20));
   all.push_back(rms_norm_case({640, 512}, 512, true));
