@@ -18,11 +18,8 @@ Var recomputed(const Var& x, F f) {
   if (!tape.recording() || !x.needs_grad()) return f(x);
   const Var y = tape.result("recomputed", x.shape(), x.dtype(), {x});
   tape.nested([&](Tape& inner) {
-    const Var computed = [&] {
-      const NoGrad guard(inner);
-      return f(inner.constant(x.value()));
-    }();
-    ops::copy(computed.value(), y.value());
+    // Records, and drops the record, because f may have dropout, which NoGrad would switch off.
+    ops::copy(f(inner.leaf(x.value())).value(), y.value());
   });
   return tape.record(y, [x, y, f] {
     x.tape().nested([&](Tape& inner) {

@@ -320,7 +320,8 @@ void add_layer_cases(std::vector<OpCase>& all) {
   all.push_back(embedding_case(10000, 512, {640}, true));
   for (const Shape& s : {Shape{1, 1}, Shape{3, 5}, Shape{2, 3, 4}, Shape{70, 300}})
     all.push_back(layer_norm_case(s));
-  for (const Shape& s : {Shape{1, 1}, Shape{3, 5}, Shape{2, 3, 4}, Shape{70, 300}})
+  // Not of a single number: its gradient is nearly 0, a difference that float32 cannot hold.
+  for (const Shape& s : {Shape{1, 2}, Shape{3, 5}, Shape{2, 3, 4}, Shape{70, 300}})
     all.push_back(rms_norm_case(s, s.cols()));
   all.push_back(rms_norm_case({70, 300}, 20));
   all.push_back(rms_norm_case({640, 512}, 512, true));
@@ -357,7 +358,7 @@ void add_random_layer_cases(std::vector<OpCase>& all, RandomSize& n) {
   all.push_back(embedding_case(n(), n(), {n()}));
   all.push_back(embedding_with_positions_case(n(), n(), n(), n()));
   all.push_back(layer_norm_case({n(), n() + 1}));
-  const int64_t part = n();
+  const int64_t part = n() + 1;
   all.push_back(rms_norm_case({n(), part * (n() % 4 + 1)}, part));
   all.push_back(rotary_case(n(), n(), n() % 4 + 1, 2 * n(), n()));
   all.push_back(lstm_case(n(), n(), n(), n()));

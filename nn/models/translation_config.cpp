@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <variant>
 
 #include "core/quote.h"
 #include "data/vocabulary.h"
@@ -33,10 +35,21 @@ Json translation_config(const Transformer& model) {
             {"shared_vocab", c.shared_vocab},
             {"head_bias", head["head_bias"]},
             {"tie_embeddings", c.tie_embeddings}};
-  for (const StyleSetting& setting : style_settings())
-    if (setting.translation && !keys.contains(setting.name) &&
-        setting.text(c.style) != setting.text({}))
-      keys.update(keys_of({{setting.name, setting.text(c.style)}}));
+  for (const StyleSetting& setting : style_settings()) {
+    if (!setting.translation || keys.contains(setting.name) ||
+        setting.text(c.style) == setting.text({}))
+      continue;
+    std::visit(
+        [&](auto member) {
+          const auto value = c.style.*member;
+          if constexpr (std::is_enum_v<std::remove_cv_t<decltype(value)>>) {
+            keys[setting.name] = to_text(value);
+          } else {
+            keys[setting.name] = value;
+          }
+        },
+        setting.member);
+  }
   return keys;
 }
 
@@ -111,6 +124,7 @@ TransformerConfig transformer_config(ModelFiles& files) {
                           "tie_embeddings", has_tied_embeddings(weights, head.spec), "head.weight"),
                       .head = head,
                       .final_norms = weights.tensors.contains("transformer.encoder.norm.weight")};
+  files.assume_head();
   c.style = read_style(files, "transformer.encoder.layers.0", c.heads, {});
   // Models of Nine have these norms if norms stand before the branches. Models of other programs
   // may have them or not.
@@ -122,7 +136,6 @@ TransformerConfig transformer_config(ModelFiles& files) {
   } else if (files.foreign && files.says("max_length")) {
     c.max_length = files.positions("max_length");
   }
-  files.assume_head();
   const double root = std::sqrt(static_cast<double>(c.dim));
   if (!files.foreign) files.only("embed_scale", root);  // mt_train has this factor alone
   c.embed_scale = files.factor("embed_scale", root);

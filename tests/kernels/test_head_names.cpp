@@ -200,7 +200,7 @@ TEST_CASE("head config: settings as text, the configuration, and what JSON says 
   CHECK(to_json(c).dump() ==
         R"({"head":"mix:lin,log:p=2","untied":true,"head_context":"none","head_bias":false,)"
         R"("head_memory":"tiles","word_norm":"none","context_norm":"none","margin":"none",)"
-        R"("sampled_softmax":"","label_smoothing":0.1,"smoothing":"others","pi_reg":"cv2:0.5",)"
+        R"("sampled_softmax":"","label_smoothing":0.1,"smoothing":"others","z_loss":0.0,"pi_reg":"cv2:0.5",)"
         R"("weight_norm_reg":"root:0.25,1.5"})");
   CHECK(to_json(HeadSettings{}.head_config())["head"] == "lin");
   for (const HeadSetting& setting : head_settings()) {

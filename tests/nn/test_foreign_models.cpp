@@ -849,8 +849,10 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
   CHECK(has(error_of([&] { f.scores(); }), f.path + ": the weights have no tensor 'head.prior"));
   write_safetensors(f.weights, f.tensors(nullptr));
   check_close(f.scores(), f.expected());
-  say(R"("positions": "sinusoidal", "activation": "gelu")");
-  CHECK(has(error_of([&] { f.scores(); }), "the key 'activation' is 'gelu'"));
+  say(R"("positions": "sinusoidal", "activation": "selu")");
+  CHECK(has(error_of([&] { f.scores(); }), "the key 'activation': activation 'selu' is not one"));
+  say(R"("positions": "rotary")");
+  CHECK(has(error_of([&] { f.scores(); }), "the key 'positions' is 'rotary', but such a model"));
   f.dir.write("config.json", R"({"heads": 2})");
   CHECK(has(error_of([&] { f.scores(); }), "config.json lacks \"norm\""));
   SUBCASE("in float16") {

@@ -109,7 +109,7 @@ TEST_CASE("schedule: a length in epochs or tokens, and a run that goes on") {
   CHECK(parts == std::vector<double>(whole.begin(), whole.begin() + 5));
   CHECK(rates("parts", {"--schedule", "cosine", "--after", "8u", "--schedule-length", "8u"}) ==
         whole);
-  rates("whole", {"--schedule", "cosine", "--after", "9u"}, 1);
+  rates("whole", {"--schedule", "cosine", "--after", "9u"}, 2);
   const auto epochs =
       rates("epochs", {"--schedule", "linear", "--min-lr", "0.002", "--after", "2e"});
   const auto n = static_cast<double>(epochs.size());

@@ -775,7 +775,7 @@ TEST_CASE("transformer LM: --arch llama trains, resumes, is opened by its metada
 
 TEST_CASE("transformer LM: styles that do not fit are refused") {
   CHECK(has(refused({"--arch", "llama", "--heads", "16"}),
-            "make heads of 1 numbers: rotary positions rotate pairs"));
+            "make heads of 1 numbers: rotary positions"));
   CHECK(has(refused({"--kv-heads", "3"}), "--kv-heads 3 does not divide --heads 2"));
   CHECK(has(refused({"--rotary-base", "7"}), "--rotary-base has no effect here"));
   CHECK(has(refused({"--arch", "lstm", "--hidden", "16", "--heads", "8", "--norm-type", "rms"}),
