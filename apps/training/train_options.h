@@ -54,8 +54,8 @@ void declare_style(Options& options, TransformerStyle& style, bool translation,
                    const std::string& before = "");
 /// Checks a style against --hidden and --heads, and that no flag is without effect. Throws
 /// UsageError.
-void check_style(const Options& given, const TransformerStyle& style, int64_t hidden,
-                 int64_t heads, bool translation);
+void check_style(const Options& given, const TransformerStyle& style, int64_t hidden, int64_t heads,
+                 bool translation);
 
 /// The head's settings are kernels/settings/head_config.h's; their flags are declared here.
 struct TrainOptions : HeadSettings {

@@ -384,10 +384,9 @@ TEST_CASE("vmath: the same holds for the ops as they were compiled") {
   for (const DType dtype : {DType::float32, DType::float64}) {
     dispatch_float(dtype, "test", [&]<class T>(T) {
       const std::vector<T> x = points<T>("sigmoid"), positive = points<T>("log");
-      for (const ops::Unary f :
-           {ops::Unary::exp, ops::Unary::log, ops::Unary::tanh, ops::Unary::sigmoid,
-            ops::Unary::sqrt, ops::Unary::abs, ops::Unary::gelu, ops::Unary::gelu_tanh,
-            ops::Unary::silu}) {
+      for (const ops::Unary f : {ops::Unary::exp, ops::Unary::log, ops::Unary::tanh,
+                                 ops::Unary::sigmoid, ops::Unary::sqrt, ops::Unary::abs,
+                                 ops::Unary::gelu, ops::Unary::gelu_tanh, ops::Unary::silu}) {
         CAPTURE(static_cast<int>(f));
         const bool root = f == ops::Unary::log || f == ops::Unary::sqrt;
         std::vector<T> in(root ? positive : x), inside(in.size()), alone(in.size());
