@@ -851,9 +851,10 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
   check_close(f.scores(), f.expected());
   say(R"("positions": "sinusoidal", "activation": "gelu")");
   CHECK(std::abs(f.scores()[0][0] - f.expected()[0][0]) > 1e-6);
-  say(R"("positions": "sinusoidal", "activation": "tanh")");
-  const std::string unknown = error_of([&] { f.scores(); });
-  CHECK_MESSAGE(has(unknown, "tanh"), unknown);
+  say(R"("positions": "sinusoidal", "activation": "selu")");
+  CHECK(has(error_of([&] { f.scores(); }), "the key 'activation': activation 'selu' is not one"));
+  say(R"("positions": "rotary")");
+  CHECK(has(error_of([&] { f.scores(); }), "the key 'positions' is 'rotary', but such a model"));
   f.dir.write("config.json", R"({"heads": 2})");
   CHECK(has(error_of([&] { f.scores(); }), "config.json lacks \"norm\""));
   SUBCASE("in float16") {
