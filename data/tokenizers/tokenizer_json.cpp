@@ -213,7 +213,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(const Json& json) {
 
 std::unique_ptr<Tokenizer> read_tokenizer_json(const std::string& text, const std::string& name) {
   try {
-    return tokenizer_of(require_json_object(text));
+    return tokenizer_of(parse_tokenizer_json(text));
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& e) {
@@ -226,7 +226,7 @@ std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::string& vocabul
                                                       const std::string& name) {
   try {
     TokenizerParts parts;
-    read_vocabulary(require_json_object(vocabulary), parts.vocabulary);
+    read_vocabulary(parse_tokenizer_json(vocabulary), parts.vocabulary);
     MergeTable table;
     int64_t number = 0;
     for (std::string_view rest = merges; !rest.empty();) {

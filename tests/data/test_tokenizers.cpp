@@ -442,7 +442,13 @@ TEST_CASE("tokenizers: what is wrong with a tokenizer.json is named") {
   CHECK(has(error_of([&] { slow->encode(std::string(60, 'x')); }),
             "the pattern '(x+x+)+[yz]' cannot be searched for"));
   CHECK(slow->decode(slow->encode("axxy")) == "axxy");
-  CHECK(has(error_of([] { read_tokenizer_json("{", "t.json"); }), "t.json: is not a JSON object"));
+  for (const char* wrong : {"{", "", "[]", "3", "{\"a\": 1e999}", "{} x"})
+    CHECK(has(error_of([&] { read_tokenizer_json(wrong, "t.json"); }),
+              "t.json: is not a JSON object"));
+  CHECK(has(error_of([] { read_tokenizer_json(R"({"a": 1, "a": 2})", "t.json"); }),
+            "t.json: it has the key 'a' twice"));
+  CHECK(has(error_of([] { read_tokenizer_json("{\"a\":" + std::string(200, '['), "t.json"); }),
+            "nested more deeply than 100 levels"));
 }
 
 TEST_CASE("tokenizers: damaged ranks are named") {
