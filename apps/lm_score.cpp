@@ -5,6 +5,7 @@
 
 #include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
+#include "apps/cli/model_files.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/same_start.h"
 #include "apps/cli/text_io.h"
@@ -89,6 +90,11 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
   std::vector<std::string> models = o.compare;
   if (models.empty()) models.push_back(o.checkpoint);
   require_same_use(communicator, options, models);
+  if (const auto same = find_same_models(o.compare); same && communicator.first())
+    std::fprintf(stderr,
+                 "lm_score: warning: --compare %s has the weights of %s: a model is compared with "
+                 "itself\n",
+                 same->again.c_str(), same->before.c_str());
   if (!o.clusters.empty()) {
     if (communicator.first()) run_alone(o, device, {});
     return kExitDone;

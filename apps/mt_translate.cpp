@@ -207,6 +207,8 @@ void translate(const TranslateOptions& o, const Options& options, Device device,
     notes.require_known(o);
     check_references();
   }
+  if (o.score && communicator.first())
+    warn_of_subwords(translated, "the translation", references, o.reference);
   // Scores go to standard error where standard output has the translations.
   if (o.score && communicator.first())
     std::fputs(score_lines(translated, references, o.scoring).c_str(),

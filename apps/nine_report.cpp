@@ -98,6 +98,7 @@ struct ReportOptions {
                     directory, words.empty() ? " is a run" : " is a model",
                     " that is named twice: leave one of them out");
     refuse_copies();
+    refuse_same_models("--words", words);
     for (const std::string& directory : runs) refuse_checkpoint(directory);
     for (const std::string& directory : all) add_model_files(read, "a file of the run", directory);
     check_outputs({{output.empty() ? "the page" : "--output", page_file()}}, read);

@@ -51,8 +51,8 @@ void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std
   }
 }
 
-void refuse_same_models(const char* flag, const std::vector<std::string>& models) {
-  if (models.size() < 2) return;
+std::optional<SameModels> find_same_models(const std::vector<std::string>& models) {
+  if (models.size() < 2) return std::nullopt;
   std::map<std::vector<std::pair<uint64_t, uint32_t>>, std::string> seen;
   for (const std::string& model : models) {
     std::vector<std::pair<uint64_t, uint32_t>> weights;  // size and checksum of each file
@@ -66,11 +66,17 @@ void refuse_same_models(const char* flag, const std::vector<std::string>& models
     }
     if (weights.empty()) continue;
     const auto [before, is_new] = seen.emplace(weights, model);
-    require_usage(
-        is_new, flag, " ", model,
-        before->second == model ? " is named twice" : " has the weights of " + before->second,
-        ", and the model would count twice: leave one of them out");
+    if (!is_new) return SameModels{before->second, model};
   }
+  return std::nullopt;
+}
+
+void refuse_same_models(const char* flag, const std::vector<std::string>& models) {
+  if (const auto same = find_same_models(models))
+    throw UsageError(concat(
+        flag, " ", same->again,
+        same->before == same->again ? " is named twice" : " has the weights of " + same->before,
+        ", and the model would count twice: leave one of them out"));
 }
 
 }  // namespace nine::app

@@ -2,6 +2,7 @@
 // same.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,16 @@ namespace nine::app {
 /// files `flag`.
 void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std::string& path);
 
-/// Throws a UsageError if two of the models are one: a directory under two names, or files of
-/// weights that are equal byte by byte. One model would count twice. A model that cannot be opened
-/// is left to the code that opens it.
+/// Two models that are one, the earlier name first.
+struct SameModels {
+  std::string before, again;
+};
+/// Returns the first two of the models that are one: a directory under two names, or files of
+/// weights that are equal byte by byte. A model that cannot be opened is left to the code that
+/// opens it.
+std::optional<SameModels> find_same_models(const std::vector<std::string>& models);
+
+/// Throws a UsageError if two of the models are one: the model would count twice.
 void refuse_same_models(const char* flag, const std::vector<std::string>& models);
 
 }  // namespace nine::app

@@ -6,8 +6,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "apps/cli/output_directory.h"
+#include "apps/cli/text_kind.h"
 #include "apps/cli/text_table.h"
 #include "apps/lm_rescore/warn_of_lists.h"
 #include "core/files.h"
@@ -134,6 +136,23 @@ std::string unit_of(const RescoreOptions& o, const ErrorComparison& c) {
                 o.group_by == "utterance" ? " utterances" : " groups (" + o.group_by + ")");
 }
 
+// What the set can decide, or why there is no telling.
+std::string margin_text(const RescoreOptions& o, const ErrorComparison& c) {
+  if (c.groups == 1) return "# one utterance has no intervals: they are drawn from two or more\n";
+  if (!c.has_draws())
+    return concat(
+        "# one of ", unit_of(o, c),
+        " has words in its reference, so that there are no intervals: they are drawn from "
+        "two or more\n");
+  if (!c.has_margin())
+    return concat("# the difference is the same in each draw from ", unit_of(o, c),
+                  ", which does not tell up to which margin the set can decide\n");
+  return concat("# with this set the same WER can be shown up to +-", fixed(c.decidable, 2),
+                " points at 5% with a power of 80% (", unit_of(o, c), "); ",
+                fixed(c.decidable_independent, 2), " were segments independent (discordance ",
+                fixed(100 * c.discordance, 1), "%)\n");
+}
+
 std::string wer_text(const RescoreOptions& o, const Results& x) {
   const ErrorComparison& c = x.comparison;
   std::vector<std::vector<std::string>> table{
@@ -145,12 +164,7 @@ std::string wer_text(const RescoreOptions& o, const Results& x) {
   table.push_back(row("rescored", c.b, drawn(c.rate_b)));
   table.push_back(row("oracle", x.oracle, ""));
   const Mapsswe& m = c.mapsswe;
-  std::string text =
-      draws ? concat("# with this set the same WER can be shown up to +-", fixed(c.decidable, 2),
-                     " points at 5% with a power of 80% (", unit_of(o, c), "); ",
-                     fixed(c.decidable_independent, 2), " were segments independent (discordance ",
-                     fixed(100 * c.discordance, 1), "%)\n")
-            : "# one utterance has no intervals: they are drawn from two or more\n";
+  std::string text = margin_text(o, c);
   text += text_table(table);
   text +=
       concat("difference: rescored - ", x.compared_name, " = ", fixed(c.difference, 2), " points");
@@ -158,7 +172,12 @@ std::string wer_text(const RescoreOptions& o, const Results& x) {
     text += concat(", 95% interval ", interval(c.difference_95, 2), ", bootstrap over ",
                    unit_of(o, c), ", ", o.resamples, " resamples, seed ", o.seed);
   text += "\n";
-  if (m.segments == 1)
+  if (c.drawn_again > 0)
+    text += concat("draws without a word of a reference, left out and drawn again: ", c.drawn_again,
+                   "\n");
+  if (m.segments == 0)
+    text += "MAPSSWE: no segments, as neither has an error: there is nothing to test\n";
+  else if (m.segments == 1)
     text +=
         concat("MAPSSWE: 1 segment, difference ", fixed(m.mean, 3), ": a test needs two or more\n");
   else
@@ -198,9 +217,10 @@ void add_wer(const RescoreOptions& o, const Results& x, Json& j) {
                      {"unit", o.group_by},
                      {"units", c.groups},
                      {"resamples", o.resamples},
+                     {"drawn_again", c.drawn_again},
                      {"seed", o.seed}};
   const auto tested = [&](double value) {
-    return c.mapsswe.segments == 1 ? Json(nullptr) : Json(value);
+    return c.mapsswe.segments < 2 ? Json(nullptr) : Json(value);
   };
   j["mapsswe"] = {{"segments", c.mapsswe.segments},
                   {"mean", c.mapsswe.mean},
@@ -209,8 +229,9 @@ void add_wer(const RescoreOptions& o, const Results& x, Json& j) {
                   {"p", tested(c.mapsswe.p)}};
   j["power"] = {{"level", 0.05},
                 {"power", 0.8},
-                {"margin", drawn(c.decidable)},
-                {"margin_independent_segments", c.decidable_independent},
+                {"margin", c.has_margin() ? Json(c.decidable) : Json(nullptr)},
+                {"margin_independent_segments",
+                 c.discordance > 0 ? Json(c.decidable_independent) : Json(nullptr)},
                 {"discordance", c.discordance}};
   if (o.margin_wer > 0)
     j["tost"] = {{"margin", o.margin_wer}, {"equivalent", c.equivalent(o.margin_wer)}};
@@ -272,9 +293,15 @@ void check_baseline(const RescoreOptions& o, const RescoredLists& lists, const T
          " utterances have no words, ", quote(lists.lists[first].utterance),
          " first; give --allow-empty if this is silence");
   }
+  if (words == lists.references)
+    std::fprintf(stderr,
+                 "lm_rescore: warning: the words of --baseline %s are those of the reference: it "
+                 "has no errors to compare with\n",
+                 o.baseline.c_str());
   HeardTexts heard{.file = "--baseline " + o.baseline, .of_utterance = {}};
   for (const std::string& text : words) heard.of_utterance.push_back({text});
   warn_of_other_words(heard, lists, o.reference);
+  warn_of_subwords(words, heard.file, lists.references, o.reference);
 }
 
 }  // namespace
@@ -294,6 +321,13 @@ Comparison read_comparison(const RescoreOptions& o, const RescoredLists& lists) 
   require(!one || o.margin_wer == 0, o.nbest,
           " has one utterance, but --margin-wer needs two or more to draw from: leave out "
           "--margin-wer");
+  std::set<size_t> with_words;
+  for (size_t i = 0; i < lists.references.size(); ++i)
+    if (!lists.references[i].empty()) with_words.insert(c.groups[i]);
+  require(with_words.size() > 1 || o.margin_wer == 0, o.reference,
+          " has words in one utterance or group, but --margin-wer needs two or more to draw from: "
+          "leave out --margin-wer");
+  warn_of_groups(o, lists, c.groups);
   return c;
 }
 

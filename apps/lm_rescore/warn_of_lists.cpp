@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -17,19 +18,47 @@
 
 namespace nine::app {
 
-void warn_of_order(const RescoreOptions& o, const RescoredLists& lists) {
-  int64_t with_order = 0, reversed = 0, with_choice = 0;
+namespace {
+
+// How the first hypotheses stand to the others.
+struct Order {
+  int64_t with_order = 0;   // lists with several scores
+  int64_t reversed = 0;     // of these, lists whose first hypothesis has the worst score
+  int64_t with_choice = 0;  // lists with different hypotheses
+  bool wrong_way() const { return 2 * reversed > with_order; }
+};
+
+Order order_of(const RescoredLists& lists) {
+  Order o;
   for (const NBestList& list : lists.lists) {
     const auto [low, high] =
         std::ranges::minmax(list.hypotheses, {}, [](const NBestHypothesis& h) { return h.score; });
     if (std::ranges::any_of(list.hypotheses, [&](const NBestHypothesis& h) {
           return h.words != list.hypotheses.front().words;
         }))
-      ++with_choice;
+      ++o.with_choice;
     if (low.score == high.score) continue;
-    ++with_order;
-    if (list.hypotheses.front().score == low.score) ++reversed;
+    ++o.with_order;
+    if (list.hypotheses.front().score == low.score) ++o.reversed;
   }
+  return o;
+}
+
+std::string rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+constexpr double kOtherScale = 10;  // scores that are that much wider belong to another scale
+constexpr int64_t kFewGroups = 5;   // intervals that are drawn from fewer are too narrow
+
+}  // namespace
+
+void warn_of_order(const RescoreOptions& o, const RescoredLists& lists,
+                   const RescoredLists* other) {
+  const Order order = order_of(lists);
+  const auto [with_order, reversed, with_choice] = order;
   if (with_choice == 0)
     std::fprintf(
         stderr,
@@ -42,7 +71,7 @@ void warn_of_order(const RescoreOptions& o, const RescoredLists& lists) {
                  "of each list counts as the first pass\n",
                  lists.file.c_str());
   const int64_t unordered = lists.out_of_order();
-  if (2 * reversed <= with_order) {
+  if (!order.wrong_way()) {
     if (unordered > 0)
       std::fprintf(stderr,
                    "lm_rescore: %s: in %lld of %lld lists the first hypothesis does not have the "
@@ -51,12 +80,57 @@ void warn_of_order(const RescoreOptions& o, const RescoredLists& lists) {
                    static_cast<long long>(lists.lists.size()));
     return;
   }
-  std::fprintf(
-      stderr,
-      "lm_rescore: %s: in %lld of %lld lists the first hypothesis has the worst score; %s\n",
-      lists.file.c_str(), static_cast<long long>(reversed), static_cast<long long>(with_order),
-      o.nbest_cost ? "are these no costs? then leave out --nbest-cost"
-                   : "are these costs, as Kaldi's? then give --nbest-cost");
+  std::string advice =
+      o.nbest_cost ? "are these no costs? then " : "are these costs, as Kaldi's? then ";
+  const bool alone = other != nullptr && !order_of(*other).wrong_way();
+  if (alone)
+    advice += concat("change the sign of the scores in this file: --nbest-cost holds for ",
+                     other->file, " too, whose scores run the right way");
+  else
+    advice += o.nbest_cost ? "leave out --nbest-cost" : "give --nbest-cost";
+  const std::string said =
+      concat("lm_rescore: ", lists.file, ": in ", reversed, " of ", with_order,
+             " lists the first hypothesis has the worst score; ", advice, "\n");
+  std::fputs(said.c_str(), stderr);
+}
+
+void warn_of_scales(const RescoredLists& reported, const RescoredLists& tuning) {
+  const double own = first_pass_spread(reported.lists), tuned = first_pass_spread(tuning.lists);
+  if (own <= 0 || tuned <= 0 || std::max(own, tuned) < kOtherScale * std::min(own, tuned)) return;
+  const std::string said = concat(
+      "lm_rescore: warning: the first-pass scores within lists spread by ", rounded(tuned), " in ",
+      tuning.file, " and by ", rounded(own), " in ", reported.file,
+      ": lambda and mu, which are found on the former, do not fit the latter. Give lists whose "
+      "scores have one scale\n");
+  std::fputs(said.c_str(), stderr);
+}
+
+void warn_of_groups(const RescoreOptions& o, const RescoredLists& lists,
+                    std::span<const size_t> groups) {
+  using Scored = std::vector<std::pair<std::string_view, double>>;
+  std::map<Scored, size_t> seen;  // the group of the first such list
+  int64_t repeated = 0;
+  for (size_t i = 0; i < lists.lists.size(); ++i) {
+    Scored list;
+    for (const NBestHypothesis& h : lists.lists[i].hypotheses) list.emplace_back(h.words, h.score);
+    const auto [first, is_new] = seen.emplace(std::move(list), groups[i]);
+    repeated += !is_new && first->second != groups[i] ? 1 : 0;
+  }
+  if (repeated > 0)
+    std::fprintf(
+        stderr,
+        "lm_rescore: warning: %lld of %lld lists of %s repeat another list under another "
+        "name, hypotheses and scores: intervals and tests take them as independent and are "
+        "too sure. Leave them out, or name the lists that belong together with --group-by\n",
+        static_cast<long long>(repeated), static_cast<long long>(lists.lists.size()),
+        lists.file.c_str());
+  const auto count = static_cast<int64_t>(std::ranges::max(groups)) + 1;
+  if (o.group_by != "utterance" && count < kFewGroups)
+    std::fprintf(
+        stderr,
+        "lm_rescore: warning: --group-by %s makes %lld groups: intervals that are drawn from "
+        "fewer than %lld are too narrow\n",
+        o.group_by.c_str(), static_cast<long long>(count), static_cast<long long>(kFewGroups));
 }
 
 namespace {

@@ -2,6 +2,10 @@
 // and tuned on.
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "apps/lm_rescore/rescore.h"
 
 namespace nine::app {
@@ -9,8 +13,20 @@ namespace nine::app {
 /// Prints a warning if lists are not in the order of their first-pass scores, with their number. If
 /// the first hypothesis has the lowest score in more than half of the lists that have several
 /// scores, the warning asks about --nbest-cost: the scores are costs without it, or no costs with
-/// it. Other warnings say that no list has a choice, or that no list has two scores.
-void warn_of_order(const RescoreOptions& options, const RescoredLists& lists);
+/// it. The option holds for `other` too, the other file of lists if there is one: if its scores run
+/// the right way, the advice is to change the sign of these. Other warnings say that no list has a
+/// choice, or that no list has two scores.
+void warn_of_order(const RescoreOptions& options, const RescoredLists& lists,
+                   const RescoredLists* other);
+
+/// Prints a warning if the spreads of the first-pass scores within lists differ by a factor of 10
+/// or more: lambda and mu are found for the scores of the one file and used for those of the other.
+void warn_of_scales(const RescoredLists& reported, const RescoredLists& tuning);
+
+/// Prints a warning if lists of different groups are the same, hypotheses and scores: the bootstrap
+/// takes them as independent. With --group-by it also warns of fewer than 5 groups.
+void warn_of_groups(const RescoreOptions& options, const RescoredLists& lists,
+                    std::span<const size_t> groups);
 
 /// Texts of the utterances of lists, one or several of each, and the file that has them.
 struct HeardTexts {

@@ -1,5 +1,7 @@
 #include "apps/mt_translate/translation_score.h"
 
+#include <cstdio>
+
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
 #include "apps/cli/text_kind.h"
@@ -46,6 +48,17 @@ void require_references(const std::string& references, size_t expected, const st
           expected, ": each translation needs its reference on the same line, even if it is empty");
 }
 
+void warn_of_references(const std::string& name, std::span<const std::string> translated,
+                        const std::string& references, std::span<const std::string> expected) {
+  if (same_file(name, references)) {
+    const std::string said =
+        concat("mt_translate: warning: ", name, " and --reference ", references,
+               " are one file: the text is scored against itself\n");
+    std::fputs(said.c_str(), stderr);
+  }
+  warn_of_subwords(translated, input_name(name), expected, input_name(references));
+}
+
 std::string score_lines(std::span<const std::string> translated,
                         std::span<const std::string> references,
                         const TranslationScoreFlags& flags) {
@@ -62,6 +75,7 @@ std::string score_translation(const std::string& hypotheses, const std::string& 
   require_references(references, expected.size(), input_name(hypotheses), translated.size());
   warn_of_other_kind(translated, input_name(hypotheses));
   warn_of_other_kind(expected, input_name(references));
+  warn_of_references(hypotheses, translated, references, expected);
   return score_lines(translated, expected, flags);
 }
 

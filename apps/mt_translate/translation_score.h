@@ -30,6 +30,10 @@ struct TranslationScoreFlags {
 /// numbers of lines.
 void require_references(const std::string& references, size_t expected, const std::string& name,
                         size_t lines);
+/// Prints warnings on standard error: the texts `name` and `references` are one file, or only one
+/// of them has subwords.
+void warn_of_references(const std::string& name, std::span<const std::string> translated,
+                        const std::string& references, std::span<const std::string> expected);
 /// Scores lines against the same number of references. Returns a line of BLEU and a line of chrF,
 /// each with its line feed.
 std::string score_lines(std::span<const std::string> translated,

@@ -84,31 +84,55 @@ Figures figures_of(const Run& run) {
   return f;
 }
 
+namespace {
+
+// True if the runs' values differ; runs without a value do not count.
+bool differ(const std::vector<Run>& runs, auto&& value_of) {
+  std::set<std::string> values;
+  for (const Run& run : runs)
+    if (std::string value = value_of(run); !value.empty()) values.insert(std::move(value));
+  return values.size() > 1;
+}
+
+bool settings_differ(const std::vector<Run>& runs, const std::vector<const char*>& keys) {
+  return std::ranges::any_of(keys, [&](const char* key) {
+    return differ(runs, [&](const Run& run) { return run.setting(key); });
+  });
+}
+
+// The program whose settings a run has, as lm_train and mt_train name no task.
+std::string trainer_of(const Run& run) {
+  if (!run.setting("encoder_layers").empty()) return "mt_train";
+  return run.setting("bptt").empty() ? "" : "lm_train";
+}
+
+}  // namespace
+
 std::string why_incomparable(const std::vector<Run>& runs) {
   struct Input {
     const char* what;
     std::vector<const char*> keys;
   };
   const Input inputs[] = {
-      {"tasks", {"task"}},
       {"validation texts",
        {"resolved.identity.valid", "resolved.identity.valid_src", "resolved.identity.valid_tgt"}},
       {"vocabularies", {"resolved.identity.vocab", "resolved.identity.tgt_vocab"}}};
-  std::string differ;
-  for (const Input& input : inputs) {
-    const auto differs = [&](const char* key) {
-      std::set<std::string> values;
-      for (const Run& run : runs)
-        if (std::string value = run.setting(key); !value.empty()) values.insert(std::move(value));
-      return values.size() > 1;
-    };
-    if (std::ranges::any_of(input.keys, differs))
-      differ += concat(differ.empty() ? "" : ", ", input.what);
-  }
-  return differ.empty() ? ""
-                        : concat("The runs differ in their ", differ,
-                                 ": their perplexities do not compare, and no run is marked as the "
-                                 "best.");
+  std::string all = settings_differ(runs, {"task"}) || differ(runs, trainer_of) ? "tasks" : "";
+  for (const Input& input : inputs)
+    if (settings_differ(runs, input.keys)) all += concat(all.empty() ? "" : ", ", input.what);
+  return all.empty() ? ""
+                     : concat("The runs differ in their ", all,
+                              ": their perplexities do not compare, and no run is marked as the "
+                              "best.");
+}
+
+std::vector<std::string> comparison_notes(const std::vector<Run>& runs) {
+  std::vector<std::string> notes;
+  if (std::string why = why_incomparable(runs); !why.empty()) notes.push_back(std::move(why));
+  if (settings_differ(runs, {"resolved.identity.test", "resolved.identity.test_src",
+                             "resolved.identity.test_tgt"}))
+    notes.emplace_back("The runs differ in their test texts: their test figures do not compare.");
+  return notes;
 }
 
 }  // namespace nine::app

@@ -34,4 +34,8 @@ const Entry* best_validation(const Run& run);
 /// texts or vocabularies differ. Empty if they do, or if the runs' config.json files do not say.
 std::string why_incomparable(const std::vector<Run>& runs);
 
+/// Returns what the page says of the runs together: why_incomparable(), and that their test texts
+/// differ. Empty if nothing is to be said.
+std::vector<std::string> comparison_notes(const std::vector<Run>& runs);
+
 }  // namespace nine::app

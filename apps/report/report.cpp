@@ -54,9 +54,8 @@ Report report_page(const std::vector<fs::path>& directories, ReportSection* more
   std::vector<Run> runs;
   for (const fs::path& directory : directories) runs.push_back(read_run(directory));
   make_names_differ(runs, directories);
-  Report report{.page = page_of(runs, more ? more(runs, directories) : std::string()), .notes = {}};
-  if (std::string why = why_incomparable(runs); !why.empty())
-    report.notes.push_back(std::move(why));
+  Report report{.page = page_of(runs, more ? more(runs, directories) : std::string()),
+                .notes = comparison_notes(runs)};
   for (const Run& run : runs)
     for (const std::string& note : run.notes) report.notes.push_back(concat(run.name, ": ", note));
   return report;

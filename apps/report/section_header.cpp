@@ -67,8 +67,8 @@ std::vector<std::string> notes_of(const Run& run) {
 
 std::string notes_html(const Runs& runs) {
   std::string items;
-  if (const std::string why = why_incomparable(runs); !why.empty())
-    items = "<li>" + escaped(why) + "</li>\n";
+  for (const std::string& note : comparison_notes(runs))
+    items += "<li>" + escaped(note) + "</li>\n";
   for (const Run& run : runs)
     for (const std::string& note : notes_of(run))
       items +=

@@ -42,11 +42,12 @@ ErrorComparison compare_errors(std::span<const UtteranceErrors> utterances,
   require(c.a.words() > 0, "[compare_errors] the references have no words");
   require(count >= 2 || groups.size() == 1, kOneGroup);
   c.difference = c.b.rate() - c.a.rate();
+  c.groups_with_words = std::ranges::count_if(words, [](double n) { return n > 0; });
   if (c.has_draws()) {
     for (size_t g = 0; g < count; ++g) difference[g] = b[g] - a[g];
     c.rate_a = percentile_interval(bootstrap_ratios(a, words, options));
     c.rate_b = percentile_interval(bootstrap_ratios(b, words, options));
-    const std::vector<double> draws = bootstrap_ratios(difference, words, options);
+    const std::vector<double> draws = bootstrap_ratios(difference, words, options, &c.drawn_again);
     c.difference_95 = percentile_interval(draws);
     c.difference_90 = percentile_interval(draws, 0.9);
     c.standard_error = deviation(draws);

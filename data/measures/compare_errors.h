@@ -18,14 +18,16 @@ struct UtteranceErrors {
 };
 
 /// The comparison of systems A and B. Rates are in percent of the reference's words; differences
-/// are B - A, in percentage points. With a single group there are no bootstrap draws: intervals,
-/// standard error and `decidable` are then 0 and have no meaning.
+/// are B - A, in percentage points. With fewer than two groups that have words there are no
+/// bootstrap draws: intervals, standard error and `decidable` are then 0 and have no meaning.
 struct ErrorComparison {
   WordErrors a, b;
   Interval rate_a, rate_b;  ///< 95%, bootstrap over the groups
   double difference = 0;
   Interval difference_95, difference_90;  ///< bootstrap of pairs over the groups
-  int64_t groups = 0;                     ///< number of groups to draw from; 1: no draws
+  int64_t groups = 0;                     ///< number of groups to draw from
+  int64_t groups_with_words = 0;          ///< groups whose references have words
+  int64_t drawn_again = 0;    ///< draws without a word of a reference: each was replaced by another
   double standard_error = 0;  ///< of the difference: the standard deviation of the draws
   Mapsswe mapsswe;            ///< of A - B
   /// The sum, over MAPSSWE's segments, of the squared difference of errors, divided by the number
@@ -36,7 +38,9 @@ struct ErrorComparison {
   /// of each other.
   double decidable = 0, decidable_independent = 0;
 
-  bool has_draws() const { return groups > 1; }
+  bool has_draws() const { return groups_with_words > 1; }
+  /// True if the draws differ in their difference, so that `decidable` says something.
+  bool has_margin() const { return has_draws() && standard_error > 1e-9; }
   /// True if TOST at 5% finds the systems equivalent: the 90% interval lies inside of +-margin.
   bool equivalent(double margin) const {
     return difference_90.low > -margin && difference_90.high < margin;

@@ -153,6 +153,16 @@ TunedWeights tune_weights(std::span<const ScoredList> lists,
   return search.best();
 }
 
+double first_pass_spread(std::span<const NBestList> lists) {
+  std::vector<ScoredList> scores;
+  for (const NBestList& list : lists) {
+    scores.emplace_back();
+    for (const NBestHypothesis& h : list.hypotheses)
+      scores.back().push_back({.first_pass = h.score});
+  }
+  return spread(scores, [](const HypothesisScores& h) { return h.first_pass; });
+}
+
 std::vector<std::string> all_texts(std::span<const NBestList> lists) {
   std::vector<std::string> texts;
   for (const NBestList& list : lists)

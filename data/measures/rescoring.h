@@ -67,6 +67,9 @@ struct TunedWeights : RescoringWeights {
 /// The most weights that tune_weights() tries. It usually tries about 300.
 inline constexpr int kMostTries = 10'000;
 
+/// Returns the spread of the first-pass scores within lists, as tune_weights() measures it.
+double first_pass_spread(std::span<const NBestList> lists);
+
 /// Returns weights that make the `loss` of the chosen hypotheses small. It tries a grid, and then
 /// steps along each weight that become smaller. The unit of the grid for lambda is the spread of
 /// the first-pass scores within lists divided by the spread of log_p; for mu, divided by the spread
