@@ -6,9 +6,11 @@
 #include <map>
 #include <numeric>
 
+#include "core/error.h"
 #include "core/random.h"
 #include "nn/models/compare_models.h"
 #include "tests/apps/lm_score_runs.h"
+#include "tests/support/support.h"
 
 namespace nine::tests::test_lm_compare {
 namespace {
@@ -46,6 +48,13 @@ TEST_CASE("lm_score --compare: a model with itself") {
   CHECK(c.values.at("ratio")[1] == "1.000000");
   CHECK(c.values.at("95% interval") == Strings{"95% interval", "1.000000", "1.000000"});
   CHECK(c.sentences.empty());
+  const auto said = [](const std::string& b) {
+    return run_program("lm_score", {"--compare", model_a(), b}, longer_text()).err;
+  };
+  CHECK(has(said(model_a() + "/checkpoints/latest"),
+            concat("/checkpoints/latest has the weights of ", model_a(),
+                   ": a model is compared with itself")));
+  CHECK_FALSE(has(said(model_b()), "itself"));
 }
 
 TEST_CASE("lm_score --compare: the differences of two models' --tokens") {

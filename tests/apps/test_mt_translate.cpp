@@ -454,6 +454,20 @@ TEST_CASE("mt_translate: BLEU and chrF of its own translations and of a file") {
              "--lowercase", "--chrf-word-order", "2", "--width", "4", "--input", out}) ==
         corpus_bleu(translated, capitals, {.lowercase = true}).text(4) + "\n" +
             corpus_chrf(translated, capitals, {.word_order = 2, .lowercase = true}).text(4) + "\n");
+  // One file under two names; subwords in one text alone.
+  const auto said = [&](const std::string& input, const std::string& references) {
+    const Outcome r =
+        run_program("mt_translate", {"--score", "--input", input, "--reference", references});
+    CHECK_MESSAGE(r.code == 0, r.err);
+    return r.err;
+  };
+  CHECK(has(said(file, c.dir / "./reference.txt"),
+            "are one file: the text is scored against itself"));
+  const std::string whole = c.dir.write("whole.txt", "a dog runs .\n\ncat\na dog .\na\n");
+  CHECK(has(
+      said(whole, file),
+      concat("warning: ", file, " has 1 word that ends in @@, parts of subwords, and ", whole)));
+  CHECK(said(whole, c.dir.write("other.txt", "a dog runs .\n\ncat\na dog .\na\n")).empty());
   // Where translations go to standard output, scores do not.
   const Outcome both =
       run_program("mt_translate",

@@ -412,6 +412,31 @@ TEST_CASE("report: runs of other texts or vocabularies are not compared by their
   CHECK_FALSE(has(page_of(dir, {a, dir.run("c", kStart, R"({"task":"lm"})")}), note));
 }
 
+// The programs' configurations name no task, and their texts have other keys.
+TEST_CASE("report: a language model and a translation model are not compared; other test texts") {
+  const TempDir dir;
+  const auto run = [&](const std::string& name, const std::string& config) {
+    return dir.run(name, kStart + nine::tests::train(1, 5) + nine::tests::valid(1, 5), config);
+  };
+  const auto lm = [&](const std::string& name, int test) {
+    return run(name, concat(R"({"bptt":35,"resolved":{"identity":{"valid":1,"vocab":2,"test":)",
+                            test, "}}}"));
+  };
+  const fs::path a = lm("a", 7),
+                 mt = run("mt", R"({"encoder_layers":1,"resolved":{"identity":{"valid_src":1,)"
+                                R"("valid_tgt":1,"test_src":3,"test_tgt":4}}})");
+  const auto marked = [](const std::string& html) {
+    return has(html.substr(0, html.find("</table>")), "<tr class=\"marked\">");
+  };
+  const std::string tasks = page_of(dir, {a, mt});
+  CHECK(has(tasks, "The runs differ in their tasks: their perplexities do not compare"));
+  CHECK_FALSE(marked(tasks));
+  const std::string tests = page_of(dir, {a, lm("b", 8)}), note = "differ in their test texts";
+  CHECK(has(tests, note));
+  CHECK(marked(tests));
+  CHECK_FALSE(has(page_of(dir, {a, lm("c", 7)}), "The runs differ"));
+}
+
 TEST_CASE("report: errors name the way out and leave nothing behind") {
   const TempDir dir;
   const auto page = dir.path() / "page.html";

@@ -268,4 +268,149 @@ TEST_CASE("lm_rescore: lists to tune on are known with fewer hypotheses, under s
                 sentences);
 }
 
+TEST_CASE("lm_rescore: utterances without reference words do not make the interval wider") {
+  const TemporaryDirectory dir;
+  std::string nbest, reference;
+  // The first pass is wrong in 1 of 5 words, and hears a word in each of 9 silences.
+  for (int i = 0; i < 12; ++i) {
+    nbest += concat("u", i, i < 3 ? "\t-5\tthe cat saw a zebra\n" : "\t-5\tthe\n");
+    nbest += concat("u", i, i < 3 ? "\t-6\tthe cat saw a\n" : "\t-6\t\n");
+    reference += concat("u", i, i < 3 ? "\tthe cat saw a dog\n" : "\t\n");
+  }
+  const auto run = [&](const std::string& references, const Strings& more) {
+    return run_program(
+        "lm_rescore",
+        joined({"--checkpoint", model_a(), "--lambda", "0", "--mu", "-10", "--max-unknown", "1",
+                "--allow-empty", "--nbest", dir.write("nbest", nbest), "--reference",
+                dir.write("reference", references), "--output", dir / "out"},
+               more));
+  };
+  const Outcome r = run(reference, {});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Json j = Json::parse(slurp(dir / "out/results.json"));
+  // Each draw with words has at least one word in five wrong: a rate below 20% is of no draw.
+  CHECK(j["rescored"]["interval"] == Json{20.0, 20.0});
+  CHECK(j["compared"]["interval"][0] >= 20);
+  // (3/4)^12 = 3.2% of the draws have no words.
+  const int64_t again = j["difference"]["drawn_again"];
+  CHECK(again > 10);
+  CHECK(again < 70);
+  CHECK(
+      has(r.out, concat("draws without a word of a reference, left out and drawn again: ", again)));
+  // Words in one utterance alone: nothing to draw from.
+  std::string one;
+  for (int i = 0; i < 12; ++i) one += concat("u", i, i < 1 ? "\tthe cat saw a dog\n" : "\t\n");
+  const Outcome alone = run(one, {});
+  REQUIRE_MESSAGE(alone.code == 0, alone.err);
+  CHECK_MESSAGE(has(alone.out, "# one of 12 utterances has words in its reference"), alone.out);
+  CHECK(Json::parse(slurp(dir / "out/results.json"))["difference"]["interval_95"].is_null());
+  CHECK(has(run(one, {"--margin-wer", "1"}).err, "leave out --margin-wer"));
+}
+
+TEST_CASE("lm_rescore: outputs without errors, or that are the same, claim no margin") {
+  const TemporaryDirectory dir;
+  const auto run = [&](const std::string& heard) {
+    std::string nbest, reference;
+    for (int i = 0; i < 6; ++i) {
+      nbest += concat("u", i, "\t-1\t", heard, "\n");
+      reference += concat("u", i, "\tthe cat saw a dog\n");
+    }
+    const Outcome r =
+        run_program("lm_rescore", {"--checkpoint", model_a(), "--lambda", "0", "--nbest",
+                                   dir.write("nbest", nbest), "--reference",
+                                   dir.write("reference", reference), "--output", dir / "out"});
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    CHECK_FALSE(has(r.out, "can be shown"));
+    CHECK(has(r.out, "# the difference is the same in each draw from 6 utterances"));
+    CHECK(Json::parse(slurp(dir / "out/results.json"))["power"]["margin"].is_null());
+    return r.out;
+  };
+  CHECK(has(run("the cat saw a dog"), "MAPSSWE: no segments, as neither has an error"));
+  CHECK(Json::parse(slurp(dir / "out/results.json"))["mapsswe"]["p"].is_null());
+  CHECK(has(run("the cat saw a bird"), "MAPSSWE: 6 segments"));
+}
+
+TEST_CASE("lm_rescore: lists to tune on whose scores have another scale or direction") {
+  const RescoringFiles f;
+  const auto scaled = [&](double factor) {
+    return changed_lines(f.tune.nbest, [&](size_t, const std::string& line) {
+      const Strings cells = split(line, '\t');
+      return concat(cells[0], "\t", factor * std::stod(cells[1]), "\t", cells[2], "\n");
+    });
+  };
+  const auto said = [&](double factor) {
+    f.dir.write("tune.nbest", scaled(factor));
+    return said_by(f, f.tuning());
+  };
+  CHECK_FALSE(has(said(1), "spread"));
+  CHECK_FALSE(has(said(0.2), "spread"));
+  for (const double factor : {0.01, 50.0}) {
+    const std::string err = said(factor);
+    // Scores 7 apart, seven of them: a deviation of 14.
+    CHECK_MESSAGE(has(err, concat("spread by ", factor < 1 ? "0.14" : "700", " in ",
+                                  f.dir / "tune.nbest", " and by 14 in ", f.dir / "test.nbest")),
+                  err);
+  }
+  const std::string err = said(-1);
+  CHECK_MESSAGE(
+      has(err, concat("change the sign of the scores in this file: --nbest-cost holds for ",
+                      f.dir / "test.nbest", " too")),
+      err);
+  CHECK_FALSE(has(err, "then give --nbest-cost"));
+}
+
+TEST_CASE("lm_rescore: lists that are in the file twice, and few groups") {
+  const RescoringFiles f;
+  const Strings given{"--checkpoint", model_a(), "--lambda", "0"};
+  const std::string warning = "repeat another list under another name", few = "makes 2 groups";
+  CHECK_FALSE(has(said_by(f, given), warning));
+  const auto twice = [](const std::string& lines) {
+    return lines +
+           changed_lines(lines, [](size_t, const std::string& line) { return "z_" + line + "\n"; });
+  };
+  f.dir.write("test.nbest", twice(f.test.nbest));
+  f.dir.write("test.ref", twice(f.test.reference));
+  const std::string err = said_by(f, given);
+  CHECK_MESSAGE(has(err, "warning: 60 of 120 lists of " + (f.dir / "test.nbest") + " " + warning),
+                err);
+  CHECK_FALSE(has(err, "groups:"));
+  // With the two of each in one group.
+  std::string groups;
+  for (const std::string& line : split(f.test.reference, '\n')) {
+    const std::string name = split(line, '\t')[0];
+    groups += concat(name, "\t", name, "\nz_", name, "\t", name, "\n");
+  }
+  const std::string file = f.dir.write("groups", groups);
+  CHECK_FALSE(has(said_by(f, joined(given, {"--group-by", file})), "warning: "));
+  f.dir.write("test.nbest", f.test.nbest);
+  f.dir.write("test.ref", f.test.reference);
+  CHECK(has(said_by(f, joined(given, {"--group-by", "before:_"})), few));
+}
+
+TEST_CASE("lm_rescore: models of other words, a baseline that is the reference, subwords") {
+  const RescoringFiles f;
+  const Strings given{"--checkpoint", model_a(), "--lambda", "0"};
+  const std::string alone = "are known to some of the models alone";
+  CHECK_FALSE(has(said_by(f, given), alone));
+  CHECK_FALSE(has(said_by(f, joined(given, {"--checkpoint", model_b()})), alone));
+  CHECK(has(said_by(f, joined(given, {"--checkpoint", model_c(), "--max-unknown", "1"})), alone));
+  f.dir.write("other.trn", as_trn(f.test.reference));
+  const Strings baseline = joined(given, {"--baseline", f.dir / "other.trn"});
+  CHECK(has(said_by(f, baseline), "other.trn are those of the reference"));
+  const auto cut = [](size_t i, const std::string& line) {
+    const Strings cells = split(line, '\t');
+    return cells[0] + "\t" + (i == 0 ? "so@@ " : "") + cells[1] + "\n";
+  };
+  f.dir.write("other.trn", as_trn(changed_lines(f.test.reference, cut)));
+  const std::string err = said_by(f, baseline);
+  CHECK_MESSAGE(has(err, concat("warning: --baseline ", f.dir / "other.trn",
+                                " has 1 word that ends in @@, parts of subwords, and ",
+                                f.dir / "test.ref", " has none")),
+                err);
+  CHECK_FALSE(has(err, "those of the reference"));
+  f.dir.write("test.ref", changed_lines(f.test.reference, cut));
+  CHECK(has(said_by(f, given),
+            concat("warning: ", f.dir / "test.ref", " has 1 word that ends in @@")));
+}
+
 }  // namespace nine::tests::test_rescoring_warnings

@@ -235,6 +235,13 @@ TEST_CASE("nine_report --angles: what is refused") {
   refused({"--words", model_a(), "--angles", "--group", "a"}, "royal=king,queen");
   refused({"--words", model_a(), "--angles", "--json", "--group", "x=the,a"}, "--group is for");
   refused({"--words", model_a(), "--angles", "--json", "--output", "x"}, "--json writes no page");
+  // One model under two names: it would count twice.
+  const TemporaryDirectory dir;
+  std::filesystem::copy(model_a(), dir.path() / "copy", std::filesystem::copy_options::recursive);
+  refused({"--words", model_a(), dir / "copy", "--angles"},
+          concat("--words ", dir / "copy", " has the weights of ", model_a(),
+                 ", and the model would count twice"));
+  refused({"--words", model_a(), model_a() + "/checkpoints/best", "--angles"}, "would count twice");
 }
 
 }  // namespace nine::tests::test_word_angles

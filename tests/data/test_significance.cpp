@@ -95,6 +95,25 @@ TEST_CASE("bootstrap_ratios: each draw's ratio, paired by the seed") {
   CHECK(has(error_of([&] { bootstrap_ratios({}, {}, {}); }), "one unit"));
 }
 
+// Two units, of which the second has a denominator of 0: a quarter of the draws has none.
+TEST_CASE("bootstrap_ratios: draws whose denominators are all 0 are drawn again") {
+  const std::vector<double> sums{6, 3}, counts{3, 0};
+  int64_t again = 0;
+  const std::vector<double> ratios =
+      bootstrap_ratios(sums, counts, {.resamples = 8000, .seed = 5}, &again);
+  REQUIRE(ratios.size() == 8000);
+  // Of the three draws that are left, one has the first unit twice (12 / 6), two have both (9 / 3).
+  const auto twice = std::ranges::count(ratios, 2.0);
+  CHECK(twice + std::ranges::count(ratios, 3.0) == 8000);
+  CHECK(static_cast<double>(twice) / 8000 == Approx(1.0 / 3).epsilon(0.05));
+  // Each result takes 1 / (1 - 1/4) draws on average.
+  CHECK(static_cast<double>(again) / 8000 == Approx(1.0 / 3).epsilon(0.05));
+  bootstrap_ratios(sums, std::vector<double>{3, 1}, {.resamples = 100}, &again);
+  CHECK(again == 0);
+  for (const std::vector<double>& wrong : {std::vector<double>{0, 0}, std::vector<double>{2, -1}})
+    CHECK(has(error_of([&] { bootstrap_ratios(sums, wrong, {}); }), "draws have no ratio"));
+}
+
 TEST_CASE("percentile_interval: how many values lie outside") {
   std::vector<double> values;
   for (int i = 0; i < 1000; ++i) values.push_back(i);
