@@ -145,7 +145,7 @@ void warn_of_subwords(std::span<const std::string> a, std::string_view name_a,
       concat("warning: ", in_a > 0 ? name_a : name_b, " has ", in_a + in_b,
              in_a + in_b == 1 ? " word that ends" : " words that end",
              " in @@, parts of subwords, and ", in_a > 0 ? name_b : name_a,
-             " has none: join the parts (bpe --undo), or the words do not match\n");
+             " has none: join the parts (bpe undo), or the words do not match\n");
   std::fputs(said.c_str(), stderr);
 }
 
