@@ -10,6 +10,7 @@
 #include "apps/inspect/exercise_draws.h"
 #include "apps/inspect/explain.h"
 #include "apps/inspect/short_form.h"
+#include "core/error.h"
 
 namespace nine::app {
 namespace {
@@ -119,6 +120,8 @@ WorkedExample exercise(const std::string& name, uint64_t seed) {
                                                : message);
   }
   const size_t used = std::min(usual.asked(), kMostNumbers);
+  require(used > 0, "[exercise] the example of ", name,
+          " asks for no numbers: drawn_numbers() lacks it");
   const auto cost_of = [&](const std::vector<double>& numbers) {
     try {
       return cost(explain(name, ShortNumbers(numbers, false)));

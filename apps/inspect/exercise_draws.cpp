@@ -22,6 +22,35 @@ std::vector<double> layer_norm_numbers(Draws& draws) {
   return all;
 }
 
+// The root of the mean square is a whole number times t.
+std::vector<double> rms_norm_numbers(Draws& draws) {
+  static constexpr std::array<std::array<double, 3>, 4> kRows{
+      {{1, 1, 5}, {1, 5, 7}, {1, 5, 11}, {1, 11, 11}}};
+  std::array<double, 3> x = kRows[draws.below(kRows.size())];
+  for (size_t k = 2; k > 0; --k) std::swap(x[k], x[draws.below(k + 1)]);
+  const double t = draws.of({0.5, 1, 2});
+  std::vector<double> all;
+  for (const double n : x) all.push_back(draws.of(kSigns) * t * n);
+  for (int k = 0; k < 3; ++k) all.push_back(draws.of(kFew));                       // gamma
+  for (int k = 0; k < 3; ++k) all.push_back(draws.of({-2, -1, -0.5, 0, 0.5, 1}));  // dL/dy
+  return all;
+}
+
+// Logistic functions of logarithms are fractions.
+std::vector<double> swiglu_numbers(Draws& draws) {
+  const double log2 = std::log(2), log3 = std::log(3);
+  std::vector<double> all;
+  for (int k = 0; k < 2; ++k) all.push_back(draws.of({-log3, -log2, log2, log3}));
+  for (int k = 0; k < 4; ++k) all.push_back(draws.of(kFew));  // b, dL/dy
+  return all;
+}
+
+std::vector<double> rotary_numbers(Draws& draws) {
+  std::vector<double> all;
+  for (int k = 0; k < 8; ++k) all.push_back(draws.of({-2, -1, -0.5, 0.5, 1, 2, 3}));
+  return all;
+}
+
 // Keys of whole numbers and a query of multiples of sqrt(2) ln 2: e^a is a power of 2.
 std::vector<double> attention_numbers(Draws& draws) {
   std::vector<double> all;
@@ -86,6 +115,9 @@ std::vector<double> norm_penalty_numbers(Draws& draws) {
 
 std::optional<std::vector<double>> drawn_numbers(const std::string& name, Draws& draws) {
   if (name == "layer_norm") return layer_norm_numbers(draws);
+  if (name == "rms_norm") return rms_norm_numbers(draws);
+  if (name == "swiglu") return swiglu_numbers(draws);
+  if (name == "rotary") return rotary_numbers(draws);
   if (name == "attention") return attention_numbers(draws);
   if (name == "lstm") return lstm_numbers(draws);
   if (name == "weight_norm_reg") return norm_penalty_numbers(draws);
