@@ -1,6 +1,7 @@
 // Recognises files of other kinds that were given as a text: their columns would be read as words.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,5 +17,9 @@ std::string other_kind(std::span<const std::string> lines);
 /// Prints a warning on standard error if `text`, a file's name, is of another kind. A warning, not
 /// an error: a text may be about JSON.
 void warn_of_other_kind(std::span<const std::string> lines, std::string_view text);
+
+/// Prints a warning on standard error if a text that is to be cut into subwords seems cut already:
+/// `joints` words of it end with `separator` (count_joints).
+void warn_of_joints(int64_t joints, std::string_view separator, std::string_view text);
 
 }  // namespace nine::app
