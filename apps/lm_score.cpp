@@ -49,6 +49,11 @@ void generate(const ScoreOptions& o, const LanguageModel& model, EncodedLines& i
     out.flush();
   }
   out.finish();
+  if (communicator.first() && input.unknown() > 0)
+    std::fprintf(stderr,
+                 "lm_score: words of the prompts that the model does not know: %lld of %lld\n",
+                 static_cast<long long>(input.unknown()),
+                 static_cast<long long>(input.tokens() - input.count()));
   if (communicator.first() && made.texts > 0) std::fprintf(stderr, "%s\n", summary(made).c_str());
 }
 

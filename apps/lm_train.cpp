@@ -16,7 +16,8 @@ namespace {
 // Sentences of the validation text whose attention the log and the report show.
 constexpr int64_t kAttentionSamples = 4;
 
-// Throws for a text that is too small: better now than after the training.
+// Throws for a text that has too few tokens for the columns of a carried state: better now than
+// after the training.
 void check_evaluated(const LmData& data) {
   for (const auto& [flag, text] : {std::pair("--valid", &data.valid), {"--test", &data.test}}) try {
       if (*text) EvalSegments check(**text);
@@ -55,10 +56,10 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
       init_taken = load_initial_weights(o.init, data.vocabulary, parameters, model);
   });
   model.set_counts(counts);
-  check_evaluated(data);
   LmBatching batching = o.batching();
   batching.communicator = &communicator;
-  batching.remainder = remainder_of_run(o, communicator);
+  set_rules_of_run(o, communicator, batching);
+  if (batching.evaluation == EvaluationState::carried) check_evaluated(data);
   LanguageModelTask task(model, data.train, data.valid ? &*data.valid : nullptr, batching);
   task.show_attention(data.vocabulary, kAttentionSamples);
   if (!o.export_parity.empty()) {

@@ -14,7 +14,10 @@
 #include "apps/cli/version.h"
 #include "apps/mt_translate/translate_options.h"
 #include "apps/mt_translate/translate_text.h"
+#include "core/quote.h"
+#include "data/bpe.h"
 #include "data/spelled_specials.h"
+#include "data/text.h"
 #include "nn/models/shared_search.h"
 #include "nn/models/transformer.h"
 #include "nn/models/translator.h"
@@ -43,7 +46,8 @@ void for_windows(size_t lines, int64_t batch, bool one, F&& f) {
 // spelled as specials.
 class InputNotes {
  public:
-  explicit InputNotes(std::string name) : name_(std::move(name)) {}
+  explicit InputNotes(std::string name, std::string whose = "the input's")
+      : name_(std::move(name)), whose_(std::move(whose)) {}
   void add(const std::vector<BeamSearch::Ids>& lines) {
     for (const BeamSearch::Ids& line : lines) {
       ++lines_;
@@ -61,14 +65,15 @@ class InputNotes {
   void report() const {
     if (unknown_ > 0)
       std::fprintf(stderr,
-                   "%.2f%% of the input's tokens are unknown to the model (is the input cut as its "
+                   "%.2f%% of %s tokens are unknown to the model (is the input cut as its "
                    "training text was?)\n",
-                   100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_));
+                   100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_),
+                   whose_.c_str());
     say_spelled_specials(spelled_, name_, "mt_translate");
   }
 
  private:
-  std::string name_;
+  std::string name_, whose_;
   int64_t lines_ = 0, tokens_ = 0, unknown_ = 0;
   SpelledSpecials spelled_{Specials::kTranslation};
 };
@@ -104,12 +109,57 @@ class SideFiles {
   std::optional<TextOutput> attention_, alignment_, word_scores_;
 };
 
+// Returns how many words of the lines end with a separator, as subwords do.
+int64_t joints_in(const Lines& lines) {
+  int64_t joints = 0;
+  for (const std::string& line : lines) joints += count_joints(line + " ", kBpeSeparator);
+  return joints;
+}
+
+// Throws for a word that --no-allow-unknown excludes, and for a prefix that is too long.
+void check_prefixes(const TranslateOptions& o, const Translator& translator, const Lines& lines,
+                    const std::vector<BeamSearch::Ids>& ids) {
+  const int32_t unknown = Specials::kTranslation.unknown;
+  const auto has_unknown = [&](const BeamSearch::Ids& all) {
+    return std::ranges::find(all, unknown) != all.end();
+  };
+  for (size_t i = 0; i < ids.size(); ++i) {
+    require(std::ssize(ids[i]) <= o.max_length, o.prefix, ", line ", i + 1, " has ", ids[i].size(),
+            " tokens, more than --max-length ", o.max_length, " allows a translation to have");
+    if (o.sampling.allow_unknown || !has_unknown(ids[i])) continue;
+    std::string found;
+    for_each_word(lines[i], [&](std::string_view word) {
+      if (found.empty() && has_unknown(translator.target().encode(word))) found = word;
+    });
+    fail(o.prefix, ", line ", i + 1, ": ", quote(found.empty() ? lines[i] : found),
+         " is unknown to the model, and --no-allow-unknown excludes ",
+         translator.target().word(unknown), ": correct the prefix, or leave out the option");
+  }
+}
+
 // The prefixes of the translations, line by line of the input.
 class Prefixes {
  public:
   Prefixes(const TranslateOptions& o, const Translator& translator, Communicator& communicator)
       : name_(o.prefix) {
-    if (!name_.empty()) ids_ = translator.target_ids(read_lines(name_, communicator), name_);
+    if (name_.empty()) return;
+    const Lines lines = read_lines(name_, communicator);
+    if (o.codes.empty() || joints_in(lines) == 0) {
+      ids_ = translator.target_ids(lines, name_);
+    } else {
+      if (communicator.first())
+        std::fprintf(stderr,
+                     "mt_translate: %s is cut into subwords already, so --codes does not "
+                     "cut it\n",
+                     name_.c_str());
+      for (const std::string& line : lines) ids_.push_back(translator.target().encode(line));
+    }
+    if (communicator.first()) warn_of_other_kind(lines, name_);
+    check_prefixes(o, translator, lines, ids_);
+    InputNotes notes(name_, "the prefixes'");
+    notes.add(ids_);
+    notes.require_known(o);
+    if (communicator.first()) notes.report();
   }
   // Throws unless there are as many prefixes as lines; before all lines are known, as many at
   // least.
@@ -160,7 +210,9 @@ void translate(const TranslateOptions& o, const Options& options, Device device,
   SearchOptions how = o.search();
   Lines translated;
   InputNotes notes(name);
+  int64_t joints = 0;
   while (text.next()) {
+    if (!o.codes.empty()) joints += joints_in(text.lines());
     Lines too_long;
     const std::vector<BeamSearch::Ids> sources =
         translator.source_ids(text.lines(), name, text.first(), o.skip_long ? &too_long : nullptr);
@@ -194,6 +246,7 @@ void translate(const TranslateOptions& o, const Options& options, Device device,
           }
         });
   }
+  if (communicator.first()) warn_of_joints(joints, kBpeSeparator, name);
   prefixes.check(text.count(), true);
   out.finish();
   side_files.finish();

@@ -69,6 +69,19 @@ void refuse_marked_spaces(const BpeCodes& codes, const std::string& path) {
           "codes with bpe learn");
 }
 
+// Returns the first symbol x</w> that no merge made before; empty if there is none. In version 0.1
+// a merge of x and </w> makes it; in version 0.2 words end with such symbols before any merge.
+std::string unmade_end(const BpeCodes& codes) {
+  constexpr std::string_view kEnd = "</w>";
+  StringTable made;
+  for (const auto& [left, right] : codes.merges) {
+    if (right.ends_with(kEnd) && right != kEnd && made.find(right) == StringTable::kNone)
+      return right;
+    made.add(left + right);
+  }
+  return {};
+}
+
 BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
   constexpr size_t kUsual = 10'000;  // merges to reserve memory for; small files have fewer
   BpeCodes codes;
@@ -114,6 +127,12 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
           "vocabulary: give merges, as bpe learn writes them");
   if (of_fastbpe) codes.separate_end = false;
   refuse_marked_spaces(codes, path);
+  if (!has_version && codes.separate_end)
+    if (const std::string symbol = unmade_end(codes); !symbol.empty())
+      notice(concat("warning: ", path,
+                    " has no line '#version: 0.2' and is read as codes of version ",
+                    "0.1, but no merge makes the symbol ", quote(symbol),
+                    ", as in codes of version 0.2: if they are, put the line before the merges"));
   return codes;
 }
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "apps/cli/text_io.h"
+#include "apps/cli/text_kind.h"
 #include "data/bpe.h"
 #include "data/bpe_learn.h"
 #include "data/bpe_text.h"
@@ -44,14 +45,6 @@ void write_file(const std::string& path, std::string_view text) {
   TextOutput out(path);
   out.stream() << text;
   out.finish();
-}
-
-void warn_of_joints(int64_t joints, const BpeFlags& o) {
-  if (joints > 0)
-    std::fprintf(stderr,
-                 "warning: %lld words of the input end with %s, as if the input had been cut into "
-                 "subwords already; bpe undo joins subwords\n",
-                 static_cast<long long>(joints), o.separator.c_str());
 }
 
 void write_vocabularies(const BpeFlags& o, const std::string& codes) {
@@ -138,7 +131,7 @@ void learn_codes(const BpeFlags& o) {
       count_bpe_words(*text, counts);
     }
   }
-  warn_of_joints(count_joints(counts, o.separator), o);
+  warn_of_joints(count_joints(counts, o.separator), o.separator, "the input");
   const LearnedBpe learned = learn_bpe(
       counts,
       {.merges = o.merges, .min_frequency = o.min_frequency, .total_symbols = o.total_symbols});
@@ -185,7 +178,7 @@ void apply_codes(const BpeFlags& o) {
     }
     out.finish();
   }
-  warn_of_joints(joints, o);
+  warn_of_joints(joints, o.separator, "the input");
 }
 
 void undo_codes(const BpeFlags& o) {

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/mpi_communicator.h"
 #include "core/quote.h"
 #include "core/suggest.h"
 
@@ -26,8 +27,15 @@ using Strings = std::vector<std::string>;
 
 std::string config_text(const std::string& file) {
   try {
-    return file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
-                       : read_text_or_pipe(file);
+    if (file != "-") return read_text_or_pipe(file);
+    std::string text(std::istreambuf_iterator<char>(std::cin), {});
+    if (text.empty() && process_number() > 0)
+      throw UsageError(
+          "--config -: mpirun gives standard input to one process alone: give a file, which every "
+          "process reads");
+    return text;
+  } catch (const UsageError&) {
+    throw;
   } catch (const Error& e) {
     throw UsageError(concat("--config: ", e.what()));
   }

@@ -149,4 +149,12 @@ void warn_of_subwords(std::span<const std::string> a, std::string_view name_a,
   std::fputs(said.c_str(), stderr);
 }
 
+void warn_of_joints(int64_t joints, std::string_view separator, std::string_view text) {
+  if (joints > 0)
+    std::fprintf(stderr, "%s\n",
+                 concat("warning: ", joints, " words of ", text, " end with ", separator,
+                        ", as if it had been cut into subwords already; bpe undo joins subwords")
+                     .c_str());
+}
+
 }  // namespace nine::app

@@ -1,6 +1,7 @@
 // Recognises files of other kinds that were given as a text: their columns would be read as words.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,5 +22,9 @@ void warn_of_other_kind(std::span<const std::string> lines, std::string_view tex
 /// that end in `@@`, the parts of subwords, and the other has none.
 void warn_of_subwords(std::span<const std::string> a, std::string_view name_a,
                       std::span<const std::string> b, std::string_view name_b);
+
+/// Prints a warning on standard error if a text that is to be cut into subwords seems cut already:
+/// `joints` words of it end with `separator` (count_joints).
+void warn_of_joints(int64_t joints, std::string_view separator, std::string_view text);
 
 }  // namespace nine::app

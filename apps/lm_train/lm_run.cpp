@@ -7,7 +7,6 @@
 #include "core/json.h"
 #include "core/number_format.h"
 #include "core/threads.h"
-#include "nn/models/score_text.h"
 
 namespace nine::app {
 namespace {
@@ -22,25 +21,26 @@ void print_result(const char* what, double nll, const std::optional<double>& flo
 // leaves the remainder out.
 constexpr const char* kRemainder = "remainder";
 
-// Whether the configuration of a run is of one that leaves the remainder of texts out. A file that
-// cannot be read is an error later, when the run is opened.
-bool leaves_remainder_out(const std::filesystem::path& config) try {
-  if (!std::filesystem::is_regular_file(config)) return false;
-  return !read_json_object(config).value("resolved", Json::object()).contains(kRemainder);
+// In config.json's "resolved", "sentences" of a run that evaluates each sentence from a fresh
+// state. A run without it carries the state.
+constexpr const char* kEvaluation = "evaluation";
+
+// Returns what the configuration of a run resolved; null if there is no run. A file that cannot be
+// read is an error later, when the run is opened.
+Json resolved_before(const std::filesystem::path& config) try {
+  if (!std::filesystem::is_regular_file(config)) return {};
+  return read_json_object(config).value("resolved", Json::object());
 } catch (const std::exception&) {
-  return false;
+  return {};
 }
 
-void conclude(const LmData& data, const LanguageNetwork& model, Remainder remainder,
+void conclude(const LmData& data, const LanguageNetwork& model, const LanguageModelTask& task,
               const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks, Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
     print_result("best validation", trainer.best().nll, data.valid_floor);
   }
-  const auto evaluate = [&](const Corpus& text) {
-    return evaluate_carried(model, trainer.tape(), text, 10, 100, nullptr, one_process(), 0,
-                            remainder);
-  };
+  const auto evaluate = [&](const Corpus& text) { return task.evaluate(trainer.tape(), text); };
   const auto validate = [&] { evaluate(*data.valid); };
   log_vectors(model.head(), data.train.counts(data.vocabulary.size()), best, trainer, callbacks,
               data.valid ? std::function<void()>(validate) : nullptr);
@@ -55,10 +55,16 @@ void conclude(const LmData& data, const LanguageNetwork& model, Remainder remain
 
 }  // namespace
 
-Remainder remainder_of_run(const LmOptions& o, Communicator& communicator) {
-  const bool left_out = communicator.first() && !o.restart && o.export_parity.empty() &&
-                        leaves_remainder_out(std::filesystem::path(o.run) / "config.json");
-  return communicator.broadcast(left_out) ? Remainder::left_out : Remainder::read;
+void set_rules_of_run(const LmOptions& o, Communicator& communicator, LmBatching& batching) {
+  Json before;
+  if (communicator.first() && !o.restart && o.export_parity.empty())
+    before = resolved_before(std::filesystem::path(o.run) / "config.json");
+  const auto lacks = [&](const char* key) {
+    return communicator.broadcast(before.is_object() && !before.contains(key));
+  };
+  batching.remainder = lacks(kRemainder) ? Remainder::left_out : Remainder::read;
+  batching.evaluation =
+      lacks(kEvaluation) || !o.sentences ? EvaluationState::carried : EvaluationState::fresh;
 }
 
 TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& data,
@@ -67,6 +73,7 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
   Json resolved = resolved_settings(o, parameters, data.vocabulary.size(), o.hidden);
   resolved["vocab"] = data.vocabulary.size();
   if (task.remainder() == Remainder::read) resolved[kRemainder] = "read";
+  if (task.evaluation() == EvaluationState::fresh) resolved[kEvaluation] = "sentences";
   Json start{{"vocab", data.vocabulary.size()},
              {"train_tokens", data.train.tokens()},
              {"unknown_share", static_cast<double>(data.train.unknown()) /
@@ -94,24 +101,23 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
   std::optional<double> unigram_ppl;
   if (data.valid)
     unigram_ppl = unigram_perplexity(counts, data.valid->counts(data.vocabulary.size()));
-  return {.program = "lm_train",
-          .flags = flags,
-          .options = o,
-          .parameters = parameters,
-          .task = task,
-          .metadata = model.metadata(),
-          .resolved = resolved,
-          .inputs = data.inputs(o),
-          .model_config = Json::object(),
-          // Its counts are the training text's, also where --vocab has those of another text.
-          .files = {{"dict.txt", data.vocabulary.dict_text(counts)}},
-          .start = start,
-          .unigram_ppl = unigram_ppl,
-          .messages = messages,
-          .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,
-                          Json& done) {
-            conclude(data, model, task.remainder(), best, trainer, callbacks, done);
-          }};
+  return {
+      .program = "lm_train",
+      .flags = flags,
+      .options = o,
+      .parameters = parameters,
+      .task = task,
+      .metadata = model.metadata(),
+      .resolved = resolved,
+      .inputs = data.inputs(o),
+      .model_config = Json::object(),
+      // Its counts are the training text's, also where --vocab has those of another text.
+      .files = {{"dict.txt", data.vocabulary.dict_text(counts)}},
+      .start = start,
+      .unigram_ppl = unigram_ppl,
+      .messages = messages,
+      .conclude = [&](const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks,
+                      Json& done) { conclude(data, model, task, best, trainer, callbacks, done); }};
 }
 
 }  // namespace nine::app

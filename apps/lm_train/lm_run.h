@@ -6,10 +6,10 @@
 
 namespace nine::app {
 
-/// Returns the rule by which the run in --run cuts texts, if this start resumes a run;
-/// Remainder::read for a new run. If config.json does not name the rule, the run is of an older
-/// version, which left out the remainder.
-Remainder remainder_of_run(const LmOptions& o, Communicator& communicator);
+/// Sets the rules by which the run in --run cuts and evaluates texts, if this start resumes a run;
+/// those of new runs otherwise. If config.json does not name a rule, the run is of an older
+/// version, which left out the remainder, and carried the state in evaluation.
+void set_rules_of_run(const LmOptions& o, Communicator& communicator, LmBatching& batching);
 
 /// Returns the run of this model on this data, for run_training(). The arguments must outlive the
 /// result.

@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/quote.h"
 #include "data/vocabulary.h"
+#include "nn/models/dictionary_identity.h"
 #include "nn/models/model_directory.h"
 #include "nn/training/training_state.h"
 
@@ -27,31 +28,6 @@ Json resolved_of(const Json& config, const fs::path& file) {
   return resolved;
 }
 
-namespace {
-
-// What differs between the words of the checkpoint's dictionaries and its configuration.
-std::string dictionary_differences(const Checkpoint& checkpoint, const Json& identity) {
-  struct Dictionary {
-    const char *file, *key;
-    const Specials& specials;
-  };
-  std::string all;
-  for (const auto& [name, key, specials] :
-       {Dictionary{kDictionaryFile, "vocab", Specials::kLanguageModel},
-        Dictionary{kSourceDict, "src_dict", Specials::kTranslation},
-        Dictionary{kTargetDict, "tgt_dict", Specials::kTranslation}}) {
-    if (!checkpoint.has(name) || !identity.contains(key)) continue;
-    const uint32_t words =
-        Vocabulary::read_saved(checkpoint.file(name).string(), specials).word_checksum();
-    if (identity[key] != words)
-      all += concat("the words of ", name, " have the checksum ", words, ", where that file has ",
-                    json_text(identity[key]), "; ");
-  }
-  return all;
-}
-
-}  // namespace
-
 void require_own_checkpoint(const Checkpoint& checkpoint, const fs::path& config_file,
                             const Json& config, const Options& flags,
                             const std::vector<RunInputs::Former>& former) {
@@ -65,14 +41,14 @@ void require_own_checkpoint(const Checkpoint& checkpoint, const fs::path& config
   const auto [of_options, of_inputs] = config_differences(stored, options, keys_free_on_resume(),
                                                           flags.defaults_json(), inputs, kWhere);
   std::string all = of_options + of_inputs;
-  for (const char* key : {"parameters", "remainder", "gradient_sum"}) {
+  for (const char* key : {"parameters", "remainder", "evaluation", "gradient_sum"}) {
     const auto text = [&](const Json& resolved) {
       return resolved.contains(key) ? json_text(resolved[key]) : "not recorded";
     };
     if (text(was) != text(is))
       all += concat(key, " was ", text(was), " ", kWhere, ", now ", text(is), "; ");
   }
-  all += dictionary_differences(checkpoint, was.value(kIdentity, Json::object()));
+  all += dictionary_differences(checkpoint.directory(), was.value(kIdentity, Json::object()));
   if (!all.empty())
     throw UsageError(concat(file.string(), " is of another run than ", config_file.string(), ": ",
                             all,

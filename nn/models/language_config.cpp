@@ -74,6 +74,11 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfi
 LstmLanguageModelConfig lstm_of(const ModelFiles& files, const HeadConfig& head) {
   LstmLanguageModelConfig c = LstmLanguageModelConfig::of_weights(files.weights, head.spec);
   c.head = head;
+  if (const Json* const factor = files.foreign ? files.find("embed_scale") : nullptr)
+    require(*factor == 1 || *factor == "1", files.said_in("embed_scale"),
+            ": the key 'embed_scale' is ", shortened(json_text(*factor)),
+            ", but the tensors are an LSTM's, and the key is for Transformers: multiply "
+            "embedding.weight by the factor and leave out the key");
   files.shown("embed", c.embed, kEmbeddingHas, " columns");
   files.shown("hidden", c.hidden, "the tensor lstm.weight_hh_l0 has ", " columns");
   files.shown("layers", c.layers, "there are ", " tensors lstm.weight_ih_lN");

@@ -15,6 +15,7 @@
 #include "core/notice.h"
 #include "core/quote.h"
 #include "core/version.h"
+#include "nn/models/dictionary_identity.h"
 #include "nn/models/model_description.h"
 #include "nn/models/transformer.h"
 #include "nn/models/transformer_language_model.h"
@@ -168,7 +169,8 @@ void add_resolved(ModelFiles& files, Json& config, const Json& resolved) {
 }
 
 constexpr const char *kWords = "embedding.weight", *kTargetWords = "tgt_embedding.weight",
-                     *kSourceWords = "src_embedding.weight", *kHeadWords = "head.weight";
+                     *kSourceWords = "src_embedding.weight", *kHeadWords = "head.weight",
+                     *kRecurrentInput = "lstm.weight_ih_l0", *kPositionVectors = "positions.weight";
 
 // Whether a tensor is of Nine's own optimisers.
 bool is_of_optimizer(const std::string& name) {
@@ -200,9 +202,11 @@ void check_resolved(const ModelFiles& files, const Json& resolved) {
       compare(key, found->second.shape()[0], concat("the number of rows of ", table, " is"));
 }
 
-// Error: a table of word vectors is 0 everywhere, as a file that was not written to its end is.
+// Error: a table of vectors, or the first map of an LSTM, is 0 everywhere, as a file that was not
+// written to its end is.
 void require_word_vectors(const ModelFiles& files) {
-  for (const char* name : {kWords, kSourceWords, kTargetWords, kHeadWords}) {
+  for (const char* name : {kWords, kSourceWords, kTargetWords, kHeadWords, kRecurrentInput,
+                           kPositionVectors, kPositionsName}) {
     const auto found = files.weights.tensors.find(name);
     if (found == files.weights.tensors.end() || found->second.elements() == 0) continue;
     const bool zero = dispatch_float(found->second.dtype(), "read_model", [&]<class T>(T) {
@@ -211,6 +215,18 @@ void require_word_vectors(const ModelFiles& files) {
     });
     require(!zero, files.directory.string(), ": the tensor ", name,
             " is 0 everywhere, as if the file had not been written to its end: copy it again");
+  }
+}
+
+// Gives activations Nine's names where Hugging Face's transformers has another name.
+void rename_activations(ModelFiles& files) {
+  for (ModelSource& source : files.sources) {
+    const auto said = source.keys.find("activation");
+    if (said == source.keys.end()) continue;
+    for (const auto& [name, own] : {std::pair("gelu_new", "gelu-tanh"),
+                                    {"gelu_pytorch_tanh", "gelu-tanh"},
+                                    {"swish", "silu"}})
+      if (*said == name) *said = own;
   }
 }
 
@@ -280,8 +296,14 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   if (!files.foreign) {
     add_resolved(files, config, resolved);
     check_resolved(files, resolved);
+    if (const std::string wrong =
+            dictionary_differences(directory, resolved.value("identity", Json()));
+        !wrong.empty())
+      fail(config_file, " is of another model than the dictionary in ", directory.string(), ": ",
+           wrong, "put the model's own files together");
   }
   files.sources.front().keys = std::move(config);
+  if (files.foreign) rename_activations(files);
   files.sources.push_back(
       {metadata_of(weight_files(directory).front()), keys_left_out(metadata), true});
   const auto version = metadata.find(kVersionKey);

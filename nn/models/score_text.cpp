@@ -211,15 +211,20 @@ void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& te
   tape.reset();
 }
 
-void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
-                     int64_t batch_tokens,
-                     const std::function<void(int64_t, std::span<const double>)>& callback,
-                     double undo_margin, SentenceRange range) {
+namespace {
+
+// Does what score_sentences does, and adds a mixture's weights to `weights`, if set.
+void score_batches(const LanguageNetwork& model, Tape& tape, const Corpus& text,
+                   int64_t batch_tokens,
+                   const std::function<void(int64_t, std::span<const double>)>& callback,
+                   double undo_margin, SentenceRange range, MixtureWeightStats* weights) {
   std::vector<double> own;
   const auto nats_of = [&](const EncodedSentences& batch) {
     try {
-      return undo_margin > 0 ? nats_undoing(model, batch.hidden, batch.targets, undo_margin)
-                             : model.loss(batch.hidden, batch.targets, 1.0).nll.value().to_vector();
+      if (undo_margin > 0) return nats_undoing(model, batch.hidden, batch.targets, undo_margin);
+      const SoftmaxLoss loss = model.loss(batch.hidden, batch.targets, 1.0);
+      if (weights != nullptr && loss.prior) weights->add(loss.prior.value(), batch.targets);
+      return loss.nll.value().to_vector();
     } catch (const OutOfMemory&) {
       throw;
     } catch (const Error& e) {  // the message names a row of the batch
@@ -239,6 +244,51 @@ void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& tex
     }
   };
   encode_sentences(model, tape, text, batch_tokens, take, range);
+}
+
+}  // namespace
+
+void score_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
+                     int64_t batch_tokens,
+                     const std::function<void(int64_t, std::span<const double>)>& callback,
+                     double undo_margin, SentenceRange range) {
+  score_batches(model, tape, text, batch_tokens, callback, undo_margin, range, nullptr);
+}
+
+Evaluation evaluate_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
+                              Communicator& communicator, int64_t batch_tokens) {
+  Evaluation result;
+  result.mixture_weights = MixtureWeightStats::of(model.head_config().spec);
+  const std::vector<SentenceRange> batches = sentence_batches(model, text, batch_tokens);
+  // Each batch has its own sums, so that the number of processes does not change the result.
+  const auto make = [&](int64_t i) {
+    std::vector<double> nats, sums;
+    MixtureWeightStats weights = result.mixture_weights.zeros();
+    score_batches(
+        model, tape, text, batch_tokens,
+        [&](int64_t, std::span<const double> own) {
+          nats.insert(nats.end(), own.begin(), own.end());
+        },
+        0, batches[static_cast<size_t>(i)], &weights);
+    if (weights.sums()) sums = weights.sums().to_vector();
+    ByteWriter out;
+    out.put(nats);
+    out.put(sums);
+    return out.take();
+  };
+  for_shared_parts(communicator, std::ssize(batches), make, [&](std::string_view found) {
+    ByteReader in(found);
+    for (const double nats : in.list<double>()) {
+      result.nats += nats;
+      ++result.tokens;
+    }
+    const std::vector<double> sums = in.list<double>();
+    if (sums.empty()) return;
+    const MixtureWeightStats weights = result.mixture_weights.zeros();
+    std::copy(sums.begin(), sums.end(), weights.sums().data<double>());
+    result.mixture_weights.add(weights);
+  });
+  return result;
 }
 
 void score_text(const LanguageModel& model, const Corpus& text, const ScoringOptions& options,

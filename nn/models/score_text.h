@@ -32,6 +32,13 @@ Evaluation evaluate_carried(const LanguageNetwork& model, Tape& tape, const Corp
                             Communicator& communicator = one_process(), double undo_margin = 0,
                             Remainder remainder = Remainder::read);
 
+/// Evaluates a whole text sentence by sentence, each from a fresh state, as score_text does without
+/// carried state; computes at most `batch_tokens` positions at once. Several processes share the
+/// batches out; each gets the same result.
+Evaluation evaluate_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& text,
+                              Communicator& communicator = one_process(),
+                              int64_t batch_tokens = ScoringOptions{}.batch_tokens);
+
 /// Sentences [first, end) of a text; end -1: up to the last sentence.
 struct SentenceRange {
   int64_t first = 0, end = -1;

@@ -151,7 +151,10 @@ SoftmaxLoss Transformer::loss(Tape& tape, const TranslationBatch& batch, double 
 }
 
 std::map<std::string, std::string> Transformer::metadata() const {
-  std::map<std::string, std::string> m{{"format", "pt"}};
+  std::map<std::string, std::string> m{{"format", "pt"}, {"heads", concat(config_.heads)}};
+  for (const StyleSetting& setting : style_settings())
+    if (const std::string text = setting.text(config_.style); setting.translation && !text.empty())
+      m[setting.name] = text;
   if (const std::string tied = config_.ties(); !tied.empty()) m["tied"] = tied;
   return m;
 }

@@ -106,7 +106,8 @@ class Transformer {
   /// Returns the factor of the embeddings.
   double embed_scale() const;
 
-  /// Returns model.safetensors' `__metadata__`: the format, and the ties if there are any.
+  /// Returns model.safetensors' `__metadata__`: the format, the heads, the choices of the layers
+  /// (StyleSetting), and the ties if there are any.
   std::map<std::string, std::string> metadata() const;
 
   /// Adds packed copies of the layers' weights, for a TranslationDecoder.

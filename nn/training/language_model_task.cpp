@@ -107,10 +107,11 @@ LanguageModelTask::LanguageModelTask(const LanguageNetwork& model, const Corpus*
       bptt_(batching.bptt),
       carry_state_(!batching.sentences),
       remainder_(batching.remainder),
+      evaluation_(batching.evaluation),
       mixture_weights_(MixtureWeightStats::of(model.head_config().spec, model.device())),
       carried_(model.new_state(batching.batch * slots_.own())),
       next_carried_(model.new_state(batching.batch * slots_.own())) {
-  if (valid != nullptr)
+  if (valid != nullptr && evaluation_ == EvaluationState::carried)
     EvalSegments check(*valid);  // throws for a text that is too small now, not after an epoch
 }
 
@@ -241,9 +242,15 @@ void LanguageModelTask::load_state(const Safetensors& file) {
   if (HeadStats* stats = model_.head().stats(); stats != nullptr) stats->load(file);
 }
 
+Evaluation LanguageModelTask::evaluate(Tape& tape, const Corpus& text,
+                                       Communicator& communicator) const {
+  if (evaluation_ == EvaluationState::fresh)
+    return evaluate_sentences(model_, tape, text, communicator);
+  return evaluate_carried(model_, tape, text, 10, 100, nullptr, communicator, 0, remainder_);
+}
+
 Evaluation LanguageModelTask::validate(Tape& tape) {
-  Evaluation result =
-      evaluate_carried(model_, tape, *valid_, 10, 100, nullptr, communicator_, 0, remainder_);
+  Evaluation result = evaluate(tape, *valid_, communicator_);
   look_at_samples(tape);
   return result;
 }

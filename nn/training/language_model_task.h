@@ -13,6 +13,12 @@
 
 namespace nine {
 
+/// Says from which state a sentence of validation or test text is read.
+enum class EvaluationState : uint8_t {
+  carried,  ///< that after the sentence before it (evaluate_carried)
+  fresh     ///< a state of zeros (evaluate_sentences)
+};
+
 /// The settings for cutting a text into batches.
 struct LmBatching {
   int64_t batch = 32;  ///< columns, or sentences, of a micro-batch
@@ -30,6 +36,8 @@ struct LmBatching {
   /// With several processes, each computes the same number of micro-batches (MicroBatchSlots).
   /// null: one process.
   Communicator* communicator = nullptr;
+  /// How validation reads its text.
+  EvaluationState evaluation = EvaluationState::carried;
   /// Of the training text, if it is cut into columns, and of the validation text.
   Remainder remainder = Remainder::read;
 };
@@ -76,6 +84,10 @@ class LanguageModelTask : public EpochTask {
   /// LmBatching::sentences.
   std::optional<int64_t> whole_segments() const;
   Remainder remainder() const { return remainder_; }
+  EvaluationState evaluation() const { return evaluation_; }
+  /// Evaluates a text as validation does. Every process of `communicator` gets the result.
+  Evaluation evaluate(Tape& tape, const Corpus& text,
+                      Communicator& communicator = one_process()) const;
 
  private:
   struct MicroBatch {
@@ -104,6 +116,7 @@ class LanguageModelTask : public EpochTask {
   int64_t batch_size_, bptt_;
   bool carry_state_;  // true: from segment to segment; false: each batch starts from zeros
   Remainder remainder_;
+  EvaluationState evaluation_;
   bool padded_ = false;  // the last fetch may have padding
   MixtureWeightStats mixture_weights_;
   CarriedState carried_;                     // of this process's columns, before the update

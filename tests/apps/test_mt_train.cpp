@@ -410,11 +410,11 @@ TEST_CASE("translation checkpoints: what does not fit is refused") {
   const auto says = [&] { return error_of([&] { Translator::load(open); }); };
   SUBCASE("a dictionary of another size") {
     std::ofstream(open + "/tgt.dict.txt", std::ios::app) << "more 1\n";
-    CHECK(has(says(), "tgt.dict.txt has 10 words with the four specials, but the model has 9"));
+    CHECK(has(says(), "the words of tgt.dict.txt have the checksum "));
   }
-  SUBCASE("a configuration without a key") {
+  SUBCASE("a configuration without keys that the metadata have") {
     std::ofstream(open + "/config.json") << R"({"dim": 16})";
-    CHECK(has(says(), "config.json lacks \"heads\" and \"norm\""));
+    CHECK(says().empty());
   }
   SUBCASE("a configuration of other sizes") {
     Json config = Json::parse(slurp(open + "/config.json"));

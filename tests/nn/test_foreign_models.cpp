@@ -641,6 +641,43 @@ TEST_CASE("foreign: a key that says something else than the tensors is an error"
   CHECK(has(notices.all.back(), f.path + " was written by Nine 99.0; this is "));
 }
 
+TEST_CASE("foreign: Hugging Face's names of activations, and a factor of an LSTM's embeddings") {
+  const Notices notices;
+  const Foreign f;
+  f.say(kSaid);
+  write_safetensors(f.weights, tensors_of(f.set));
+  const auto scores = [&](const char* name) {
+    Json config = Json::parse(kSaid);
+    config["activation"] = name;
+    f.dir.write("config.json", config.dump());
+    return LanguageModel::load(f.path).score(kLines);
+  };
+  const auto gelu = scores("gelu"), tanh = scores("gelu-tanh"), silu = scores("silu");
+  CHECK(scores("gelu_new") == tanh);
+  CHECK(scores("gelu_pytorch_tanh") == tanh);
+  CHECK(scores("swish") == silu);
+  CHECK(tanh != gelu);
+  CHECK(tanh != silu);
+
+  const TemporaryDirectory dir;
+  ParameterSet set;
+  const LstmLanguageModel lstm(set, {.vocab = 7, .embed = 4, .hidden = 6, .layers = 1});
+  dir.write("dict.txt", kWords);
+  const auto says = [&](const char* config, const char* zero) {
+    std::vector<NamedView> tensors = tensors_of(set);
+    Tensor nothing;
+    for (NamedView& t : tensors)
+      if (t.name == zero) t.view = nothing = Tensor(t.view.shape, DType::float32);
+    write_safetensors(dir / "model.safetensors", tensors);
+    dir.write("config.json", config);
+    return error_of([&] { LanguageModel::load(dir.path().string()); });
+  };
+  CHECK(says(R"({"embed_scale": 1})", "") == "");
+  CHECK(has(says(R"({"embed_scale": 2})", ""),
+            "the key 'embed_scale' is 2, but the tensors are an LSTM's, and the key is for "));
+  CHECK(has(says("{}", "lstm.weight_ih_l0"), "the tensor lstm.weight_ih_l0 is 0 everywhere"));
+}
+
 TEST_CASE("foreign: so it is with an LSTM and with a translation model") {
   const Notices notices;
   const TemporaryDirectory dir;
@@ -1054,7 +1091,7 @@ TEST_CASE("foreign: word vectors of 0 and a bias that its stored type rounds are
   const Foreign f;
   f.say(kSaid);
   const auto says = [&] { return error_of([&] { LanguageModel::load(f.path); }); };
-  for (const char* name : {"embedding.weight", "head.weight"}) {
+  for (const char* name : {"embedding.weight", "head.weight", "positions.weight"}) {
     std::vector<NamedView> tensors = tensors_of(f.set);
     Tensor zero;
     for (NamedView& t : tensors)
