@@ -107,7 +107,8 @@ TEST_CASE("nine_report --angles: one model, two models, the page and the numbers
     more.insert(more.begin(), {"--angles", "--iterations", "50", "--permutations", "99"});
     return run_program("nine_report", more);
   };
-  std::filesystem::copy(model_a(), dir / "again", std::filesystem::copy_options::recursive);
+  // Another bias and the same vectors: one model twice is refused.
+  changed_model(dir, "again", model_a(), "head.bias", 0, 0);
   const Outcome json = report({"--words", model_a(), model_b(), dir / "again", "--json"});
   REQUIRE_MESSAGE(json.code == 0, json.err);
   const Json j = Json::parse(json.out);
