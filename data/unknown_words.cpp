@@ -13,14 +13,15 @@ TokenCounts count_tokens(std::span<const std::string> lines, const Vocabulary& v
 
 void require_known(const TokenCounts& counts, double most, const std::string& text,
                    const std::string& vocabulary) {
-  const double share = counts.tokens > 0 ? static_cast<double>(counts.unknown) /
-                                               static_cast<double>(counts.tokens)
-                                         : 0.0;
-  require(share <= most, text, ": ", fixed(100 * share, 2), "% of the ", counts.tokens,
-          " tokens are unknown to ", vocabulary,
-          ": give a text that is cut into words in the same way, or another vocabulary (the largest "
-          "share of unknown words is ",
-          most, "; 1 accepts any text)");
+  const double share =
+      counts.tokens > 0 ? static_cast<double>(counts.unknown) / static_cast<double>(counts.tokens)
+                        : 0.0;
+  require(
+      share <= most, text, ": ", fixed(100 * share, 2), "% of the ", counts.tokens,
+      " tokens are unknown to ", vocabulary,
+      ": give a text that is cut into words in the same way, or another vocabulary (the largest "
+      "share of unknown words is ",
+      most, "; 1 accepts any text)");
 }
 
 }  // namespace nine

@@ -17,8 +17,8 @@ namespace nine {
 class Communicator;
 class SlabShares;
 
-/// The rules of updates; core/ops.h has the formulas. sgd, adam and adamw are torch.optim's. asgd is
-/// sgd that also keeps the mean of the weights (Merity et al., 2018). lion is Chen et al.'s rule
+/// The rules of updates; core/ops.h has the formulas. sgd, adam and adamw are torch.optim's. asgd
+/// is sgd that also keeps the mean of the weights (Merity et al., 2018). lion is Chen et al.'s rule
 /// (2023); muon is Jordan et al.'s (2024) for matrices, and adamw for the other weights.
 enum class OptimizerKind : uint8_t { sgd, adam, adamw, asgd, lion, muon };
 template <>

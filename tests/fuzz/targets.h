@@ -15,13 +15,13 @@ void fuzz_text(std::string_view bytes);
 void fuzz_expression(std::string_view bytes);
 void fuzz_config(std::string_view bytes);  ///< --config, and a run's config.json when it goes on
 void fuzz_json(std::string_view bytes);
-void fuzz_bpe(std::string_view bytes);     ///< codes, and the text that they cut
+void fuzz_bpe(std::string_view bytes);  ///< codes, and the text that they cut
 void fuzz_tokenizer_json(std::string_view bytes);
 void fuzz_tokenizer_merges(std::string_view bytes);  ///< vocab.json, a NUL, merges.txt
 void fuzz_tiktoken(std::string_view bytes);
 void fuzz_sentencepiece(std::string_view bytes);
 void fuzz_tokenizer_text(std::string_view bytes);  ///< any bytes, to ids and back
-void fuzz_n_best(std::string_view bytes);  ///< every format of lists, and transcripts
+void fuzz_n_best(std::string_view bytes);          ///< every format of lists, and transcripts
 
 /// The targets by the name of their corpus, tests/fuzz/corpus/NAME.
 inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
