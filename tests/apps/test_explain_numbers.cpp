@@ -72,8 +72,8 @@ TEST_CASE("explain: own numbers of any size that fits, with any target") {
        {std::tuple(3, 2, 0), std::tuple(5, 4, 3), std::tuple(8, 8, 7), std::tuple(1, 1, 0)})
     for (const auto& [name, score] :
          {std::pair<std::string, ScoreOf>("lin", lin), {"log", log_distance}}) {
-      CAPTURE(name);
-      CAPTURE(words);
+      const std::string which = concat(name, ", words: ", words);
+      CAPTURE(which);
       const ExampleNumbers x = numbers(words, size, target);
       const auto all = app::example_results(name, x);
       CHECK(result(all, "L")[0] == doctest::Approx(loss(score, x)).epsilon(1e-12));
