@@ -1,13 +1,11 @@
 #include "data/glossary.h"
 
-#include <pcre2.h>
-
 #include <algorithm>
-#include <array>
 #include <new>
 
 #include "core/error.h"
 #include "core/quote.h"
+#include "data/pcre2_text.h"
 #include "data/text.h"
 
 namespace nine {
@@ -20,42 +18,30 @@ constexpr uint32_t kMostSteps = 1'000'000;   // most steps of a search; a usual 
                                              // steps for each character
 constexpr uint32_t kMostKilobytes = 65'536;  // most memory for backtracking
 
-template <class T>
-using Owned = std::unique_ptr<T, void (*)(T*)>;
-
-PCRE2_SPTR bytes(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
-
-// Returns PCRE2's message of an error.
-std::string meaning(int error) {
-  std::array<PCRE2_UCHAR, 256> text{};
-  ::pcre2_get_error_message(error, text.data(), text.size());
-  return reinterpret_cast<const char*>(text.data());
-}
-
 size_t characters(std::string_view text) {
   return static_cast<size_t>(std::count_if(
       text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xC0u) != 0x80; }));
 }
 
-Owned<pcre2_code> compiled(const std::string& glossary, std::string_view before,
-                           std::string_view after) {
+Pcre2Owned<pcre2_code> compiled(const std::string& glossary, std::string_view before,
+                                std::string_view after) {
   const std::string pattern = concat(before, glossary, after);
   int error = 0;
   PCRE2_SIZE at = 0;
-  Owned<pcre2_code> code(
-      ::pcre2_compile(bytes(pattern), pattern.size(),
+  Pcre2Owned<pcre2_code> code(
+      ::pcre2_compile(pcre2_bytes(pattern), pattern.size(),
                       PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &at, nullptr),
       ::pcre2_code_free);
   if (code) return code;
   if (error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
-  fail("the glossary ", quote(glossary), " is not a regular expression: ", meaning(error),
+  fail("the glossary ", quote(glossary), " is not a regular expression: ", pcre2_meaning(error),
        ", after character ", characters(std::string_view(pattern).substr(0, at)),
        "; put a backslash before characters such as ( and [ to match these characters");
 }
 
-Owned<pcre2_match_context> bounded() {
-  Owned<pcre2_match_context> limits(::pcre2_match_context_create(nullptr),
-                                    ::pcre2_match_context_free);
+Pcre2Owned<pcre2_match_context> bounded() {
+  Pcre2Owned<pcre2_match_context> limits(::pcre2_match_context_create(nullptr),
+                                         ::pcre2_match_context_free);
   if (!limits) throw std::bad_alloc();
   ::pcre2_set_match_limit(limits.get(), kMostSteps);
   ::pcre2_set_heap_limit(limits.get(), kMostKilobytes);
@@ -72,8 +58,8 @@ struct Glossaries::Pattern {
   std::string text;
   bool plain;  // true if no character is special in regular expressions
   // Unless plain:
-  Owned<pcre2_code> inside{nullptr, ::pcre2_code_free}, whole = {nullptr, ::pcre2_code_free};
-  Owned<pcre2_match_context> limits{nullptr, ::pcre2_match_context_free};
+  Pcre2Owned<pcre2_code> inside{nullptr, ::pcre2_code_free}, whole = {nullptr, ::pcre2_code_free};
+  Pcre2Owned<pcre2_match_context> limits{nullptr, ::pcre2_match_context_free};
 
   explicit Pattern(const std::string& pattern)
       : text(pattern), plain(pattern.find_first_of("\\^$.|?*+()[]{}") == std::string::npos) {
@@ -93,12 +79,12 @@ struct Glossaries::Pattern {
   }
 
   // Sets `found` to the first match in `word` from a byte on. Returns false if there is no match.
-  bool find(const Owned<pcre2_code>& code, const std::string& word, size_t from, uint32_t options,
-            Range& found) const {
-    const Owned<pcre2_match_data> data(::pcre2_match_data_create_from_pattern(code.get(), nullptr),
-                                       ::pcre2_match_data_free);
+  bool find(const Pcre2Owned<pcre2_code>& code, const std::string& word, size_t from,
+            uint32_t options, Range& found) const {
+    const Pcre2Owned<pcre2_match_data> data(
+        ::pcre2_match_data_create_from_pattern(code.get(), nullptr), ::pcre2_match_data_free);
     if (!data) throw std::bad_alloc();
-    const int result = ::pcre2_match(code.get(), bytes(word), word.size(), from, options,
+    const int result = ::pcre2_match(code.get(), pcre2_bytes(word), word.size(), from, options,
                                      data.get(), limits.get());
     if (result == PCRE2_ERROR_NOMATCH) return false;
     if (result == PCRE2_ERROR_NOMEMORY) throw std::bad_alloc();
@@ -106,7 +92,7 @@ struct Glossaries::Pattern {
             quote(text), " needs more than ", kMostSteps, " steps for the word ", quote(word),
             ": write it without a repetition of a repetition, such as (a+)+");
     require(result >= 0, "the glossary ", quote(text), " cannot be looked for in ", quote(word),
-            ": ", meaning(result));
+            ": ", pcre2_meaning(result));
     const PCRE2_SIZE* const ends = ::pcre2_get_ovector_pointer(data.get());
     found = {ends[0], ends[1]};
     return true;

@@ -1,15 +1,13 @@
 #include "data/tokenizers/split_pattern.h"
 
-#include <pcre2.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <new>
 
 #include "core/error.h"
 #include "core/quote.h"
+#include "data/pcre2_text.h"
 #include "data/text.h"
 
 namespace nine {
@@ -20,18 +18,6 @@ constexpr size_t kMostBytes = 4096;           // of a pattern
 constexpr uint64_t kSteps = 100'000;          // of a search, besides those for each byte
 constexpr uint64_t kStepsPerByte = 16;        // a search reads a byte a few times
 constexpr uint32_t kMostKilobytes = 262'144;  // memory for backtracking
-
-template <class T>
-using Owned = std::unique_ptr<T, void (*)(T*)>;
-
-PCRE2_SPTR bytes(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
-
-// Returns PCRE2's message of an error.
-std::string meaning(int error) {
-  std::array<PCRE2_UCHAR, 256> text{};
-  ::pcre2_get_error_message(error, text.data(), text.size());
-  return reinterpret_cast<const char*>(text.data());
-}
 
 // Replaces \s and \S, which in PCRE2 also take U+180E for white space, by Unicode's White_Space.
 std::string with_white_space(std::string_view pattern) {
@@ -60,7 +46,7 @@ const char* pattern_of(Split split) {
 }
 
 struct SplitPattern::Compiled {
-  Owned<pcre2_code> code{nullptr, ::pcre2_code_free};
+  Pcre2Owned<pcre2_code> code{nullptr, ::pcre2_code_free};
   bool jit = false;
 };
 
@@ -73,20 +59,20 @@ SplitPattern::SplitPattern(const std::string& pattern) : text_(pattern) {
   auto compiled = std::make_shared<Compiled>();
   int error = 0;
   PCRE2_SIZE at = 0;
-  compiled->code.reset(::pcre2_compile(bytes(text), text.size(),
+  compiled->code.reset(::pcre2_compile(pcre2_bytes(text), text.size(),
                                        PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &at,
                                        nullptr));
   if (!compiled->code) {
     if (error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
-    fail("the pattern ", quote(pattern), " is not a regular expression: ", meaning(error));
+    fail("the pattern ", quote(pattern), " is not a regular expression: ", pcre2_meaning(error));
   }
   compiled->jit = ::pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE) == 0;
   compiled_ = std::move(compiled);
 }
 
 struct SplitPattern::Search::Data {
-  Owned<pcre2_match_data> match{nullptr, ::pcre2_match_data_free};
-  Owned<pcre2_match_context> limits{nullptr, ::pcre2_match_context_free};
+  Pcre2Owned<pcre2_match_data> match{nullptr, ::pcre2_match_data_free};
+  Pcre2Owned<pcre2_match_context> limits{nullptr, ::pcre2_match_context_free};
 };
 
 SplitPattern::Search::Search(const SplitPattern& pattern, std::string_view text)
@@ -109,16 +95,16 @@ bool SplitPattern::Search::next(size_t& begin, size_t& end) {
   constexpr uint32_t kOptions = PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY;
   int result = PCRE2_ERROR_JIT_STACKLIMIT;
   if (pattern_.compiled_->jit)
-    result = ::pcre2_jit_match(code, bytes(text_), text_.size(), at_, kOptions, match,
+    result = ::pcre2_jit_match(code, pcre2_bytes(text_), text_.size(), at_, kOptions, match,
                                data_->limits.get());
   // The interpreter takes its memory from the heap, whose limit is higher than that of JIT's stack.
   if (result == PCRE2_ERROR_JIT_STACKLIMIT)
-    result = ::pcre2_match(code, bytes(text_), text_.size(), at_, kOptions | PCRE2_NO_JIT, match,
-                           data_->limits.get());
+    result = ::pcre2_match(code, pcre2_bytes(text_), text_.size(), at_, kOptions | PCRE2_NO_JIT,
+                           match, data_->limits.get());
   if (result == PCRE2_ERROR_NOMATCH) return false;
   if (result == PCRE2_ERROR_NOMEMORY) throw std::bad_alloc();
   require(result >= 0, "the pattern ", quote(pattern_.text_), " cannot be searched for in ",
-          quote(text_.substr(at_)), ": ", meaning(result),
+          quote(text_.substr(at_)), ": ", pcre2_meaning(result),
           "; write it without a repetition of a repetition, such as (a+)+");
   const PCRE2_SIZE* const ends = ::pcre2_get_ovector_pointer(match);
   // \K can move the beginning of a match behind its end, or before the last match.
