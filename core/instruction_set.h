@@ -24,8 +24,9 @@ enum class InstructionSet : uint8_t { generic, avx2, avx512, avx512_bf16, amx };
 /// for.
 std::string to_text(InstructionSet set);
 
-/// Returns the instruction set of this process: the largest that this build has code for and this
-/// CPU can run, or the one that the environment variable NINE_ISA names. The first call chooses it.
+/// Returns the instruction set of this process: the one that the environment variable NINE_ISA
+/// names, or the largest that this build has code for and this CPU can run. avx512_bf16 is left out
+/// on CPUs whose products of pairs are slower than those of float32. The first call chooses it.
 /// For amx the first call asks Linux for permission to use tiles, for the whole process. Errors:
 /// NINE_ISA names no instruction set; this build has no code for the named one; this CPU lacks it.
 InstructionSet instruction_set();

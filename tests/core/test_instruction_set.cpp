@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -31,6 +32,14 @@ std::vector<std::string> runnable() {
   return names;
 }
 
+// Returns the CPU's maker as Linux names it.
+std::string vendor() {
+  std::ifstream lines("/proc/cpuinfo");
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("vendor_id")) return line.substr(line.rfind(' ') + 1);
+  return {};
+}
+
 }  // namespace
 
 TEST_CASE("instruction set: the one in use is built, and the CPU can run it") {
@@ -38,7 +47,11 @@ TEST_CASE("instruction set: the one in use is built, and the CPU can run it") {
   CHECK(std::is_sorted(built.begin(), built.end()));
   CHECK(std::find(built.begin(), built.end(), instruction_set()) != built.end());
   CHECK(missing_feature(instruction_set()).empty());
-  if (std::getenv("NINE_ISA") == nullptr) CHECK(to_text(instruction_set()) == runnable().back());
+  if (std::getenv("NINE_ISA") == nullptr) {
+    std::vector<std::string> usual = runnable();
+    if (usual.back() == "avx512_bf16" && vendor() == "GenuineIntel") usual.pop_back();
+    CHECK(to_text(instruction_set()) == usual.back());
+  }
 }
 
 TEST_CASE("instruction set: NINE_ISA chooses, and says what it cannot") {
