@@ -72,6 +72,7 @@
 #include "data/n_best.h"                      // n-best lists
 #include "data/spelled_specials.h"            // words that are spelled as special words
 #include "data/tokenize_13a.h"                // sacreBLEU's words of raw text
+#include "data/tokenizers/model_tokenizer.h"  // the tokenizer of a model that reads raw text
 #include "data/tokenizers/read_tokenizer.h"   // tokenizers of raw text
 #include "data/tokenizers/train_tokenizer.h"  // learning tokenizers
 #include "data/unknown_words.h"               // whether a vocabulary fits a text

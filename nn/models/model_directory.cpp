@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/notice.h"
 #include "core/ops.h"
 #include "core/quote.h"
+#include "data/tokenizers/model_tokenizer.h"
 #include "kernels/settings/head_misfit.h"
 #include "nn/models/read_model.h"
 #include "nn/training/checkpoint.h"
@@ -138,8 +140,10 @@ fs::path checkpoint_directory(const std::string& path) {
   }
   const Checkpoint checkpoint = open_checkpoint(path, CheckpointUse::model);
   const fs::path& directory = checkpoint.directory();
-  for (const char* name : {kWeightsFile, "config.json", kDictionaryFile, kSourceDict, kTargetDict})
-    require(checkpoint.has(name) || !holds(directory, name), (directory / name).string(),
+  std::vector<std::string> own{kWeightsFile, "config.json"};
+  std::ranges::copy(text_file_names(), std::back_inserter(own));
+  for (const std::string& name : own)
+    require(checkpoint.has(name) || !is_there(directory / name), (directory / name).string(),
             " is not among the files that state.json lists, so that nothing tells whether it is ",
             "the checkpoint's own: put the run's own state.json back, or move ", name, " away");
   require_of_run(path, directory);
@@ -147,6 +151,15 @@ fs::path checkpoint_directory(const std::string& path) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& text_file_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{kDictionaryFile, kSourceDict, kTargetDict};
+    std::ranges::copy(ModelTokenizer::file_names(), std::back_inserter(all));
+    return all;
+  }();
+  return names;
+}
 
 fs::path model_directory(const std::string& path, const char* dictionary) {
   std::error_code ignored;

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/json.h"
 #include "core/safetensors.h"
@@ -18,6 +19,10 @@ namespace nine {
 inline constexpr const char* kDictionaryFile = "dict.txt";
 /// The files of a translation model's dictionaries.
 inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.dict.txt";
+
+/// Returns the names of the files that a model of either kind may have for its text: dictionaries
+/// and tokenizers (ModelTokenizer).
+const std::vector<std::string>& text_file_names();
 
 /// The file of a model's tensors, and the index that other programs write if the tensors are in
 /// several files.
