@@ -36,7 +36,7 @@ void check_known(const LmOptions& o, const LmData& data) {
                   o.vocab.empty() ? "the vocabulary that is built with --vocab-size and --min-count"
                                   : o.vocab);
   };
-  check(data.train, "--train", o.train);
+  check(data.train, o.train_flag(), o.train_files());
   if (data.valid) check(*data.valid, "--valid", o.valid);
   if (data.test) check(*data.test, "--test", o.test);
 }

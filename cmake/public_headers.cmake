@@ -85,6 +85,7 @@ set(nine_public_headers
     nn/models/transformer_language_model.h
     nn/models/translation_text.h
     nn/models/translator.h
+    nn/models/word_surprisals.h
     nn/multi_head_attention.h
     nn/nine.h
     nn/norm.h

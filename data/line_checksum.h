@@ -27,6 +27,8 @@ class LineChecksum {
     });
     add_text("\n");
   }
+  /// Adds the bytes of a raw text as they are.
+  void add_bytes(std::string_view text) { add_text(text); }
   uint32_t value() const { return crc_; }
 
  private:

@@ -59,6 +59,7 @@
 #include "nn/models/step_decoder.h"         // reading texts word by word
 #include "nn/models/transformer.h"          // Transformer: the network
 #include "nn/models/transformer_language_model.h"  // TransformerLanguageModel: the network
+#include "nn/models/word_surprisals.h"  // the surprisal of words under a model of raw text
 
 // Text
 #include "data/bpe.h"                         // subwords: applying BPE codes

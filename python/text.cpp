@@ -27,11 +27,13 @@
 #include "data/n_best.h"
 #include "data/spelled_specials.h"
 #include "data/tokenize_13a.h"
+#include "data/tokenizers/model_tokenizer.h"
 #include "nn/models/known_words.h"
 #include "nn/models/language_model.h"
 #include "nn/models/language_network.h"
 #include "nn/models/sentence_scores.h"
 #include "nn/models/translator.h"
+#include "nn/models/word_surprisals.h"
 #include "without_lock.h"
 
 namespace nine_python {
@@ -131,6 +133,38 @@ Expectations top_words(const nine::LanguageModel& model, const Lines& lines, int
           array_of(std::move(top_log_p), {tokens, columns})};
 }
 
+// Texts for Python, whose texts are UTF-8.
+Lines visible(Lines texts) {
+  for (std::string& text : texts) text = nine::visible_text(text);
+  return texts;
+}
+
+// The tokens of each text of a model of raw text, as its dictionary spells them.
+std::vector<Lines> tokens_of(const nine::LanguageModel& model, const Lines& texts) {
+  std::vector<Lines> out;
+  for (const std::string& text : texts) {
+    Lines& tokens = out.emplace_back();
+    for (const int32_t id : model.tokenizer()->encode(text))
+      tokens.push_back(model.vocabulary().word(id));
+    if (tokens.empty()) tokens.emplace_back("</s>");
+  }
+  return out;
+}
+
+// The words of each text: places of their bytes, and surprisal.
+std::vector<std::vector<std::tuple<int64_t, int64_t, double>>> word_surprisals(
+    const nine::LanguageModel& model, const Lines& texts, int64_t batch_tokens) {
+  const auto found =
+      without_lock([&] { return nine::word_surprisals(model, texts, batch_tokens); });
+  std::vector<std::vector<std::tuple<int64_t, int64_t, double>>> out;
+  for (const auto& words : found) {
+    out.emplace_back();
+    for (const nine::WordSurprisal& word : words)
+      out.back().emplace_back(word.begin, word.end, word.bits);
+  }
+  return out;
+}
+
 Lines words_of(const nine::Vocabulary& vocabulary) {
   Lines words;
   for (int32_t id = 0; id < vocabulary.size(); ++id) words.push_back(vocabulary.word(id));
@@ -153,6 +187,10 @@ void add_language_model(nb::module_& m) {
                    [](const nine::LanguageModel& self) {
                      return self.network().head_config().spec.to_text();
                    })
+      .def_prop_ro("raw",
+                   [](const nine::LanguageModel& self) { return self.tokenizer() != nullptr; })
+      .def("tokens", &tokens_of, "texts"_a)
+      .def("word_surprisals", &word_surprisals, "texts"_a, "batch_tokens"_a)
       .def("check_text", &check_text, "lines"_a, "most"_a, "name"_a)
       .def("score", &score, "lines"_a, "carry_state"_a, "batch_tokens"_a, "undo_margin"_a,
            "progress"_a.none())
@@ -163,7 +201,7 @@ void add_language_model(nb::module_& m) {
              int64_t samples, double temperature, int64_t top_k, double top_p, bool allow_unknown,
              int64_t batch, uint64_t seed, nb::object progress) {
             Progress shown(std::move(progress));
-            return without_lock([&] {
+            return visible(without_lock([&] {
               return self.generate(prompts,
                                    {.sampling = {.allow_unknown = allow_unknown,
                                                  .temperature = temperature,
@@ -174,7 +212,7 @@ void add_language_model(nb::module_& m) {
                                     .batch = batch,
                                     .seed = seed},
                                    lines_done(shown));
-            });
+            }));
           },
           "prompts"_a, "max_words"_a, "samples"_a, "temperature"_a, "top_k"_a, "top_p"_a,
           "allow_unknown"_a, "batch"_a, "seed"_a, "progress"_a.none());

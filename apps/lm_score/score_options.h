@@ -20,7 +20,7 @@ namespace nine::app {
 /// The values of lm_score's flags. Each value has the name of its flag.
 struct ScoreOptions {
   std::string checkpoint, input = "-", output = "-", device = "cpu";
-  bool flush = false, tokens = false, carry_state = false, components = false,
+  bool flush = false, tokens = false, words = false, carry_state = false, components = false,
        margin_correction = false;
   int64_t batch_tokens = 4096;
   int threads = 0;

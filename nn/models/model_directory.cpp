@@ -13,6 +13,7 @@
 #include "core/ops.h"
 #include "core/quote.h"
 #include "data/tokenizers/model_tokenizer.h"
+#include "data/vocabulary.h"
 #include "kernels/settings/head_misfit.h"
 #include "nn/models/read_model.h"
 #include "nn/training/checkpoint.h"
@@ -183,6 +184,27 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   files.embedding(wanted == kDictionaryFile ? "lm" : "mt");
   fail(directory.string(), " lacks ", dictionary, ", the dictionary of its model, and has ", other,
        " of another kind of model: put the model's own dictionary there");
+}
+
+bool reads_raw_text(const std::string& path) try {
+  const bool weights_alone =
+      (holds(path, kWeightsFile) || holds(path, kWeightsIndex)) && !holds_state(path);
+  const fs::path directory = weights_alone ? fs::path(path) : resolve_checkpoint(path);
+  return !ModelTokenizer::file_in(directory, "").empty();
+} catch (const Error&) {  // opening the model says what is wrong
+  return false;
+}
+
+void require_same_tokens(const std::string& a, const std::string& b) {
+  const bool raw = reads_raw_text(a);
+  const auto words = [](const std::string& model) {
+    return Vocabulary::read_saved((model_directory(model) / kDictionaryFile).string(),
+                                  Specials::kLanguageModel)
+        .word_checksum();
+  };
+  require(raw == reads_raw_text(b) && (!raw || words(a) == words(b)), a, " and ", b,
+          " cut a text into different tokens, so that their probabilities cannot be compared or "
+          "mixed token by token: compare the bits per byte that lm_score prints for each");
 }
 
 Json model_config(const fs::path& directory) {

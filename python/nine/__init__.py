@@ -17,7 +17,7 @@ from ._nine import (
     threads,
 )
 from ._threads import set_threads
-from .language_model import Expectation, LanguageModel
+from .language_model import Expectation, LanguageModel, WordSurprisal
 from .notebook import Experiment, Explanation, Figure, experiment, experiments, explain, plot
 from .rescoring import Rescoring, read_n_best, rescore
 from .runs import log, runs
