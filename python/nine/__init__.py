@@ -38,6 +38,7 @@ __all__ = [
     "Translator",
     "UsageError",
     "WordErrors",
+    "WordSurprisal",
     "__version__",
     "experiment",
     "experiments",
