@@ -41,6 +41,7 @@ ModelTokenizer RawTokenizerOptions::make(std::span<const std::string_view> texts
   if (!tokenizer.empty()) return ModelTokenizer::of_file(tokenizer, specials);
   TokenizerTraining how{
       .vocabulary_size = (vocab_size > 0 ? vocab_size : kRawVocabulary) - specials.size,
+      .form = {},
       .min_frequency = vocab_size > 0 ? 2 : kRawMinFrequency,
       .special_tokens = {}};
   if (normalize != "none") how.form = normalize == "nfc" ? UnicodeForm::nfc : UnicodeForm::nfkc;

@@ -23,7 +23,7 @@ struct RawTokenizerOptions {
   void declare(Options& options, const std::string& raw);
   /// Checks the flags for a run that reads raw text, or for another run, which has no use for them.
   /// Throws UsageError.
-  void check(const Options& given, bool is_raw, const std::string& raw, int64_t vocab_size,
+  void check(const Options& given, bool is_raw, const char* raw, int64_t vocab_size,
              const Specials& specials) const;
   /// Reads the tokenizer, or learns byte-level BPE with GPT-4's split from `texts`. `vocab_size`
   /// are the entries of the dictionary, special words included; 0: those that kRawVocabulary and
