@@ -23,7 +23,7 @@ void RawTokenizerOptions::declare(Options& o, const std::string& raw) {
       .choices({"none", "nfc", "nfkc"});
 }
 
-void RawTokenizerOptions::check(const Options& given, bool is_raw, const std::string& raw,
+void RawTokenizerOptions::check(const Options& given, bool is_raw, const char* raw,
                                 int64_t vocab_size, const Specials& specials) const {
   only_with(given, is_raw, raw, {"tokenizer", "normalize"});
   require_usage(normalize == "none" || tokenizer.empty(),
