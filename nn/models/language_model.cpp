@@ -27,11 +27,11 @@ struct LanguageModel::Parts {
 
 namespace {
 
-// How documents ended in the training text; by blank lines if nothing says it.
-DocumentEnds document_ends_of(const std::filesystem::path& directory) {
+// How documents ended in the raw text of training; nullopt if nothing says it, as for words.
+std::optional<DocumentEnds> document_ends_of(const std::filesystem::path& directory) {
   const Json resolved = model_config(directory).value("resolved", Json::object());
   const auto said = resolved.find(kDocumentEnds);
-  if (said == resolved.end() || !said->is_string()) return DocumentEnds::blank_lines;
+  if (said == resolved.end() || !said->is_string()) return std::nullopt;
   return enum_from_text<DocumentEnds>(said->get<std::string>());
 }
 
@@ -59,7 +59,11 @@ LanguageModel LanguageModel::load(const std::string& path, Device device) {
     parts->parameters.load(files.weights);
   });
   parts->tokenizer = ModelTokenizer::open(directory, "", parts->vocabulary);
-  if (parts->tokenizer) parts->ends = document_ends_of(directory);
+  const std::optional<DocumentEnds> ends = document_ends_of(directory);
+  require(parts->tokenizer || !ends, directory.string(),
+          " lacks the tokenizer with which its model reads raw text: copy tokenizer.json (or "
+          "tokenizer.model) of the model's own checkpoint there");
+  parts->ends = ends.value_or(DocumentEnds::blank_lines);
   files.say_assumed();
   return LanguageModel(std::move(parts));
 }

@@ -327,6 +327,11 @@ TEST_CASE("raw text: tasks for words, and models that cut texts otherwise, are e
   const std::string compared =
       lm_score({"--compare", dir / "other", m.run, "--resamples", "100"}, some_text(3, 9));
   CHECK(has(compared, "\xC4\xA0"));
+  // A model of raw text without its tokenizer is no model of words.
+  const TemporaryDirectory alone;
+  for (const char* name : {"model.safetensors", "config.json", "dict.txt"})
+    fs::copy_file(fs::path(m.run) / "checkpoints/best" / name, alone.path() / name);
+  CHECK(has(error({"--checkpoint", alone.path().string()}), "lacks the tokenizer"));
   // A checkpoint whose tokenizer was changed does not open.
   const fs::path best = fs::canonical(dir / "other/checkpoints/best");
   put(best / "tokenizer.json", slurp(best / "tokenizer.json") + " ");
