@@ -1,18 +1,19 @@
 // The surprisal of each word of a raw text under a model whose tokens are parts of words.
 //
-// A word is what white space separates (for_each_raw_word); the white space before a word belongs
-// to the word. Most tokenizers begin a token with the space before a word, so a word's last token
-// does not say that the word ends: the next token does. The surprisal therefore counts that the
-// word ends, and no longer that the word before it ended (Pimentel & Meister, "How to Compute the
-// Probability of a Word", EMNLP 2024; Oh & Schuler, "Leading Whitespaces of Language Models'
-// Subword Vocabulary Pose a Confound for Calculating Word Probabilities", EMNLP 2024):
+// White space separates words (for_each_raw_word), and the white space before a word belongs to the
+// word. Most tokenizers begin a token with the space before a word, so the next token shows that a
+// word has ended. The surprisal counts the end of the word, and leaves out the end of the word
+// before it (Pimentel & Meister, "How to Compute the Probability of a Word", EMNLP 2024; Oh &
+// Schuler, "Leading Whitespaces of Language Models' Subword Vocabulary Pose a Confound for
+// Calculating Word Probabilities", EMNLP 2024):
 //
 //   surprisal of word i = log2 W(i - 1) - log2 W(i),   W(0) = 1
 //   W(i) = p(the text up to the end of word i, and then white space or the end of the text)
 //
-// W(i) is the sum over the first token sequence that the tokenizer makes of the text up to there,
-// followed by a token that begins with white space or ends a text; and the same sequence with
-// another last token, which holds the end of the word and white space behind it (such as ".\n").
+// W(i) adds the probabilities of two kinds of token sequences. The first kind: the tokens that the
+// tokenizer makes of the text up to the end of word i, and then a token that begins with white
+// space or ends a text. The second kind: the same tokens, but the last of them goes on with white
+// space, as ".\n" does after ".".
 #pragma once
 
 #include <cstdint>
