@@ -213,7 +213,7 @@ TEST_CASE("lm_train --text: what is wrong with a text is said") {
   // Without --vocab-size the vocabulary is as large as the text allows; a single document with
   // --valid is enough.
   CHECK(error({"--text", dir.write("one", some_text(1, 8) + "More words, and more.\n"), "--valid",
-               good, "--batch", "2"},
+               good},
               0)
             .find("258 tokens in the vocabulary") != std::string::npos);
 }
@@ -338,16 +338,38 @@ TEST_CASE("raw text: tasks for words, and models that cut texts otherwise, are e
   CHECK(has(error({"--checkpoint", dir / "other"}), "tokenizer.json"));
 }
 
-TEST_CASE("lm_rescore: hypotheses are raw lines for a model of raw text") {
+TEST_CASE("lm_rescore: hypotheses are cut by the model's tokenizer, each with a line end") {
   const Made& m = made();
   const TemporaryDirectory dir;
-  const std::string nbest =
-                        dir.write("nbest", "u-1 -2 The cat saw him.\nu-2 -2 The him cat saw.\n"),
-                    reference = dir.write("ref", "u The cat saw him.\n"), out = dir / "out";
+  const Strings hypotheses{"The cat saw him.", "Cat the him saw.", "Jos\xC3\xA9 heard a tree!",
+                           "Jos\xC3\xA9 hurt a tree!"};
+  const LanguageModel model = LanguageModel::load(m.run);
+  std::string nbest, chosen;
+  size_t tokens = 0;
+  for (size_t u = 0; u < 2; ++u) {
+    std::vector<double> log_p;
+    for (size_t h = 2 * u; h < 2 * u + 2; ++h) {
+      nbest += concat("u", u, "\t-1\t", hypotheses[h], '\n');
+      const std::vector<double> of_tokens = model.score({hypotheses[h] + "\n"})[0];
+      tokens += of_tokens.size();
+      log_p.push_back(std::accumulate(of_tokens.begin(), of_tokens.end(), 0.0));
+    }
+    chosen += concat(hypotheses[2 * u + (log_p[1] > log_p[0] ? 1 : 0)], " (u", u, ")\n");
+  }
+  const std::string reference = "u0\tThe cat saw him.\nu1\tJos\xC3\xA9 heard a tree!\n";
   const Outcome run =
-      run_program("lm_rescore", {"--checkpoint", m.run, "--nbest", nbest, "--reference", reference,
-                                 "--lambda", "1", "--mu", "0", "--choices", out});
-  CHECK_MESSAGE(run.code == 0, run.err);
+      run_program("lm_rescore", {"--checkpoint", m.run, "--nbest", dir.write("nbest", nbest),
+                                 "--reference", dir.write("reference", reference), "--lambda", "1",
+                                 "--mu", "0", "--output", dir / "out"});
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  CHECK(has(run.err, concat("4 of them different, ", tokens, " tokens")));
+  CHECK(slurp(dir / "out/hyp.trn") == chosen);
+  // Models that cut texts otherwise cannot be mixed token by token.
+  const Outcome mixed = run_program(
+      "lm_rescore", {"--checkpoint", m.run, model_a(), "--nbest", dir / "nbest", "--reference",
+                     dir / "reference", "--lambda", "1", "--mu", "0", "--max-unknown", "1"});
+  CHECK(mixed.code == 1);
+  CHECK(has(mixed.err, "cut a text into different tokens"));
 }
 
 }  // namespace nine::tests::test_raw_text
