@@ -1,5 +1,6 @@
 #include "apps/mt_translate/translate_options.h"
 
+#include "apps/cli/detokenize_options.h"
 #include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
@@ -34,6 +35,7 @@ void TranslateOptions::declare(Options& o) {
   o.add("join", join,
         "join the subwords of translations, for input that is cut into subwords already (--codes "
         "joins them too)");
+  declare_detokenize(o, detokenize, "translations");
   o.add("tokenize-input", tokenize_input,
         "how the input is split into words: none, at spaces; 13a, as sacreBLEU splits raw text")
       .choices({"none", "13a"});
@@ -130,12 +132,14 @@ void TranslateOptions::check(const Options& options) const {
   require_usage(!score || n_best == 0, "--score takes one translation a line: leave out --n-best");
   require_usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
   scoring.check();
+  check_detokenize(options, detokenize);
   refuse_same_models("--checkpoint", checkpoint);
 
   only_with(
       options, translates(), "translating: a --checkpoint without --score-given",
       {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length", "skip_long",
-       "n_best", "attention", "alignment", "word_scores", "prefix", "samples", "join"});
+       "n_best", "attention", "alignment", "word_scores", "prefix", "samples", "join",
+       "detokenize"});
   only_with(options, samples > 0, "--samples", {"temperature", "top_k", "top_p", "seed"});
   only_with(options, samples == 0, "a search, which --samples replaces",
             {"beam", "length_penalty", "count_end", "n_best"});
@@ -167,7 +171,8 @@ SegmentationOptions TranslateOptions::segmentation() const {
           .vocabulary_threshold = vocabulary_threshold,
           .glossaries = glossaries,
           .raw = tokenize_input == "13a",
-          .join = join};
+          .join = join,
+          .detokenize = detokenize};
 }
 
 SearchOptions TranslateOptions::search() const {

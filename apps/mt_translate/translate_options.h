@@ -31,6 +31,7 @@ struct TranslateOptions {
   int threads = 0;
   double mpi_timeout = 600, max_unknown = kMaxUnknown;
   MatmulPrecision precision = MatmulPrecision::highest;
+  DetokenizeOptions detokenize;
   TranslationScoreFlags scoring;
 
   /// Declares every flag, bound to these fields.

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "data/detokenize.h"
+
 namespace nine {
 
 class BpeCache;
@@ -23,6 +25,8 @@ struct SegmentationOptions {
   bool raw = false;                          ///< true: first tokenise as sacreBLEU's tokenizer 13a
   /// True: join subwords of translations to words; with codes this is always done.
   bool join = false;
+  /// Rules by which translations become prose, after subwords are joined.
+  DetokenizeOptions detokenize = {};
 };
 
 /// Turns lines of text into the ids that a model reads.

@@ -55,6 +55,7 @@ struct Translator::Parts {
   std::deque<Model> models = {};
   std::optional<TokenReader> reader = {};
   bool join = false;  // true: join subwords of translations to words
+  DetokenizeOptions detokenize = {};
   // Made at first use, because it packs the weights, which the networks alone do not need.
   std::mutex mutex = {};
   std::optional<BeamSearch> search = {};
@@ -98,7 +99,9 @@ Translator Translator::load(std::span<const std::string> paths,
     files.say_assumed();
   }
   parts->reader.emplace(segmentation);
-  parts->join = segmentation.join || !segmentation.codes.empty();
+  parts->detokenize = segmentation.detokenize;
+  parts->join = segmentation.join || !segmentation.codes.empty() ||
+                segmentation.detokenize.rules != Detokenizing::none;
   return Translator(std::move(parts));
 }
 
@@ -134,7 +137,7 @@ std::vector<BeamSearch::Ids> Translator::target_ids(const std::vector<std::strin
 }
 
 std::string Translator::text(std::span<const int32_t> ids) const {
-  return text_of(target(), ids, parts_->join);
+  return detokenize(text_of(target(), ids, parts_->join), parts_->detokenize);
 }
 
 std::vector<std::string> Translator::translate(const std::vector<std::string>& lines,

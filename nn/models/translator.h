@@ -93,7 +93,7 @@ class Translator {
   std::vector<BeamSearch::Ids> target_ids(const std::vector<std::string>& lines,
                                           const std::string& name) const;
   /// Returns the words of a translation, separated by spaces; joins subwords to words if codes or
-  /// `join` were given.
+  /// `join` were given, and makes prose if `detokenize` was.
   std::string text(std::span<const int32_t> ids) const;
 
  private:
