@@ -41,6 +41,7 @@ set(nine_public_headers
     kernels/settings/learned_numbers.h
     data/bpe.h
     data/bpe_learn.h
+    data/detokenize.h
     data/glossary.h
     data/measures/bleu.h
     data/measures/bootstrap.h

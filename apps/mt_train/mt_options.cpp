@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+#include "data/tokenizers/train_tokenizer.h"
+
 namespace nine::app {
 
 MtOptions::MtOptions() {
@@ -18,6 +21,7 @@ MtOptions::MtOptions() {
 
 void MtOptions::declare(Options& o) {
   declare_data(o);
+  declare_tokenizers(o);
   declare_model(o);
   o.group("Regularisation");
   o.add("dropout", dropout, "dropout of the embeddings and of the residual branches")
@@ -41,7 +45,8 @@ void MtOptions::declare(Options& o) {
 
 void MtOptions::declare_data(Options& o) {
   o.group("Data");
-  o.add("src", src, "training text of the source language, tokenised, one sentence a line")
+  o.add("src", src,
+        "training text of the source language, one sentence a line: words, or prose with --raw")
       .unit("FILE...");
   o.add("tgt", tgt, "translation of the --src text, line by line").unit("FILE...");
   o.add("valid-src", valid_src, "validation text, source").unit("FILE...");
@@ -56,7 +61,8 @@ void MtOptions::declare_data(Options& o) {
       .range(100, 100'000'000)
       .unit("pairs");
   o.add("shared-vocab", shared_vocab,
-        "use one dictionary and one embedding matrix for both languages");
+        "use one dictionary and one embedding matrix for both languages (default with --raw, "
+        "unless the languages are given different tokenizers)");
   o.add("src-dict", src_dict,
         "source dictionary (fairseq's dict.txt), with --shared-vocab the dictionary of both "
         "languages; without it, a dictionary is built from the training text")
@@ -74,6 +80,23 @@ void MtOptions::declare_data(Options& o) {
       .range(2, 1 << 20)
       .unit("tokens")
       .called("maximum length");
+}
+
+void MtOptions::declare_tokenizers(Options& o) {
+  o.group("Raw text (docs/mt.md)");
+  o.add("raw", raw,
+        concat("the texts are prose: learn a tokenizer of bytes from the training text, for both "
+               "languages together or, with --no-shared-vocab, for each; checkpoints contain it; "
+               "--vocab-size 0 is then ",
+               kRawVocabularySize));
+  o.add("tokenizer", tokenizer,
+        "tokenizer for both languages in place of a learned one: tokenizer.json, vocab.json, "
+        "tiktoken's ranks, or SentencePiece's model; implies --raw")
+      .unit("FILE");
+  o.add("src-tokenizer", src_tokenizer, "tokenizer for the source language; implies --raw")
+      .unit("FILE");
+  o.add("tgt-tokenizer", tgt_tokenizer, "tokenizer for the target language; implies --raw")
+      .unit("FILE");
 }
 
 void MtOptions::declare_model(Options& o) {
@@ -136,6 +159,28 @@ void MtOptions::resolve(const Options& given) {
   resolve_optimiser(given);
   if (encoder_layers == 0 || given.follows("encoder-layers", "layers")) encoder_layers = layers;
   if (decoder_layers == 0 || given.follows("decoder-layers", "layers")) decoder_layers = layers;
+  const bool own = !src_tokenizer.empty() || !tgt_tokenizer.empty();
+  raw = raw || own || !tokenizer.empty();
+  if (raw && !own && !given.was_named("shared-vocab")) shared_vocab = true;
+  if (learns_tokenizer() && vocab_size == 0) vocab_size = kRawVocabularySize;
+}
+
+void MtOptions::check_tokenizers(const Options& given) const {
+  if (!raw) return;
+  require_usage(src_dict.empty() && tgt_dict.empty(),
+                "--raw has the dictionary of its tokenizer: leave out --src-dict and --tgt-dict");
+  require_usage(tokenizer.empty() || (src_tokenizer.empty() && tgt_tokenizer.empty()),
+                "--tokenizer is for both languages: leave out --src-tokenizer and --tgt-tokenizer");
+  require_usage(!shared_vocab || (src_tokenizer.empty() && tgt_tokenizer.empty()),
+                "--shared-vocab has one tokenizer for both languages: give it as --tokenizer");
+  const int64_t fewest = Specials::kTranslation.size + kFewestTokens;
+  require_usage(learns_tokenizer() || vocab_size == 0,
+                "the given tokenizers are used as they are: leave out --vocab-size");
+  require_usage(!learns_tokenizer() || vocab_size >= fewest, "--vocab-size ", vocab_size,
+                " leaves no room for the four specials and 256 bytes of a tokenizer: give at least ",
+                fewest);
+  refuse_idle_flags(given, {{"min-count", false, "dictionaries of words, without --raw"},
+                            {"max-unknown", false, "dictionaries of words, without --raw"}});
 }
 
 void MtOptions::check(const Options& given) const {
@@ -151,6 +196,7 @@ void MtOptions::check(const Options& given) const {
   require_usage(test_src.empty() == test_tgt.empty(), "--test-src and --test-tgt go together");
   require_usage(!shared_vocab || tgt_dict.empty(),
                 "--shared-vocab has one dictionary: give it as --src-dict alone");
+  check_tokenizers(given);
   const bool built = src_dict.empty() || (!shared_vocab && tgt_dict.empty());
   require_usage(built || (vocab_size == 0 && min_count == 1),
                 "the dictionaries of --src-dict and --tgt-dict are used as they are; leave out "
@@ -174,6 +220,10 @@ void MtOptions::check(const Options& given) const {
                              "and --test-tgt"},
                             {"valid-translations", has_valid() && valid_beam > 0,
                              valid_beam > 0 ? valid : "--valid-beam above 0"}});
+}
+
+bool MtOptions::learns_tokenizer() const {
+  return raw && tokenizer.empty() && (src_tokenizer.empty() || tgt_tokenizer.empty());
 }
 
 int64_t MtOptions::positions() const { return std::max(kFewestPositions, max_length); }

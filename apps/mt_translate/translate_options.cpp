@@ -14,7 +14,9 @@ void TranslateOptions::declare(Options& o) {
         "a checkpoint, or a run directory (its best checkpoint); several: an ensemble, whose "
         "probabilities are the mean of the models'")
       .unit("DIR...");
-  o.add("input", input, "text to translate, tokenised, one sentence a line; -: standard input")
+  o.add("input", input,
+        "text to translate, one sentence a line: words, or prose for a model of mt_train --raw; -: "
+        "standard input")
       .unit("FILE");
   o.add("output", output, "file for the translations, one for each line; -: standard output")
       .unit("FILE");
@@ -70,7 +72,7 @@ void TranslateOptions::declare(Options& o) {
         "print the N best translations of each line as `i ||| translation ||| score`, where i is "
         "the line, from 0; 0: print only the best translation")
       .range(0, 1000);
-  o.add("prefix", prefix, "words with which the translations begin, line by line").unit("FILE");
+  o.add("prefix", prefix, "text with which the translations begin, line by line").unit("FILE");
   o.add("attention", attention,
         "also write each translated word's attention to the source words to FILE, one JSON object "
         "per line")
@@ -81,6 +83,10 @@ void TranslateOptions::declare(Options& o) {
       .unit("FILE");
   o.add("word-scores", word_scores,
         "also write the log-probability of each word and of the end of sentence")
+      .unit("FILE");
+  o.add("token-pairs", token_pairs,
+        "also write the tokens that --alignment and --word-scores count, as the dictionaries spell "
+        "them: `source ||| translation`")
       .unit("FILE");
 
   o.group("Sampling in place of a search");
@@ -119,11 +125,11 @@ void TranslateOptions::check(const Options& options) const {
   require_usage(vocabulary_threshold == 0 || !vocabulary.empty(),
                 "--vocabulary-threshold needs --vocabulary");
   int on_standard_output = 0;
-  for (const std::string* file : {&output, &attention, &alignment, &word_scores})
+  for (const std::string* file : {&output, &attention, &alignment, &word_scores, &token_pairs})
     on_standard_output += *file == "-" ? 1 : 0;
   require_usage(on_standard_output <= 1,
-                "translations, --attention, --alignment and --word-scores would mix on standard "
-                "output: give all but one of them a file");
+                "translations, --attention, --alignment, --word-scores and --token-pairs would mix "
+                "on standard output: give all but one of them a file");
   require_usage(n_best <= beam, "--n-best ", n_best, ": a search with --beam ", beam,
                 " has no more than ", beam, " hypotheses");
   require_usage(!score || samples <= 1,
@@ -138,7 +144,7 @@ void TranslateOptions::check(const Options& options) const {
   only_with(
       options, translates(), "translating: a --checkpoint without --score-given",
       {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length", "skip_long",
-       "n_best", "attention", "alignment", "word_scores", "prefix", "samples", "join",
+       "n_best", "attention", "alignment", "word_scores", "token_pairs", "prefix", "samples", "join",
        "detokenize"});
   only_with(options, samples > 0, "--samples", {"temperature", "top_k", "top_p", "seed"});
   only_with(options, samples == 0, "a search, which --samples replaces",
@@ -153,7 +159,7 @@ void TranslateOptions::check(const Options& options) const {
   std::vector<NamedFile> written{{"--output", output}}, read{{"--input", input}};
   for (const NamedFile& file :
        {NamedFile{"--attention", attention}, NamedFile{"--alignment", alignment},
-        NamedFile{"--word-scores", word_scores}})
+        NamedFile{"--word-scores", word_scores}, NamedFile{"--token-pairs", token_pairs}})
     if (!file.path.empty()) written.push_back(file);
   for (const NamedFile& file : {NamedFile{"--codes", codes}, NamedFile{"--vocabulary", vocabulary},
                                 NamedFile{"--score-given", score_given},

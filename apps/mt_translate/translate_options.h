@@ -18,7 +18,7 @@ namespace nine::app {
 struct TranslateOptions {
   std::vector<std::string> checkpoint;  // several: an ensemble
   std::string input = "-", output = "-", codes, vocabulary, tokenize_input = "none", attention,
-              alignment, word_scores, prefix, score_given, reference, device = "cpu";
+              alignment, word_scores, token_pairs, prefix, score_given, reference, device = "cpu";
   bool flush = false, join = false, tokens = false, score = false, count_end = false,
        skip_long = false;
   std::vector<std::string> glossaries;
