@@ -21,6 +21,7 @@
 #include "core/quote.h"
 #include "core/threads.h"
 #include "data/bpe.h"
+#include "data/detokenize.h"
 #include "data/measures/bleu.h"
 #include "data/measures/rescoring.h"
 #include "data/measures/word_errors.h"
@@ -324,7 +325,11 @@ void add_translator(nb::module_& m) {
           "__init__",
           [](nine::Translator* self, const Lines& paths, const std::string& codes,
              const std::string& vocabulary, int64_t vocabulary_threshold, const Lines& glossaries,
-             bool raw, bool join) {
+             bool raw, bool join, const std::string& detokenize, const std::string& language) {
+            const nine::DetokenizeOptions prose{
+                .rules = nine::enum_from_text<nine::Detokenizing>(detokenize),
+                .language = language};
+            nine::check_language(language);
             without_lock([&] {
               new (self) nine::Translator(
                   nine::Translator::load(paths, {.codes = codes,
@@ -332,12 +337,14 @@ void add_translator(nb::module_& m) {
                                                  .vocabulary_threshold = vocabulary_threshold,
                                                  .glossaries = glossaries,
                                                  .raw = raw,
-                                                 .join = join}));
+                                                 .join = join,
+                                                 .detokenize = prose}));
               return true;
             });
           },
           "paths"_a, "codes"_a, "vocabulary"_a, "vocabulary_threshold"_a, "glossaries"_a, "raw"_a,
-          "join"_a)
+          "join"_a, "detokenize"_a, "language"_a)
+      .def_prop_ro("reads_prose", [](const nine::Translator& self) { return self.reads_prose(); })
       .def("source_words", [](const nine::Translator& self) { return words_of(self.source()); })
       .def("target_words", [](const nine::Translator& self) { return words_of(self.target()); })
       .def("max_words", [](const nine::Translator& self) { return self.search().max_words(); })
@@ -434,12 +441,19 @@ void add_tokenizer(nb::module_& m) {
       "lines"_a, "separator"_a);
   m.def(
       "undo_bpe",
-      [](const Lines& lines, const std::string& separator) {
-        Lines out(lines.size());
-        for (size_t i = 0; i < lines.size(); ++i) nine::undo_bpe(lines[i], out[i], separator);
+      [](const Lines& lines, const std::string& separator, const std::string& detokenize,
+         const std::string& language) {
+        const nine::DetokenizeOptions prose{
+            .rules = nine::enum_from_text<nine::Detokenizing>(detokenize), .language = language};
+        Lines out;
+        for (const std::string& line : lines) {
+          std::string joined;
+          nine::undo_bpe(line, joined, separator);
+          out.push_back(nine::detokenize(joined, prose));
+        }
         return out;
       },
-      "lines"_a, "separator"_a);
+      "lines"_a, "separator"_a, "detokenize"_a, "language"_a);
 }
 
 // --- n-best lists

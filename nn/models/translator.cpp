@@ -91,6 +91,10 @@ Translator Translator::load(std::span<const std::string> paths,
             "vocabulary and glossaries, tokenisation (13a), joining and detokenising");
     ModelFiles files = read_model(directory);
     files.opening([&] {
+      const Json* const raw = files.find("raw");
+      require(raw == nullptr || *raw != true || source.tokenizer, files.said_in("raw"),
+              " says that the model reads raw text, and there is no tokenizer beside it: put the "
+              "model's own tokenizer.json (or tokenizer.model) there");
       const TransformerConfig config = transformer_config(files);
       check_size(directory / kSourceDict, source.dictionary, config.src_vocab);
       check_size(directory / kTargetDict, target.dictionary, config.tgt_vocab);
