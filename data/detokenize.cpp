@@ -67,6 +67,7 @@ struct WordClasses {
 // The neighbours that a word touches.
 struct Joint {
   bool left = false, right = false;
+  bool apart = false;  // true: from the word before, even if that touches this word
 };
 constexpr Joint kLeft{.left = true}, kRight{.right = true}, kBoth{.left = true, .right = true};
 
@@ -82,10 +83,10 @@ class Joiner {
   std::string join(std::vector<std::string> words) {
     words_ = std::move(words);
     std::string out;
-    Joint before = kRight;
+    Joint before;
     for (size_t i = 0; i < words_.size(); ++i) {
       const Joint joint = moses_ ? moses(i) : mteval_13a(i);
-      if (!joint.left && !before.right) out += ' ';
+      if (i > 0 && (joint.apart || (!joint.left && !before.right))) out += ' ';
       out += words_[i];
       before = joint;
     }
@@ -112,7 +113,8 @@ class Joiner {
     if (!spaced_ && is.cjk_first.has(w) && is.cjk_last.has(before)) return kLeft;
     if (is.currency.has(w) && is.digit_last.has(before) && !is.digit_first.has(after)) return {};
     if (is.opening.has(w)) return kRight;
-    if (is.closing.has(w)) return french_ && is.french_closing.has(w) ? Joint() : kLeft;
+    if (is.closing.has(w))
+      return french_ && is.french_closing.has(w) ? Joint{.apart = true} : kLeft;
     if (english_ && i > 0 && is.contraction.has(w)) return kLeft;
     if (elides_ && is.elision.has(w) && is.letter.has(after)) return kRight;
     if (french_ && is.french_quote.has(w)) return {};

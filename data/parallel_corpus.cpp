@@ -115,8 +115,7 @@ ParallelCorpus::ParallelCorpus(const PairText& text, const PairEncoding& encodin
   const auto encode = [&](Side& side, const LineEncoder& encoder, std::string_view text_line,
                           std::vector<int32_t>& ids) {
     if (encoding.raw) {
-      side.lines.add_bytes(text_line);
-      side.lines.add_bytes("\n");
+      side.lines.add_raw_line(text_line);
     } else {
       side.lines.add(text_line);
     }

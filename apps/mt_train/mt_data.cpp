@@ -6,7 +6,6 @@
 #include "core/crc32c.h"
 #include "data/sample/pairs.h"
 #include "data/text.h"
-#include "data/tokenizers/train_tokenizer.h"
 #include "nn/models/model_directory.h"
 
 namespace nine::app {
@@ -36,31 +35,29 @@ std::pair<Vocabulary, Vocabulary> dictionaries(const PairText& text, const MtOpt
 
 // The tokenizers of given files, or learned from the text.
 std::pair<ModelTokenizer, ModelTokenizer> tokenizers(const PairText& text, const MtOptions& o) {
+  constexpr const Specials& kSpecials = Specials::kTranslation;
   const auto given = [](const std::string& path) {
-    return ModelTokenizer::of_file(path, Specials::kTranslation);
+    return ModelTokenizer::of_file(path, kSpecials);
   };
-  if (!o.tokenizer.empty()) {
-    const ModelTokenizer both = given(o.tokenizer);
-    return {both, both};
-  }
-  if (!o.src_tokenizer.empty() && !o.tgt_tokenizer.empty())
-    return {given(o.src_tokenizer), given(o.tgt_tokenizer)};
-  const TokenizerTraining how{.vocabulary_size = o.vocab_size - Specials::kTranslation.size,
-                              .special_tokens = {}};
+  const std::string& both = o.raw_tokenizer.tokenizer;
+  const std::string &of_source = both.empty() ? o.src_tokenizer : both,
+                    &of_target = both.empty() ? o.tgt_tokenizer : both;
+  if (!of_source.empty() && !of_target.empty()) return {given(of_source), given(of_target)};
+  const TokenizerTraining how = o.raw_tokenizer.training(o.vocab_size, kSpecials);
   TokenizerTrainer source(how), target(how);
   text([&](std::string_view s, std::string_view t) {
-    if (o.src_tokenizer.empty()) source.add(s);
-    if (o.tgt_tokenizer.empty()) (o.shared_vocab ? source : target).add(t);
+    if (of_source.empty()) source.add(s);
+    if (of_target.empty()) (o.shared_vocab ? source : target).add(t);
   });
-  const auto learned = [](const TokenizerTrainer& trainer) {
-    return ModelTokenizer(trainer.train(), Specials::kTranslation);
+  const auto learn = [&](const TokenizerTrainer& trainer, const char* name) {
+    return learned(trainer, name, o.vocab_size, kSpecials);
   };
   if (o.shared_vocab) {
-    const ModelTokenizer both = learned(source);
-    return {both, both};
+    const ModelTokenizer joint = learn(source, "the training text");
+    return {joint, joint};
   }
-  return {o.src_tokenizer.empty() ? learned(source) : given(o.src_tokenizer),
-          o.tgt_tokenizer.empty() ? learned(target) : given(o.tgt_tokenizer)};
+  return {of_source.empty() ? learn(source, "the source of the training text") : given(of_source),
+          of_target.empty() ? learn(target, "the target of the training text") : given(of_target)};
 }
 
 std::pair<TranslationSide, TranslationSide> sides(const PairText& text, const MtOptions& o) {

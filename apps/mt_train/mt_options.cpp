@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "data/tokenizers/train_tokenizer.h"
+#include "apps/cli/option_conflicts.h"
 
 namespace nine::app {
 
@@ -73,7 +72,9 @@ void MtOptions::declare_data(Options& o) {
       .unit("FILE");
   declare_vocabulary_limits(o,
                             "largest size of a dictionary built from the training text, with its "
-                            "four special tokens; 0: no limit");
+                            "four special tokens; 0: no limit. With --raw: its exact size; "
+                            "0: up to 8192, without pairs of symbols that occur fewer than 20 "
+                            "times");
   o.add("max-length", max_length,
         "longest side of a training pair, with </s>; longer pairs are left out, and their number "
         "is printed")
@@ -85,17 +86,12 @@ void MtOptions::declare_data(Options& o) {
 void MtOptions::declare_tokenizers(Options& o) {
   o.group("Raw text (docs/mt.md)");
   o.add("raw", raw,
-        concat("the texts are prose: learn a tokenizer of bytes from the training text, for both "
-               "languages together or, with --no-shared-vocab, for each; checkpoints contain it; "
-               "--vocab-size 0 is then ",
-               kRawVocabularySize));
-  o.add("tokenizer", tokenizer,
-        "tokenizer for both languages in place of a learned one: tokenizer.json, vocab.json, "
-        "tiktoken's ranks, or SentencePiece's model; implies --raw")
+        "the texts are prose: learn a tokenizer of bytes from the training text, for both languages "
+        "together or, with --no-shared-vocab, for each; checkpoints contain it");
+  raw_tokenizer.declare(o, "--raw");
+  o.add("src-tokenizer", src_tokenizer, "with --raw: tokenizer for the source language alone")
       .unit("FILE");
-  o.add("src-tokenizer", src_tokenizer, "tokenizer for the source language; implies --raw")
-      .unit("FILE");
-  o.add("tgt-tokenizer", tgt_tokenizer, "tokenizer for the target language; implies --raw")
+  o.add("tgt-tokenizer", tgt_tokenizer, "with --raw: tokenizer for the target language alone")
       .unit("FILE");
 }
 
@@ -159,28 +155,28 @@ void MtOptions::resolve(const Options& given) {
   resolve_optimiser(given);
   if (encoder_layers == 0 || given.follows("encoder-layers", "layers")) encoder_layers = layers;
   if (decoder_layers == 0 || given.follows("decoder-layers", "layers")) decoder_layers = layers;
-  const bool own = !src_tokenizer.empty() || !tgt_tokenizer.empty();
-  raw = raw || own || !tokenizer.empty();
-  if (raw && !own && !given.was_named("shared-vocab")) shared_vocab = true;
-  if (learns_tokenizer() && vocab_size == 0) vocab_size = kRawVocabularySize;
+  if (raw && src_tokenizer.empty() && tgt_tokenizer.empty() && !given.was_named("shared-vocab"))
+    shared_vocab = true;
 }
 
 void MtOptions::check_tokenizers(const Options& given) const {
+  raw_tokenizer.check(given, raw, "--raw", vocab_size, Specials::kTranslation);
+  only_with(given, raw, "--raw", {"src_tokenizer", "tgt_tokenizer"});
   if (!raw) return;
+  const bool own = !src_tokenizer.empty() || !tgt_tokenizer.empty();
   require_usage(src_dict.empty() && tgt_dict.empty(),
                 "--raw has the dictionary of its tokenizer: leave out --src-dict and --tgt-dict");
-  require_usage(tokenizer.empty() || (src_tokenizer.empty() && tgt_tokenizer.empty()),
+  require_usage(!own || raw_tokenizer.tokenizer.empty(),
                 "--tokenizer is for both languages: leave out --src-tokenizer and --tgt-tokenizer");
-  require_usage(!shared_vocab || (src_tokenizer.empty() && tgt_tokenizer.empty()),
+  require_usage(!own || !shared_vocab,
                 "--shared-vocab has one tokenizer for both languages: give it as --tokenizer");
-  const int64_t fewest = Specials::kTranslation.size + kFewestTokens;
-  require_usage(learns_tokenizer() || vocab_size == 0,
-                "the given tokenizers are used as they are: leave out --vocab-size");
-  require_usage(!learns_tokenizer() || vocab_size >= fewest, "--vocab-size ", vocab_size,
-                " leaves no room for the four specials and 256 bytes of a tokenizer: give at least ",
-                fewest);
-  refuse_idle_flags(given, {{"min-count", false, "dictionaries of words, without --raw"},
-                            {"max-unknown", false, "dictionaries of words, without --raw"}});
+  require_usage(
+      src_tokenizer.empty() || tgt_tokenizer.empty() ||
+          (vocab_size == 0 && raw_tokenizer.normalize == "none"),
+      "--vocab-size and --normalize are for a tokenizer that is learned; --src-tokenizer and "
+      "--tgt-tokenizer are used as they are");
+  const char* words = "a dictionary of words, which --raw does not have";
+  only_with(given, false, words, {"min_count", "max_unknown"});
 }
 
 void MtOptions::check(const Options& given) const {
@@ -220,10 +216,6 @@ void MtOptions::check(const Options& given) const {
                              "and --test-tgt"},
                             {"valid-translations", has_valid() && valid_beam > 0,
                              valid_beam > 0 ? valid : "--valid-beam above 0"}});
-}
-
-bool MtOptions::learns_tokenizer() const {
-  return raw && tokenizer.empty() && (src_tokenizer.empty() || tgt_tokenizer.empty());
 }
 
 int64_t MtOptions::positions() const { return std::max(kFewestPositions, max_length); }

@@ -5,13 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "apps/training/raw_tokenizer.h"
 #include "apps/training/train_options.h"
 #include "nn/training/translation_task.h"
 
 namespace nine::app {
-
-/// The default of --vocab-size with --raw.
-inline constexpr int64_t kRawVocabularySize = 8000;
 
 /// The least number of positions of a translation model, also for a smaller --max-length.
 inline constexpr int64_t kFewestPositions = 1024;
@@ -26,8 +24,9 @@ struct MtOptions : TrainOptions {
   int64_t sample_pairs = 20000;
   bool shared_vocab = false;
   std::string src_dict, tgt_dict;
-  bool raw = false;  // also if a tokenizer is given
-  std::string tokenizer, src_tokenizer, tgt_tokenizer;
+  bool raw = false;
+  RawTokenizerOptions raw_tokenizer;
+  std::string src_tokenizer, tgt_tokenizer;
   int64_t max_length = kFewestPositions;
   // Model
   int64_t layers = 6, encoder_layers = 0, decoder_layers = 0, hidden = 512, ffn = 1024, heads = 4;
@@ -49,8 +48,6 @@ struct MtOptions : TrainOptions {
   void check(const Options& given) const;
 
   bool has_valid() const { return sample || !valid_src.empty(); }
-  /// True if a tokenizer is learned from the training text.
-  bool learns_tokenizer() const;
   /// Returns the number of positions of the model: --max-length, but at least kFewestPositions.
   int64_t positions() const;
   TransformerConfig model(int64_t src_vocab, int64_t tgt_vocab) const;
@@ -59,7 +56,7 @@ struct MtOptions : TrainOptions {
 
  private:
   // Sets, after parsing, the layers of encoder and decoder to --layers if their own options were
-  // not given, and what a tokenizer and --raw imply.
+  // not given, and what --raw implies.
   void resolve(const Options& given);
   void check_tokenizers(const Options& given) const;
   // Declare the flags of a group.

@@ -7,7 +7,9 @@
 #include <sstream>
 
 #include "core/json.h"
+#include "data/tokenizers/read_tokenizer.h"
 #include "data/tokenizers/train_tokenizer.h"
+#include "nn/models/transformer.h"
 #include "nn/models/translation_text.h"
 #include "nn/models/translator.h"
 #include "tests/apps/mt_runs.h"
@@ -245,13 +247,17 @@ TEST_CASE("mt_train --raw: wrong command lines and texts") {
     CHECK(r.code != 0);
     return r.err;
   };
+  const Strings given{"--vocab-size", "0", "--tokenizer", text.source};
   CHECK(has(says({"--src-dict", text.source}), "leave out --src-dict and --tgt-dict"));
-  CHECK(has(says({"--vocab-size", "259"}), "give at least 260"));
+  CHECK(has(says({"--vocab-size", "259"}), "it is at least 260"));
   CHECK(has(says({"--min-count", "2"}), "--min-count"));
-  CHECK(has(says({"--tokenizer", text.source, "--src-tokenizer", text.source}),
+  CHECK(has(says({"--vocab-size", "3000"}), "the training text gives a vocabulary of "));
+  CHECK(has(says(joined(given, {"--src-tokenizer", text.source})),
             "--tokenizer is for both languages"));
   CHECK(has(says({"--shared-vocab", "--src-tokenizer", text.source}), "give it as --tokenizer"));
-  CHECK(has(says({"--tokenizer", text.source}), "the given tokenizers are used as they are"));
+  CHECK(has(says({"--tokenizer", text.source}), "--tokenizer is used as it is"));
+  CHECK(has(says(given), text.source));
+  CHECK(has(says({"--no-raw", "--vocab-size", "0", "--tokenizer", text.source}), "--raw"));
   CHECK(has(says({"--src-tokenizer", text.source}), text.source));
   text.dir.write("s", text_of_lines(kSource) + "more\n");
   CHECK(has(says({}), "has 9 lines, but"));

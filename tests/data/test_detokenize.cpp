@@ -1,4 +1,4 @@
-// Detokenising. The golden values are those of sacremoses 0.1.1 (MosesDetokenizer) unless a comment
+// Detokenising. The golden values are those of sacremoses 0.2.0 (MosesDetokenizer) unless a comment
 // says otherwise; tests/clients/detokenize_reference.py compares whole corpora.
 #include <doctest/doctest.h>
 
