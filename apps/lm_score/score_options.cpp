@@ -1,5 +1,6 @@
 #include "apps/lm_score/score_options.h"
 
+#include "apps/cli/detokenize_options.h"
 #include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
@@ -59,6 +60,7 @@ void ScoreOptions::declare(Options& o) {
   o.add("samples", samples, "number of continuations of each line").range(1, kMostSamples);
   declare_sampling(o, sampling);
   o.add("allow-unknown", sampling.allow_unknown, "allow <unk> in continuations");
+  declare_detokenize(o, detokenize, "continuations");
   o.add("batch", batch, "number of continuations computed at once; the text does not depend on it")
       .range(1, kMaxGenerateBatch)
       .called("batch size");
@@ -130,7 +132,8 @@ void ScoreOptions::check(const Options& options) const {
   read.push_back({"--cluster-text", cluster_text});
   check_outputs({{"--output", output}}, read);
   only_with(options, generate, "--generate",
-            {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
+            {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch",
+             "detokenize"});
   only_with(options, (comparing && top == 0) || restricting, "--compare or --restrict",
             {"resamples"});
   const bool word_by_word = comparing && !restricting && top == 0;
@@ -173,6 +176,7 @@ void ScoreOptions::check(const Options& options) const {
       "--clusters N:ppmi counts neighbours in a text: give the text as --cluster-text FILE");
   require_usage(!clustering || ppmi || cluster_text.empty(),
                 "--cluster-text is for --clusters N:ppmi; the other distances use word vectors");
+  check_detokenize(options, detokenize);
   if (generate) check_sampling(options, sampling, samples, "continuations");
 }
 

@@ -14,6 +14,7 @@
 #include "apps/lm_score/lm_restrict.h"
 #include "apps/lm_score/lm_top_page.h"
 #include "core/matmul_precision.h"
+#include "data/detokenize.h"
 
 namespace nine::app {
 
@@ -32,6 +33,7 @@ struct ScoreOptions {
   bool generate = false;
   int64_t max_words = 50, samples = 1, batch = 32;
   SamplingOptions sampling;
+  DetokenizeOptions detokenize;
   // Comparing two models
   std::vector<std::string> compare, at;
   int64_t resamples = 1000, worst = 10;
