@@ -52,8 +52,8 @@ void generate(const ScoreOptions& o, const LanguageModel& model, EncodedLines& i
     if (raw)
       for (std::string& prompt : prompts)  // which goes on behind its last character
         if (prompt.ends_with('\n')) prompt.pop_back();
-    made += write_continuations(model, prompts, how, o.json, o.detokenize, out.stream(),
-                                communicator);
+    made +=
+        write_continuations(model, prompts, how, o.json, o.detokenize, out.stream(), communicator);
     out.flush();
   }
   out.finish();

@@ -98,7 +98,9 @@ class Joiner {
     static thread_local const WordClasses all;
     return all;
   }
-  std::string_view word(size_t i) const { return i < words_.size() ? words_[i] : std::string_view(); }
+  std::string_view word(size_t i) const {
+    return i < words_.size() ? words_[i] : std::string_view();
+  }
   std::string_view word_before(size_t i) const { return i > 0 ? word(i - 1) : std::string_view(); }
 
   Joint moses(size_t i) {
@@ -142,11 +144,11 @@ class Joiner {
     const bool single = w == "'" || w == "’" || w == "‘" || w == "‚",
                doubled = w == "\"" || w == "„" || w == "“" || w == "”" || w == "``" || w == "''";
     const bool opens = w == "„" || w == "‚" || w == "``";
-    const std::string kind = single                   ? "'"
-                             : doubled                ? "\""
-                             : w == "»" || w == "«"   ? "«"
-                             : w == "›" || w == "‹"   ? "‹"
-                                                      : w;
+    const std::string kind = single                 ? "'"
+                             : doubled              ? "\""
+                             : w == "»" || w == "«" ? "«"
+                             : w == "›" || w == "‹" ? "‹"
+                                                    : w;
     if (!opens && open_.erase(kind) > 0) return kLeft;
     // the girls ' dresses
     if (english_ && (w == "'" || w == "’") && before.ends_with('s')) return kLeft;
@@ -174,9 +176,8 @@ std::string unescaped(std::string_view word) {
                                                                                {"&quot;", '"'}}};
   std::string out;
   while (!word.empty()) {
-    const auto* const found = std::find_if(kEscapes.begin(), kEscapes.end(), [&](const auto& e) {
-      return word.starts_with(e.first);
-    });
+    const auto* const found = std::find_if(
+        kEscapes.begin(), kEscapes.end(), [&](const auto& e) { return word.starts_with(e.first); });
     const bool escape = found != kEscapes.end();
     out += escape ? found->second : word.front();
     word.remove_prefix(escape ? found->first.size() : 1);

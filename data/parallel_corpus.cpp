@@ -97,8 +97,8 @@ std::vector<int64_t> ParallelCorpus::Side::counts(int64_t words) const {
 namespace {
 
 LineEncoder encoder_of(const Vocabulary& vocabulary) {
-  return [&vocabulary, words = std::vector<std::string_view>()](
-             std::string_view line, std::vector<int32_t>& ids) mutable {
+  return [&vocabulary, words = std::vector<std::string_view>()](std::string_view line,
+                                                                std::vector<int32_t>& ids) mutable {
     split_words(line, words);
     vocabulary.encode(words, ids);
   };

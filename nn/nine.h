@@ -64,7 +64,7 @@
 // Text
 #include "data/bpe.h"                         // subwords: applying BPE codes
 #include "data/bpe_learn.h"                   // learning BPE codes
-#include "data/detokenize.h"                   // prose from tokenised text
+#include "data/detokenize.h"                  // prose from tokenised text
 #include "data/measures/bleu.h"               // BLEU as sacreBLEU computes it
 #include "data/measures/bootstrap.h"          // intervals
 #include "data/measures/chrf.h"               // chrF

@@ -7,7 +7,8 @@ namespace nine::app {
 
 void declare_detokenize(Options& options, DetokenizeOptions& how, const std::string& text) {
   options.add("detokenize", how.rules,
-              concat("write ", text, " as prose: join subwords, then undo the tokeniser of Moses, "
+              concat("write ", text,
+                     " as prose: join subwords, then undo the tokeniser of Moses, "
                      "or 13a; none: as the model's words"));
   options
       .add("language", how.language,

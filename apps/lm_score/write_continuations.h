@@ -18,8 +18,8 @@ inline constexpr int64_t kMostWords = 1'000'000, kMostSamples = 1'000'000;
 /// `out` a batch at a time. A raw text may have several lines; U+FFFD stands for bytes that are not
 /// valid UTF-8 (visible_text), and its last line ends. With `json` each line is an object with
 /// `line` (of the prompt, from 1), `sample` (from 1) and `text`. Words become prose by the rules
-/// `prose`, after subwords are joined. Error: these rules for a model of raw text. Processes share the batches; each
-/// process writes the whole output.
+/// `prose`, after subwords are joined. Error: these rules for a model of raw text. Processes share
+/// the batches; each process writes the whole output.
 GenerationStats write_continuations(const LanguageModel& model,
                                     std::span<const std::string> prompts,
                                     const GenerateOptions& options, bool json,

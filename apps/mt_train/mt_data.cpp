@@ -71,8 +71,7 @@ std::pair<TranslationSide, TranslationSide> sides(const PairText& text, const Mt
 
 PairEncoding encoding(const TranslationSide& source, const TranslationSide& target) {
   const auto encoder = [](const TranslationSide& side) {
-    return [&side, cache = TokenCache()](std::string_view line,
-                                         std::vector<int32_t>& ids) mutable {
+    return [&side, cache = TokenCache()](std::string_view line, std::vector<int32_t>& ids) mutable {
       side.encode(line, cache, ids);
     };
   };
@@ -200,7 +199,8 @@ RunInputs MtData::inputs(const MtOptions& o) const {
 
 RunCallbacks::ExtraFiles MtData::files(const MtOptions& o) const {
   if (!o.raw)
-    return {{kSourceDict, source.dictionary.dict_text()}, {kTargetDict, target.dictionary.dict_text()}};
+    return {{kSourceDict, source.dictionary.dict_text()},
+            {kTargetDict, target.dictionary.dict_text()}};
   // The counts of a dictionary for both languages are those of both.
   std::vector<int64_t> of_source = train.source_counts(source.dictionary.size()),
                        of_target = train.target_counts(target.dictionary.size());

@@ -85,9 +85,10 @@ void MtOptions::declare_data(Options& o) {
 
 void MtOptions::declare_tokenizers(Options& o) {
   o.group("Raw text (docs/mt.md)");
-  o.add("raw", raw,
-        "the texts are prose: learn a tokenizer of bytes from the training text, for both languages "
-        "together or, with --no-shared-vocab, for each; checkpoints contain it");
+  o.add(
+      "raw", raw,
+      "the texts are prose: learn a tokenizer of bytes from the training text, for both languages "
+      "together or, with --no-shared-vocab, for each; checkpoints contain it");
   raw_tokenizer.declare(o, "--raw");
   o.add("src-tokenizer", src_tokenizer, "with --raw: tokenizer for the source language alone")
       .unit("FILE");

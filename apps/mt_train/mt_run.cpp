@@ -20,11 +20,12 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
                                   const ParameterSet& parameters, const PairBatches& batches,
                                   const std::vector<int64_t>& target_counts) {
   const ParallelCorpus& train = data.train;
-  const int32_t of_source = data.source.dictionary.size(), of_target = data.target.dictionary.size();
+  const int32_t of_source = data.source.dictionary.size(),
+                of_target = data.target.dictionary.size();
   const char* const unit = o.raw ? "tokens" : "words";
-  const std::string words =
-      o.shared_vocab ? concat(of_source, " ", unit, " of both languages")
-                     : concat(of_source, " source and ", of_target, " target ", unit);
+  const std::string words = o.shared_vocab
+                                ? concat(of_source, " ", unit, " of both languages")
+                                : concat(of_source, " source and ", of_target, " target ", unit);
   std::vector<std::string> out{
       concat(parameters.count(), " parameters, ", words, ", ", threads(), " threads"),
       concat(train.pairs(), " training pairs, ", train.source_tokens(), " source and ",
@@ -73,8 +74,8 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
   const auto validate = [&] {
     evaluate_pairs(model, trainer.tape(), data.valid->pairs, o.batching());
   };
-  log_vectors(model.head(), data.train.target_counts(data.target.dictionary.size()), best, trainer, callbacks,
-              data.valid ? std::function<void()>(validate) : nullptr);
+  log_vectors(model.head(), data.train.target_counts(data.target.dictionary.size()), best, trainer,
+              callbacks, data.valid ? std::function<void()>(validate) : nullptr);
   if (!data.test) return;
   Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, o.batching());
   if (o.valid_beam > 0) {
@@ -95,7 +96,8 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
 TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& data,
                         const Transformer& model, ParameterSet& parameters, TranslationTask& task) {
   Json resolved = resolved_settings(o, parameters, data.target.dictionary.size(), o.hidden);
-  resolved.update({{"src_vocab", data.source.dictionary.size()}, {"tgt_vocab", data.target.dictionary.size()}});
+  resolved.update(
+      {{"src_vocab", data.source.dictionary.size()}, {"tgt_vocab", data.target.dictionary.size()}});
   const ParallelCorpus& train = data.train;
   const Json start{{"src_vocab", data.source.dictionary.size()},
                    {"tgt_vocab", data.target.dictionary.size()},
@@ -111,7 +113,8 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
   const std::vector<int64_t> counts = train.target_counts(data.target.dictionary.size());
   std::optional<double> unigram_ppl;
   if (data.valid)
-    unigram_ppl = unigram_perplexity(counts, data.valid->pairs.target_counts(data.target.dictionary.size()));
+    unigram_ppl =
+        unigram_perplexity(counts, data.valid->pairs.target_counts(data.target.dictionary.size()));
   return {
       .program = "mt_train",
       .flags = flags,

@@ -141,11 +141,10 @@ void TranslateOptions::check(const Options& options) const {
   check_detokenize(options, detokenize);
   refuse_same_models("--checkpoint", checkpoint);
 
-  only_with(
-      options, translates(), "translating: a --checkpoint without --score-given",
-      {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length", "skip_long",
-       "n_best", "attention", "alignment", "word_scores", "token_pairs", "prefix", "samples", "join",
-       "detokenize"});
+  only_with(options, translates(), "translating: a --checkpoint without --score-given",
+            {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length",
+             "skip_long", "n_best", "attention", "alignment", "word_scores", "token_pairs",
+             "prefix", "samples", "join", "detokenize"});
   only_with(options, samples > 0, "--samples", {"temperature", "top_k", "top_p", "seed"});
   only_with(options, samples == 0, "a search, which --samples replaces",
             {"beam", "length_penalty", "count_end", "n_best"});

@@ -27,9 +27,10 @@ void RawTokenizerOptions::check(const Options& given, bool is_raw, const std::st
                 "--normalize is for a tokenizer that is learned; --tokenizer is used as it is");
   require_usage(!is_raw || vocab_size == 0 || tokenizer.empty(),
                 "--vocab-size is for a tokenizer that is learned; --tokenizer is used as it is");
-  require_usage(!is_raw || vocab_size == 0 || vocab_size >= kFewestTokens + specials.size, "--vocab-size ",
-                vocab_size, " leaves no room for the ", kFewestTokens, " bytes beside the ", specials.size,
-                " special words: with ", raw, " it is at least ", kFewestTokens + specials.size);
+  require_usage(!is_raw || vocab_size == 0 || vocab_size >= kFewestTokens + specials.size,
+                "--vocab-size ", vocab_size, " leaves no room for the ", kFewestTokens,
+                " bytes beside the ", specials.size, " special words: with ", raw,
+                " it is at least ", kFewestTokens + specials.size);
 }
 
 ModelTokenizer RawTokenizerOptions::make(std::span<const std::string_view> texts,

@@ -41,10 +41,11 @@ class Translator {
   /// Opens the model at `path`. `path` is one of: the directory of a run of mt_train, or of the
   /// run's checkpoints (the best checkpoint, else the latest); a checkpoint; a directory that holds
   /// only model.safetensors, config.json, src.dict.txt and tgt.dict.txt, and the tokenizers of a
-  /// model that reads raw text (ModelTokenizer). `device` holds the weights and computes. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: a language
-  /// model; a config.json without a required key; dictionaries, weights or positions that do not
-  /// fit each other; codes, vocabulary or glossaries of `segmentation` that cannot be read; for a
-  /// model that reads raw text, any `segmentation`.
+  /// model that reads raw text (ModelTokenizer). `device` holds the weights and computes. A GPU
+  /// needs install_cuda() (kernels/install_cuda.h) first. Errors: a language model; a config.json
+  /// without a required key; dictionaries, weights or positions that do not fit each other; codes,
+  /// vocabulary or glossaries of `segmentation` that cannot be read; for a model that reads raw
+  /// text, any `segmentation`.
   static Translator load(const std::string& path, const SegmentationOptions& segmentation = {},
                          Device device = kCpu);
   /// Opens several models as an ensemble; see BeamSearch. Errors: different dictionaries or

@@ -133,8 +133,7 @@ BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i) {
 }
 
 std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
-                                         const TranslationSide& target,
-                                         const SearchOptions& search,
+                                         const TranslationSide& target, const SearchOptions& search,
                                          Communicator& communicator) {
   std::vector<BeamSearch::Ids> sources;
   for (int64_t i = 0; i < pairs.pairs(); ++i) sources.push_back(source_words(pairs, i));
@@ -259,15 +258,14 @@ std::vector<Json> TranslationTask::validation_samples() const {
   for (size_t i = 0; i < sample_translations_.size(); ++i) {
     const std::vector<int32_t>& words = sample_translations_[i].words;
     const std::string& reference = validation_.text->references[static_cast<size_t>(samples_[i])];
-    events.push_back(
-        {{"event", "translation"},
-         {"line", validation_.text->pairs.line(samples_[i])},
-         {"src", validation_.source->text(sources[i], true)},
-         {"ref", validation_.target->tokenizer ? reference : join_subwords(reference)},
-         {"hyp", validation_.target->text(words, true)},
-         {"src_tokens", json_tokens(validation_.source->dictionary, sources[i])},
-         {"hyp_tokens", json_tokens(validation_.target->dictionary, words)},
-         {"attention", thousandths(sample_translations_[i].attention, words.size())}});
+    events.push_back({{"event", "translation"},
+                      {"line", validation_.text->pairs.line(samples_[i])},
+                      {"src", validation_.source->text(sources[i], true)},
+                      {"ref", validation_.target->tokenizer ? reference : join_subwords(reference)},
+                      {"hyp", validation_.target->text(words, true)},
+                      {"src_tokens", json_tokens(validation_.source->dictionary, sources[i])},
+                      {"hyp_tokens", json_tokens(validation_.target->dictionary, words)},
+                      {"attention", thousandths(sample_translations_[i].attention, words.size())}});
   }
   return events;
 }

@@ -85,8 +85,7 @@ BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i);
 /// Returns the best translation of each pair's source, as prose or as words with joined subwords
 /// (TranslationSide::text). Several processes share the pairs out; each gets all translations.
 std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
-                                         const TranslationSide& target,
-                                         const SearchOptions& search,
+                                         const TranslationSide& target, const SearchOptions& search,
                                          Communicator& communicator = one_process());
 
 /// Computes BLEU of translations from translate_pairs(). Of `raw` text the words are those of

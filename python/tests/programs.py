@@ -85,7 +85,10 @@ def translation_model(seed=1) -> str:
 @functools.lru_cache(None)
 def prose_model() -> str:
     """A model of raw text, trained on sentences with capitals, a tab and marks."""
-    source, target = ([f"\u201e{line.capitalize()}!\u201c\t({n})" for n, line in enumerate(side[:100])] for side in pairs())
+    source, target = (
+        [f"\u201e{line.capitalize()}!\u201c\t({n})" for n, line in enumerate(side[:100])]
+        for side in pairs()
+    )
     files = [write("prose.src", source), write("prose.tgt", target)]
     name = directory() / "mt-prose"
     run("mt_train", "--raw", "--src", files[0], "--tgt", files[1], "--layers", 1, "--hidden", 16,

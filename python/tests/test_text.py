@@ -227,9 +227,7 @@ def test_a_model_of_raw_text():
 def test_detokenised_translations():
     lines = programs.pairs()[0][:5]
     shown = mt_translate("--detokenize", "moses", "--language", "fr", lines=lines)
-    translator = nine.Translator(
-        programs.translation_model(), detokenize="moses", language="fr"
-    )
+    translator = nine.Translator(programs.translation_model(), detokenize="moses", language="fr")
     assert translator.translate(lines) == shown.splitlines()
     undo = nine.Tokenizer(programs.codes()).undo
     assert undo(["l&apos; ca@@ t ."], detokenize="moses", language="fr") == ["l'cat."]

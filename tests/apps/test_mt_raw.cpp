@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Strings kSource{"Guten Morgen, Welt!",  "Wie geht's dir?", "Das kostet 5 €.",
-                      "Er sagt: „Ja“.",       "zwei  Wörter",    "</s> ist Text, <unk> auch",
+const Strings kSource{"Guten Morgen, Welt!", "Wie geht's dir?", "Das kostet 5 €.",
+                      "Er sagt: „Ja“.",      "zwei  Wörter",    "</s> ist Text, <unk> auch",
                       "你好，世界。 (Gruß)", "ein\tTab"};
 const Strings kTarget{"Good morning, world!", "How's it going?", "That's €5.",
                       "He says: \"Yes\".",    "two  words",      "</s> is text, <unk> too",
@@ -48,12 +48,11 @@ struct Prose {
               target = dir.write("t", text_of_lines(kTarget));
   // The flags of a model and its training.
   Strings flags(const std::string& run, const Strings& more) const {
-    return joined({"--raw",   "--src",       source,       "--tgt",         target,
-                   "--valid-src", source,    "--valid-tgt", target,         "--batch-tokens",
-                   "400",     "--layers",    "1",          "--hidden",      "32",
-                   "--ffn",   "32",          "--heads",    "2",             "--warmup",
-                   "20",      "--lr",        "0.01",       "--vocab-size",  "300",
-                   "--run",   dir / run},
+    return joined({"--raw", "--src",       source,   "--tgt",          target, "--valid-src",
+                   source,  "--valid-tgt", target,   "--batch-tokens", "400",  "--layers",
+                   "1",     "--hidden",    "32",     "--ffn",          "32",   "--heads",
+                   "2",     "--warmup",    "20",     "--lr",           "0.01", "--vocab-size",
+                   "300",   "--run",       dir / run},
                   more);
   }
 };
@@ -61,10 +60,9 @@ struct Prose {
 // The model that knows the text by heart.
 const Prose& learned() {
   static const Prose text;
-  static const Outcome run =
-      train(text.flags("run", {"--after", "250u", "--valid-every", "125u", "--dropout", "0",
-                               "--label-smoothing", "0", "--test-src", text.source, "--test-tgt",
-                               text.target}));
+  static const Outcome run = train(text.flags(
+      "run", {"--after", "250u", "--valid-every", "125u", "--dropout", "0", "--label-smoothing",
+              "0", "--test-src", text.source, "--test-tgt", text.target}));
   REQUIRE_MESSAGE(run.code == 0, run.err);
   return text;
 }
@@ -114,10 +112,9 @@ TEST_CASE("mt_train --raw: prose in, the same bytes out") {
 TEST_CASE("mt_translate: every output of a model of raw text") {
   const Prose& text = learned();
   const TemporaryDirectory dir;
-  const Outcome out =
-      translate({"--word-scores", dir / "scores", "--token-pairs", dir / "pairs", "--alignment",
-                 dir / "alignment", "--attention", dir / "attention", "--score", "--reference",
-                 text.target, "--output", dir / "out"});
+  const Outcome out = translate({"--word-scores", dir / "scores", "--token-pairs", dir / "pairs",
+                                 "--alignment", dir / "alignment", "--attention", dir / "attention",
+                                 "--score", "--reference", text.target, "--output", dir / "out"});
   REQUIRE_MESSAGE(out.code == 0, out.err);
   CHECK(has(out.out, "tok:13a|smooth:exp|version:2.6.0 = 100.0"));
   CHECK(slurp(dir / "out") == text_of_lines(kTarget));
@@ -155,7 +152,7 @@ TEST_CASE("mt_translate: every output of a model of raw text") {
     double sum = 0;
     for (const double log_p : library[i]) {
       double printed = 1;
-      CHECK(in >> printed);
+      in >> printed;
       CHECK(printed == log_p);
       sum += printed;
     }
@@ -280,9 +277,9 @@ TEST_CASE("checkpoints of raw text: what does not fit is refused") {
     return error_of([&] { Translator::load(open, how); });
   };
   const auto learn = [&](const std::string& file, const char* size) {
-    const Outcome r = run_program("bpe", {"learn", "--bytes", "--special-tokens", "<s>",
-                                          "--vocab-size", size, "--input", text.target, "--output",
-                                          file});
+    const Outcome r =
+        run_program("bpe", {"learn", "--bytes", "--special-tokens", "<s>", "--vocab-size", size,
+                            "--input", text.target, "--output", file});
     REQUIRE_MESSAGE(r.code == 0, r.err);
   };
   SUBCASE("the tokenizer is missing") {

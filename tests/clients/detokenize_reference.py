@@ -7,6 +7,7 @@ back after tokenising.
 The texts are Multi30k, IWSLT14 and Tatoeba (where $DATA names them), lines of this file, and random
 lines of words. A line may differ only where docs/detokenizing.md says so; EXPLAINED has these rules.
 """
+
 import os
 import random
 import re
@@ -42,11 +43,26 @@ CASES = {
         "&apos; so , &apos; he said , &apos; it is . &apos;",
         "&amp;quot; &amp;amp;quot; &bar; &bra; x &ket; &unknown; &amp",
         "\u4f60 \u597d \u3002 hello \u4e16 \u754c !",
-        "", " ", "  a   b  ", ", a", "( ( a ) )", "&apos;s", "\u20ac 5 ( \u00a3 7 ) \u00bf que ?",
-        "a ! ? ... b ; c", "{ a } / b \\ c", "` x ` y", "&quot; &quot; &quot; &quot;",
+        "",
+        " ",
+        "  a   b  ",
+        ", a",
+        "( ( a ) )",
+        "&apos;s",
+        "\u20ac 5 ( \u00a3 7 ) \u00bf que ?",
+        "a ! ? ... b ; c",
+        "{ a } / b \\ c",
+        "` x ` y",
+        "&quot; &quot; &quot; &quot;",
     ],
-    "fr": ["l&apos; eau qu&apos; il boit : c&apos; est aujourd&apos; hui ! 50 % ; non ?", "d&apos; 11"],
-    "it": ["l&apos; amico dell&apos; uomo , un po &apos;", "c&apos; \u00e8 &quot; l&apos; ora &quot;"],
+    "fr": [
+        "l&apos; eau qu&apos; il boit : c&apos; est aujourd&apos; hui ! 50 % ; non ?",
+        "d&apos; 11",
+    ],
+    "it": [
+        "l&apos; amico dell&apos; uomo , un po &apos;",
+        "c&apos; \u00e8 &quot; l&apos; ora &quot;",
+    ],
     "ga": ["b&apos; fhearr"],
     "de": ["geht &apos;s gut ? &quot; ja &quot; , 5 %", "er ( 30 ) &apos; s"],
     "zh": ["\u4f60 \u597d , \u4e16 \u754c .", "( \u4f60 ) \u597d"],
@@ -59,7 +75,9 @@ POOL = (
 
 def undo(bpe, lines, *options):
     text = "".join(line + "\n" for line in lines)
-    done = subprocess.run([bpe, "undo", "--detokenize", *options], input=text.encode(), capture_output=True)
+    done = subprocess.run(
+        [bpe, "undo", "--detokenize", *options], input=text.encode(), capture_output=True
+    )
     if done.returncode:
         sys.exit(done.stderr.decode())
     return done.stdout.decode().split("\n")[:-1]
@@ -81,7 +99,9 @@ class Comparison:
             kinds[why[0] if why else "?"] = kinds.get(why[0] if why else "?", 0) + 1
             if not why:
                 unexplained.append((line, ours, other))
-        print(f"{name}, {language}: {len(lines)} lines, {len(unexplained)} unexplained, by kind {kinds}")
+        print(
+            f"{name}, {language}: {len(lines)} lines, {len(unexplained)} unexplained, by kind {kinds}"
+        )
         for line, ours, other in unexplained[:5]:
             print(f"  {line!r}\n    {ours!r}\n    {other!r}")
         self.wrong += len(unexplained) + (len(found) != len(lines))
@@ -89,12 +109,16 @@ class Comparison:
     def back(self, name, raw, language):
         """Lines that come back after a tokeniser; ours must be as many as sacremoses'."""
         tokenizer, theirs = MosesTokenizer(lang=language), MosesDetokenizer(lang=language)
-        cut = [tokenizer.tokenize(line, return_str=True, aggressive_dash_splits=True) for line in raw]
+        cut = [
+            tokenizer.tokenize(line, return_str=True, aggressive_dash_splits=True) for line in raw
+        ]
         plain = [" ".join(line.split()) for line in raw]
         ours = undo(self.bpe, cut, "moses", "--language", language)
         other = [theirs.detokenize(line.split()) for line in cut]
         count = [sum(a == b for a, b in zip(plain, side)) for side in (ours, other)]
-        print(f"{name}, {language}: {len(raw)} lines, back by us {count[0]}, by sacremoses {count[1]}")
+        print(
+            f"{name}, {language}: {len(raw)} lines, back by us {count[0]}, by sacremoses {count[1]}"
+        )
         self.wrong += count[0] < count[1]
         self.same(name + ", Moses", cut, language)
         words = Tokenizer13a()
@@ -121,15 +145,20 @@ def main():
     if not data:
         print("no $DATA: no corpora")
     for path, language in (
-        ("multi30k/train.en", "en"), ("multi30k/train.de", "de"),
-        ("iwslt14/valid.en", "en"), ("iwslt14/valid.de", "de"),
-        ("tatoeba/test.en", "en"), ("tatoeba/test.de", "de"),
+        ("multi30k/train.en", "en"),
+        ("multi30k/train.de", "de"),
+        ("iwslt14/valid.en", "en"),
+        ("iwslt14/valid.de", "de"),
+        ("tatoeba/test.en", "en"),
+        ("tatoeba/test.de", "de"),
     ):
         if data:
             c.same(path, read(os.path.join(data, path)), language)
     for path, language in (
-        ("multi30k/train.raw.en", "en"), ("multi30k/train.raw.de", "de"),
-        ("tatoeba/test.raw.en", "en"), ("tatoeba/test.raw.de", "de"),
+        ("multi30k/train.raw.en", "en"),
+        ("multi30k/train.raw.de", "de"),
+        ("tatoeba/test.raw.en", "en"),
+        ("tatoeba/test.raw.de", "de"),
     ):
         if data:
             raw = read(os.path.join(data, path))

@@ -30,8 +30,7 @@ TEST_CASE("detokenize: Moses, as sacremoses") {
       {"en", "he said : &quot; hello ( there ) . &quot;", "he said: \"hello (there).\""},
       {"en", "it &apos;s the girls &apos; &quot; house &quot; , is n&apos;t it ?",
        "it's the girls' \"house\", isn't it?"},  // sacremoses: is n't
-      {"en",
-       "a well @-@ known price of $ 5.00 &amp; more : 50 % &#91; 1 &#93; &#124; &lt; b &gt;",
+      {"en", "a well @-@ known price of $ 5.00 &amp; more : 50 % &#91; 1 &#93; &#124; &lt; b &gt;",
        "a well-known price of $5.00 & more: 50% [1] | < b >"},
       {"en", "&apos; so , &apos; he said , &apos; it is . &apos;", "'so,' he said, 'it is.'"},
       {"en", "&amp;quot; &amp;amp;quot; &bar; &bra; x &ket; &unknown; &amp",
