@@ -72,7 +72,7 @@ struct Sequence {
   }
 };
 
-double log_add(double a, double b) {
+double log_of_both(double a, double b) {
   const auto [low, high] = std::minmax(a, b);
   return low == -INFINITY ? high : high + std::log1p(std::exp(low - high));
 }
@@ -189,7 +189,7 @@ std::vector<std::vector<WordSurprisal>> word_surprisals(const LanguageModel& mod
     for (WordSurprisal& word : words) {
       double now = -INFINITY;
       for (const auto& [sequence, question] : terms[term])
-        now = log_add(now, sequences[sequence].log_answer(question));
+        now = log_of_both(now, sequences[sequence].log_answer(question));
       ++term;
       word.bits = (before - now) / std::numbers::ln2;
       before = now;
