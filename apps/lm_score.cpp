@@ -20,6 +20,8 @@
 #include "apps/lm_score/score_options.h"
 #include "apps/lm_score/write_continuations.h"
 #include "apps/lm_score/write_scores.h"
+#include "apps/lm_score/write_words.h"
+#include "core/number_format.h"
 #include "data/spelled_specials.h"
 #include "nn/models/model_directory.h"
 
@@ -43,9 +45,15 @@ void generate(const ScoreOptions& o, const LanguageModel& model, EncodedLines& i
                       .batch = o.batch,
                       .seed = o.seed};
   GenerationStats made;
+  const bool raw = model.tokenizer() != nullptr;
   while (input.next()) {
     how.first_prompt = input.first();
-    made += write_continuations(model, input.lines(), how, out.stream(), communicator);
+    std::vector<std::string> prompts = input.lines();
+    if (raw)
+      for (std::string& prompt : prompts)  // which goes on behind its last character
+        if (prompt.ends_with('\n')) prompt.pop_back();
+    made +=
+        write_continuations(model, prompts, how, o.json, o.detokenize, out.stream(), communicator);
     out.flush();
   }
   out.finish();
@@ -54,16 +62,49 @@ void generate(const ScoreOptions& o, const LanguageModel& model, EncodedLines& i
                  "lm_score: words of the prompts that the model does not know: %lld of %lld\n",
                  static_cast<long long>(input.unknown()),
                  static_cast<long long>(input.tokens() - input.count()));
-  if (communicator.first() && made.texts > 0) std::fprintf(stderr, "%s\n", summary(made).c_str());
+  if (communicator.first() && made.texts > 0)
+    std::fprintf(stderr, "%s\n", summary(made, raw ? "tokens" : "words").c_str());
+}
+
+void write_all_words(const ScoreOptions& o, const LanguageModel& model, EncodedLines& input,
+                     TextOutput& out, Communicator& communicator) {
+  WrittenWords all;
+  while (input.next()) {
+    const WrittenWords part = write_words(model, input, o.batch_tokens, out.stream(), communicator);
+    all.words += part.words;
+    all.bits += part.bits;
+    out.flush();
+  }
+  if (communicator.first() && all.words > 0)
+    std::fprintf(stderr, "mean surprisal %s bits a word over %lld words (%lld lines)\n",
+                 fixed(all.bits / static_cast<double>(all.words), 4).c_str(),
+                 static_cast<long long>(all.words), static_cast<long long>(input.count()));
+}
+
+// Whether the models read raw text. Error: a task for which the words of the vocabulary must be
+// words.
+bool are_raw(const ScoreOptions& o, const std::vector<std::string>& models) {
+  for (const std::string& model : models) {
+    if (!reads_raw_text(model)) continue;
+    const char* const task = !o.restrict_to.empty()            ? "--restrict"
+                             : !o.clusters.empty()             ? "--clusters"
+                             : !o.compare.empty() && o.top > 0 ? "--compare with --top"
+                                                               : nullptr;
+    require(task == nullptr, task == nullptr ? "" : task, " is for models of words, and ", model,
+            " reads raw text: its vocabulary has parts of words");
+  }
+  return reads_raw_text(models[0]);
 }
 
 // What is done with one model, part by part of a text.
 void run_in_parts(const ScoreOptions& o, Device device, LineInput& text, TextOutput& out,
                   Communicator& communicator) {
   const LanguageModel model = LanguageModel::load(o.checkpoint, device);
-  EncodedLines input(text, model.vocabulary(), o.max_unknown, input_name(o.input),
-                     concat("the model ", o.checkpoint));
-  if (o.scores()) {
+  EncodedLines input(text, model, o.max_unknown, input_name(o.input),
+                     concat("the model ", o.checkpoint), o.carry_state);
+  if (o.words) {
+    write_all_words(o, model, input, out, communicator);
+  } else if (o.scores()) {
     write_scores(o, model, input, out, communicator);
   } else if (o.generate) {
     generate(o, model, input, out, communicator);
@@ -100,13 +141,16 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
                  "lm_score: warning: --compare %s has the weights of %s: a model is compared with "
                  "itself\n",
                  same->again.c_str(), same->before.c_str());
+  const bool raw = are_raw(o, models);
+  require(raw || !o.words, "--words is for models of raw text (lm_train --text), and ", models[0],
+          " is a model of words, of which --tokens gives the log-probability of each word");
   if (!o.clusters.empty()) {
     if (communicator.first()) run_alone(o, device, {});
     return kExitDone;
   }
   const bool flush = o.answers_lines() && flushes(options, o.flush, o.input == "-", communicator);
   SpelledSpecials spelled(Specials::kLanguageModel);
-  LineInput text(o.input, flush, communicator, &spelled);
+  LineInput text(o.input, flush, communicator, raw ? nullptr : &spelled, raw);
   const Lines& lines = text.lines();  // without --flush all of them
   if (!flush) {
     require_lines(o, !lines.empty());
@@ -114,7 +158,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
       require_known(models, lines, o.max_unknown, input_name(o.input));
     if (communicator.first()) {
       say_spelled_specials(spelled, input_name(o.input), "lm_score");
-      warn_of_other_kind(lines, input_name(o.input));
+      if (!raw) warn_of_other_kind(lines, input_name(o.input));
     }
   }
   if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {

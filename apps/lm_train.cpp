@@ -31,12 +31,14 @@ void check_known(const LmOptions& o, const LmData& data) {
   const auto check = [&](const Corpus& text, const char* flag,
                          const std::vector<std::string>& files) {
     require_words(flag, files, text.tokens(), text.sentences());
+    require(!o.is_raw() || text.raw_size().words > 0, flag, " ", files.empty() ? "" : files[0],
+            " has no word, only white space: give a text with words");
     require_known({text.tokens(), text.unknown()}, o.max_unknown,
                   concat(flag, files.empty() ? " of --sample" : " " + files[0]),
                   o.vocab.empty() ? "the vocabulary that is built with --vocab-size and --min-count"
                                   : o.vocab);
   };
-  check(data.train, "--train", o.train);
+  check(data.train, o.train_flag(), o.train_files());
   if (data.valid) check(*data.valid, "--valid", o.valid);
   if (data.test) check(*data.test, "--test", o.test);
 }

@@ -47,13 +47,16 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
   const MtData data = load_mt_data(o);
   check_known(o, data);
   ParameterSet parameters({.dtype = o.dtype, .seed = o.seed, .device = device});
-  const Transformer model(parameters, o.model(data.source.size(), data.target.size()));
-  o.initialise_head(model.head(), data.train.target_counts(data.target.size()));
+  const Transformer model(parameters,
+                          o.model(data.source.dictionary.size(), data.target.dictionary.size()));
+  o.initialise_head(model.head(), data.train.target_counts(data.target.dictionary.size()));
   std::string init_taken;
   const std::string init_error = init_error_of([&] {
-    if (!o.init.empty()) init_taken = load_initial_weights(o.init, data.source, data.target, model);
+    if (!o.init.empty())
+      init_taken =
+          load_initial_weights(o.init, data.source.dictionary, data.target.dictionary, model);
   });
-  model.head().set_counts(data.train.target_counts(data.target.size()));
+  model.head().set_counts(data.train.target_counts(data.target.dictionary.size()));
   const TranslationValidationConfig validation{.text = data.valid ? &*data.valid : nullptr,
                                                .source = &data.source,
                                                .target = &data.target,

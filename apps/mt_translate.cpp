@@ -88,12 +88,14 @@ class SideFiles {
     open(attention_, o.attention);
     open(alignment_, o.alignment);
     open(word_scores_, o.word_scores);
+    open(token_pairs_, o.token_pairs);
   }
   void write(std::span<const Translation> found, std::span<const BeamSearch::Ids> sources,
              const Translator& translator, const TranslationFormat& format) {
     if (attention_) write_attention(found, sources, translator, format, attention_->stream());
     if (alignment_) write_alignment(found, format, alignment_->stream());
     if (word_scores_) write_word_scores(found, format, word_scores_->stream());
+    if (token_pairs_) write_token_pairs(found, sources, translator, format, token_pairs_->stream());
     each([](TextOutput& file) { file.flush(); });
   }
   void finish() {
@@ -103,10 +105,10 @@ class SideFiles {
  private:
   template <class F>
   void each(F&& f) {
-    for (std::optional<TextOutput>* file : {&attention_, &alignment_, &word_scores_})
+    for (std::optional<TextOutput>* file : {&attention_, &alignment_, &word_scores_, &token_pairs_})
       if (*file) f(**file);
   }
-  std::optional<TextOutput> attention_, alignment_, word_scores_;
+  std::optional<TextOutput> attention_, alignment_, word_scores_, token_pairs_;
 };
 
 // Returns how many words of the lines end with a separator, as subwords do.
@@ -210,9 +212,10 @@ void translate(const TranslateOptions& o, const Options& options, Device device,
   SearchOptions how = o.search();
   Lines translated;
   InputNotes notes(name);
+  const bool cuts = !o.codes.empty() || translator.reads_prose();
   int64_t joints = 0;
   while (text.next()) {
-    if (!o.codes.empty()) joints += joints_in(text.lines());
+    if (cuts) joints += joints_in(text.lines());
     Lines too_long;
     const std::vector<BeamSearch::Ids> sources =
         translator.source_ids(text.lines(), name, text.first(), o.skip_long ? &too_long : nullptr);

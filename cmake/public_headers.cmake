@@ -41,6 +41,7 @@ set(nine_public_headers
     kernels/settings/learned_numbers.h
     data/bpe.h
     data/bpe_learn.h
+    data/detokenize.h
     data/glossary.h
     data/measures/bleu.h
     data/measures/bootstrap.h
@@ -54,6 +55,7 @@ set(nine_public_headers
     data/string_table.h
     data/text_map.h
     data/tokenize_13a.h
+    data/tokenizers/model_tokenizer.h
     data/tokenizers/read_tokenizer.h
     data/tokenizers/split_pattern.h
     data/tokenizers/tokenizer.h
@@ -84,6 +86,7 @@ set(nine_public_headers
     nn/models/transformer_language_model.h
     nn/models/translation_text.h
     nn/models/translator.h
+    nn/models/word_surprisals.h
     nn/multi_head_attention.h
     nn/nine.h
     nn/norm.h

@@ -35,6 +35,16 @@ Corpus Corpus::of_lines(std::span<const std::string> lines, const Vocabulary& vo
   return corpus;
 }
 
+Corpus Corpus::of_ids(std::vector<int32_t> ids, std::vector<int64_t> offsets,
+                      const LineChecksum& checksum, RawSize size) {
+  Corpus corpus;
+  corpus.flat_ = std::move(ids);
+  corpus.offsets_ = std::move(offsets);
+  corpus.checksum_ = checksum;
+  corpus.raw_size_ = size;
+  return corpus;
+}
+
 void Corpus::join_documents() {
   std::vector<int64_t> ends{0};
   for (size_t i = 1; i < offsets_.size(); ++i)

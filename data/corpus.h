@@ -13,6 +13,11 @@
 
 namespace nine {
 
+/// The size of a raw text, for figures per word and per byte.
+struct RawSize {
+  int64_t bytes = 0, words = 0;
+};
+
 /// Holds encoded sentences. Memory: four bytes a token and eight bytes a sentence.
 class Corpus {
  public:
@@ -22,6 +27,11 @@ class Corpus {
   Corpus(const std::vector<std::string>& paths, const Vocabulary& vocabulary);
   /// Encodes lines in memory; each line is a sentence.
   static Corpus of_lines(std::span<const std::string> lines, const Vocabulary& vocabulary);
+
+  /// Takes ids that were encoded elsewhere (data/tokenizers/raw_text.h). offsets[i] is where
+  /// sentence i begins; the last offset is the number of ids.
+  static Corpus of_ids(std::vector<int32_t> ids, std::vector<int64_t> offsets,
+                       const LineChecksum& checksum, RawSize size);
 
   /// Joins sentences to documents, which then count as sentences: a document ends with an empty
   /// sentence, or with the text. Its tokens are those of its sentences, each with its </s>; an
@@ -34,6 +44,8 @@ class Corpus {
   int64_t tokens() const { return static_cast<int64_t>(flat_.size()); }
   /// Returns the number of tokens that are <unk>.
   int64_t unknown() const { return unknown_; }
+  /// Returns the size of the raw text; 0 for a text of words.
+  RawSize raw_size() const { return raw_size_; }
   /// Returns the words that are spelled as a special word.
   const SpelledSpecials& spelled_specials() const { return spelled_; }
   /// sentence() returns the ids of sentence i (0 <= i < sentences()), including the final </s>.
@@ -60,6 +72,7 @@ class Corpus {
   std::vector<int32_t> flat_;
   std::vector<int64_t> offsets_ = {0};  // of the first token of each sentence, then the end
   int64_t unknown_ = 0;
+  RawSize raw_size_;
   LineChecksum checksum_;
   SpelledSpecials spelled_{Specials::kLanguageModel};
 };

@@ -27,6 +27,13 @@ class LineChecksum {
     });
     add_text("\n");
   }
+  /// Adds the bytes of a raw text as they are.
+  void add_bytes(std::string_view text) { add_text(text); }
+  /// Adds a raw line as it is, with a line feed.
+  void add_raw_line(std::string_view line) {
+    add_text(line);
+    add_text("\n");
+  }
   uint32_t value() const { return crc_; }
 
  private:

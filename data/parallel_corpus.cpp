@@ -88,16 +88,48 @@ std::span<const int32_t> ParallelCorpus::Side::sentence(int64_t i) const {
   return std::span(flat).subspan(begin, end - begin);
 }
 
+std::vector<int64_t> ParallelCorpus::Side::counts(int64_t words) const {
+  std::vector<int64_t> counts(static_cast<size_t>(words), 0);
+  for (const int32_t id : flat) ++counts[static_cast<size_t>(id)];
+  return counts;
+}
+
+namespace {
+
+LineEncoder encoder_of(const Vocabulary& vocabulary) {
+  return [&vocabulary, words = std::vector<std::string_view>()](std::string_view line,
+                                                                std::vector<int32_t>& ids) mutable {
+    split_words(line, words);
+    vocabulary.encode(words, ids);
+  };
+}
+
+}  // namespace
+
 ParallelCorpus::ParallelCorpus(const PairText& text, const Vocabulary& source,
-                               const Vocabulary& target, const PairSelection& selection) {
+                               const Vocabulary& target, const PairSelection& selection)
+    : ParallelCorpus(text, {encoder_of(source), encoder_of(target)}, selection) {}
+
+ParallelCorpus::ParallelCorpus(const PairText& text, const PairEncoding& encoding,
+                               const PairSelection& selection) {
+  const auto encode = [&](Side& side, const LineEncoder& encoder, std::string_view text_line,
+                          std::vector<int32_t>& ids) {
+    if (encoding.raw) {
+      side.lines.add_raw_line(text_line);
+    } else {
+      side.lines.add(text_line);
+    }
+    side.spelled.add_beginning(text_line);
+    ids.clear();
+    encoder(text_line, ids);
+    ids.push_back(Specials::kTranslation.end);
+  };
   int64_t line = 0;
+  std::vector<int32_t> from, to;
   text([&](std::string_view s, std::string_view t) {
     ++line;
-    source_.lines.add(s);
-    target_.lines.add(t);
-    source_.spelled.add_beginning(s);
-    target_.spelled.add_beginning(t);
-    const std::vector<int32_t> from = source.encode_sentence(s), to = target.encode_sentence(t);
+    encode(source_, encoding.source, s, from);
+    encode(target_, encoding.target, t, to);
     if (!selection.keep_empty && (from.size() == 1 || to.size() == 1)) {
       ++skipped_empty_;
     } else if (selection.max_length > 0 &&
@@ -109,12 +141,6 @@ ParallelCorpus::ParallelCorpus(const PairText& text, const Vocabulary& source,
       lines_.push_back(line);
     }
   });
-}
-
-std::vector<int64_t> ParallelCorpus::target_counts(int64_t words) const {
-  std::vector<int64_t> counts(static_cast<size_t>(words), 0);
-  for (const int32_t id : target_.flat) ++counts[static_cast<size_t>(id)];
-  return counts;
 }
 
 int64_t ParallelCorpus::longest() const {

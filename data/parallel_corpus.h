@@ -34,6 +34,15 @@ struct PairCounts {
   PairCounts(const PairText& text, bool joint);
 };
 
+/// Appends the ids of a line, without </s>.
+using LineEncoder = std::function<void(std::string_view line, std::vector<int32_t>& ids)>;
+
+/// How the lines of a text become ids.
+struct PairEncoding {
+  LineEncoder source, target;
+  bool raw = false;  ///< true: white space is text too, so that checksums cover it
+};
+
 /// Chooses the pairs of a text.
 struct PairSelection {
   bool keep_empty = true;  ///< keep pairs that have a side without a word
@@ -45,6 +54,8 @@ class ParallelCorpus {
  public:
   /// Encodes the selected pairs of a text. Errors: those of reading the text.
   ParallelCorpus(const PairText& text, const Vocabulary& source, const Vocabulary& target,
+                 const PairSelection& selection = {});
+  ParallelCorpus(const PairText& text, const PairEncoding& encoding,
                  const PairSelection& selection = {});
 
   int64_t pairs() const { return static_cast<int64_t>(lines_.size()); }
@@ -63,8 +74,9 @@ class ParallelCorpus {
   /// Return the words of a side that are spelled as a special word.
   const SpelledSpecials& source_spelled() const { return source_.spelled; }
   const SpelledSpecials& target_spelled() const { return target_.spelled; }
-  /// Returns the number of occurrences in the target of each id below `words`.
-  std::vector<int64_t> target_counts(int64_t words) const;
+  /// Return the number of occurrences in a side of each id below `words`.
+  std::vector<int64_t> source_counts(int64_t words) const { return source_.counts(words); }
+  std::vector<int64_t> target_counts(int64_t words) const { return target_.counts(words); }
   /// Returns the number of tokens, with </s>, of the longest sentence of both sides; 0 without
   /// pairs.
   int64_t longest() const;
@@ -88,6 +100,7 @@ class ParallelCorpus {
     SpelledSpecials spelled{Specials::kTranslation};
     void add(std::span<const int32_t> ids);
     std::span<const int32_t> sentence(int64_t i) const;
+    std::vector<int64_t> counts(int64_t words) const;
   };
   Side source_, target_;
   std::vector<int64_t> lines_;

@@ -56,6 +56,15 @@ Vocabulary Vocabulary::of_all_words(const WordCounts& counts, const Specials& sp
   return v;
 }
 
+Vocabulary Vocabulary::of_list(std::span<const std::string> words, const Specials& specials) {
+  Vocabulary v(specials);
+  for (const std::string& word : words) {
+    require(!v.ids_.contains(word), "the vocabulary has the word ", quote(word), " twice");
+    v.add(word, 0);
+  }
+  return v;
+}
+
 void Vocabulary::add_words(const WordCounts& counts, const VocabularyLimits& limits) {
   int64_t unknown = 0;
   for (int32_t number : counts.by_count_and_code_point()) {

@@ -59,6 +59,10 @@ class Vocabulary {
   /// Makes a vocabulary of all words of a text. The text may have no words.
   static Vocabulary of_all_words(const WordCounts& counts, const Specials& specials);
 
+  /// Makes a vocabulary of words in the order of their ids, which follow those of the special
+  /// words. Counts are 0. Error: a word is there twice, or is a special word.
+  static Vocabulary of_list(std::span<const std::string> words, const Specials& specials);
+
   /// Reads dict.txt: `word count` a line, optionally followed by #fairseq:overwrite. The ids after
   /// the special words follow the lines. As in fairseq, a repeated word is an error unless its line
   /// has the flag: then both ids stand for the word, and id() returns the later one. It also reads

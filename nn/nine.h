@@ -59,10 +59,12 @@
 #include "nn/models/step_decoder.h"         // reading texts word by word
 #include "nn/models/transformer.h"          // Transformer: the network
 #include "nn/models/transformer_language_model.h"  // TransformerLanguageModel: the network
+#include "nn/models/word_surprisals.h"  // the surprisal of words under a model of raw text
 
 // Text
 #include "data/bpe.h"                         // subwords: applying BPE codes
 #include "data/bpe_learn.h"                   // learning BPE codes
+#include "data/detokenize.h"                  // prose from tokenised text
 #include "data/measures/bleu.h"               // BLEU as sacreBLEU computes it
 #include "data/measures/bootstrap.h"          // intervals
 #include "data/measures/chrf.h"               // chrF
@@ -72,6 +74,7 @@
 #include "data/n_best.h"                      // n-best lists
 #include "data/spelled_specials.h"            // words that are spelled as special words
 #include "data/tokenize_13a.h"                // sacreBLEU's words of raw text
+#include "data/tokenizers/model_tokenizer.h"  // the tokenizer of a model that reads raw text
 #include "data/tokenizers/read_tokenizer.h"   // tokenizers of raw text
 #include "data/tokenizers/train_tokenizer.h"  // learning tokenizers
 #include "data/unknown_words.h"               // whether a vocabulary fits a text

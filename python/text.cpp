@@ -21,17 +21,20 @@
 #include "core/quote.h"
 #include "core/threads.h"
 #include "data/bpe.h"
+#include "data/detokenize.h"
 #include "data/measures/bleu.h"
 #include "data/measures/rescoring.h"
 #include "data/measures/word_errors.h"
 #include "data/n_best.h"
 #include "data/spelled_specials.h"
 #include "data/tokenize_13a.h"
+#include "data/tokenizers/model_tokenizer.h"
 #include "nn/models/known_words.h"
 #include "nn/models/language_model.h"
 #include "nn/models/language_network.h"
 #include "nn/models/sentence_scores.h"
 #include "nn/models/translator.h"
+#include "nn/models/word_surprisals.h"
 #include "without_lock.h"
 
 namespace nine_python {
@@ -131,6 +134,38 @@ Expectations top_words(const nine::LanguageModel& model, const Lines& lines, int
           array_of(std::move(top_log_p), {tokens, columns})};
 }
 
+// Texts for Python, whose texts are UTF-8.
+Lines visible(Lines texts) {
+  for (std::string& text : texts) text = nine::visible_text(text);
+  return texts;
+}
+
+// The tokens of each text of a model of raw text, as its dictionary spells them.
+std::vector<Lines> tokens_of(const nine::LanguageModel& model, const Lines& texts) {
+  std::vector<Lines> out;
+  for (const std::string& text : texts) {
+    Lines& tokens = out.emplace_back();
+    for (const int32_t id : model.tokenizer()->encode(text))
+      tokens.push_back(model.vocabulary().word(id));
+    if (tokens.empty()) tokens.emplace_back("</s>");
+  }
+  return out;
+}
+
+// The words of each text: places of their bytes, and surprisal.
+std::vector<std::vector<std::tuple<int64_t, int64_t, double>>> word_surprisals(
+    const nine::LanguageModel& model, const Lines& texts, int64_t batch_tokens) {
+  const auto found =
+      without_lock([&] { return nine::word_surprisals(model, texts, batch_tokens); });
+  std::vector<std::vector<std::tuple<int64_t, int64_t, double>>> out;
+  for (const auto& words : found) {
+    out.emplace_back();
+    for (const nine::WordSurprisal& word : words)
+      out.back().emplace_back(word.begin, word.end, word.bits);
+  }
+  return out;
+}
+
 Lines words_of(const nine::Vocabulary& vocabulary) {
   Lines words;
   for (int32_t id = 0; id < vocabulary.size(); ++id) words.push_back(vocabulary.word(id));
@@ -153,6 +188,10 @@ void add_language_model(nb::module_& m) {
                    [](const nine::LanguageModel& self) {
                      return self.network().head_config().spec.to_text();
                    })
+      .def_prop_ro("raw",
+                   [](const nine::LanguageModel& self) { return self.tokenizer() != nullptr; })
+      .def("tokens", &tokens_of, "texts"_a)
+      .def("word_surprisals", &word_surprisals, "texts"_a, "batch_tokens"_a)
       .def("check_text", &check_text, "lines"_a, "most"_a, "name"_a)
       .def("score", &score, "lines"_a, "carry_state"_a, "batch_tokens"_a, "undo_margin"_a,
            "progress"_a.none())
@@ -163,7 +202,7 @@ void add_language_model(nb::module_& m) {
              int64_t samples, double temperature, int64_t top_k, double top_p, bool allow_unknown,
              int64_t batch, uint64_t seed, nb::object progress) {
             Progress shown(std::move(progress));
-            return without_lock([&] {
+            return visible(without_lock([&] {
               return self.generate(prompts,
                                    {.sampling = {.allow_unknown = allow_unknown,
                                                  .temperature = temperature,
@@ -174,7 +213,7 @@ void add_language_model(nb::module_& m) {
                                     .batch = batch,
                                     .seed = seed},
                                    lines_done(shown));
-            });
+            }));
           },
           "prompts"_a, "max_words"_a, "samples"_a, "temperature"_a, "top_k"_a, "top_p"_a,
           "allow_unknown"_a, "batch"_a, "seed"_a, "progress"_a.none());
@@ -286,7 +325,11 @@ void add_translator(nb::module_& m) {
           "__init__",
           [](nine::Translator* self, const Lines& paths, const std::string& codes,
              const std::string& vocabulary, int64_t vocabulary_threshold, const Lines& glossaries,
-             bool raw, bool join) {
+             bool raw, bool join, const std::string& detokenize, const std::string& language) {
+            const nine::DetokenizeOptions prose{
+                .rules = nine::enum_from_text<nine::Detokenizing>(detokenize),
+                .language = language};
+            nine::check_language(language);
             without_lock([&] {
               new (self) nine::Translator(
                   nine::Translator::load(paths, {.codes = codes,
@@ -294,12 +337,14 @@ void add_translator(nb::module_& m) {
                                                  .vocabulary_threshold = vocabulary_threshold,
                                                  .glossaries = glossaries,
                                                  .raw = raw,
-                                                 .join = join}));
+                                                 .join = join,
+                                                 .detokenize = prose}));
               return true;
             });
           },
           "paths"_a, "codes"_a, "vocabulary"_a, "vocabulary_threshold"_a, "glossaries"_a, "raw"_a,
-          "join"_a)
+          "join"_a, "detokenize"_a, "language"_a)
+      .def_prop_ro("reads_prose", [](const nine::Translator& self) { return self.reads_prose(); })
       .def("source_words", [](const nine::Translator& self) { return words_of(self.source()); })
       .def("target_words", [](const nine::Translator& self) { return words_of(self.target()); })
       .def("max_words", [](const nine::Translator& self) { return self.search().max_words(); })
@@ -396,12 +441,19 @@ void add_tokenizer(nb::module_& m) {
       "lines"_a, "separator"_a);
   m.def(
       "undo_bpe",
-      [](const Lines& lines, const std::string& separator) {
-        Lines out(lines.size());
-        for (size_t i = 0; i < lines.size(); ++i) nine::undo_bpe(lines[i], out[i], separator);
+      [](const Lines& lines, const std::string& separator, const std::string& detokenize,
+         const std::string& language) {
+        const nine::DetokenizeOptions prose{
+            .rules = nine::enum_from_text<nine::Detokenizing>(detokenize), .language = language};
+        Lines out;
+        for (const std::string& line : lines) {
+          std::string joined;
+          nine::undo_bpe(line, joined, separator);
+          out.push_back(nine::detokenize(joined, prose));
+        }
         return out;
       },
-      "lines"_a, "separator"_a);
+      "lines"_a, "separator"_a, "detokenize"_a, "language"_a);
 }
 
 // --- n-best lists

@@ -41,6 +41,14 @@ void count_model_words(TextReader& text, WordCounts& counts) {
     });
 }
 
+std::string as_prose(std::string_view block, const DetokenizeOptions& how) {
+  std::string out;
+  for_each_line(block, [&](std::string_view line, std::string_view end) {
+    out.append(detokenize(line, how)).append(end);
+  });
+  return out;
+}
+
 void write_file(const std::string& path, std::string_view text) {
   TextOutput out(path);
   out.stream() << text;
@@ -189,7 +197,8 @@ void undo_codes(const BpeFlags& o) {
     for (std::string_view block; text->next_block(block);) {
       std::string part;
       undo_bpe(block, part, o.separator);
-      out.stream() << part;
+      out.stream() << (o.detokenize.rules == Detokenizing::none ? part
+                                                                : as_prose(part, o.detokenize));
       if (o.flush) out.flush();
     }
     out.finish();

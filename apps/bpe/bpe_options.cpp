@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apps/cli/detokenize_options.h"
 #include "apps/cli/line_input.h"
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
@@ -73,6 +74,7 @@ void BpeFlags::declare(Options& o, const std::string& command) {
     o.add("separator", separator,
           "mark at the end of each subword that is not the last of its word")
         .unit("TEXT");
+  if (command == "undo") declare_detokenize(o, detokenize, "words");
   if (learns || applies)
     o.add("num-workers", num_workers,
           "number of threads; the output does not depend on it; -1: OMP_NUM_THREADS if it is set, "
@@ -135,7 +137,9 @@ void BpeFlags::check_idle(const Options& options, const std::string& command) co
                  "separator", "tokenize"});
       only_with(options, !tokenizer.empty(), "--tokenizer", {"special_from_text", "add_special"});
     } else {
-      only_with(options, tokenizer.empty(), "subwords, not for --tokenizer", {"separator"});
+      only_with(options, tokenizer.empty(), "subwords, not for --tokenizer",
+                {"separator", "detokenize"});
+      check_detokenize(options, detokenize);
       only_with(options, !tokenizer.empty(), "--tokenizer", {"keep_special"});
     }
     only_with(options, !tokenizer.empty(), "--tokenizer", {"format", "split", "special_tokens"});

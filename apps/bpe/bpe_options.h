@@ -7,6 +7,7 @@
 
 #include "apps/cli/options.h"
 #include "data/bpe.h"
+#include "data/detokenize.h"
 
 namespace nine::app {
 
@@ -57,6 +58,9 @@ struct BpeFlags {
   // apply and undo with a tokenizer
   std::string tokenizer, pieces = "ids";
   bool special_from_text = false, add_special = false, keep_special = false;
+
+  // undo
+  DetokenizeOptions detokenize;
 
   // apply
   std::string codes, vocabulary;

@@ -8,6 +8,7 @@
 #include "apps/cli/text_io.h"
 #include "data/spelled_specials.h"
 #include "data/text.h"
+#include "data/tokenizers/raw_text.h"
 
 namespace nine::app {
 
@@ -26,15 +27,17 @@ bool flushes(const Options& options, bool flush, bool reads_standard_input,
 }
 
 LineInput::LineInput(const std::string& input, bool one_by_one, Communicator& communicator,
-                     SpelledSpecials* spelled)
-    : spelled_(spelled) {
+                     SpelledSpecials* spelled, bool raw)
+    : spelled_(spelled), raw_(raw) {
   if (!one_by_one) {
-    lines_ = read_lines(input, communicator);
+    lines_ = raw ? read_raw_lines(input, communicator) : read_lines(input, communicator);
     for (const std::string& line : lines_)
       if (spelled != nullptr) spelled->add_line(line);
     return;
   }
-  const TextRules rules{.refuse_empty_file = false, .line_by_line = true};
+  TextRules rules = raw ? kRawText : kModelText;
+  rules.refuse_empty_file = false;
+  rules.line_by_line = true;
   reader_ = input == "-" ? std::make_unique<TextReader>(std::cin, input_name(input), rules)
                          : std::make_unique<TextReader>(std::vector{input}, rules);
 }
@@ -45,6 +48,13 @@ bool LineInput::next() {
   first_ = count();
   lines_.clear();
   std::string_view line;
+  if (raw_) {  // the reader's parts may also end with CR
+    std::string whole;
+    while (!whole.ends_with('\n') && reader_->next_block(line)) whole += line;
+    if (whole.empty()) return false;
+    lines_.push_back(std::move(whole));
+    return true;
+  }
   if (!reader_->next_line(line)) return false;
   lines_.emplace_back(line);
   if (spelled_ != nullptr) spelled_->add_line(line);

@@ -28,9 +28,10 @@ bool flushes(const Options& options, bool flush, bool reads_standard_input,
 class LineInput {
  public:
   /// Reads all lines in every process, for lines(). With `one_by_one`, reads no line yet. `spelled`
-  /// counts the words of every line. Errors: those of TextReader.
+  /// counts the words of every line. With `raw` the lines are those of a raw text, each with its
+  /// LF, which the last line may lack. Errors: those of TextReader.
   LineInput(const std::string& input, bool one_by_one, Communicator& communicator,
-            SpelledSpecials* spelled = nullptr);
+            SpelledSpecials* spelled = nullptr, bool raw = false);
   ~LineInput();
   LineInput(const LineInput&) = delete;
   LineInput& operator=(const LineInput&) = delete;
@@ -48,6 +49,7 @@ class LineInput {
  private:
   std::unique_ptr<TextReader> reader_;
   SpelledSpecials* spelled_;
+  bool raw_;
   std::vector<std::string> lines_;
   int64_t first_ = 0;
   bool taken_ = false;

@@ -41,9 +41,9 @@ void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std
     if (!is_device_or_pipe(file)) inputs.push_back({flag, file.string()});
   };
   for (const fs::path& directory : directories) {
-    for (const char* name : {"log.jsonl", "config.json", "state.json", kWeightsFile, kOptimizerFile,
-                             kDictionaryFile, kSourceDict, kTargetDict})
+    for (const char* name : {"log.jsonl", "config.json", "state.json", kWeightsFile, kOptimizerFile})
       add(directory / name);
+    for (const std::string& name : text_file_names()) add(directory / name);
     try {
       for (const fs::path& file : weight_files(directory)) add(file);
     } catch (const Error&) {  // as above

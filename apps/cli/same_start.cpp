@@ -1,6 +1,8 @@
 #include "apps/cli/same_start.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/option_conflicts.h"
@@ -76,7 +78,9 @@ void require_same_use(Communicator& communicator, const Options& options,
     const std::filesystem::path directory = model_directory(model);
     for (const std::filesystem::path& file : weight_files(directory))
       add(concat(model, "'s ", file.filename().string()), file);
-    for (const char* name : {"config.json", kDictionaryFile, kSourceDict, kTargetDict})
+    std::vector<std::string> others{"config.json"};
+    std::ranges::copy(text_file_names(), std::back_inserter(others));
+    for (const std::string& name : others)
       if (exists(directory / name)) add(concat(model, "'s ", name), directory / name);
   }
   for (const std::string& file : files)

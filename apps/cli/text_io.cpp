@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/text.h"
+#include "data/tokenizers/raw_text.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine::app {
@@ -123,6 +124,23 @@ std::vector<std::string> read_lines(const std::string& input, Communicator& comm
   std::vector<std::string> lines;
   for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
     lines.push_back(text.substr(at, text.find('\n', at) - at));
+  return lines;
+}
+
+std::vector<std::string> read_raw_lines(const std::string& input, Communicator& communicator) {
+  std::string text;
+  if (communicator.first()) {
+    TextRules rules = kRawText;
+    rules.refuse_empty_file = false;
+    const auto take = [&](TextReader reader) {
+      for (std::string_view block; reader.next_block(block);) text += block;
+    };
+    take(input == "-" ? TextReader(std::cin, input_name(input), rules)
+                      : TextReader({input}, rules));
+  }
+  if (communicator.size() > 1) text = communicator.broadcast(text);
+  std::vector<std::string> lines;
+  for_each_raw_line(text, [&](std::string_view line) { lines.emplace_back(line); });
   return lines;
 }
 

@@ -22,6 +22,9 @@ bool is_n_best_list(const std::vector<std::string>& lines);
 std::vector<std::string> read_lines(const std::string& input);
 /// Returns the lines in every process; only rank 0 reads the input.
 std::vector<std::string> read_lines(const std::string& input, Communicator& communicator);
+/// Returns the lines of a raw text (kRawText), each with its LF, which the last may lack. Only rank
+/// 0 reads the input.
+std::vector<std::string> read_raw_lines(const std::string& input, Communicator& communicator);
 /// Returns the name of an input in errors: its path, or "standard input".
 inline std::string input_name(const std::string& input) {
   return input == "-" ? "standard input" : input;

@@ -34,7 +34,7 @@ void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
 // word and that of <unk>, which is the probability of all unknown words together.
 void explain_partly_unknown(const RescoreOptions& o, const RescoredLists& lists,
                             const std::vector<std::string>& texts) {
-  if (o.checkpoint.size() < 2) return;
+  if (o.checkpoint.size() < 2 || reads_raw_text(o.checkpoint[0])) return;
   std::vector<Vocabulary> known;
   for (const std::string& model : o.checkpoint)
     known.push_back(Vocabulary::read(model_directory(model, kDictionaryFile) / kDictionaryFile,
@@ -112,7 +112,7 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
   lists.scores = scored_lists(lists.lists, lists.model.log_p);
   explain_unknown(o, lists);
   explain_partly_unknown(o, lists, texts);
-  explain_spelled_specials(lists);
+  if (!reads_raw_text(o.checkpoint[0])) explain_spelled_specials(lists);
   lists.impossible.excluded =
       std::ranges::count_if(lists.model.log_p, [](double log_p) { return std::isinf(log_p); });
   explain_impossible(lists, lists.impossible.excluded,

@@ -3,22 +3,26 @@
 #include <utility>
 
 #include "apps/cli/unknown_words.h"
+#include "nn/models/score_text.h"
 
 namespace nine::app {
 
-EncodedLines::EncodedLines(LineInput& input, const Vocabulary& vocabulary, double most,
-                           std::string name, std::string owner)
+EncodedLines::EncodedLines(LineInput& input, const LanguageModel& model, double most,
+                           std::string name, std::string owner, bool carry_state)
     : input_(input),
-      vocabulary_(vocabulary),
+      model_(model),
       most_(most),
       name_(std::move(name)),
-      owner_(std::move(owner)) {}
+      owner_(std::move(owner)),
+      carry_state_(carry_state) {}
 
 bool EncodedLines::next() {
   if (!input_.next()) return false;
-  text_ = Corpus::of_lines(input_.lines(), vocabulary_);
+  text_ = corpus_of(model_, input_.lines(), carry_state_);
   tokens_ += text_->tokens();
   unknown_ += text_->unknown();
+  raw_size_.words += text_->raw_size().words;
+  raw_size_.bytes += text_->raw_size().bytes;
   if (!input_.one_by_one()) check();
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include "apps/cli/line_input.h"
 #include "data/corpus.h"
+#include "nn/models/language_model.h"
 
 namespace nine::app {
 
@@ -16,9 +17,9 @@ namespace nine::app {
 class EncodedLines {
  public:
   /// Messages call the text `name` and the owner of the vocabulary `owner`. `most` is
-  /// --max-unknown.
-  EncodedLines(LineInput& input, const Vocabulary& vocabulary, double most, std::string name,
-               std::string owner);
+  /// --max-unknown. `carry_state` as in corpus_of().
+  EncodedLines(LineInput& input, const LanguageModel& model, double most, std::string name,
+               std::string owner, bool carry_state = false);
 
   /// Goes to the next part, as LineInput::next() does. Errors: those of LineInput::next() and of
   /// require_known().
@@ -36,16 +37,20 @@ class EncodedLines {
   /// vocabulary lacks.
   int64_t tokens() const { return tokens_; }
   int64_t unknown() const { return unknown_; }
+  /// Returns the size of all parts so far of a raw text.
+  RawSize raw_size() const { return raw_size_; }
 
  private:
   void check() const;
 
   LineInput& input_;
-  const Vocabulary& vocabulary_;
+  const LanguageModel& model_;
   double most_;
   std::string name_, owner_;
   std::optional<Corpus> text_;
+  bool carry_state_;
   int64_t tokens_ = 0, unknown_ = 0;
+  RawSize raw_size_;
 };
 
 }  // namespace nine::app

@@ -30,19 +30,23 @@ void write_worst(const ModelComparison& d, std::span<const std::string> lines, i
   order.resize(std::min(order.size(), static_cast<size_t>(most)));
   std::vector<size_t> begin(lines.size());
   std::vector<std::string_view> words;
+  const auto read_words = [&](size_t s) {
+    if (!d.raw_tokens.empty()) return words.assign(d.raw_tokens[s].begin(), d.raw_tokens[s].end());
+    split_words(lines[s], words);
+    words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
+  };
   size_t at = 0;
   for (size_t s = 0; s < lines.size(); ++s) {
     begin[s] = at;
-    split_words(lines[s], words);
-    at += words.size() + 1;
+    read_words(s);
+    at += words.size();
   }
   for (const int64_t line : order) {
     const auto s = static_cast<size_t>(line);
     out << (sign > 0 ? 'B' : 'A') << '\t' << line + 1 << '\t'
         << number(d.sentence_gains[s], "%+.4f") << '\t'
         << number(d.sentence_gains[s] / static_cast<double>(d.sentence_tokens[s]), "%+.4f") << '\t';
-    split_words(lines[s], words);
-    words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
+    read_words(s);
     for (size_t t = 0; t < words.size(); ++t) {
       const double gain = d.gains[begin[s] + t];
       out << (t > 0 ? " " : "") << words[t] << '/'

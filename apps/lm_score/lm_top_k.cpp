@@ -61,8 +61,13 @@ void write_top_words(const LanguageModel& model, const EncodedLines& input, int6
         model, text, count, batch_tokens,
         [&](int64_t s, int64_t t, const WordExpectation& expectation) {
           if (t == 0) {
-            split_words(input.lines()[static_cast<size_t>(s)], words);
-            words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
+            words.clear();
+            if (model.tokenizer() != nullptr) {
+              for (const int32_t id : text.sentence(s)) words.push_back(vocabulary.word(id));
+            } else {
+              split_words(input.lines()[static_cast<size_t>(s)], words);
+              words.push_back(Specials::kLanguageModel.text(Specials::kLanguageModel.end));
+            }
           }
           const std::string_view word = words[static_cast<size_t>(t)];
           const bool known =

@@ -11,10 +11,11 @@ namespace nine::app {
 
 /// Writes a part of a text. The first part begins with a header. Each word and each end of sentence
 /// has a line of tab-separated columns: `line` (from 1, in the whole text), `position` (from 1),
-/// `word` as typed (an unknown word as "word (<unk>)", scored as <unk>), its `probability` and
-/// `rank` (1 = the likeliest). The columns `word.1`, `p.1`, `word.2`, ... follow: the `count`
-/// likeliest words (at most the vocabulary), the likeliest first. Each sentence starts from a state
-/// of zeros. Processes share the batches; each process writes the whole output.
+/// `word` as typed (an unknown word as "word (<unk>)", scored as <unk>) or, of a raw text, the
+/// token as the dictionary spells it, its `probability` and `rank` (1 = the likeliest). The columns
+/// `word.1`, `p.1`, `word.2`, ... follow: the `count` likeliest words (at most the vocabulary), the
+/// likeliest first. Each sentence starts from a state of zeros. Processes share the batches; each
+/// process writes the whole output.
 void write_top_words(const LanguageModel& model, const EncodedLines& input, int64_t count,
                      int64_t batch_tokens, std::ostream& out, Communicator& communicator);
 

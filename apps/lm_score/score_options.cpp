@@ -1,5 +1,6 @@
 #include "apps/lm_score/score_options.h"
 
+#include "apps/cli/detokenize_options.h"
 #include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
@@ -12,7 +13,10 @@ namespace nine::app {
 void ScoreOptions::declare(Options& o) {
   o.add("checkpoint", checkpoint, "a checkpoint, or a run directory (for its best checkpoint)")
       .unit("DIR");
-  o.add("input", input, "text, tokenised, one sentence a line; -: standard input").unit("FILE");
+  o.add("input", input,
+        "text, tokenised, one sentence a line, or raw for a model of raw text (lm_train --text); "
+        "-: standard input")
+      .unit("FILE");
   o.add("output", output, "file for the results; -: standard output").unit("FILE");
   add_flush(o, flush);
   o.add("batch-tokens", batch_tokens, "number of positions computed at once")
@@ -29,6 +33,9 @@ void ScoreOptions::declare(Options& o) {
   o.group("Scoring: the natural log-probability of each line");
   o.add("tokens", tokens,
         "print the log-probability of each word and of the end of sentence instead of their sum");
+  o.add("words", words,
+        "models of raw text: print a table of words with their places in the line and their "
+        "surprisal in bits, which counts that the word ends");
   o.add("carry-state", carry_state,
         "cut the text into 10 columns and carry the model's state through each column, as "
         "validation does");
@@ -46,12 +53,14 @@ void ScoreOptions::declare(Options& o) {
   o.group("Continuing each line");
   o.add("generate", generate, "continue each line of input; an empty line gives a whole sentence");
   o.add("max-words", max_words,
-        "add at most this many words to a line; a line also ends when the sentence ends")
+        "add at most this many words (tokens, for a model of raw text) to a line; a line also ends "
+        "when the sentence or document ends")
       .range(1, kMostWords)
       .unit("words");
   o.add("samples", samples, "number of continuations of each line").range(1, kMostSamples);
   declare_sampling(o, sampling);
   o.add("allow-unknown", sampling.allow_unknown, "allow <unk> in continuations");
+  declare_detokenize(o, detokenize, "continuations");
   o.add("batch", batch, "number of continuations computed at once; the text does not depend on it")
       .range(1, kMaxGenerateBatch)
       .called("batch size");
@@ -76,7 +85,9 @@ void ScoreOptions::declare(Options& o) {
         "file with one set of words per line; measures how often and how surely a model tells the "
         "words of a set apart")
       .unit("FILE");
-  o.add("json", json, "with --restrict: print the results as JSON instead of a table");
+  o.add("json", json,
+        "with --restrict: print the results as JSON instead of a table; with --generate: print "
+        "each text as a JSON object on a line");
   o.add("choices", choices,
         "with --restrict: print one line for each choice, with its line, word and set, instead of "
         "a table");
@@ -121,7 +132,8 @@ void ScoreOptions::check(const Options& options) const {
   read.push_back({"--cluster-text", cluster_text});
   check_outputs({{"--output", output}}, read);
   only_with(options, generate, "--generate",
-            {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch"});
+            {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch",
+             "detokenize"});
   only_with(options, (comparing && top == 0) || restricting, "--compare or --restrict",
             {"resamples"});
   const bool word_by_word = comparing && !restricting && top == 0;
@@ -133,7 +145,10 @@ void ScoreOptions::check(const Options& options) const {
             {"seed"});
   only_with(options, plain,
             "plain scoring, which is the task of lm_score if no other task is given",
-            {"tokens", "margin_correction"});
+            {"tokens", "words", "margin_correction"});
+  require_usage(!words || (!tokens && !carry_state && !margin_correction),
+                "--words prints words, each line from a fresh state: leave out --tokens, "
+                "--carry-state and --margin-correction");
   only_with(options, plain || word_by_word,
             "plain scoring or --compare; other tasks start each line from a fresh state",
             {"carry_state"});
@@ -146,7 +161,8 @@ void ScoreOptions::check(const Options& options) const {
   only_with(options, answers_lines(),
             "scoring, --top, --components or --generate; other tasks need the whole text",
             {"flush"});
-  only_with(options, restricting, "--restrict", {"json", "choices"});
+  only_with(options, restricting, "--restrict", {"choices"});
+  only_with(options, restricting || generate, "--restrict or --generate", {"json"});
   require_usage(!json || !choices,
                 "--json and --choices are two formats of the output: leave one of them out");
   only_with(options, !choices, "intervals, which --choices does not print", {"resamples", "seed"});
@@ -160,6 +176,7 @@ void ScoreOptions::check(const Options& options) const {
       "--clusters N:ppmi counts neighbours in a text: give the text as --cluster-text FILE");
   require_usage(!clustering || ppmi || cluster_text.empty(),
                 "--cluster-text is for --clusters N:ppmi; the other distances use word vectors");
+  check_detokenize(options, detokenize);
   if (generate) check_sampling(options, sampling, samples, "continuations");
 }
 

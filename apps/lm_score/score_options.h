@@ -14,13 +14,14 @@
 #include "apps/lm_score/lm_restrict.h"
 #include "apps/lm_score/lm_top_page.h"
 #include "core/matmul_precision.h"
+#include "data/detokenize.h"
 
 namespace nine::app {
 
 /// The values of lm_score's flags. Each value has the name of its flag.
 struct ScoreOptions {
   std::string checkpoint, input = "-", output = "-", device = "cpu";
-  bool flush = false, tokens = false, carry_state = false, components = false,
+  bool flush = false, tokens = false, words = false, carry_state = false, components = false,
        margin_correction = false;
   int64_t batch_tokens = 4096;
   int threads = 0;
@@ -32,6 +33,7 @@ struct ScoreOptions {
   bool generate = false;
   int64_t max_words = 50, samples = 1, batch = 32;
   SamplingOptions sampling;
+  DetokenizeOptions detokenize;
   // Comparing two models
   std::vector<std::string> compare, at;
   int64_t resamples = 1000, worst = 10;

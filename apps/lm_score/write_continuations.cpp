@@ -1,25 +1,42 @@
 #include "apps/lm_score/write_continuations.h"
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
+#include "core/json.h"
 #include "core/number_format.h"
+#include "data/tokenizers/model_tokenizer.h"
+#include "nn/models/translation_text.h"
 
 namespace nine::app {
 
 GenerationStats write_continuations(const LanguageModel& model,
                                     std::span<const std::string> prompts,
-                                    const GenerateOptions& options, std::ostream& out,
+                                    const GenerateOptions& options, bool json,
+                                    const DetokenizeOptions& prose, std::ostream& out,
                                     Communicator& communicator) {
+  const bool detokenizes = prose.rules != Detokenizing::none;
+  require(!detokenizes || model.tokenizer() == nullptr,
+          "this model writes raw text with its own tokenizer: leave out --detokenize");
   const auto write = [&](std::span<const GeneratedText> texts) {
-    for (const GeneratedText& text : texts)
-      out << line_of(text, prompts[static_cast<size_t>(text.prompt)], model.vocabulary()) << '\n';
+    for (const GeneratedText& text : texts) {
+      std::string made = text_of(text, prompts[static_cast<size_t>(text.prompt)], model);
+      if (model.tokenizer() != nullptr) made = visible_text(made);
+      if (detokenizes) made = detokenize(join_subwords(made), prose);
+      if (json)
+        made = json_text({{"line", options.first_prompt + text.prompt + 1},
+                          {"sample", text.sample + 1},
+                          {"text", made}});
+      out << made << (made.ends_with('\n') ? "" : "\n");
+    }
     out.flush();
   };
   return generate_text(model, prompts, options, write, communicator);
 }
 
-std::string summary(const GenerationStats& made) {
+std::string summary(const GenerationStats& made, std::string_view added) {
   const double words = static_cast<double>(made.words + made.ended);
-  return concat(made.texts, " texts, ", made.words, " words added, ", made.ended,
+  return concat(made.texts, " texts, ", made.words, " ", added, " added, ", made.ended,
                 " ended by </s>; perplexity of what was added ", power_of_e(made.nats / words, 5));
 }
 

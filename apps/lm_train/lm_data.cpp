@@ -2,6 +2,7 @@
 
 #include "apps/training/training_texts.h"
 #include "core/crc32c.h"
+#include "core/error.h"
 #include "data/sample/sample.h"
 
 namespace nine::app {
@@ -39,14 +40,60 @@ LmData sample_data(const LmOptions& o) {
           .language_floor = language.perplexity()};
 }
 
+// Raw texts, their tokenizer, and what is held out for validation.
+LmData raw_data(const LmOptions& o) {
+  constexpr size_t kHeldOutShare = 20;
+  const RawText text = RawText::read(o.text);
+  const DocumentEnds ends = text.ends();
+  std::vector<RawPart> train = text.documents(ends), held_out;
+  std::string message;
+  if (o.valid.empty()) {
+    const char* const units = ends == DocumentEnds::lines ? "lines" : "documents";
+    require(train.size() >= 2, "--text ", o.text[0], " has a single ",
+            ends == DocumentEnds::lines ? "line" : "document",
+            ", of which nothing can be held out: give a validation text as --valid");
+    const size_t all = train.size(), held = std::max<size_t>(1, all / kHeldOutShare);
+    held_out.assign(train.end() - static_cast<std::ptrdiff_t>(held), train.end());
+    train.resize(all - held);
+    message = concat("validation text: the last ", held, " of ", all, " ", units,
+                     " of --text, which are not trained on (--valid gives another text)");
+  }
+  // The tokenizer is learned from what is trained on, file by file.
+  std::vector<std::string_view> learned_from;
+  const size_t end =
+      static_cast<size_t>(train.back().text.data() - text.bytes.data()) + train.back().text.size();
+  size_t begin = 0;
+  for (const size_t file : text.files) {
+    const size_t stop = std::min(file, end);
+    if (stop > begin)
+      learned_from.push_back(std::string_view(text.bytes).substr(begin, stop - begin));
+    begin = std::max(begin, stop);
+  }
+  const ModelTokenizer tokenizer = o.raw_tokenizer.make(learned_from, concat("--text ", o.text[0]),
+                                                        o.vocab_size, Specials::kLanguageModel);
+  const auto optional = [&](const std::vector<std::string>& files) -> std::optional<Corpus> {
+    if (files.empty()) return std::nullopt;
+    const RawText other = RawText::read(files);
+    return encode_parts(tokenizer, other.documents(ends));
+  };
+  return {.vocabulary = tokenizer.dictionary(),
+          .train = encode_parts(tokenizer, train),
+          .valid = o.valid.empty() ? encode_parts(tokenizer, held_out) : optional(o.valid),
+          .test = optional(o.test),
+          .tokenizer = tokenizer,
+          .ends = ends,
+          .raw_message = message};
+}
+
 }  // namespace
 
 RunInputs LmData::inputs(const LmOptions& o) const {
   RunInputs out;
-  out.identity["train"] = train.checksum();
+  out.identity[o.is_raw() ? "text" : "train"] = train.checksum();
   if (valid) out.identity["valid"] = valid->checksum();
   if (test) out.identity["test"] = test->checksum();
   out.identity["vocab"] = vocabulary.word_checksum();
+  if (tokenizer) out.identity["tokenizer"] = tokenizer->checksum();
   out.add_model("init", o.init);
   const std::string words = vocabulary.dict_text();
   out.former = {
@@ -56,6 +103,7 @@ RunInputs LmData::inputs(const LmOptions& o) const {
 }
 
 LmData load_lm_data(const LmOptions& o) {
+  if (o.is_raw()) return raw_data(o);
   require_texts("--train", o.train);
   require_texts("--valid", o.valid);
   require_texts("--test", o.test);
@@ -70,10 +118,7 @@ LmData load_lm_data(const LmOptions& o) {
     return LmData{.vocabulary = std::move(vocabulary),
                   .train = std::move(train),
                   .valid = std::move(valid),
-                  .test = std::move(test),
-                  .valid_floor = {},
-                  .test_floor = {},
-                  .language_floor = {}};
+                  .test = std::move(test)};
   }();
   data.vocabulary.set_special_counts(data.train.sentences(), data.train.unknown());
   if (o.documents) data.train.join_documents();

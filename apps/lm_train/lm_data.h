@@ -6,6 +6,7 @@
 #include "apps/lm_train/lm_options.h"
 #include "apps/training/run_inputs.h"
 #include "data/corpus.h"
+#include "data/tokenizers/raw_text.h"
 
 namespace nine::app {
 
@@ -16,7 +17,11 @@ struct LmData {
   std::optional<Corpus> valid, test;
   /// With --sample: the perplexity of the language itself on the validation text, on the test text,
   /// and in general.
-  std::optional<double> valid_floor, test_floor, language_floor;
+  std::optional<double> valid_floor = {}, test_floor = {}, language_floor = {};
+  /// Of raw texts: the tokenizer, how documents end, and a message about the texts.
+  std::optional<ModelTokenizer> tokenizer = {};
+  DocumentEnds ends = DocumentEnds::blank_lines;
+  std::string raw_message = {};
 
   /// Identifies the data, because a run resumes only with the data with which it was started.
   RunInputs inputs(const LmOptions& options) const;

@@ -18,6 +18,10 @@ void LmOptions::declare(Options& o) {
 void LmOptions::declare_data(Options& o) {
   o.group("Data");
   o.add("train", train, "training text, tokenised, one sentence a line").unit("FILE...");
+  o.add("text", text,
+        "training text, raw, in place of --train; --valid and --test are then raw too. Without "
+        "--valid, the last twentieth of its documents or lines is the validation text")
+      .unit("FILE...");
   o.add("valid", valid, "validation text").unit("FILE...");
   o.add("test", test, "test text, scored with the best checkpoint at the end").unit("FILE...");
   o.add("sample", sample,
@@ -31,7 +35,9 @@ void LmOptions::declare_data(Options& o) {
       .unit("FILE");
   declare_vocabulary_limits(o,
                             "largest size of a vocabulary built from the training text, with </s> "
-                            "and <unk>; 0: no limit");
+                            "and <unk>; 0: no limit. With --text: its exact size; 0: up to 8192, "
+                            "without pairs of symbols that occur fewer than 20 times");
+  raw_tokenizer.declare(o, "--text");
 }
 
 void LmOptions::declare_model(Options& o) {
@@ -115,13 +121,14 @@ void LmOptions::declare_batches(Options& o) {
       .called("bptt length");
   o.add("order", order,
         "order of the training text: shuffled, its sentences in a new order in each epoch; file, "
-        "as it stands, where each epoch but the first begins at a random word");
+        "as it stands, where each epoch but the first begins at a random word")
+      .default_text("shuffled; with --text: file");
   o.add("sentences", sentences,
         "train on single sentences, each from a fresh state, instead of carrying the state through "
         "the text");
   o.add("documents", documents,
         "train on single documents, which a blank line ends, each from a fresh state: no window "
-        "reaches into another document");
+        "reaches into another document. In a raw text without blank lines each line is a document");
   o.add("batch-tokens", batch_tokens,
         "with --sentences or --documents: most positions in a batch, with padding; replaces "
         "--batch; 0: off")
@@ -134,13 +141,21 @@ void LmOptions::declare_batches(Options& o) {
 void LmOptions::check(const Options& given) const {
   const bool apart = sentences || documents;
   require_usage(!sentences || !documents, "--sentences and --documents exclude each other");
-  require_usage(sample != !train.empty(),
+  require_usage(!is_raw() || (train.empty() && !sample),
+                "--text is the training text itself: leave out --train and --sample");
+  require_usage(sample != !train_files().empty(),
                 sample ? "--sample and --train exclude each other"
-                       : "no training text: give --train FILE, or --sample for the built-in one");
+                       : "no training text: give --train FILE (tokenised) or --text FILE (raw), "
+                         "or --sample for the built-in one");
   require_usage(!sample || (valid.empty() && test.empty()),
                 "--sample brings its own validation and test text; leave out --valid and --test");
   require_usage(vocab.empty() || (vocab_size == 0 && min_count == 1),
                 "--vocab is used as it is; leave out --vocab-size and --min-count");
+  raw_tokenizer.check(given, is_raw(), "--text", vocab_size, Specials::kLanguageModel);
+  require_usage(!is_raw() || (vocab.empty() && min_count == 1 && !sentences),
+                "--text has a tokenizer in place of a vocabulary of words, and documents in place "
+                "of sentences: leave out --vocab, --min-count and --sentences (--tokenizer, "
+                "--vocab-size and --documents are for raw text)");
   require_usage(vocab_size == 0 || vocab_size >= 3, "--vocab-size ", vocab_size,
                 " leaves no room for a word besides </s> and <unk>");
   require_usage(batch_tokens == 0 || apart,
@@ -154,7 +169,7 @@ void LmOptions::check(const Options& given) const {
                 "--dropout-hidden drops units between LSTM layers, but there is only one layer; "
                 "--dropout-output drops units after the last layer");
   check_export(given, {"valid", "test"});
-  check_shared(given, hidden, "--valid", sample || !valid.empty());
+  check_shared(given, hidden, "--valid", sample || is_raw() || !valid.empty());
   refuse_idle_flags(
       given, {{"sample-sentences", sample, "--sample"},
               {"batch", batch_tokens == 0, "--batch-tokens 0, because --batch-tokens replaces it"},
@@ -168,6 +183,7 @@ void LmOptions::check(const Options& given) const {
 
 void LmOptions::resolve(const Options& given) {
   resolve_optimiser(given);
+  if (is_raw() && !documents && !given.was_named("order")) order = TextOrder::file;
   if (arch == LmArch::llama) {
     arch = LmArch::transformer;
     const TransformerStyle named = style;

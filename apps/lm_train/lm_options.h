@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/training/raw_tokenizer.h"
 #include "apps/training/train_options.h"
 #include "nn/models/language_config.h"
 #include "nn/training/language_model_task.h"
@@ -31,7 +32,8 @@ struct LmOptions : TrainOptions {
   LmOptions() { run = "runs/lm"; }
 
   // Data
-  std::vector<std::string> train, valid, test;
+  std::vector<std::string> train, text, valid, test;
+  RawTokenizerOptions raw_tokenizer;
   bool sample = false;
   int64_t sample_sentences = 20000;
   std::string vocab;
@@ -50,6 +52,12 @@ struct LmOptions : TrainOptions {
   int64_t batch = 32, bptt = 35, batch_tokens = 0;
   bool sentences = false, documents = false;
   TextOrder order = TextOrder::shuffled;
+
+  /// True if the texts are raw: --text stands for --train.
+  bool is_raw() const { return !text.empty(); }
+  /// The flag and the files of the training text.
+  const char* train_flag() const { return is_raw() ? "--text" : "--train"; }
+  const std::vector<std::string>& train_files() const { return is_raw() ? text : train; }
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);

@@ -7,12 +7,17 @@
 #include "core/json.h"
 #include "core/number_format.h"
 #include "core/threads.h"
+#include "nn/models/model_directory.h"
 
 namespace nine::app {
 namespace {
 
-void print_result(const char* what, double nll, const std::optional<double>& floor) {
-  std::printf("%s perplexity %s", what, power_of_e(nll, 3).c_str());
+// The perplexity and, of a raw text, the figures that do not depend on the tokenizer.
+void print_result(const char* what, const Evaluation& result, const std::optional<double>& floor) {
+  std::printf("%s perplexity %s", what, power_of_e(result.nll(), 3).c_str());
+  if (result.bytes > 0)
+    std::printf(" a token, %s a word, %.4f bits per byte", power_of_e(result.word_nll(), 3).c_str(),
+                result.bits_per_byte());
   if (floor) std::printf("   (floor %.3f: what the language itself scores)", *floor);
   std::printf("\n");
 }
@@ -38,7 +43,11 @@ void conclude(const LmData& data, const LanguageNetwork& model, const LanguageMo
               const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks, Json& done) {
   if (data.valid) {
     done["best_valid_ppl"] = trainer.best().ppl;
-    print_result("best validation", trainer.best().nll, data.valid_floor);
+    Evaluation best_valid{.tokens = data.valid->tokens()};
+    best_valid.nats = trainer.best().nll * static_cast<double>(best_valid.tokens);
+    best_valid.set_raw_size(data.valid->raw_size());
+    if (best_valid.bytes > 0) done["best_valid_bits_per_byte"] = best_valid.bits_per_byte();
+    print_result("best validation", best_valid, data.valid_floor);
   }
   const auto evaluate = [&](const Corpus& text) { return task.evaluate(trainer.tape(), text); };
   const auto validate = [&] { evaluate(*data.valid); };
@@ -50,7 +59,8 @@ void conclude(const LmData& data, const LanguageNetwork& model, const LanguageMo
   if (data.test_floor) event["entropy_floor_ppl"] = *data.test_floor;
   callbacks.event(event);
   done["test_ppl"] = test.ppl();
-  print_result("test", test.nll(), data.test_floor);
+  if (test.bytes > 0) done["test_bits_per_byte"] = test.bits_per_byte();
+  print_result("test", test, data.test_floor);
 }
 
 }  // namespace
@@ -81,9 +91,17 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
   if (data.valid_floor)
     start.update(
         {{"entropy_floor_ppl", *data.valid_floor}, {"language_floor_ppl", *data.language_floor}});
-  std::vector<std::string> messages{concat(
-      parameters.count(), " parameters, ", data.vocabulary.size(), " words, ", data.train.tokens(),
-      " training tokens (", data.train.unknown(), " unknown), ", threads(), " threads")};
+  if (data.tokenizer) resolved[kDocumentEnds] = to_text(data.ends);
+  const RawSize size = data.train.raw_size();
+  std::vector<std::string> messages{
+      concat(parameters.count(), " parameters, ", data.vocabulary.size(),
+             data.tokenizer ? " tokens in the vocabulary, " : " words, ", data.train.tokens(),
+             " training tokens (",
+             data.tokenizer ? concat(size.words, " words, ", size.bytes, " bytes")
+                            : concat(data.train.unknown(), " unknown"),
+             "), ", threads(), " threads")};
+  if (data.tokenizer) start.update({{"train_words", size.words}, {"train_bytes", size.bytes}});
+  if (!data.raw_message.empty()) messages.push_back(data.raw_message);
   if (o.sample && !data.valid_floor)
     messages.emplace_back(
         "the vocabulary lacks words of the sample's validation text, so the sample's entropy is "
@@ -92,7 +110,7 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
     say_spelled_specials(text.spelled_specials(), flag,
                          [&](std::string line) { messages.push_back(std::move(line)); });
   };
-  add_spelled("--train", data.train);
+  add_spelled(o.train_flag(), data.train);
   if (data.valid) add_spelled("--valid", *data.valid);
   if (data.test) add_spelled("--test", *data.test);
   const std::vector<int64_t> counts = data.train.counts(data.vocabulary.size());
@@ -101,6 +119,9 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
   std::optional<double> unigram_ppl;
   if (data.valid)
     unigram_ppl = unigram_perplexity(counts, data.valid->counts(data.vocabulary.size()));
+  // Its counts are the training text's, also where --vocab has those of another text.
+  RunCallbacks::ExtraFiles files{{kDictionaryFile, data.vocabulary.dict_text(counts)}};
+  if (data.tokenizer) files.push_back(data.tokenizer->file(""));
   return {
       .program = "lm_train",
       .flags = flags,
@@ -111,8 +132,7 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
       .resolved = resolved,
       .inputs = data.inputs(o),
       .model_config = Json::object(),
-      // Its counts are the training text's, also where --vocab has those of another text.
-      .files = {{"dict.txt", data.vocabulary.dict_text(counts)}},
+      .files = files,
       .start = start,
       .unigram_ppl = unigram_ppl,
       .messages = messages,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -135,7 +136,9 @@ int write_average(const Options& flags, const std::string& run, int64_t count) {
   CheckpointStore store(fs::path(run) / "average", 1);
   store.save(last.step(), {{"averaged", steps}}, [&](CheckpointFiles& files) {
     files.tensors(kWeightsFile, views, weights.metadata);
-    for (const char* name : {"config.json", kSourceDict, kTargetDict, kDictionaryFile})
+    std::vector<std::string> others{"config.json"};
+    std::ranges::copy(text_file_names(), std::back_inserter(others));
+    for (const std::string& name : others)
       if (last.has(name)) files.text(name, last.text(name));
   });
   std::printf("the mean of the checkpoints of steps %s\nmodel  %s\n", json_text(steps).c_str(),

@@ -6,6 +6,7 @@
 #include "core/crc32c.h"
 #include "data/sample/pairs.h"
 #include "data/text.h"
+#include "nn/models/model_directory.h"
 
 namespace nine::app {
 namespace {
@@ -32,9 +33,54 @@ std::pair<Vocabulary, Vocabulary> dictionaries(const PairText& text, const MtOpt
                              : given(o.tgt_dict)};
 }
 
-HeldOutPairs held_out(const PairText& text, const Vocabulary& source, const Vocabulary& target,
-                      int64_t positions, const char* flag) {
-  HeldOutPairs out{ParallelCorpus(text, source, target, {.max_length = positions}), {}};
+// The tokenizers of given files, or learned from the text.
+std::pair<ModelTokenizer, ModelTokenizer> tokenizers(const PairText& text, const MtOptions& o) {
+  constexpr const Specials& kSpecials = Specials::kTranslation;
+  const auto given = [](const std::string& path) {
+    return ModelTokenizer::of_file(path, kSpecials);
+  };
+  const std::string& both = o.raw_tokenizer.tokenizer;
+  const std::string &of_source = both.empty() ? o.src_tokenizer : both,
+                    &of_target = both.empty() ? o.tgt_tokenizer : both;
+  if (!of_source.empty() && !of_target.empty()) return {given(of_source), given(of_target)};
+  const TokenizerTraining how = o.raw_tokenizer.training(o.vocab_size, kSpecials);
+  TokenizerTrainer source(how), target(how);
+  text([&](std::string_view s, std::string_view t) {
+    if (of_source.empty()) source.add(s);
+    if (of_target.empty()) (o.shared_vocab ? source : target).add(t);
+  });
+  const auto learn = [&](const TokenizerTrainer& trainer, const char* name) {
+    return learned(trainer, name, o.vocab_size, kSpecials);
+  };
+  if (o.shared_vocab) {
+    const ModelTokenizer joint = learn(source, "the training text");
+    return {joint, joint};
+  }
+  return {of_source.empty() ? learn(source, "the source of the training text") : given(of_source),
+          of_target.empty() ? learn(target, "the target of the training text") : given(of_target)};
+}
+
+std::pair<TranslationSide, TranslationSide> sides(const PairText& text, const MtOptions& o) {
+  if (o.raw) {
+    auto [source, target] = tokenizers(text, o);
+    return {{source.dictionary(), source}, {target.dictionary(), target}};
+  }
+  auto [source, target] = dictionaries(text, o);
+  return {{std::move(source)}, {std::move(target)}};
+}
+
+PairEncoding encoding(const TranslationSide& source, const TranslationSide& target) {
+  const auto encoder = [](const TranslationSide& side) {
+    return [&side, cache = TokenCache()](std::string_view line, std::vector<int32_t>& ids) mutable {
+      side.encode(line, cache, ids);
+    };
+  };
+  return {encoder(source), encoder(target), source.tokenizer.has_value()};
+}
+
+HeldOutPairs held_out(const PairText& text, const PairEncoding& encoding, int64_t positions,
+                      const char* flag) {
+  HeldOutPairs out{ParallelCorpus(text, encoding, {.max_length = positions}), {}};
   require(out.pairs.pairs() > 0, flag, " has no pair whose sides both have at most ", positions,
           " tokens");
   int64_t line = 0;
@@ -74,17 +120,17 @@ struct Texts {
 };
 
 MtData data_of(const Texts& texts, const MtOptions& o) {
-  auto [source, target] = dictionaries(texts.train, o);
-  ParallelCorpus train(texts.train, source, target,
-                       {.keep_empty = false, .max_length = o.max_length});
+  auto [source, target] = sides(texts.train, o);
+  const PairEncoding how = encoding(source, target);
+  ParallelCorpus train(texts.train, how, {.keep_empty = false, .max_length = o.max_length});
   require(train.pairs() > 0, "no training pair is left: of ",
           train.skipped_empty() + train.skipped_long(), " pairs ", train.skipped_empty(),
           " have a side without a word and ", train.skipped_long(), " more than --max-length ",
           o.max_length, " tokens");
   require_room(train, o);
   std::optional<HeldOutPairs> valid, test;
-  if (texts.valid) valid = held_out(texts.valid, source, target, o.positions(), "--valid-src");
-  if (texts.test) test = held_out(texts.test, source, target, o.positions(), "--test-src");
+  if (texts.valid) valid = held_out(texts.valid, how, o.positions(), "--valid-src");
+  if (texts.test) test = held_out(texts.test, how, o.positions(), "--test-src");
   return {std::move(source), std::move(target), std::move(train), std::move(valid),
           std::move(test)};
 }
@@ -133,15 +179,41 @@ RunInputs MtData::inputs(const MtOptions& o) const {
   add("src", "tgt", train);
   if (valid) add("valid_src", "valid_tgt", valid->pairs);
   if (test) add("test_src", "test_tgt", test->pairs);
-  out.identity["src_dict"] = source.word_checksum();
-  out.identity["tgt_dict"] = target.word_checksum();
+  out.identity["src_dict"] = source.dictionary.word_checksum();
+  out.identity["tgt_dict"] = target.dictionary.word_checksum();
+  if (o.raw && o.shared_vocab) out.identity["tokenizer"] = source.tokenizer->checksum();
+  if (o.raw && !o.shared_vocab) {
+    out.identity["src_tokenizer"] = source.tokenizer->checksum();
+    out.identity["tgt_tokenizer"] = target.tokenizer->checksum();
+  }
   out.add_model("init", o.init);
-  const std::string words = source.dict_text() + target.dict_text();
+  if (o.raw) return out;  // no older version knows it
+  const std::string words = source.dictionary.dict_text() + target.dictionary.dict_text();
   out.former = {{"train_crc32c",
                  crc32c(train.id_checksum(), words.data(), words.size()),
                  {"src", "tgt", "src_dict", "tgt_dict"}},
                 {"valid_crc32c", former_checksum(valid), {"valid_src", "valid_tgt"}},
                 {"test_crc32c", former_checksum(test), {"test_src", "test_tgt"}}};
+  return out;
+}
+
+RunCallbacks::ExtraFiles MtData::files(const MtOptions& o) const {
+  if (!o.raw)
+    return {{kSourceDict, source.dictionary.dict_text()},
+            {kTargetDict, target.dictionary.dict_text()}};
+  // The counts of a dictionary for both languages are those of both.
+  std::vector<int64_t> of_source = train.source_counts(source.dictionary.size()),
+                       of_target = train.target_counts(target.dictionary.size());
+  if (o.shared_vocab)
+    for (size_t i = 0; i < of_source.size(); ++i) of_source[i] = of_target[i] += of_source[i];
+  RunCallbacks::ExtraFiles out{{kSourceDict, source.dictionary.dict_text(of_source)},
+                               {kTargetDict, target.dictionary.dict_text(of_target)}};
+  if (o.shared_vocab) {
+    out.push_back(source.tokenizer->file(""));
+  } else {
+    out.push_back(source.tokenizer->file("src"));
+    out.push_back(target.tokenizer->file("tgt"));
+  }
   return out;
 }
 

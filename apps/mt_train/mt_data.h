@@ -6,19 +6,23 @@
 #include <vector>
 
 #include "apps/mt_train/mt_options.h"
+#include "apps/training/run_callbacks.h"
 #include "apps/training/run_inputs.h"
 #include "data/parallel_corpus.h"
+#include "nn/models/translation_text.h"
 
 namespace nine::app {
 
-/// Dictionaries and encoded texts.
+/// Dictionaries, tokenizers and encoded texts.
 struct MtData {
-  Vocabulary source, target;
+  TranslationSide source, target;
   ParallelCorpus train;
   std::optional<HeldOutPairs> valid, test;  ///< the pairs that fit into the model's positions
 
   /// Identifies the data, because a run resumes only with the data with which it was started.
   RunInputs inputs(const MtOptions& options) const;
+  /// Returns name and text of the files of dictionaries and tokenizers for checkpoints.
+  RunCallbacks::ExtraFiles files(const MtOptions& options) const;
 };
 
 /// Reads the files, or generates the sample. Errors name files and lines.

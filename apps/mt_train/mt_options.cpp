@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "apps/cli/option_conflicts.h"
+
 namespace nine::app {
 
 MtOptions::MtOptions() {
@@ -18,6 +20,7 @@ MtOptions::MtOptions() {
 
 void MtOptions::declare(Options& o) {
   declare_data(o);
+  declare_tokenizers(o);
   declare_model(o);
   o.group("Regularisation");
   o.add("dropout", dropout, "dropout of the embeddings and of the residual branches")
@@ -41,7 +44,8 @@ void MtOptions::declare(Options& o) {
 
 void MtOptions::declare_data(Options& o) {
   o.group("Data");
-  o.add("src", src, "training text of the source language, tokenised, one sentence a line")
+  o.add("src", src,
+        "training text of the source language, one sentence a line: words, or prose with --raw")
       .unit("FILE...");
   o.add("tgt", tgt, "translation of the --src text, line by line").unit("FILE...");
   o.add("valid-src", valid_src, "validation text, source").unit("FILE...");
@@ -56,7 +60,8 @@ void MtOptions::declare_data(Options& o) {
       .range(100, 100'000'000)
       .unit("pairs");
   o.add("shared-vocab", shared_vocab,
-        "use one dictionary and one embedding matrix for both languages");
+        "use one dictionary and one embedding matrix for both languages (default with --raw, "
+        "unless the languages are given different tokenizers)");
   o.add("src-dict", src_dict,
         "source dictionary (fairseq's dict.txt), with --shared-vocab the dictionary of both "
         "languages; without it, a dictionary is built from the training text")
@@ -67,13 +72,28 @@ void MtOptions::declare_data(Options& o) {
       .unit("FILE");
   declare_vocabulary_limits(o,
                             "largest size of a dictionary built from the training text, with its "
-                            "four special tokens; 0: no limit");
+                            "four special tokens; 0: no limit. With --raw: its exact size; "
+                            "0: up to 8192, without pairs of symbols that occur fewer than 20 "
+                            "times");
   o.add("max-length", max_length,
         "longest side of a training pair, with </s>; longer pairs are left out, and their number "
         "is printed")
       .range(2, 1 << 20)
       .unit("tokens")
       .called("maximum length");
+}
+
+void MtOptions::declare_tokenizers(Options& o) {
+  o.group("Raw text (docs/mt.md)");
+  o.add(
+      "raw", raw,
+      "the texts are prose: learn a tokenizer of bytes from the training text, for both languages "
+      "together or, with --no-shared-vocab, for each; checkpoints contain it");
+  raw_tokenizer.declare(o, "--raw");
+  o.add("src-tokenizer", src_tokenizer, "with --raw: tokenizer for the source language alone")
+      .unit("FILE");
+  o.add("tgt-tokenizer", tgt_tokenizer, "with --raw: tokenizer for the target language alone")
+      .unit("FILE");
 }
 
 void MtOptions::declare_model(Options& o) {
@@ -136,6 +156,28 @@ void MtOptions::resolve(const Options& given) {
   resolve_optimiser(given);
   if (encoder_layers == 0 || given.follows("encoder-layers", "layers")) encoder_layers = layers;
   if (decoder_layers == 0 || given.follows("decoder-layers", "layers")) decoder_layers = layers;
+  if (raw && src_tokenizer.empty() && tgt_tokenizer.empty() && !given.was_named("shared-vocab"))
+    shared_vocab = true;
+}
+
+void MtOptions::check_tokenizers(const Options& given) const {
+  raw_tokenizer.check(given, raw, "--raw", vocab_size, Specials::kTranslation);
+  only_with(given, raw, "--raw", {"src_tokenizer", "tgt_tokenizer"});
+  if (!raw) return;
+  const bool own = !src_tokenizer.empty() || !tgt_tokenizer.empty();
+  require_usage(src_dict.empty() && tgt_dict.empty(),
+                "--raw has the dictionary of its tokenizer: leave out --src-dict and --tgt-dict");
+  require_usage(!own || raw_tokenizer.tokenizer.empty(),
+                "--tokenizer is for both languages: leave out --src-tokenizer and --tgt-tokenizer");
+  require_usage(!own || !shared_vocab,
+                "--shared-vocab has one tokenizer for both languages: give it as --tokenizer");
+  require_usage(
+      src_tokenizer.empty() || tgt_tokenizer.empty() ||
+          (vocab_size == 0 && raw_tokenizer.normalize == "none"),
+      "--vocab-size and --normalize are for a tokenizer that is learned; --src-tokenizer and "
+      "--tgt-tokenizer are used as they are");
+  const char* words = "a dictionary of words, which --raw does not have";
+  only_with(given, false, words, {"min_count", "max_unknown"});
 }
 
 void MtOptions::check(const Options& given) const {
@@ -151,6 +193,7 @@ void MtOptions::check(const Options& given) const {
   require_usage(test_src.empty() == test_tgt.empty(), "--test-src and --test-tgt go together");
   require_usage(!shared_vocab || tgt_dict.empty(),
                 "--shared-vocab has one dictionary: give it as --src-dict alone");
+  check_tokenizers(given);
   const bool built = src_dict.empty() || (!shared_vocab && tgt_dict.empty());
   require_usage(built || (vocab_size == 0 && min_count == 1),
                 "the dictionaries of --src-dict and --tgt-dict are used as they are; leave out "

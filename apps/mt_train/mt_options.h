@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/training/raw_tokenizer.h"
 #include "apps/training/train_options.h"
 #include "nn/training/translation_task.h"
 
@@ -23,6 +24,9 @@ struct MtOptions : TrainOptions {
   int64_t sample_pairs = 20000;
   bool shared_vocab = false;
   std::string src_dict, tgt_dict;
+  bool raw = false;
+  RawTokenizerOptions raw_tokenizer;
+  std::string src_tokenizer, tgt_tokenizer;
   int64_t max_length = kFewestPositions;
   // Model
   int64_t layers = 6, encoder_layers = 0, decoder_layers = 0, hidden = 512, ffn = 1024, heads = 4;
@@ -52,10 +56,12 @@ struct MtOptions : TrainOptions {
 
  private:
   // Sets, after parsing, the layers of encoder and decoder to --layers if their own options were
-  // not given.
+  // not given, and what --raw implies.
   void resolve(const Options& given);
+  void check_tokenizers(const Options& given) const;
   // Declare the flags of a group.
   void declare_data(Options& options);
+  void declare_tokenizers(Options& options);
   void declare_model(Options& options);
   void declare_batches(Options& options);
   void declare_validation(Options& options);

@@ -20,9 +20,12 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
                                   const ParameterSet& parameters, const PairBatches& batches,
                                   const std::vector<int64_t>& target_counts) {
   const ParallelCorpus& train = data.train;
-  const std::string words = o.shared_vocab ? concat(data.source.size(), " words of both languages")
-                                           : concat(data.source.size(), " source and ",
-                                                    data.target.size(), " target words");
+  const int32_t of_source = data.source.dictionary.size(),
+                of_target = data.target.dictionary.size();
+  const char* const unit = o.raw ? "tokens" : "words";
+  const std::string words = o.shared_vocab
+                                ? concat(of_source, " ", unit, " of both languages")
+                                : concat(of_source, " source and ", of_target, " target ", unit);
   std::vector<std::string> out{
       concat(parameters.count(), " parameters, ", words, ", ", threads(), " threads"),
       concat(train.pairs(), " training pairs, ", train.source_tokens(), " source and ",
@@ -71,15 +74,15 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
   const auto validate = [&] {
     evaluate_pairs(model, trainer.tape(), data.valid->pairs, o.batching());
   };
-  log_vectors(model.head(), data.train.target_counts(data.target.size()), best, trainer, callbacks,
-              data.valid ? std::function<void()>(validate) : nullptr);
+  log_vectors(model.head(), data.train.target_counts(data.target.dictionary.size()), best, trainer,
+              callbacks, data.valid ? std::function<void()>(validate) : nullptr);
   if (!data.test) return;
   Evaluation test = evaluate_pairs(model, trainer.tape(), data.test->pairs, o.batching());
   if (o.valid_beam > 0) {
     const ParallelCorpus& pairs = data.test->pairs;
-    test.bleu = tokenised_bleu(translate_pairs(BeamSearch(model), pairs, data.target,
-                                               validation_search(pairs, o.valid_beam)),
-                               *data.test)
+    test.bleu = validation_bleu(translate_pairs(BeamSearch(model), pairs, data.target,
+                                                validation_search(pairs, o.valid_beam)),
+                                *data.test, o.raw)
                     .score;
   }
   callbacks.event(test_event(best, trainer, test));
@@ -92,11 +95,12 @@ void conclude(const MtOptions& o, const MtData& data, const Transformer& model,
 
 TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& data,
                         const Transformer& model, ParameterSet& parameters, TranslationTask& task) {
-  Json resolved = resolved_settings(o, parameters, data.target.size(), o.hidden);
-  resolved.update({{"src_vocab", data.source.size()}, {"tgt_vocab", data.target.size()}});
+  Json resolved = resolved_settings(o, parameters, data.target.dictionary.size(), o.hidden);
+  resolved.update(
+      {{"src_vocab", data.source.dictionary.size()}, {"tgt_vocab", data.target.dictionary.size()}});
   const ParallelCorpus& train = data.train;
-  const Json start{{"src_vocab", data.source.size()},
-                   {"tgt_vocab", data.target.size()},
+  const Json start{{"src_vocab", data.source.dictionary.size()},
+                   {"tgt_vocab", data.target.dictionary.size()},
                    {"train_pairs", train.pairs()},
                    {"skipped_empty", train.skipped_empty()},
                    {"skipped_long", train.skipped_long()},
@@ -106,10 +110,11 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
                    {"unknown_share", share(train.target_unknown(), train.target_tokens())},
                    {"batches", task.stream().steps()},
                    {"padding_share", task.stream().padding_share()}};
-  const std::vector<int64_t> counts = train.target_counts(data.target.size());
+  const std::vector<int64_t> counts = train.target_counts(data.target.dictionary.size());
   std::optional<double> unigram_ppl;
   if (data.valid)
-    unigram_ppl = unigram_perplexity(counts, data.valid->pairs.target_counts(data.target.size()));
+    unigram_ppl =
+        unigram_perplexity(counts, data.valid->pairs.target_counts(data.target.dictionary.size()));
   return {
       .program = "mt_train",
       .flags = flags,
@@ -120,7 +125,7 @@ TrainingRun mt_training(const Options& flags, const MtOptions& o, const MtData& 
       .resolved = resolved,
       .inputs = data.inputs(o),
       .model_config = translation_config(model),
-      .files = {{kSourceDict, data.source.dict_text()}, {kTargetDict, data.target.dict_text()}},
+      .files = data.files(o),
       .start = start,
       .unigram_ppl = unigram_ppl,
       .messages = messages(o, data, parameters, task.stream(), counts),

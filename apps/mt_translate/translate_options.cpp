@@ -1,5 +1,6 @@
 #include "apps/mt_translate/translate_options.h"
 
+#include "apps/cli/detokenize_options.h"
 #include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
 #include "apps/cli/model_files.h"
@@ -13,7 +14,9 @@ void TranslateOptions::declare(Options& o) {
         "a checkpoint, or a run directory (its best checkpoint); several: an ensemble, whose "
         "probabilities are the mean of the models'")
       .unit("DIR...");
-  o.add("input", input, "text to translate, tokenised, one sentence a line; -: standard input")
+  o.add("input", input,
+        "text to translate, one sentence a line: words, or prose for a model of mt_train --raw; -: "
+        "standard input")
       .unit("FILE");
   o.add("output", output, "file for the translations, one for each line; -: standard output")
       .unit("FILE");
@@ -34,6 +37,7 @@ void TranslateOptions::declare(Options& o) {
   o.add("join", join,
         "join the subwords of translations, for input that is cut into subwords already (--codes "
         "joins them too)");
+  declare_detokenize(o, detokenize, "translations");
   o.add("tokenize-input", tokenize_input,
         "how the input is split into words: none, at spaces; 13a, as sacreBLEU splits raw text")
       .choices({"none", "13a"});
@@ -68,7 +72,7 @@ void TranslateOptions::declare(Options& o) {
         "print the N best translations of each line as `i ||| translation ||| score`, where i is "
         "the line, from 0; 0: print only the best translation")
       .range(0, 1000);
-  o.add("prefix", prefix, "words with which the translations begin, line by line").unit("FILE");
+  o.add("prefix", prefix, "text with which the translations begin, line by line").unit("FILE");
   o.add("attention", attention,
         "also write each translated word's attention to the source words to FILE, one JSON object "
         "per line")
@@ -79,6 +83,10 @@ void TranslateOptions::declare(Options& o) {
       .unit("FILE");
   o.add("word-scores", word_scores,
         "also write the log-probability of each word and of the end of sentence")
+      .unit("FILE");
+  o.add("token-pairs", token_pairs,
+        "also write the tokens that --alignment and --word-scores count, as the dictionaries spell "
+        "them: `source ||| translation`")
       .unit("FILE");
 
   o.group("Sampling in place of a search");
@@ -117,11 +125,11 @@ void TranslateOptions::check(const Options& options) const {
   require_usage(vocabulary_threshold == 0 || !vocabulary.empty(),
                 "--vocabulary-threshold needs --vocabulary");
   int on_standard_output = 0;
-  for (const std::string* file : {&output, &attention, &alignment, &word_scores})
+  for (const std::string* file : {&output, &attention, &alignment, &word_scores, &token_pairs})
     on_standard_output += *file == "-" ? 1 : 0;
   require_usage(on_standard_output <= 1,
-                "translations, --attention, --alignment and --word-scores would mix on standard "
-                "output: give all but one of them a file");
+                "translations, --attention, --alignment, --word-scores and --token-pairs would mix "
+                "on standard output: give all but one of them a file");
   require_usage(n_best <= beam, "--n-best ", n_best, ": a search with --beam ", beam,
                 " has no more than ", beam, " hypotheses");
   require_usage(!score || samples <= 1,
@@ -130,12 +138,13 @@ void TranslateOptions::check(const Options& options) const {
   require_usage(!score || n_best == 0, "--score takes one translation a line: leave out --n-best");
   require_usage(!join || codes.empty(), "--codes joins subwords already: leave out --join");
   scoring.check();
+  check_detokenize(options, detokenize);
   refuse_same_models("--checkpoint", checkpoint);
 
-  only_with(
-      options, translates(), "translating: a --checkpoint without --score-given",
-      {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length", "skip_long",
-       "n_best", "attention", "alignment", "word_scores", "prefix", "samples", "join"});
+  only_with(options, translates(), "translating: a --checkpoint without --score-given",
+            {"flush", "beam", "length_penalty", "count_end", "allow_unknown", "max_length",
+             "skip_long", "n_best", "attention", "alignment", "word_scores", "token_pairs",
+             "prefix", "samples", "join", "detokenize"});
   only_with(options, samples > 0, "--samples", {"temperature", "top_k", "top_p", "seed"});
   only_with(options, samples == 0, "a search, which --samples replaces",
             {"beam", "length_penalty", "count_end", "n_best"});
@@ -149,7 +158,7 @@ void TranslateOptions::check(const Options& options) const {
   std::vector<NamedFile> written{{"--output", output}}, read{{"--input", input}};
   for (const NamedFile& file :
        {NamedFile{"--attention", attention}, NamedFile{"--alignment", alignment},
-        NamedFile{"--word-scores", word_scores}})
+        NamedFile{"--word-scores", word_scores}, NamedFile{"--token-pairs", token_pairs}})
     if (!file.path.empty()) written.push_back(file);
   for (const NamedFile& file : {NamedFile{"--codes", codes}, NamedFile{"--vocabulary", vocabulary},
                                 NamedFile{"--score-given", score_given},
@@ -167,7 +176,8 @@ SegmentationOptions TranslateOptions::segmentation() const {
           .vocabulary_threshold = vocabulary_threshold,
           .glossaries = glossaries,
           .raw = tokenize_input == "13a",
-          .join = join};
+          .join = join,
+          .detokenize = detokenize};
 }
 
 SearchOptions TranslateOptions::search() const {

@@ -18,7 +18,7 @@ namespace nine::app {
 struct TranslateOptions {
   std::vector<std::string> checkpoint;  // several: an ensemble
   std::string input = "-", output = "-", codes, vocabulary, tokenize_input = "none", attention,
-              alignment, word_scores, prefix, score_given, reference, device = "cpu";
+              alignment, word_scores, token_pairs, prefix, score_given, reference, device = "cpu";
   bool flush = false, join = false, tokens = false, score = false, count_end = false,
        skip_long = false;
   std::vector<std::string> glossaries;
@@ -31,6 +31,7 @@ struct TranslateOptions {
   int threads = 0;
   double mpi_timeout = 600, max_unknown = kMaxUnknown;
   MatmulPrecision precision = MatmulPrecision::highest;
+  DetokenizeOptions detokenize;
   TranslationScoreFlags scoring;
 
   /// Declares every flag, bound to these fields.

@@ -72,6 +72,18 @@ void write_attention(std::span<const Translation> found, std::span<const BeamSea
   });
 }
 
+void write_token_pairs(std::span<const Translation> found, std::span<const BeamSearch::Ids> sources,
+                       const Translator& translator, const TranslationFormat& format,
+                       std::ostream& out) {
+  const auto tokens = [](const Vocabulary& dictionary, const BeamSearch::Ids& ids) {
+    return without_separator(text_of(dictionary, ids, false));
+  };
+  for_hypotheses(found, {.all = format.all}, [&](size_t i, const Hypothesis& h) {
+    out << tokens(translator.source(), sources[i]) << " ||| "
+        << tokens(translator.target(), h.words) << '\n';
+  });
+}
+
 void write_alignment(std::span<const Translation> found, const TranslationFormat& format,
                      std::ostream& out) {
   for_hypotheses(found, {.all = format.all}, [&](size_t, const Hypothesis& h) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/models/translation_text.h"
 #include "nn/models/translator.h"
 
 namespace nine::app {
@@ -25,6 +26,11 @@ void write_translations(std::span<const Translation> found, const Translator& tr
 void write_attention(std::span<const Translation> found, std::span<const BeamSearch::Ids> sources,
                      const Translator& translator, const TranslationFormat& format,
                      std::ostream& out);
+/// Writes a line `source ||| translation` of each best or each hypothesis: their tokens as the
+/// dictionaries spell them; ||| within a token as in write_translations().
+void write_token_pairs(std::span<const Translation> found, std::span<const BeamSearch::Ids> sources,
+                       const Translator& translator, const TranslationFormat& format,
+                       std::ostream& out);
 /// Writes a line of each best or each hypothesis: pairs i-j for its words j, where i is the source
 /// word with the largest attention weight; ties: the first.
 void write_alignment(std::span<const Translation> found, const TranslationFormat& format,

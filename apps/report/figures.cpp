@@ -70,12 +70,14 @@ bool has_own_objective(const Run& run) {
 Figures figures_of(const Run& run) {
   Figures f;
   if (const Entry* best = best_validation(run))
-    f.best_valid_ppl = (*best)[Field::ppl], f.best_step = best->step;
+    f.best_valid_ppl = (*best)[Field::ppl], f.best_step = best->step,
+    f.valid_bits = (*best)[Field::bits_per_byte];
   if (std::isfinite(run.best_valid_ppl))
     f.best_valid_ppl = run.best_valid_ppl, f.best_step = run.best_step;
   for (const Entry& e : run.test)
     if (std::isfinite(e[Field::ppl])) f.test_ppl = e[Field::ppl];
   if (std::isfinite(run.test_ppl)) f.test_ppl = run.test_ppl;
+  if (!run.test.empty()) f.test_bits = run.test.back()[Field::bits_per_byte];
   f.best_bleu = largest(run.valid, Field::bleu);
   f.tokens_per_s = median(run.train, Field::tokens_per_s);
   f.peak_mib = largest(run.train, Field::peak_mib);

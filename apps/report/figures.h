@@ -14,6 +14,8 @@ struct Figures {
   double best_step = kAbsent;
   double best_bleu = kAbsent;
   double test_ppl = kAbsent;
+  // Of raw texts, of the same models.
+  double valid_bits = kAbsent, test_bits = kAbsent;
   double tokens_per_s = kAbsent;  // median over the train events
   double peak_mib = kAbsent;      // largest
   double not_finite = 0;          // train and valid events without a finite loss or perplexity

@@ -22,8 +22,8 @@ namespace nine::app {
 namespace {
 
 constexpr std::array<const char*, static_cast<size_t>(Field::kCount)> kFieldNames{
-    "loss",         "nll",         "ppl",      "lr",     "grad_norm",
-    "tokens_per_s", "ms_per_step", "peak_mib", "tokens", "bleu"};
+    "loss",        "nll",      "ppl",    "lr",   "grad_norm", "tokens_per_s",
+    "ms_per_step", "peak_mib", "tokens", "bleu", "word_ppl",  "bits_per_byte"};
 
 // What each field may be at least and at most. Regularisers and margins move the loss; rounding may
 // leave the nats of a model that is always sure a little below 0.
@@ -38,7 +38,9 @@ constexpr std::array<std::pair<double, double>, kFieldNames.size()> kPossible{
      {0, kNoLimit},
      {0, kNoLimit},
      {0, kNoLimit},
-     {0, 100.001}}};
+     {0, 100.001},
+     {0.99, kNoLimit},
+     {-1e-3, kNoLimit}}};
 
 bool says_not_finite(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),

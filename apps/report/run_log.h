@@ -25,6 +25,8 @@ enum class Field : uint8_t {
   peak_mib,
   tokens,
   bleu,
+  word_ppl,
+  bits_per_byte,
   kCount
 };
 

@@ -25,6 +25,11 @@ std::string over_floor(double ppl, double floor) {
              : std::string();
 }
 
+// The figure of a raw text that does not depend on the tokenizer.
+std::string bits(double per_byte) {
+  return std::isfinite(per_byte) ? figure(per_byte) + " bits per byte" : std::string();
+}
+
 std::string joined(const std::string& a, const std::string& b) {
   return a.empty() || b.empty() ? a + b : a + "<br>" + b;
 }
@@ -35,10 +40,12 @@ std::string tiles_html(const Run& run) {
       std::isfinite(f.best_step) ? "best, at step " + count(f.best_step) : std::string();
   std::string out = "<dl class=\"tiles\">\n";
   if (std::isfinite(f.best_valid_ppl))
-    out += tile("Validation perplexity", figure(f.best_valid_ppl),
-                joined(at_step, over_floor(f.best_valid_ppl, run.floor_ppl)));
+    out += tile(
+        "Validation perplexity", figure(f.best_valid_ppl),
+        joined(joined(bits(f.valid_bits), at_step), over_floor(f.best_valid_ppl, run.floor_ppl)));
   if (std::isfinite(f.test_ppl))
-    out += tile("Test perplexity", figure(f.test_ppl), over_floor(f.test_ppl, run.test_floor_ppl));
+    out += tile("Test perplexity", figure(f.test_ppl),
+                joined(bits(f.test_bits), over_floor(f.test_ppl, run.test_floor_ppl)));
   const bool floor_alone = std::isfinite(run.floor_ppl) && !std::isfinite(f.best_valid_ppl) &&
                            !std::isfinite(f.test_ppl);
   if (floor_alone)
@@ -65,8 +72,8 @@ std::string tiles_html(const Run& run) {
 std::string comparison_html(const Runs& runs) {
   Table table{"The runs",
               {"Run", "Best validation perplexity", "at step", "Test perplexity",
-               "Entropy floor, validation", "Best BLEU", "Steps", "Time", "Parameters", "Tokens/s",
-               "Peak MiB", "State"},
+               "Validation bits per byte", "Test bits per byte", "Entropy floor, validation",
+               "Best BLEU", "Steps", "Time", "Parameters", "Tokens/s", "Peak MiB", "State"},
               {},
               true,
               -1};
@@ -77,10 +84,10 @@ std::string comparison_html(const Runs& runs) {
     if (std::isfinite(f.best_valid_ppl) && !(f.best_valid_ppl >= best))
       best = f.best_valid_ppl, table.marked_row = static_cast<int>(i);
     table.rows.push_back({run_label(runs, i), figure(f.best_valid_ppl), count(f.best_step),
-                          figure(f.test_ppl), figure(run.floor_ppl), figure(f.best_bleu),
-                          count(run.last_step), duration(run.last_time), compact(run.parameters),
-                          count(f.tokens_per_s), count(f.peak_mib),
-                          run.finished ? "finished" : "not finished"});
+                          figure(f.test_ppl), figure(f.valid_bits), figure(f.test_bits),
+                          figure(run.floor_ppl), figure(f.best_bleu), count(run.last_step),
+                          duration(run.last_time), compact(run.parameters), count(f.tokens_per_s),
+                          count(f.peak_mib), run.finished ? "finished" : "not finished"});
   }
   if (!why_incomparable(runs).empty()) table.marked_row = -1;
   table.drop_empty_columns();

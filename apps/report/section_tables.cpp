@@ -14,8 +14,9 @@ namespace {
 using Runs = std::vector<Run>;
 
 // The columns after a row's name, the most important first: a phone shows three.
-const std::vector<std::string> kEntryColumns{"Perplexity", "Nats per token", "Loss",  "BLEU",
-                                             "Epoch",      "Time",           "Tokens"};
+const std::vector<std::string> kEntryColumns{
+    "Perplexity", "Nats per token", "Bits per byte", "Perplexity per word", "Loss", "BLEU",
+    "Epoch",      "Time",           "Tokens"};
 
 std::vector<std::string> columns_after(const std::string& first) {
   std::vector<std::string> columns{first};
@@ -25,10 +26,16 @@ std::vector<std::string> columns_after(const std::string& first) {
 
 // The loss is listed only where it differs from the nats per token.
 std::vector<std::string> entry_row(bool with_loss, std::string name, const Entry& e) {
-  return {std::move(name),        figure(e[Field::ppl]),
-          figure(e[Field::nll]),  with_loss ? figure(e[Field::loss]) : std::string(),
-          figure(e[Field::bleu]), plain(e.epoch),
-          duration(e.time_s),     count(e[Field::tokens])};
+  return {std::move(name),
+          figure(e[Field::ppl]),
+          figure(e[Field::nll]),
+          figure(e[Field::bits_per_byte]),
+          figure(e[Field::word_ppl]),
+          with_loss ? figure(e[Field::loss]) : std::string(),
+          figure(e[Field::bleu]),
+          plain(e.epoch),
+          duration(e.time_s),
+          count(e[Field::tokens])};
 }
 
 std::string at_step(const std::string& name, const Entry& e) {

@@ -50,6 +50,8 @@ std::vector<std::string> validation_lines(const fs::path& run) {
       read_json_object(run / "config.json", ": the report takes the validation text from it");
   require(!config.contains("src_dict"), "[report] ", run.string(),
           " is a run of mt_train: --differences compares words of two runs of lm_train");
+  require(config.value("text", std::vector<std::string>()).empty(), "[report] ", run.string(),
+          " reads raw text, whose tokens are parts of words: --differences compares words");
   std::vector<std::string> lines;
   std::string names;
   if (config.value("sample", false)) {

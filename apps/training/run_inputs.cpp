@@ -1,6 +1,8 @@
 #include "apps/training/run_inputs.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/crc32c.h"
@@ -15,7 +17,9 @@ void RunInputs::add_model(const char* key, const std::string& directory) {
   try {
     uint32_t crc = 0;
     const std::filesystem::path model = model_directory(directory);
-    for (const char* name : {"model.safetensors", kDictionaryFile, kSourceDict, kTargetDict})
+    std::vector<std::string> names{kWeightsFile};
+    std::ranges::copy(text_file_names(), std::back_inserter(names));
+    for (const std::string& name : names)
       if (exists(model / name)) {
         const uint32_t own = digest_of_file(model / name).crc32c;
         crc = crc32c(crc, &own, sizeof own);

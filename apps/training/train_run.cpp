@@ -248,6 +248,7 @@ Json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation
              {"nll", test.nll()},
              {"ppl", test.ppl()},
              {"tokens", test.tokens}};
+  test.add_raw_figures(event);
   if (test.bleu) event["bleu"] = *test.bleu;
   return event;
 }

@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "data/line_checksum.h"
 #include "data/text.h"
+#include "data/tokenizers/raw_text.h"
 #include "data/word_list.h"
 
 namespace nine::app {
@@ -66,6 +67,9 @@ std::string what_else(std::string_view start, const Strings& lines) {
   return concat("is ", name_of(kind), kList);
 }
 
+// What a checksum is over: words, the raw lines of pairs, or the bytes of a raw text.
+enum class Covers : uint8_t { words, lines, bytes };
+
 // The texts of a run, by the options that name their files: a text has one side or two.
 struct Text {
   const char* name;                         // in messages
@@ -73,6 +77,7 @@ struct Text {
   std::vector<Strings> files;               // of its sides
   std::vector<uint32_t> whole;              // the checksums of its sides
   std::vector<std::vector<uint32_t>> each;  // of each file, if there are several and none is a pipe
+  Covers covers = Covers::words;
 };
 
 std::string flags_of(const Text& text) {
@@ -88,10 +93,15 @@ std::string files_of(const Text& text, size_t i) {
   return out;
 }
 
-uint32_t checksum_of(const std::string& file) {
+uint32_t checksum_of(const std::string& file, Covers covers) {
   LineChecksum sum;
+  if (covers == Covers::bytes) {
+    sum.add_bytes(RawText::read({file}).bytes);
+    return sum.value();
+  }
   TextReader reader({file});
-  for (std::string_view line; reader.next_line(line);) sum.add(line);
+  for (std::string_view line; reader.next_line(line);)
+    covers == Covers::lines ? sum.add_raw_line(line) : sum.add(line);
   return sum.value();
 }
 
@@ -118,7 +128,7 @@ void read_files(Text& text) {
   }
   for (size_t i = 0; i < count; ++i) {
     std::vector<uint32_t>& sides = text.each.emplace_back();
-    for (const Strings& side : text.files) sides.push_back(checksum_of(side[i]));
+    for (const Strings& side : text.files) sides.push_back(checksum_of(side[i], text.covers));
   }
 }
 
@@ -193,11 +203,14 @@ Strings same_texts(const Json& config, const Json& identity) {
   const auto text = [&](const char* name, const char* one, const char* source, const char* target) {
     return text_of(name, config, identity, one, source, target);
   };
-  std::array texts = {text("training", "train", "src", "tgt"),
+  const bool bytes = identity.contains("text");  // of lm_train
+  std::array texts = {text("training", bytes ? "text" : "train", "src", "tgt"),
                       text("validation", "valid", "valid_src", "valid_tgt"),
                       text("test", "test", "test_src", "test_tgt")};
-  for (Text& t : texts)
+  for (Text& t : texts) {
+    t.covers = bytes ? Covers::bytes : config.value("raw", false) ? Covers::lines : Covers::words;
     if (!t.whole.empty()) read_files(t);
+  }
   const auto& [train, valid, test] = texts;
   Strings out;
   compare(valid, train, kTooGood, out);

@@ -19,8 +19,6 @@ namespace nine {
 
 namespace {
 
-constexpr int64_t kBytes = 256;
-
 const char* name_of(UnicodeForm form) {
   switch (form) {
     case UnicodeForm::nfc:
@@ -69,7 +67,7 @@ TokenizerTrainer::TokenizerTrainer(const TokenizerTraining& how)
                 distinct.insert(token).second && token.size() > 1,
             "the special token ", quote(token),
             " is of one byte, not UTF-8, or there twice: give each another text, such as <pad>");
-  const int64_t least = kBytes + std::ssize(how_.special_tokens);
+  const int64_t least = kFewestTokens + std::ssize(how_.special_tokens);
   require(how_.vocabulary_size >= least, "a vocabulary of ", how_.vocabulary_size,
           " tokens has no room for 256 bytes and ", how_.special_tokens.size(),
           " special tokens: give ", least, " or more");

@@ -17,6 +17,9 @@ namespace nine {
 
 class TextReader;
 
+/// The tokens that every learned tokenizer has: the bytes.
+inline constexpr int64_t kFewestTokens = 256;
+
 /// Settings of a tokenizer that is learned.
 struct TokenizerTraining {
   int64_t vocabulary_size = 32'000;  ///< ids: special tokens, 256 bytes, and a merge for each other

@@ -17,12 +17,16 @@ struct Scored {
   Vocabulary vocabulary;
   Corpus text;
   std::vector<double> nats;
+  bool raw;  // the model reads raw text
 };
 
 Scored score_with(const std::string& checkpoint, Device device, std::span<const std::string> lines,
                   const ScoringOptions& options, Communicator& communicator) {
   const LanguageModel model = LanguageModel::load(checkpoint, device);
-  Scored s{model.vocabulary(), Corpus::of_lines(lines, model.vocabulary()), {}};
+  Scored s{model.vocabulary(),
+           corpus_of(model, lines, options.carry_state),
+           {},
+           model.tokenizer() != nullptr};
   score_text(
       model, s.text, options,
       [&](std::span<const double> nats) { s.nats.insert(s.nats.end(), nats.begin(), nats.end()); },
@@ -39,6 +43,7 @@ ScoredByBoth score_with_both(const std::string& a, const std::string& b, Device 
                              std::span<const std::string> lines, const ScoringOptions& options,
                              Communicator& communicator) {
   model_directory(b, kDictionaryFile);  // throws for a wrong name now, not after the work of A
+  require_same_tokens(a, b);
   Scored first = score_with(a, device, lines, options, communicator);
   return {std::move(first), score_with(b, device, lines, options, communicator)};
 }
@@ -54,6 +59,11 @@ ModelComparison differences(const Scored& a, const Scored& b) {
   const bool same = same_words(a.vocabulary, b.vocabulary);
   ModelComparison d;
   d.gains.assign(a.nats.size(), std::nan(""));
+  if (a.raw)
+    for (int64_t s = 0; s < a.text.sentences(); ++s) {
+      std::vector<std::string>& tokens = d.raw_tokens.emplace_back();
+      for (const int32_t id : a.text.sentence(s)) tokens.push_back(a.vocabulary.word(id));
+    }
   size_t i = 0;
   for (int64_t s = 0; s < a.text.sentences(); ++s) {
     d.sentence_gains.push_back(0);

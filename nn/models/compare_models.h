@@ -21,6 +21,8 @@ struct ModelComparison {
   std::vector<int64_t> sentence_tokens;  ///< number of compared tokens of each sentence
   double nats_a = 0, nats_b = 0;         ///< sum of -log p of the compared tokens, in nats
   int64_t tokens = 0;                    ///< number of compared tokens
+  /// Of models that read raw text: the tokens of each line, as their dictionary spells them.
+  std::vector<std::vector<std::string>> raw_tokens;
   /// Numbers of tokens left out: in the vocabulary of only one model, and in neither vocabulary.
   int64_t only_a = 0, only_b = 0, neither = 0;
 
@@ -31,8 +33,9 @@ struct ModelComparison {
 /// Scores `lines` with the model at path a, then with the model at path b; one model is in memory
 /// at a time. If the vocabularies differ, compares the tokens that both contain and counts the
 /// rest: the probability of <unk> is the probability of all words outside a vocabulary, a different
-/// event for each model. Errors: those of LanguageModel::load() and score(); a compared token that
-/// a model excludes by a bias of -infinity. A missing model at path b is found before any scoring.
+/// event for each model. Models of raw text must have one tokenizer. Errors: those of
+/// LanguageModel::load() and score(); a compared token that a model excludes by a bias of
+/// -infinity. A missing model at path b is found before any scoring.
 ModelComparison compare_models(const std::string& a, const std::string& b,
                                std::span<const std::string> lines, const ScoringOptions& scoring,
                                Device device);

@@ -7,6 +7,7 @@
 #include "core/ops.h"
 #include "core/shared_parts.h"
 #include "data/text.h"
+#include "data/tokenizers/model_tokenizer.h"
 #include "kernels/ops.h"
 #include "nn/models/language_network.h"
 #include "nn/models/next_words.h"
@@ -92,6 +93,11 @@ class Generator {
   bool every_column_;  // also those of no text, because a row's bits may depend on the others
 };
 
+std::vector<int32_t> ids_of(const LanguageModel& model, const std::string& prompt) {
+  const ModelTokenizer* const tokenizer = model.tokenizer();
+  return tokenizer != nullptr ? tokenizer->encode(prompt) : model.vocabulary().encode(prompt);
+}
+
 void check(const GenerateOptions& o) {
   require(o.batch >= 1 && o.batch <= kMaxGenerateBatch, "batch size ", o.batch,
           " must be from 1 to ", kMaxGenerateBatch);
@@ -133,10 +139,9 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
     texts.clear();
     const int64_t first = batch * options.batch;
     for (int64_t i = first; i < std::min(all, first + options.batch); ++i) {
-      GeneratedText text{
-          .prompt = i / options.samples,
-          .sample = i % options.samples,
-          .ids = model.vocabulary().encode(prompts[static_cast<size_t>(i / options.samples)])};
+      GeneratedText text{.prompt = i / options.samples,
+                         .sample = i % options.samples,
+                         .ids = ids_of(model, prompts[static_cast<size_t>(i / options.samples)])};
       text.prompt_words = text.ids.size();
       texts.push_back(std::move(text));
     }
@@ -157,8 +162,15 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
   return stats;
 }
 
-std::string line_of(const GeneratedText& text, std::string_view prompt,
-                    const Vocabulary& vocabulary) {
+std::string text_of(const GeneratedText& text, std::string_view prompt,
+                    const LanguageModel& model) {
+  if (const ModelTokenizer* tokenizer = model.tokenizer()) {
+    // A token may be spelled otherwise at the beginning of a text, so the whole is decoded.
+    const std::string read = tokenizer->decode(std::span(text.ids).first(text.prompt_words)),
+                      all = tokenizer->decode(text.ids);
+    return concat(prompt, all.substr(std::min(read.size(), all.size())));
+  }
+  const Vocabulary& vocabulary = model.vocabulary();
   std::vector<std::string_view> typed;
   split_words(prompt, typed);
   std::string line;

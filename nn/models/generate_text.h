@@ -49,9 +49,9 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
                               const std::function<void(std::span<const GeneratedText>)>& callback,
                               Communicator& communicator = one_process());
 
-/// Returns a generated text as a line: the prompt's words as typed, unknown words too, then the
-/// added words, separated by spaces.
-std::string line_of(const GeneratedText& text, std::string_view prompt,
-                    const Vocabulary& vocabulary);
+/// Returns a generated text: the prompt's words as typed, unknown words too, then the added words,
+/// separated by spaces. Of a model that reads raw text, returns the bytes of the prompt and the
+/// added bytes, which may end within a character.
+std::string text_of(const GeneratedText& text, std::string_view prompt, const LanguageModel& model);
 
 }  // namespace nine

@@ -8,11 +8,16 @@
 // Each line of text is a sentence of words separated by spaces. Prepare the lines as the training
 // text: apply its tokenizer and, if it was cut into subwords, its BPE codes. A word that is not in
 // the vocabulary is read as <unk>. An empty line is the sentence without words.
+//
+// A model that was trained on raw text (lm_train --text) has its tokenizer() and reads raw text: a
+// line is then any text as it stands, with its line end if that belongs to the text. Its tokens are
+// those of the tokenizer, and no </s> follows. An empty text is </s> alone.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +27,9 @@
 
 namespace nine {
 
+class Corpus;
 class LanguageNetwork;
+class ModelTokenizer;
 
 /// The settings of scoring.
 struct ScoringOptions {
@@ -103,14 +110,18 @@ class LanguageModel {
 
   /// Returns options.samples continuations of each prompt, in the order of prompts and samples, as
   /// lm_score writes them: the prompt's words as typed, unknown words too, then the added words,
-  /// separated by spaces. An empty prompt is the start of a sentence. The seed determines the
-  /// result; a text's random numbers depend on the prompt's index, not on the other prompts. Error:
-  /// options out of range.
+  /// separated by spaces. A model of raw text gives the prompt's bytes and the added bytes, which
+  /// may end within a character (visible_text in data/tokenizers/model_tokenizer.h). An empty
+  /// prompt is the start of a sentence or of a raw text. The seed determines the result; a text's
+  /// random numbers depend on the prompt's index, not on the other prompts. Error: options out of
+  /// range.
   std::vector<std::string> generate(const std::vector<std::string>& prompts,
                                     const GenerateOptions& options = {},
                                     const Progress& progress = {}) const;
 
   const Vocabulary& vocabulary() const;
+  /// Returns the tokenizer of a model that reads raw text; null for a model of words.
+  const ModelTokenizer* tokenizer() const;
   /// Returns the network alone, for work with ids and tensors (nn/models/language_network.h): an
   /// LstmLanguageModel or a TransformerLanguageModel.
   const LanguageNetwork& network() const;
@@ -118,6 +129,7 @@ class LanguageModel {
   Device device() const;
 
  private:
+  friend Corpus corpus_of(const LanguageModel&, std::span<const std::string>, bool);
   struct Parts;
   explicit LanguageModel(std::unique_ptr<Parts> parts);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "core/notice.h"
 #include "core/ops.h"
 #include "core/quote.h"
+#include "data/tokenizers/model_tokenizer.h"
+#include "data/vocabulary.h"
 #include "kernels/settings/head_misfit.h"
 #include "nn/models/read_model.h"
 #include "nn/training/checkpoint.h"
@@ -138,8 +141,10 @@ fs::path checkpoint_directory(const std::string& path) {
   }
   const Checkpoint checkpoint = open_checkpoint(path, CheckpointUse::model);
   const fs::path& directory = checkpoint.directory();
-  for (const char* name : {kWeightsFile, "config.json", kDictionaryFile, kSourceDict, kTargetDict})
-    require(checkpoint.has(name) || !holds(directory, name), (directory / name).string(),
+  std::vector<std::string> own{kWeightsFile, "config.json"};
+  std::ranges::copy(text_file_names(), std::back_inserter(own));
+  for (const std::string& name : own)
+    require(checkpoint.has(name) || !is_there(directory / name), (directory / name).string(),
             " is not among the files that state.json lists, so that nothing tells whether it is ",
             "the checkpoint's own: put the run's own state.json back, or move ", name, " away");
   require_of_run(path, directory);
@@ -147,6 +152,15 @@ fs::path checkpoint_directory(const std::string& path) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& text_file_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{kDictionaryFile, kSourceDict, kTargetDict};
+    std::ranges::copy(ModelTokenizer::file_names(), std::back_inserter(all));
+    return all;
+  }();
+  return names;
+}
 
 fs::path model_directory(const std::string& path, const char* dictionary) {
   std::error_code ignored;
@@ -170,6 +184,27 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   files.embedding(wanted == kDictionaryFile ? "lm" : "mt");
   fail(directory.string(), " lacks ", dictionary, ", the dictionary of its model, and has ", other,
        " of another kind of model: put the model's own dictionary there");
+}
+
+bool reads_raw_text(const std::string& path) try {
+  const bool weights_alone =
+      (holds(path, kWeightsFile) || holds(path, kWeightsIndex)) && !holds_state(path);
+  const fs::path directory = weights_alone ? fs::path(path) : resolve_checkpoint(path);
+  return !ModelTokenizer::file_in(directory, "").empty();
+} catch (const Error&) {  // opening the model says what is wrong
+  return false;
+}
+
+void require_same_tokens(const std::string& a, const std::string& b) {
+  const bool raw = reads_raw_text(a);
+  const auto words = [](const std::string& model) {
+    return Vocabulary::read_saved((model_directory(model) / kDictionaryFile).string(),
+                                  Specials::kLanguageModel)
+        .word_checksum();
+  };
+  require(raw == reads_raw_text(b) && (!raw || words(a) == words(b)), a, " and ", b,
+          " cut a text into different tokens, so that their probabilities cannot be compared or "
+          "mixed token by token: compare the bits per byte that lm_score prints for each");
 }
 
 Json model_config(const fs::path& directory) {

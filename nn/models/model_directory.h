@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/json.h"
 #include "core/safetensors.h"
@@ -18,6 +19,14 @@ namespace nine {
 inline constexpr const char* kDictionaryFile = "dict.txt";
 /// The files of a translation model's dictionaries.
 inline constexpr const char *kSourceDict = "src.dict.txt", *kTargetDict = "tgt.dict.txt";
+
+/// Returns the names of the files that a model of either kind may have for its text: dictionaries
+/// and tokenizers (ModelTokenizer).
+const std::vector<std::string>& text_file_names();
+
+/// In config.json's `resolved`, of a language model that reads raw text: how documents end
+/// (DocumentEnds).
+inline constexpr const char* kDocumentEnds = "document_ends";
 
 /// The file of a model's tensors, and the index that other programs write if the tensors are in
 /// several files.
@@ -34,6 +43,14 @@ inline constexpr const char* kVersionKey = "nine_version";
 /// dictionary of the other kind of model is there. The tensors then say which model it is. Gives a
 /// notice() if such a directory is also a run, whose checkpoints are not read.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
+
+/// True if the model at `path` (as for model_directory) reads raw text: a tokenizer lies beside
+/// its dictionary. Verifies no file; false if there is no model.
+bool reads_raw_text(const std::string& path);
+
+/// Throws an Error unless both models cut a text into the same tokens: two models of words, or of
+/// raw text with the same dictionary.
+void require_same_tokens(const std::string& a, const std::string& b);
 
 /// Returns the directory's config.json; an empty object if there is none. Errors: config.json is
 /// not a JSON object of at most kJsonLevels levels, or not a regular file.

@@ -194,6 +194,9 @@ std::vector<RestrictedChoice> restricted_choices(const LanguageModel& model,
                                                  int64_t batch_tokens,
                                                  const std::function<void(int64_t)>& progress,
                                                  Communicator& communicator) {
+  require(model.tokenizer() == nullptr,
+          "the model reads raw text, and its vocabulary has parts of words: a choice among words "
+          "needs a model of words");
   const SetIds ids(sets, model.vocabulary());
   const Corpus text = Corpus::of_lines(lines, model.vocabulary());
   Arena arena("score", model.device());

@@ -14,6 +14,11 @@
 
 namespace nine {
 
+/// Returns the ids of lines, as LanguageModel scores them. With carry_state, a model of raw text
+/// reads the lines together as one text, and </s> follows each document (DocumentEnds).
+Corpus corpus_of(const LanguageModel& model, std::span<const std::string> lines,
+                 bool carry_state = false);
+
 /// Calls `callback` with the nats (-log p) of each sentence's tokens, </s> last, in the text's
 /// order. A word that the model excludes has infinite nats. Several processes share batches or
 /// columns out; each gets all nats. Error: a log p that is not a number.

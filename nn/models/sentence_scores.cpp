@@ -96,10 +96,16 @@ SentenceScores score_sentences_once(const std::vector<std::string>& checkpoints,
   std::vector<double> tokens, own;
   std::vector<size_t> ends;
   // Throws for a wrong name now, not after the work of the models before it.
-  for (size_t m = 1; m < checkpoints.size(); ++m) model_directory(checkpoints[m], kDictionaryFile);
+  for (size_t m = 1; m < checkpoints.size(); ++m) {
+    model_directory(checkpoints[m], kDictionaryFile);
+    require_same_tokens(checkpoints[0], checkpoints[m]);
+  }
   for (size_t m = 0; m < checkpoints.size(); ++m) {
     const LanguageModel model = LanguageModel::load(checkpoints[m], options.device);
-    const Corpus text = Corpus::of_lines(distinct.sentences, model.vocabulary());
+    std::vector<std::string> lines = distinct.sentences;
+    if (model.tokenizer() != nullptr)
+      for (std::string& line : lines) line += '\n';  // the sentence's end
+    const Corpus text = corpus_of(model, lines);
     scores.tokens = text.tokens();
     scores.unknown.push_back(text.unknown());
     tokens.resize(static_cast<size_t>(text.tokens()), interpolated.none());

@@ -4,10 +4,27 @@
 
 #include "core/error.h"
 #include "data/bpe.h"
+#include "data/text.h"
 #include "data/tokenize_13a.h"
-#include "data/vocabulary.h"
 
 namespace nine {
+
+void TranslationSide::encode(std::string_view line, TokenCache& cache,
+                             std::vector<int32_t>& ids) const {
+  std::vector<std::string_view> words;
+  split_words(line, words);
+  if (words.empty()) return;
+  if (tokenizer) return tokenizer->encode(line, cache, ids);
+  dictionary.encode(words, ids);
+}
+
+std::string TranslationSide::text(std::span<const int32_t> ids, bool join) const {
+  if (!tokenizer) return text_of(dictionary, ids, join);
+  std::string line = visible_text(tokenizer->decode(ids));
+  for (char& c : line)
+    if (c == '\n' || c == '\r') c = ' ';
+  return line;
+}
 
 TokenReader::TokenReader(const SegmentationOptions& o) : raw_(o.raw) {
   if (o.codes.empty()) return;
@@ -31,13 +48,14 @@ std::string TokenReader::tokens(const std::string& line, BpeCache& cache) const 
 }
 
 std::vector<std::vector<int32_t>> TokenReader::ids(const std::vector<std::string>& lines,
-                                                   const Vocabulary& dictionary, int64_t most,
+                                                   const TranslationSide& side, int64_t most,
                                                    const std::string& name, int64_t first,
                                                    std::vector<std::string>* too_long) const {
   std::vector<std::vector<int32_t>> all;
   BpeCache cache;
-  for (const std::string& line : lines) {
-    all.push_back(dictionary.encode(tokens(line, cache)));  // BeamSearch adds </s>
+  TokenCache pieces;
+  for (const std::string& line : lines) {  // BeamSearch adds </s>
+    side.encode(side.tokenizer ? line : tokens(line, cache), pieces, all.emplace_back());
     if (std::ssize(all.back()) <= most) continue;
     std::string message =
         concat(name, ", line ", first + std::ssize(all), " has ", all.back().size(),

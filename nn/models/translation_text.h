@@ -3,17 +3,38 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "data/detokenize.h"
+#include "data/tokenizers/model_tokenizer.h"
+#include "data/vocabulary.h"
 
 namespace nine {
 
 class BpeCache;
 class BpeSegmenter;
-class Vocabulary;
 
-/// How a text becomes tokens, as in `bpe apply`, and how tokens become a text.
+/// A language of a translation model: its dictionary, and the tokenizer if the model reads raw
+/// text. Several threads may call the functions at once, each with a cache of its own.
+struct TranslationSide {
+  Vocabulary dictionary;
+  std::optional<ModelTokenizer> tokenizer = {};
+
+  /// Appends the ids of a line, without </s>: of its raw text, or of its words. A special word's
+  /// spelling in a raw text is text. A line of spaces and tabs alone has no ids.
+  void encode(std::string_view line, TokenCache& cache, std::vector<int32_t>& ids) const;
+  /// Returns the text of ids as a line. With a tokenizer it is prose, where U+FFFD stands for
+  /// bytes that are not valid UTF-8, and a space for an end of line. Without, it is words
+  /// separated by spaces; with `join`, subwords are joined to words.
+  std::string text(std::span<const int32_t> ids, bool join) const;
+};
+
+/// How a text becomes tokens, as in `bpe apply`, and how tokens become a text. A model that reads
+/// raw text takes the default alone.
 struct SegmentationOptions {
   std::string codes = {};       ///< file of BPE codes; empty: the text is already cut
   std::string vocabulary = {};  ///< file of subwords and their counts; empty: all are allowed
@@ -23,6 +44,14 @@ struct SegmentationOptions {
   bool raw = false;                          ///< true: first tokenise as sacreBLEU's tokenizer 13a
   /// True: join subwords of translations to words; with codes this is always done.
   bool join = false;
+  /// Rules by which translations become prose, after subwords are joined.
+  DetokenizeOptions detokenize = {};
+
+  /// True if no member changes a text.
+  bool changes_nothing() const {
+    return codes.empty() && glossaries.empty() && vocabulary.empty() && !raw && !join &&
+           detokenize.rules == Detokenizing::none;
+  }
 };
 
 /// Turns lines of text into the ids that a model reads.
@@ -40,7 +69,7 @@ class TokenReader {
   /// `too_long` a long line is no error: the line gets no ids, and its message is appended to
   /// `too_long`.
   std::vector<std::vector<int32_t>> ids(const std::vector<std::string>& lines,
-                                        const Vocabulary& dictionary, int64_t most,
+                                        const TranslationSide& side, int64_t most,
                                         const std::string& name, int64_t first = 0,
                                         std::vector<std::string>* too_long = nullptr) const;
 

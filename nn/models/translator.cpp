@@ -28,8 +28,12 @@ void check_same_words(const fs::path& directory, const Vocabulary& source,
             " in ", kTargetDict, ": put the model's own dictionary in the place of both");
 }
 
-Vocabulary read_dictionary(const fs::path& file) {
-  return Vocabulary::read_saved(file.string(), Specials::kTranslation);
+// Opens the dictionary and the tokenizer of a side, "src" or "tgt".
+TranslationSide read_side(const fs::path& directory, const char* dictionary, const char* side) {
+  TranslationSide out{
+      Vocabulary::read_saved((directory / dictionary).string(), Specials::kTranslation)};
+  out.tokenizer = ModelTokenizer::open(directory, side, out.dictionary);
+  return out;
 }
 
 // True if both have the same words with the same ids.
@@ -37,6 +41,12 @@ bool same_ids(const Vocabulary& a, const Vocabulary& b) {
   int32_t id = 0;
   while (id < a.size() && id < b.size() && a.word(id) == b.word(id)) ++id;
   return id == a.size() && id == b.size();
+}
+
+// True if both read words, or have the same tokenizer.
+bool same_tokenizer(const TranslationSide& a, const TranslationSide& b) {
+  if (!a.tokenizer || !b.tokenizer) return !a.tokenizer && !b.tokenizer;
+  return a.tokenizer->checksum() == b.tokenizer->checksum();
 }
 
 }  // namespace
@@ -51,10 +61,11 @@ struct Translator::Parts {
   };
 
   fs::path directory;
-  Vocabulary source, target;
+  TranslationSide source, target;
   std::deque<Model> models = {};
   std::optional<TokenReader> reader = {};
   bool join = false;  // true: join subwords of translations to words
+  DetokenizeOptions detokenize = {};
   // Made at first use, because it packs the weights, which the networks alone do not need.
   std::mutex mutex = {};
   std::optional<BeamSearch> search = {};
@@ -71,20 +82,33 @@ Translator Translator::load(std::span<const std::string> paths,
   std::unique_ptr<Parts> parts;
   for (const std::string& path : paths) {
     const fs::path directory = model_directory(path, kSourceDict);
-    Vocabulary source = read_dictionary(directory / kSourceDict),
-               target = read_dictionary(directory / kTargetDict);
+    TranslationSide source = read_side(directory, kSourceDict, "src"),
+                    target = read_side(directory, kTargetDict, "tgt");
+    require(source.tokenizer.has_value() == target.tokenizer.has_value(), directory.string(),
+            " has a tokenizer for one language only: put the model's own files together");
+    require(!source.tokenizer || segmentation.changes_nothing(), "the model ", directory.string(),
+            " reads and writes raw text with its own tokenizer: leave out BPE codes with their "
+            "vocabulary and glossaries, tokenisation (13a), joining and detokenising");
     ModelFiles files = read_model(directory);
     files.opening([&] {
+      const Json* const raw = files.find("raw");
+      require(raw == nullptr || *raw != true || source.tokenizer, files.said_in("raw"),
+              " says that the model reads raw text, and there is no tokenizer beside it: put the "
+              "model's own tokenizer.json (or tokenizer.model) there");
       const TransformerConfig config = transformer_config(files);
-      check_size(directory / kSourceDict, source, config.src_vocab);
-      check_size(directory / kTargetDict, target, config.tgt_vocab);
-      if (config.shared_vocab) check_same_words(directory, source, target);
+      check_size(directory / kSourceDict, source.dictionary, config.src_vocab);
+      check_size(directory / kTargetDict, target.dictionary, config.tgt_vocab);
+      if (config.shared_vocab) check_same_words(directory, source.dictionary, target.dictionary);
       if (!parts) {
         parts.reset(new Parts{directory, std::move(source), std::move(target)});
       } else {
-        require(same_ids(source, parts->source) && same_ids(target, parts->target),
+        require(same_ids(source.dictionary, parts->source.dictionary) &&
+                    same_ids(target.dictionary, parts->target.dictionary),
                 "the models of ", parts->directory.string(), " and ", directory.string(),
                 " have different dictionaries: an ensemble needs the same words with the same ids");
+        require(same_tokenizer(source, parts->source) && same_tokenizer(target, parts->target),
+                "the models of ", parts->directory.string(), " and ", directory.string(),
+                " have different tokenizers: an ensemble needs models of the same tokenizers");
       }
       Parts::Model& model = parts->models.emplace_back(
           ParameterOptions{
@@ -98,7 +122,9 @@ Translator Translator::load(std::span<const std::string> paths,
     files.say_assumed();
   }
   parts->reader.emplace(segmentation);
-  parts->join = segmentation.join || !segmentation.codes.empty();
+  parts->detokenize = segmentation.detokenize;
+  parts->join = segmentation.join || !segmentation.codes.empty() ||
+                segmentation.detokenize.rules != Detokenizing::none;
   return Translator(std::move(parts));
 }
 
@@ -107,8 +133,9 @@ Translator Translator::load(const std::string& path, const SegmentationOptions& 
   return load(std::vector{path}, segmentation, device);
 }
 
-const Vocabulary& Translator::source() const { return parts_->source; }
-const Vocabulary& Translator::target() const { return parts_->target; }
+const Vocabulary& Translator::source() const { return parts_->source.dictionary; }
+const Vocabulary& Translator::target() const { return parts_->target.dictionary; }
+bool Translator::reads_prose() const { return parts_->source.tokenizer.has_value(); }
 const std::filesystem::path& Translator::directory() const { return parts_->directory; }
 const Transformer& Translator::network() const { return parts_->models.front().network; }
 
@@ -125,16 +152,16 @@ const BeamSearch& Translator::search() const {
 std::vector<BeamSearch::Ids> Translator::source_ids(const std::vector<std::string>& lines,
                                                     const std::string& name, int64_t first,
                                                     std::vector<std::string>* too_long) const {
-  return parts_->reader->ids(lines, source(), search().max_words(), name, first, too_long);
+  return parts_->reader->ids(lines, parts_->source, search().max_words(), name, first, too_long);
 }
 
 std::vector<BeamSearch::Ids> Translator::target_ids(const std::vector<std::string>& lines,
                                                     const std::string& name) const {
-  return parts_->reader->ids(lines, target(), search().max_words(), name);
+  return parts_->reader->ids(lines, parts_->target, search().max_words(), name);
 }
 
 std::string Translator::text(std::span<const int32_t> ids) const {
-  return text_of(target(), ids, parts_->join);
+  return detokenize(parts_->target.text(ids, parts_->join), parts_->detokenize);
 }
 
 std::vector<std::string> Translator::translate(const std::vector<std::string>& lines,

@@ -4,8 +4,9 @@
 //   translator.translate({"ein hund läuft ."});                     // a dog runs .
 //   translator.score({"ein hund läuft ."}, {"a dog is running ."});  // log p of a, dog, ... </s>
 //
-// Each line of text is a sentence of words separated by spaces. SegmentationOptions say how a line
-// is cut into the words of the dictionaries; a word that is not in the dictionary is read as <unk>.
+// Each line of text is a sentence. A model that was trained with --raw takes and gives prose. Any
+// other model takes words separated by spaces: SegmentationOptions say how a line is cut into the
+// words of the dictionaries; a word that is not in the dictionary is read as <unk>.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +40,16 @@ class Translator {
  public:
   /// Opens the model at `path`. `path` is one of: the directory of a run of mt_train, or of the
   /// run's checkpoints (the best checkpoint, else the latest); a checkpoint; a directory that holds
-  /// only model.safetensors, config.json, src.dict.txt and tgt.dict.txt. `device` holds the weights
-  /// and computes. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: a language
-  /// model; a config.json without a required key; dictionaries, weights or positions that do not
-  /// fit each other; codes, vocabulary or glossaries of `segmentation` that cannot be read.
+  /// only model.safetensors, config.json, src.dict.txt and tgt.dict.txt, and the tokenizers of a
+  /// model that reads raw text (ModelTokenizer). `device` holds the weights and computes. A GPU
+  /// needs install_cuda() (kernels/install_cuda.h) first. Errors: a language model; a config.json
+  /// without a required key; dictionaries, weights or positions that do not fit each other; codes,
+  /// vocabulary or glossaries of `segmentation` that cannot be read; for a model that reads raw
+  /// text, any `segmentation`.
   static Translator load(const std::string& path, const SegmentationOptions& segmentation = {},
                          Device device = kCpu);
-  /// Opens several models as an ensemble; see BeamSearch. Error: different dictionaries.
+  /// Opens several models as an ensemble; see BeamSearch. Errors: different dictionaries or
+  /// tokenizers.
   static Translator load(std::span<const std::string> paths,
                          const SegmentationOptions& segmentation = {}, Device device = kCpu);
 
@@ -65,7 +69,7 @@ class Translator {
                                                   const SearchOptions& options) const;
 
   /// Returns log p (natural) of each word of given translations and, last, of </s>. With BPE codes
-  /// both sides are cut into subwords, and the result has a log p for each subword, as mt_translate
+  /// or a tokenizer both sides are cut, and the result has a log p for each token, as mt_translate
   /// prints them. Errors: a line that is too long; the numbers of sources and translations differ.
   std::vector<std::vector<double>> score(const std::vector<std::string>& sources,
                                          const std::vector<std::string>& targets) const;
@@ -75,6 +79,8 @@ class Translator {
   const Vocabulary& source() const;
   /// Returns the dictionary of the target language. It equals source() if the vocabulary is shared.
   const Vocabulary& target() const;
+  /// True if the models take and give prose, by tokenizers of their own.
+  bool reads_prose() const;
   /// Returns the directory of the (first) model's files.
   const std::filesystem::path& directory() const;
   /// Returns the (first) network alone (nn/models/transformer.h).
@@ -92,8 +98,9 @@ class Translator {
   /// Does the same for lines of the target language.
   std::vector<BeamSearch::Ids> target_ids(const std::vector<std::string>& lines,
                                           const std::string& name) const;
-  /// Returns the words of a translation, separated by spaces; joins subwords to words if codes or
-  /// `join` were given.
+  /// Returns a translation as prose if the models read prose. Otherwise returns its words,
+  /// separated by spaces; joins subwords to words if codes or
+  /// `join` were given, and makes prose if `detokenize` was.
   std::string text(std::span<const int32_t> ids) const;
 
  private:

@@ -244,9 +244,12 @@ void LanguageModelTask::load_state(const Safetensors& file) {
 
 Evaluation LanguageModelTask::evaluate(Tape& tape, const Corpus& text,
                                        Communicator& communicator) const {
-  if (evaluation_ == EvaluationState::fresh)
-    return evaluate_sentences(model_, tape, text, communicator);
-  return evaluate_carried(model_, tape, text, 10, 100, nullptr, communicator, 0, remainder_);
+  Evaluation result =
+      evaluation_ == EvaluationState::fresh
+          ? evaluate_sentences(model_, tape, text, communicator)
+          : evaluate_carried(model_, tape, text, 10, 100, nullptr, communicator, 0, remainder_);
+  result.set_raw_size(text.raw_size());
+  return result;
 }
 
 Evaluation LanguageModelTask::validate(Tape& tape) {

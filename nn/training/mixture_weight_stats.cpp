@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "core/ops.h"
 #include "nn/softmax_head.h"
@@ -27,6 +28,12 @@ void add_rows(const View& log_prior, const int32_t* target, double* sums, int64_
 }
 
 }  // namespace
+
+void Evaluation::add_raw_figures(Json& event) const {
+  if (bytes == 0) return;
+  if (words > 0) event["word_ppl"] = std::exp(word_nll());
+  event["bits_per_byte"] = bits_per_byte();
+}
 
 void MixtureWeightStats::add(const Tensor& log_prior, const Tensor& targets, int64_t first,
                              int64_t step) {

@@ -4,10 +4,13 @@
 
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <optional>
 #include <vector>
 
+#include "core/json.h"
 #include "core/safetensors.h"
+#include "data/corpus.h"
 #include "kernels/settings/head.h"
 
 namespace nine {
@@ -66,9 +69,16 @@ struct Evaluation {
   int64_t tokens = 0;                       ///< number of predicted tokens
   MixtureWeightStats mixture_weights = {};  ///< of a mixture's components
   std::optional<double> bleu;               ///< of translations, in [0, 100]
+  int64_t words = 0, bytes = 0;             ///< of a raw text; 0 for a text of words
 
   double nll() const { return nats / static_cast<double>(tokens); }  ///< nats per predicted token
   double ppl() const { return std::exp(nll()); }
+  /// Adds the figures of a raw text to an event of the log; nothing for a text of words.
+  void add_raw_figures(Json& event) const;
+  void set_raw_size(RawSize size) { words = size.words, bytes = size.bytes; }
+  /// Return the nats per word and the bits per byte of a raw text.
+  double word_nll() const { return nats / static_cast<double>(words); }
+  double bits_per_byte() const { return nats / static_cast<double>(bytes) / std::numbers::ln2; }
 };
 
 /// Appends to `out` the sums of a mixture's weights (if any) and of contexts' norms, and the

@@ -271,6 +271,7 @@ bool Trainer::validate(bool is_due) {
   stamp(line);
   line.update(
       {{"loss", nll}, {"nll", nll}, {"ppl", ppl}, {"tokens", result.tokens}, {"best", improved}});
+  result.add_raw_figures(line);
   if (result.bleu) line["bleu"] = *result.bleu;
   add_mixture_weights(line, result.mixture_weights);
   if (config_.average_trigger > 0) line["averaging"] = trigger_.state().fired;
@@ -283,6 +284,9 @@ bool Trainer::validate(bool is_due) {
   }
   callbacks_.message(concat(
       "step ", progress_.step, ": validation perplexity ", short_perplexity(nll),
+      result.bytes > 0 ? concat(" a token, ", short_perplexity(result.word_nll()), " a word, ",
+                                short_number(result.bits_per_byte()), " bits per byte")
+                       : "",
       result.bleu ? concat(", BLEU ", short_number(*result.bleu)) : "",
       improved ? " (best so far)" : "", " in ", short_number(profile::clock_seconds() - before),
       " s", decayed ? concat("; learning rate now ", short_number(next_rate())) : "",

@@ -7,7 +7,6 @@
 
 #include "core/json.h"
 #include "nn/models/shared_search.h"
-#include "nn/models/translation_text.h"
 
 namespace nine {
 
@@ -134,17 +133,19 @@ BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i) {
 }
 
 std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
-                                         const Vocabulary& target, const SearchOptions& search,
+                                         const TranslationSide& target, const SearchOptions& search,
                                          Communicator& communicator) {
   std::vector<BeamSearch::Ids> sources;
   for (int64_t i = 0; i < pairs.pairs(); ++i) sources.push_back(source_words(pairs, i));
   std::vector<std::string> out;
   for (const Translation& found : shared_translate(beam_search, sources, search, {}, communicator))
-    out.push_back(text_of(target, found.front().words, true));
+    out.push_back(target.text(found.front().words, true));
   return out;
 }
 
-BleuScore tokenised_bleu(const std::vector<std::string>& translations, const HeldOutPairs& text) {
+BleuScore validation_bleu(const std::vector<std::string>& translations, const HeldOutPairs& text,
+                          bool raw) {
+  if (raw) return corpus_bleu(translations, text.references);
   std::vector<std::string> references;
   for (const std::string& line : text.references) references.push_back(join_subwords(line));
   return corpus_bleu(translations, references, {.tokenizer = BleuTokenizer::none});
@@ -223,7 +224,9 @@ Evaluation TranslationTask::validate(Tape& tape) {
   SearchOptions search = validation_search(validation_.text->pairs, validation_.beam);
   const auto translations =
       translate_pairs(beam_search, validation_.text->pairs, *validation_.target, search, all);
-  result.bleu = tokenised_bleu(translations, *validation_.text).score;
+  result.bleu =
+      validation_bleu(translations, *validation_.text, validation_.target->tokenizer.has_value())
+          .score;
   sample_translations_.clear();
   search.attention = true;
   for (const Translation& found : beam_search.translate(sample_sources(), search))
@@ -254,15 +257,15 @@ std::vector<Json> TranslationTask::validation_samples() const {
   std::vector<Json> events;
   for (size_t i = 0; i < sample_translations_.size(); ++i) {
     const std::vector<int32_t>& words = sample_translations_[i].words;
-    events.push_back(
-        {{"event", "translation"},
-         {"line", validation_.text->pairs.line(samples_[i])},
-         {"src", text_of(*validation_.source, sources[i], true)},
-         {"ref", join_subwords(validation_.text->references[static_cast<size_t>(samples_[i])])},
-         {"hyp", text_of(*validation_.target, words, true)},
-         {"src_tokens", json_tokens(*validation_.source, sources[i])},
-         {"hyp_tokens", json_tokens(*validation_.target, words)},
-         {"attention", thousandths(sample_translations_[i].attention, words.size())}});
+    const std::string& reference = validation_.text->references[static_cast<size_t>(samples_[i])];
+    events.push_back({{"event", "translation"},
+                      {"line", validation_.text->pairs.line(samples_[i])},
+                      {"src", validation_.source->text(sources[i], true)},
+                      {"ref", validation_.target->tokenizer ? reference : join_subwords(reference)},
+                      {"hyp", validation_.target->text(words, true)},
+                      {"src_tokens", json_tokens(validation_.source->dictionary, sources[i])},
+                      {"hyp_tokens", json_tokens(validation_.target->dictionary, words)},
+                      {"attention", thousandths(sample_translations_[i].attention, words.size())}});
   }
   return events;
 }

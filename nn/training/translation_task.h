@@ -14,6 +14,7 @@
 #include "data/pair_batches.h"
 #include "nn/models/beam_search.h"
 #include "nn/models/transformer.h"
+#include "nn/models/translation_text.h"
 #include "nn/training/mixture_weight_stats.h"
 #include "nn/training/process_shares.h"
 #include "nn/training/trainer.h"
@@ -81,20 +82,22 @@ SearchOptions validation_search(const ParallelCorpus& pairs, int64_t beam);
 /// Returns the ids of pair i's source without </s>, as a BeamSearch takes them.
 BeamSearch::Ids source_words(const ParallelCorpus& pairs, int64_t i);
 
-/// Returns the best translation of each pair's source, as text with joined subwords. Several
-/// processes share the pairs out; each gets all translations.
+/// Returns the best translation of each pair's source, as prose or as words with joined subwords
+/// (TranslationSide::text). Several processes share the pairs out; each gets all translations.
 std::vector<std::string> translate_pairs(const BeamSearch& beam_search, const ParallelCorpus& pairs,
-                                         const Vocabulary& target, const SearchOptions& search,
+                                         const TranslationSide& target, const SearchOptions& search,
                                          Communicator& communicator = one_process());
 
-/// Computes BLEU of translations from translate_pairs(). Joins subwords in the references too.
-/// White space separates words in both.
-BleuScore tokenised_bleu(const std::vector<std::string>& translations, const HeldOutPairs& text);
+/// Computes BLEU of translations from translate_pairs(). Of `raw` text the words are those of
+/// sacreBLEU's tokenizer 13a. Of other text white space separates the words, after subwords are
+/// joined in the references too.
+BleuScore validation_bleu(const std::vector<std::string>& translations, const HeldOutPairs& text,
+                          bool raw);
 
 /// The settings of a translation model's validation.
 struct TranslationValidationConfig {
   const HeldOutPairs* text = nullptr;  ///< null: no validation
-  const Vocabulary *source = nullptr, *target = nullptr;
+  const TranslationSide *source = nullptr, *target = nullptr;
   int64_t beam = 1;     ///< of the search that gives BLEU; 0: no translation
   int64_t samples = 0;  ///< sample translations written to the log
   /// With several processes, which share the work out; null: one process.

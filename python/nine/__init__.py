@@ -17,7 +17,7 @@ from ._nine import (
     threads,
 )
 from ._threads import set_threads
-from .language_model import Expectation, LanguageModel
+from .language_model import Expectation, LanguageModel, WordSurprisal
 from .notebook import Experiment, Explanation, Figure, experiment, experiments, explain, plot
 from .rescoring import Rescoring, read_n_best, rescore
 from .runs import log, runs
@@ -38,6 +38,7 @@ __all__ = [
     "Translator",
     "UsageError",
     "WordErrors",
+    "WordSurprisal",
     "__version__",
     "experiment",
     "experiments",

@@ -10,15 +10,16 @@ from typing import Any, Callable, Iterable, List, Optional, Union
 Progress = Union[bool, Callable[[int, int], Any]]
 
 
-def lines(given: Iterable[str], name: str = "lines") -> List[str]:
-    """The lines as a list. Errors: not a list of texts; an end of line or NUL within a line."""
+def lines(given: Iterable[str], name: str = "lines", raw: bool = False) -> List[str]:
+    """The lines as a list. Errors: not a list of texts; unless `raw`, an end of line or NUL within
+    a line."""
     if isinstance(given, (str, bytes)):
         raise TypeError(f"{name} is one text, and a list of lines was expected: pass [text]")
     texts = list(given)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(f"{name}[{i}] is {type(text).__name__}, and a str was expected")
-        if "\n" in text or "\r" in text or "\0" in text:
+        if not raw and ("\n" in text or "\r" in text or "\0" in text):
             raise ValueError(
                 f"{name}[{i}] has an end of line or a NUL character within it: split the text into "
                 "lines"

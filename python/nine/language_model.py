@@ -12,7 +12,7 @@ import numpy as np
 from . import _lines, _nine
 from ._lines import Progress
 
-__all__ = ["Expectation", "LanguageModel"]
+__all__ = ["Expectation", "LanguageModel", "WordSurprisal"]
 
 
 class Expectation(NamedTuple):
@@ -25,11 +25,22 @@ class Expectation(NamedTuple):
     top: List[Tuple[str, float]]  #: the most likely words with log p, most likely first
 
 
+class WordSurprisal(NamedTuple):
+    """A word of a raw text."""
+
+    begin: int  #: its first character in the text
+    end: int  #: the character behind its last
+    word: str
+    bits: float  #: its surprisal, which counts that the word ends
+
+
 class LanguageModel:
     """A language model that lm_train made, with its vocabulary.
 
-    Each line is a sentence of words separated by spaces, cut as the training text was. The methods
-    compute what the program lm_score computes, with the same bits.
+    Each line is a sentence of words separated by spaces, cut as the training text was. For a model
+    of raw text (`raw`, lm_train --text) each line is any text as it stands; it may have ends of
+    lines, and no end is added. The methods compute what the program lm_score computes, with the
+    same bits.
 
     max_unknown: the largest share of unknown words; a text with a larger share is an Error, because
     the vocabulary does not fit the text; 1 accepts any text. batch_tokens: how many positions are
@@ -44,6 +55,7 @@ class LanguageModel:
         self._model = _nine.LanguageModel(self.path)
         self.words: List[str] = self._model.words()  #: by id, with </s> and <unk>
         self._known = set(self.words)
+        self.raw: bool = self._model.raw  #: whether it reads raw text
 
     @property
     def head(self) -> str:
@@ -54,8 +66,9 @@ class LanguageModel:
         return f"LanguageModel({self.path!r}, {len(self.words)} words, head={self.head!r})"
 
     def _text(self, given: Iterable[str], max_unknown: float) -> List[str]:
-        text = _lines.lines(given)
-        self._model.check_text(text, max_unknown, f"the model {self.path}")
+        text = _lines.lines(given, raw=self.raw)
+        if not self.raw:
+            self._model.check_text(text, max_unknown, f"the model {self.path}")
         return text
 
     def _log_p(self, text, carry_state, batch_tokens, undo_margin, progress):
@@ -122,6 +135,44 @@ class LanguageModel:
         log_p, _ = self._log_p(text, carry_state, batch_tokens, undo_margin, progress)
         return math.exp(-_sum(log_p) / len(log_p))
 
+    def bits_per_byte(
+        self,
+        lines: Iterable[str],
+        *,
+        carry_state: bool = False,
+        batch_tokens: int = 4096,
+        progress: Progress = False,
+    ) -> float:
+        """Returns the bits per byte of a raw text, a figure that does not depend on its tokens.
+        ValueError: a model of words; no text."""
+        text = _lines.lines(lines, raw=True)
+        size = sum(len(line.encode()) for line in text)
+        if not self.raw or size == 0:
+            raise ValueError(
+                "lines is empty: there are no bits per byte"
+                if self.raw
+                else "bits per byte are for a model of raw text (lm_train --text)"
+            )
+        log_p, _ = self._log_p(text, carry_state, batch_tokens, 0.0, progress)
+        return -_sum(log_p) / size / math.log(2)
+
+    def word_surprisals(
+        self, lines: Iterable[str], *, batch_tokens: int = 4096
+    ) -> List[List[WordSurprisal]]:
+        """Returns the words of each line with their surprisal, as lm_score --words does. Error: a
+        model of words; a text that the tokenizer normalises."""
+        text = _lines.lines(lines, raw=True)
+        found = self._model.word_surprisals(text, batch_tokens)
+        out = []
+        for line, words in zip(text, found):
+            raw = line.encode()
+            of_line = []
+            for begin, end, bits in words:
+                first, word = len(raw[:begin].decode()), raw[begin:end].decode()
+                of_line.append(WordSurprisal(first, first + len(word), word, bits))
+            out.append(of_line)
+        return out
+
     def top_words(
         self,
         lines: Iterable[str],
@@ -138,8 +189,13 @@ class LanguageModel:
             text, count, batch_tokens, _lines.progress(progress, "score")
         )
         expected, at = [], 0
-        for line, length in zip(text, lengths):
-            words = [word for word in re.split("[ \t]+", line) if word] + ["</s>"]
+        tokens = self._model.tokens(text) if self.raw else []
+        for i, (line, length) in enumerate(zip(text, lengths)):
+            words = (
+                tokens[i]
+                if self.raw
+                else [word for word in re.split("[ \t]+", line) if word] + ["</s>"]
+            )
             expected.append(
                 [
                     Expectation(
@@ -173,7 +229,8 @@ class LanguageModel:
         """Returns `samples` continuations of each prompt, in the order of prompts and samples: the
         prompt and at most `max_words` more words.
 
-        The empty prompt is the start of a sentence. temperature 0 always takes the most likely
+        The empty prompt is the start of a sentence, or of a raw text. A model of raw text adds
+        tokens; U+FFFD stands for a character that the text ends within. temperature 0 always takes the most likely
         word; top_k and top_p draw from the most likely words only; top_k 0 and top_p 1 from all.
         The seed determines the texts. Error: an option out of range.
         """

@@ -63,6 +63,9 @@ class Tokenizer:
             )
         return self._tokenizer.apply(text, dropout, seed)
 
-    def undo(self, lines: Iterable[str]) -> List[str]:
-        """Returns the lines with their subwords joined to words."""
-        return _nine.undo_bpe(_lines.lines(lines), self.separator)
+    def undo(
+        self, lines: Iterable[str], *, detokenize: str = "none", language: str = "en"
+    ) -> List[str]:
+        """Returns the lines with their subwords joined to words. detokenize: "moses" or "13a" makes
+        prose of the words, as `bpe undo --detokenize` does; language: of the text, for "moses"."""
+        return _nine.undo_bpe(_lines.lines(lines), self.separator, detokenize, language)

@@ -21,7 +21,7 @@ _Path = Union[str, "os.PathLike[str]"]
 class Translation:
     """A translation with its scores."""
 
-    text: str  #: words, with subwords joined if codes or join were given
+    text: str  #: prose, or words, with subwords joined if codes or join were given
     tokens: List[str]  #: the words of the model's dictionary
     log_prob: float  #: natural log of its probability
     score: float  #: log_prob / length ** length_penalty, which ranks translations
@@ -42,7 +42,8 @@ def _translation(found) -> Translation:
 class Translator:
     """A translation model that mt_train made, or an ensemble of several, with its dictionaries.
 
-    Each line is a sentence of words separated by spaces. The methods compute what the program
+    Each line is a sentence: prose for a model of `mt_train --raw`, otherwise words separated by
+    spaces. The methods compute what the program
     mt_translate computes, with the same bits.
 
     batch: how many lines are computed at once; no result depends on it. max_unknown: the largest
@@ -60,14 +61,19 @@ class Translator:
         glossaries: Iterable[str] = (),
         raw: bool = False,
         join: bool = False,
+        detokenize: str = "none",
+        language: str = "en",
     ):
         """Opens a run of mt_train (its best checkpoint) or a checkpoint; a list of them is an
         ensemble, whose probabilities are the mean of the models'.
 
         codes: BPE codes that cut the input's words into subwords, as Tokenizer does with them; the
         subwords of translations are joined. raw: the input is first split into words as sacreBLEU
-        does it (13a). join: joins the subwords of translations without codes. Error: there is no
-        model; dictionaries that differ.
+        does it (13a). join: joins the subwords of translations without codes. detokenize: "moses"
+        or "13a" joins subwords and makes prose of translations, as `mt_translate --detokenize`
+        does; language: of the translations, for "moses". A model of `mt_train --raw` takes and
+        gives prose without any of these. Error: there is no model; dictionaries or tokenizers that
+        differ; one of these arguments for a model of raw text.
         """
         several = not isinstance(path, (str, os.PathLike))
         self.paths: List[str] = [_lines.path(p) for p in (path if several else [path])]
@@ -79,10 +85,17 @@ class Translator:
             list(glossaries),
             raw,
             join,
+            detokenize,
+            language,
         )
 
     def __repr__(self) -> str:
         return f"Translator({self.paths[0] if len(self.paths) == 1 else self.paths!r})"
+
+    @property
+    def reads_prose(self) -> bool:
+        """True for a model of `mt_train --raw`, which takes and gives prose."""
+        return self._model.reads_prose
 
     @property
     def source_words(self) -> List[str]:

@@ -83,6 +83,21 @@ def translation_model(seed=1) -> str:
 
 
 @functools.lru_cache(None)
+def prose_model() -> str:
+    """A model of raw text, trained on sentences with capitals, a tab and marks."""
+    source, target = (
+        [f"\u201e{line.capitalize()}!\u201c\t({n})" for n, line in enumerate(side[:100])]
+        for side in pairs()
+    )
+    files = [write("prose.src", source), write("prose.tgt", target)]
+    name = directory() / "mt-prose"
+    run("mt_train", "--raw", "--src", files[0], "--tgt", files[1], "--layers", 1, "--hidden", 16,
+        "--heads", 2, "--ffn", 32, "--batch-tokens", 2000, "--vocab-size", 300, "--after", "20u",
+        "--run", name)  # fmt: skip
+    return str(name)
+
+
+@functools.lru_cache(None)
 def codes() -> str:
     path = str(directory() / "codes")
     run(

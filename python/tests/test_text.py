@@ -210,6 +210,31 @@ def test_scores_of_given_translations():
         translator.score(sources, targets[1:])
 
 
+def test_a_model_of_raw_text():
+    translator = nine.Translator(programs.prose_model())
+    assert translator.reads_prose
+    assert not nine.Translator(programs.translation_model()).reads_prose
+    lines = ["\u201eXdog xthe!\u201c\t(5)", "", "</s> <unk>"]
+    shown = run("mt_translate", "--checkpoint", programs.prose_model(), given=given(lines))
+    assert translator.translate(lines) == shown.split("\n")[:-1]
+    begun = translator.n_best(lines[:1], 1, prefixes=["\u201eThe"])[0][0]
+    assert begun.text.startswith("\u201eThe")
+    assert len(begun.token_log_probs) == len(begun.tokens) + begun.complete
+    with pytest.raises(nine.Error, match="reads and writes raw text with its own tokenizer"):
+        nine.Translator(programs.prose_model(), detokenize="moses")
+
+
+def test_detokenised_translations():
+    lines = programs.pairs()[0][:5]
+    shown = mt_translate("--detokenize", "moses", "--language", "fr", lines=lines)
+    translator = nine.Translator(programs.translation_model(), detokenize="moses", language="fr")
+    assert translator.translate(lines) == shown.splitlines()
+    undo = nine.Tokenizer(programs.codes()).undo
+    assert undo(["l&apos; ca@@ t ."], detokenize="moses", language="fr") == ["l'cat."]
+    with pytest.raises(nine.Error, match="is not one of none, moses, 13a"):
+        undo(["a"], detokenize="ptb")
+
+
 def test_an_ensemble():
     paths = [programs.translation_model(), programs.translation_model(2)]
     lines = programs.pairs()[0][:5]

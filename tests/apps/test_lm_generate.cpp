@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "data/detokenize.h"
 #include "nn/models/sampling.h"
 #include "tests/apps/lm_score_runs.h"
 
@@ -96,6 +97,17 @@ TEST_CASE("lm_score --generate: the greedy text takes --top's likeliest word at 
     }
     CHECK(line == text + "\n");
   }
+}
+
+TEST_CASE("lm_score --generate --detokenize: prose of the same words") {
+  const Strings words{"--checkpoint", model_b(), "--generate", "--temperature", "0",
+                      "--max-words",  "3"};
+  const std::string prompt = "a ze@@ bra , &quot; the &quot;",
+                    text = lm_score(words, prompt + "\n"),
+                    added = text.substr(prompt.size(), text.size() - prompt.size() - 1);
+  CHECK(lm_score(joined(words, {"--detokenize", "moses"}), prompt + "\n") ==
+        detokenize("a zebra , &quot; the &quot;" + added, {.rules = Detokenizing::moses}) + "\n");
+  CHECK(lm_score(joined(words, {"--detokenize", "none"}), prompt + "\n") == text);
 }
 
 TEST_CASE("lm_score --generate: words come as often as the model's probabilities say") {

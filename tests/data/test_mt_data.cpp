@@ -290,8 +290,8 @@ TEST_CASE("validation: subwords are whole words again before BLEU compares them"
   const std::vector<int32_t> ids = words.encode_sentence(lines[0]);
   CHECK(text_of(words, std::span(ids).first(ids.size() - 1), true) == "garten tisch in der stadt");
   const HeldOutPairs text{ParallelCorpus(pairs_of_lines(lines, lines), words, words), lines};
-  CHECK(tokenised_bleu({"garten tisch in der stadt"}, text).score == doctest::Approx(100));
-  CHECK(tokenised_bleu({"garten tisch in der"}, text).score ==
+  CHECK(validation_bleu({"garten tisch in der stadt"}, text, false).score == doctest::Approx(100));
+  CHECK(validation_bleu({"garten tisch in der"}, text, false).score ==
         doctest::Approx(100 * std::exp(-0.25)));
   CHECK(validation_search(text.pairs, 3).max_length == 2 * 8);
 }

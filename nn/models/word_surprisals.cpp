@@ -1,0 +1,201 @@
+#include "nn/models/word_surprisals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <unordered_map>
+
+#include "core/ops.h"
+#include "core/quote.h"
+#include "data/tokenizers/raw_text.h"
+#include "kernels/ops.h"
+#include "nn/models/language_network.h"
+#include "nn/models/score_text.h"
+
+namespace nine {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+bool is_space(char c) { return std::string_view(" \t\n\r\v\f").find(c) != std::string_view::npos; }
+
+// The tokens that end a word, by what stands before the end in the token.
+class WordEnds {
+ public:
+  explicit WordEnds(const ModelTokenizer& tokenizer, const Vocabulary& vocabulary) {
+    const Specials& specials = vocabulary.specials();
+    for (int32_t id = 0; id < vocabulary.size(); ++id) {
+      const std::string bytes = tokenizer.bytes(id);
+      const bool ends_text =
+          id == specials.end ||
+          (id >= specials.size && tokenizer.tokenizer().is_special(id - specials.size));
+      if (ends_text || (!bytes.empty() && is_space(bytes[0]))) tokens_[""].push_back(id);
+      for (size_t at = 1; at < bytes.size(); ++at)
+        if (is_space(bytes[at]) && !is_space(bytes[at - 1]))
+          tokens_[bytes.substr(0, at)].push_back(id);
+    }
+  }
+  // Returns the tokens that begin with `before` and then end the word; of an empty `before`, those
+  // that begin with white space or end the text.
+  std::span<const int32_t> after(const std::string& before) const {
+    const auto found = tokens_.find(before);
+    return found == tokens_.end() ? std::span<const int32_t>() : found->second;
+  }
+
+ private:
+  std::unordered_map<std::string, Ids> tokens_;
+};
+
+// The question how probable it is, at a token of a sequence, that the word ends after `before`.
+struct Question {
+  size_t token;
+  std::string before;
+  double p = 0;  // the answer
+};
+
+// A token sequence, from the beginning of a text, with </s> last; and what is asked of it.
+struct Sequence {
+  Ids ids;
+  std::vector<Question> questions;
+  std::vector<double> log_p = {0};  // of the first tokens: log_p[k] of the first k
+
+  // Asks for the probability of a word's end behind the first `count` tokens: returns the numbers
+  // of two questions, the second of which replaces the last of these tokens.
+  size_t ask(size_t count, const std::string& last_bytes) {
+    questions.push_back({count, ""});
+    questions.push_back({count - 1, last_bytes});
+    return questions.size() - 2;
+  }
+  // Returns the log-probability of the tokens before a question and of its answer.
+  double log_answer(size_t question) const {
+    return log_p[questions[question].token] + std::log(questions[question].p);
+  }
+};
+
+double log_of_both(double a, double b) {
+  const auto [low, high] = std::minmax(a, b);
+  return low == -INFINITY ? high : high + std::log1p(std::exp(low - high));
+}
+
+// Fills the answers and log-probabilities of sequences.
+void answer(const LanguageModel& model, const WordEnds& ends, std::span<Sequence> sequences,
+            int64_t batch_tokens) {
+  Ids flat;
+  std::vector<int64_t> offsets{0};
+  for (const Sequence& s : sequences) {
+    flat.insert(flat.end(), s.ids.begin(), s.ids.end());
+    offsets.push_back(std::ssize(flat));
+  }
+  if (flat.empty()) return;
+  const Corpus corpus = Corpus::of_ids(std::move(flat), std::move(offsets), {}, {});
+  const LanguageNetwork& network = model.network();
+  Arena arena("score", model.device());
+  Tape tape(arena);
+  const auto take = [&](const EncodedSentences& batch) {
+    const int64_t rows = batch.targets.elements(), words = network.vocab();
+    const int32_t* target = batch.targets.data<int32_t>();
+    for (int64_t first = 0; first < rows; first += ops::kHeadPanel) {
+      const int64_t part = std::min(ops::kHeadPanel, rows - first);
+      const Tensor log_p = network.log_probabilities(row_range(batch.hidden, first, part));
+      for (int64_t r = first; r < first + part; ++r) {
+        if (target[r] < 0) continue;
+        const std::span row(log_p.data<double>() + (r - first) * words, static_cast<size_t>(words));
+        Sequence& s = sequences[static_cast<size_t>(batch.first + r % batch.count)];
+        const auto at = static_cast<size_t>(batch.begin + r / batch.count);
+        s.log_p.push_back(s.log_p.back() + row[static_cast<size_t>(target[r])]);
+        for (Question& q : s.questions) {
+          if (q.token != at) continue;
+          for (const int32_t id : ends.after(q.before))
+            q.p += std::exp(row[static_cast<size_t>(id)]);
+        }
+      }
+    }
+  };
+  encode_sentences(network, tape, corpus, batch_tokens, take);
+}
+
+// Where W of a word is the sum of: questions of sequences.
+struct Term {
+  size_t sequence, question;
+};
+
+}  // namespace
+
+std::vector<std::vector<WordSurprisal>> word_surprisals(const LanguageModel& model,
+                                                        std::span<const std::string> lines,
+                                                        int64_t batch_tokens) {
+  const ModelTokenizer* const tokenizer = model.tokenizer();
+  require(tokenizer != nullptr,
+          "the surprisal of words is for a model that reads raw text (lm_train --text); a model of "
+          "words has the log-probability of each word");
+  const WordEnds ends(*tokenizer, model.vocabulary());
+  const int32_t end = model.vocabulary().specials().end;
+  std::vector<Sequence> sequences;
+  std::vector<std::vector<WordSurprisal>> all;
+  std::vector<std::vector<Term>> terms;  // of each word of all lines
+  TokenCache cache;
+  for (const std::string& line : lines) {
+    Ids ids;
+    tokenizer->encode(line, cache, ids);
+    std::vector<size_t> begins{0};  // of each token in the line, and the line's end
+    for (const int32_t id : ids) begins.push_back(begins.back() + tokenizer->bytes(id).size());
+    require(tokenizer->decode(ids) == line && begins.back() == line.size(), "the tokenizer reads ",
+            quote(line), " as ", quote(tokenizer->decode(ids)),
+            ", so that its words have no places in the text: the surprisal of words needs a "
+            "tokenizer that does not normalise this text");
+    const size_t own = sequences.size();
+    sequences.push_back({.ids = ids, .questions = {}});
+    sequences.back().ids.push_back(end);
+    std::vector<WordSurprisal>& words = all.emplace_back();
+    for_each_raw_word(line, [&](size_t begin, size_t stop) {
+      words.push_back({static_cast<int64_t>(begin), static_cast<int64_t>(stop)});
+      std::vector<Term>& of = terms.emplace_back();
+      // The tokens that lie before the word's end, and whether the next one begins there.
+      const size_t whole = static_cast<size_t>(
+          std::upper_bound(begins.begin() + 1, begins.end(), stop) - begins.begin() - 1);
+      const bool at_end = begins[whole] == stop;
+      Ids cut;
+      tokenizer->encode(std::string_view(line).substr(0, stop), cache, cut);
+      const auto same = [&](size_t count) {  // the first `count` tokens of both
+        return cut.size() >= count && ids.size() >= count &&
+               std::equal(cut.begin(), cut.begin() + static_cast<std::ptrdiff_t>(count),
+                          ids.begin());
+      };
+      const bool is_cut = at_end && cut.size() == whole && same(whole);
+      if (at_end) {
+        const size_t asked = sequences[own].ask(whole, tokenizer->bytes(ids[whole - 1]));
+        of.push_back({own, asked});
+        of.push_back({own, asked + 1});
+      } else {  // a token holds the end of the word and more
+        sequences[own].questions.push_back(
+            {whole, line.substr(begins[whole], stop - begins[whole])});
+        of.push_back({own, sequences[own].questions.size() - 1});
+      }
+      if (is_cut) return;
+      sequences.push_back({.ids = cut, .questions = {}});
+      Sequence& other = sequences.back();
+      const size_t asked = other.ask(cut.size(), tokenizer->bytes(cut.back()));
+      other.ids.push_back(end);
+      of.push_back({sequences.size() - 1, asked});
+      // The other term is there already where both sequences differ in the last token alone.
+      const bool counted = cut.size() - 1 == (at_end ? whole - 1 : whole) && same(cut.size() - 1);
+      if (!counted) of.push_back({sequences.size() - 1, asked + 1});
+    });
+  }
+  answer(model, ends, sequences, batch_tokens);
+  size_t term = 0;
+  for (std::vector<WordSurprisal>& words : all) {
+    double before = 0;
+    for (WordSurprisal& word : words) {
+      double now = -INFINITY;
+      for (const auto& [sequence, question] : terms[term])
+        now = log_of_both(now, sequences[sequence].log_answer(question));
+      ++term;
+      word.bits = (before - now) / std::numbers::ln2;
+      before = now;
+    }
+  }
+  return all;
+}
+
+}  // namespace nine
