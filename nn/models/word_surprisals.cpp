@@ -5,6 +5,7 @@
 #include <numbers>
 #include <unordered_map>
 
+#include "core/log_sum_exp.h"
 #include "core/ops.h"
 #include "core/quote.h"
 #include "data/tokenizers/raw_text.h"
@@ -15,7 +16,7 @@
 namespace nine {
 namespace {
 
-using Ids = std::vector<int32_t>;
+using TokenIds = std::vector<int32_t>;
 
 bool is_space(char c) { return std::string_view(" \t\n\r\v\f").find(c) != std::string_view::npos; }
 
@@ -43,7 +44,7 @@ class WordEnds {
   }
 
  private:
-  std::unordered_map<std::string, Ids> tokens_;
+  std::unordered_map<std::string, TokenIds> tokens_;
 };
 
 // The question how probable it is, at a token of a sequence, that the word ends after `before`.
@@ -55,7 +56,7 @@ struct Question {
 
 // A token sequence, from the beginning of a text, with </s> last; and what is asked of it.
 struct Sequence {
-  Ids ids;
+  TokenIds ids;
   std::vector<Question> questions;
   std::vector<double> log_p = {0};  // of the first tokens: log_p[k] of the first k
 
@@ -72,15 +73,10 @@ struct Sequence {
   }
 };
 
-double log_of_both(double a, double b) {
-  const auto [low, high] = std::minmax(a, b);
-  return low == -INFINITY ? high : high + std::log1p(std::exp(low - high));
-}
-
 // Fills the answers and log-probabilities of sequences.
 void answer(const LanguageModel& model, const WordEnds& ends, std::span<Sequence> sequences,
             int64_t batch_tokens) {
-  Ids flat;
+  TokenIds flat;
   std::vector<int64_t> offsets{0};
   for (const Sequence& s : sequences) {
     flat.insert(flat.end(), s.ids.begin(), s.ids.end());
@@ -135,7 +131,7 @@ std::vector<std::vector<WordSurprisal>> word_surprisals(const LanguageModel& mod
   std::vector<std::vector<Term>> terms;  // of each word of all lines
   TokenCache cache;
   for (const std::string& line : lines) {
-    Ids ids;
+    TokenIds ids;
     tokenizer->encode(line, cache, ids);
     std::vector<size_t> begins{0};  // of each token in the line, and the line's end
     for (const int32_t id : ids) begins.push_back(begins.back() + tokenizer->bytes(id).size());
@@ -154,7 +150,7 @@ std::vector<std::vector<WordSurprisal>> word_surprisals(const LanguageModel& mod
       const size_t whole = static_cast<size_t>(
           std::upper_bound(begins.begin() + 1, begins.end(), stop) - begins.begin() - 1);
       const bool at_end = begins[whole] == stop;
-      Ids cut;
+      TokenIds cut;
       tokenizer->encode(std::string_view(line).substr(0, stop), cache, cut);
       const auto same = [&](size_t count) {  // the first `count` tokens of both
         return cut.size() >= count && ids.size() >= count &&
@@ -187,10 +183,11 @@ std::vector<std::vector<WordSurprisal>> word_surprisals(const LanguageModel& mod
   for (std::vector<WordSurprisal>& words : all) {
     double before = 0;
     for (WordSurprisal& word : words) {
-      double now = -INFINITY;
+      RunningLogSumExp<double, double, LibraryMath> sum;
       for (const auto& [sequence, question] : terms[term])
-        now = log_of_both(now, sequences[sequence].log_answer(question));
+        sum.add(sequences[sequence].log_answer(question));
       ++term;
+      const double now = sum.value();
       word.bits = (before - now) / std::numbers::ln2;
       before = now;
     }
