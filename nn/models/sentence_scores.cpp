@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "core/log_sum_exp.h"
 #include "core/quote.h"
 #include "data/corpus.h"
 #include "data/text.h"
@@ -57,13 +58,6 @@ struct Distinct {
     for (const std::string& sentence : all) of.push_back(places[sentence]);
   }
 };
-
-// Returns log(exp(a) + exp(b)), also if both exponentials are 0 in double.
-double log_add(double a, double b) {
-  if (a == -INFINITY) return b;
-  if (b == -INFINITY) return a;
-  return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
-}
 
 // Interpolates the models' log-probabilities of all tokens.
 class Interpolated {

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <unordered_map>
 
+#include "core/log_sum_exp.h"
 #include "core/ops.h"
 #include "core/quote.h"
 #include "data/tokenizers/raw_text.h"
@@ -71,11 +72,6 @@ struct Sequence {
     return log_p[questions[question].token] + std::log(questions[question].p);
   }
 };
-
-double log_add(double a, double b) {
-  const auto [low, high] = std::minmax(a, b);
-  return low == -INFINITY ? high : high + std::log1p(std::exp(low - high));
-}
 
 // Fills the answers and log-probabilities of sequences.
 void answer(const LanguageModel& model, const WordEnds& ends, std::span<Sequence> sequences,
