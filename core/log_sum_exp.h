@@ -34,13 +34,6 @@ struct LibraryMath {
   }
 };
 
-/// Returns log(e^a + e^b), also if both exponentials are 0 in double.
-inline double log_add(double a, double b) {
-  if (a == -std::numeric_limits<double>::infinity()) return b;
-  if (b == -std::numeric_limits<double>::infinity()) return a;
-  return std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
-}
-
 /// A running log sum of exponentials: log sum_i e^(x_i) = top + log(sum), with sum = sum_i e^(x_i -
 /// top) in the type Sum. A term of -infinity adds nothing; a NaN stays a NaN.
 template <class T, class Sum = T, class Math = SeriesMath>

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "core/log_sum_exp.h"
+#include "core/log_add.h"
 #include "core/quote.h"
 #include "data/corpus.h"
 #include "data/text.h"

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <unordered_map>
 
-#include "core/log_sum_exp.h"
+#include "core/log_add.h"
 #include "core/ops.h"
 #include "core/quote.h"
 #include "data/tokenizers/raw_text.h"
