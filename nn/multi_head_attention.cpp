@@ -35,6 +35,7 @@ MultiHeadAttention::MultiHeadAttention(ParameterSet& set, const std::string& nam
                                : nullptr),
       out_proj_(set, name + ".out_proj", size, size, style.bias,
                 out_init ? *out_init : init.value_or(LinearInit{.bias = Init::zeros()})),
+      norm_eps_(style.norm_eps),
       rotary_(style.rotary),
       weight_dropout_(weight_dropout),
       dropout_stream_("dropout." + name),
@@ -72,7 +73,7 @@ Var MultiHeadAttention::queries_keys_values(const Var& x, int64_t first, int64_t
   Var qkv = projected(x, 0, heads_ + 2 * kv_heads_);
   if (q_norm_ != nullptr)
     qkv = rms_norm_columns(qkv, {tape.parameter(*q_norm_), d}, {tape.parameter(*k_norm_), width()},
-                           LayerNorm::kEps);
+                           norm_eps_);
   if (rotary_ != nullptr)
     qkv = rotary(qkv, rotary_->rows(first, steps, x.dtype(), x.value().device()), d + width());
   return qkv;
@@ -80,13 +81,13 @@ Var MultiHeadAttention::queries_keys_values(const Var& x, int64_t first, int64_t
 
 Var MultiHeadAttention::queries(const Var& x) const {
   const Var q = projected(x, 0, heads_);
-  return q_norm_ != nullptr ? rms_norm(q, x.tape().parameter(*q_norm_), LayerNorm::kEps) : q;
+  return q_norm_ != nullptr ? rms_norm(q, x.tape().parameter(*q_norm_), norm_eps_) : q;
 }
 
 Var MultiHeadAttention::keys_values(const Var& x) const {
   const Var kv = projected(x, heads_, 2 * kv_heads_);
   if (k_norm_ == nullptr) return kv;
-  return rms_norm_columns(kv, {x.tape().parameter(*k_norm_), width()}, {}, LayerNorm::kEps);
+  return rms_norm_columns(kv, {x.tape().parameter(*k_norm_), width()}, {}, norm_eps_);
 }
 
 Var MultiHeadAttention::attend(const Var& x, const AttentionMask& mask) const {

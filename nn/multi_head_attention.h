@@ -36,7 +36,8 @@ struct AttentionStyle {
   /// RMS norms of each head's queries and keys, before the rotation (Henry et al., 2020): one
   /// weight for all heads, `NAME.q_norm.weight` and `NAME.k_norm.weight` (size of a head).
   bool qk_norm = false;
-  bool bias = true;  ///< of all linear maps
+  double norm_eps = LayerNorm::kEps;  ///< of these norms
+  bool bias = true;                   ///< of all linear maps
   /// The rotations of queries and keys in self-attention; null: none.
   std::shared_ptr<const RotaryAngles> rotary = nullptr;
 };
@@ -115,6 +116,7 @@ class MultiHeadAttention {
   Parameter* in_proj_bias_;  // null without biases
   Linear out_proj_;
   Parameter *q_norm_ = nullptr, *k_norm_ = nullptr;
+  double norm_eps_;
   std::shared_ptr<const RotaryAngles> rotary_;
   double weight_dropout_;
   std::string dropout_stream_, weight_stream_;

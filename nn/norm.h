@@ -38,8 +38,9 @@ inline constexpr EnumNames<NormType, 2> kEnumNames<NormType>{
 /// A norm of any kind.
 class Norm {
  public:
-  Norm(ParameterSet& set, const std::string& name, int64_t size, NormType type = NormType::layer)
-      : norm_(make(set, name, size, type)) {}
+  Norm(ParameterSet& set, const std::string& name, int64_t size, NormType type = NormType::layer,
+       double eps = LayerNorm::kEps)
+      : norm_(make(set, name, size, type, eps)) {}
 
   /// Normalises x (..., size); returns the same shape.
   Var operator()(const Var& x) const {
@@ -48,14 +49,15 @@ class Norm {
 
  private:
   using Any = std::variant<LayerNorm, RmsNorm>;
-  static Any make(ParameterSet& set, const std::string& name, int64_t size, NormType type) {
+  static Any make(ParameterSet& set, const std::string& name, int64_t size, NormType type,
+                  double eps) {
     switch (type) {
       case NormType::layer:
         break;
       case NormType::rms:
-        return RmsNorm(set, name, size);
+        return RmsNorm(set, name, size, eps);
     }
-    return LayerNorm(set, name, size);
+    return LayerNorm(set, name, size, eps);
   }
 
   Any norm_;

@@ -12,9 +12,9 @@ TransformerDecoderLayer::TransformerDecoderLayer(ParameterSet& set, const std::s
                       c.attention_dropout, c.attention_style(false)),
       feed_forward_(set, name, c.size, c.inner, c.style.activation, c.init.value_or(LinearInit{}),
                     c.branch_init, c.style.linear_bias),
-      norm1_(set, name + ".norm1", c.size, c.style.norm_type),
-      norm2_(set, name + ".norm2", c.size, c.style.norm_type),
-      norm3_(set, name + ".norm3", c.size, c.style.norm_type) {}
+      norm1_(set, name + ".norm1", c.size, c.style.norm_type, c.style.layer_norm_eps),
+      norm2_(set, name + ".norm2", c.size, c.style.norm_type, c.style.layer_norm_eps),
+      norm3_(set, name + ".norm3", c.size, c.style.norm_type, c.style.layer_norm_eps) {}
 
 template <class Self, class Cross>
 Var TransformerDecoderLayer::with(const Var& x, double dropout, Self&& self, Cross&& cross) const {

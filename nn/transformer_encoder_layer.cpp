@@ -10,8 +10,8 @@ TransformerEncoderLayer::TransformerEncoderLayer(ParameterSet& set, const std::s
                  c.attention_dropout, c.attention_style(true)),
       feed_forward_(set, name, c.size, c.inner, c.style.activation, c.init.value_or(LinearInit{}),
                     c.branch_init, c.style.linear_bias),
-      norm1_(set, name + ".norm1", c.size, c.style.norm_type),
-      norm2_(set, name + ".norm2", c.size, c.style.norm_type) {}
+      norm1_(set, name + ".norm1", c.size, c.style.norm_type, c.style.layer_norm_eps),
+      norm2_(set, name + ".norm2", c.size, c.style.norm_type, c.style.layer_norm_eps) {}
 
 template <class Attend>
 Var TransformerEncoderLayer::with(const Var& x, double dropout, Attend&& attend) const {

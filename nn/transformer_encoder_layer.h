@@ -29,6 +29,7 @@ struct TransformerLayerConfig {
   AttentionStyle attention_style(bool own) const {
     return {.kv_heads = style.kv_heads,
             .qk_norm = style.qk_norm,
+            .norm_eps = style.layer_norm_eps,
             .bias = style.linear_bias,
             .rotary = own ? rotary : nullptr};
   }

@@ -7,7 +7,7 @@ namespace nine {
 
 std::span<const StyleSetting> style_settings() {
   using S = TransformerStyle;
-  static constexpr std::array<StyleSetting, 8> kSettings{
+  static constexpr std::array<StyleSetting, 9> kSettings{
       {{.name = "activation",
         .member = &S::activation,
         .help =
@@ -54,6 +54,10 @@ std::span<const StyleSetting> style_settings() {
         .tensor = "self_attn.q_norm.weight",
         .present = "true",
         .absent = "false"},
+       {.name = "layer_norm_eps",
+        .member = &S::layer_norm_eps,
+        .help = "number that every norm adds to the variance or the mean square",
+        .words = "epsilon of norms"},
        {.name = "linear_bias",
         .member = &S::linear_bias,
         .help = "biases of the linear maps of the layers",

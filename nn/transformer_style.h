@@ -35,9 +35,10 @@ struct TransformerStyle {
   double rotary_base = 10000;  ///< of rotary positions
   NormOrder norm = NormOrder::post;
   NormType norm_type = NormType::layer;
-  int64_t kv_heads = 0;     ///< AttentionStyle::kv_heads
-  bool qk_norm = false;     ///< AttentionStyle::qk_norm
-  bool linear_bias = true;  ///< biases of the layers' linear maps
+  int64_t kv_heads = 0;                     ///< AttentionStyle::kv_heads
+  bool qk_norm = false;                     ///< AttentionStyle::qk_norm
+  double layer_norm_eps = LayerNorm::kEps;  ///< added to the variance or mean square by each norm
+  bool linear_bias = true;                  ///< biases of the layers' linear maps
 
   /// Returns GPT-2's choices (Radford et al., 2019): gelu, learned positions, norms before the
   /// branches.

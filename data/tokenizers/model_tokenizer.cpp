@@ -32,8 +32,12 @@ bool fits_dictionary(std::string_view token) {
 
 ModelTokenizer::ModelTokenizer(std::unique_ptr<Tokenizer> tokenizer, const Specials& specials,
                                const char* name, std::string file)
-    : tokenizer_(std::move(tokenizer)), specials_(specials), name_(name), file_(std::move(file)) {
-  require(tokenizer_->size() > 0, "the tokenizer has no tokens");
+    : tokenizer_(std::move(tokenizer)),
+      specials_(specials),
+      tokens_(tokenizer_->size()),
+      name_(name),
+      file_(std::move(file)) {
+  require(tokens_ > 0, "the tokenizer has no tokens");
 }
 
 ModelTokenizer::ModelTokenizer(std::unique_ptr<Tokenizer> tokenizer, const Specials& specials)
@@ -41,19 +45,30 @@ ModelTokenizer::ModelTokenizer(std::unique_ptr<Tokenizer> tokenizer, const Speci
   file_ = tokenizer_->json();
 }
 
-ModelTokenizer ModelTokenizer::of_file(const std::string& path, const Specials& specials) {
+ModelTokenizer ModelTokenizer::of_file(const std::string& path, const Specials& specials,
+                                       int64_t entries) {
   std::unique_ptr<Tokenizer> tokenizer = read_tokenizer(path);
-  try {
-    std::string json = tokenizer->json();
-    return {std::move(tokenizer), specials, kJson, std::move(json)};
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const Error&) {  // a SentencePiece model, which has no tokenizer.json
-    const fs::path file = fs::is_directory(path) ? fs::path(path) / kSentencePiece : fs::path(path);
-    std::string bytes = read_text(file);
-    read_sentencepiece(bytes, file.string());
-    return {std::move(tokenizer), specials, kSentencePiece, std::move(bytes)};
-  }
+  const auto made = [&]() -> ModelTokenizer {
+    try {
+      std::string json = tokenizer->json();
+      return {std::move(tokenizer), specials, kJson, std::move(json)};
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error&) {  // a SentencePiece model, which has no tokenizer.json
+      const fs::path file =
+          fs::is_directory(path) ? fs::path(path) / kSentencePiece : fs::path(path);
+      std::string bytes = read_text(file);
+      read_sentencepiece(bytes, file.string());
+      return {std::move(tokenizer), specials, kSentencePiece, std::move(bytes)};
+    }
+  };
+  ModelTokenizer out = made();
+  if (entries == 0) return out;
+  require(entries - specials.size >= out.tokens_, path, " has ", out.tokens_,
+          " tokens, and the model's dictionary has ", entries - specials.size,
+          ": put the model's own files together");
+  out.tokens_ = static_cast<int32_t>(entries - specials.size);
+  return out;
 }
 
 fs::path ModelTokenizer::file_in(const fs::path& directory, std::string_view side) {
@@ -84,11 +99,8 @@ std::optional<ModelTokenizer> ModelTokenizer::open(const fs::path& directory, st
   const fs::path file = file_in(directory, side);
   if (file.empty()) return std::nullopt;
   require_regular_file(file);
-  ModelTokenizer opened = of_file(file.string(), dictionary.specials());
+  ModelTokenizer opened = of_file(file.string(), dictionary.specials(), dictionary.size());
   const Vocabulary own = opened.dictionary();
-  require(own.size() == dictionary.size(), file.string(), " has ", opened.tokenizer().size(),
-          " tokens, and the model's dictionary has ",
-          dictionary.size() - dictionary.specials().size, ": put the model's own files together");
   for (int32_t id = 0; id < own.size(); ++id)
     require(own.word(id) == dictionary.word(id), file.string(), ": the token ",
             id - dictionary.specials().size, " is ", quote(own.word(id)),
@@ -107,8 +119,8 @@ Vocabulary ModelTokenizer::dictionary() const {
   std::vector<std::string> words;
   std::unordered_set<std::string_view> special;
   for (int32_t id = 0; id < specials_.size; ++id) special.insert(specials_.text(id));
-  for (int32_t id = 0; id < tokenizer_->size(); ++id) {
-    const std::string_view token = tokenizer_->token(id);
+  for (int32_t id = 0; id < tokens_; ++id) {
+    const std::string_view token = id < tokenizer_->size() ? tokenizer_->token(id) : "";
     // A special word, a token with white space and an id without token cannot be a line's word.
     words.push_back(fits_dictionary(token) && !special.contains(token) ? std::string(token)
                                                                        : concat("<id_", id, '>'));
@@ -133,12 +145,13 @@ std::vector<int32_t> ModelTokenizer::encode(std::string_view text) const {
 std::string ModelTokenizer::decode(std::span<const int32_t> ids) const {
   std::vector<int32_t> own;
   for (const int32_t id : ids)
-    if (id < 0 || id >= specials_.size) own.push_back(id - specials_.size);
+    if (id < 0 || (id >= specials_.size && !is_without_text(id)))
+      own.push_back(id - specials_.size);
   return tokenizer_->decode(own);
 }
 
 std::string ModelTokenizer::bytes(int32_t id) const {
-  if (id >= 0 && id < specials_.size) return {};
+  if ((id >= 0 && id < specials_.size) || is_without_text(id)) return {};
   const int32_t own = id - specials_.size;
   require(own >= 0 && own < tokenizer_->size(), "no token has the id ", id, ": the dictionary has ",
           tokenizer_->size() + specials_.size);

@@ -30,9 +30,12 @@ class ModelTokenizer {
   /// Takes a tokenizer that was learned or read. Errors: it cannot be written as tokenizer.json;
   /// it has no tokens.
   ModelTokenizer(std::unique_ptr<Tokenizer> tokenizer, const Specials& specials);
-  /// Reads a tokenizer, as read_tokenizer() does. Errors: those of read_tokenizer(); it can be
-  /// written neither as tokenizer.json nor as its own file.
-  static ModelTokenizer of_file(const std::string& path, const Specials& specials);
+  /// Reads a tokenizer, as read_tokenizer() does. `entries` is the size of the model's dictionary,
+  /// special words included, if it has more than the tokenizer's tokens; the rest are without text
+  /// and called `<id_N>`. Errors: those of read_tokenizer(); the tokenizer has more tokens; it can
+  /// be written neither as tokenizer.json nor as its own file.
+  static ModelTokenizer of_file(const std::string& path, const Specials& specials,
+                                int64_t entries = 0);
   /// Opens the tokenizer in a model's directory; nullopt if the directory has no tokenizer, because
   /// the model reads words. `side` is "" for a language model, "src" or "tgt" for a translation
   /// model, whose sides may share tokenizer.json. `dictionary` is the model's, of this side. Error:
@@ -69,8 +72,14 @@ class ModelTokenizer {
   ModelTokenizer(std::unique_ptr<Tokenizer> tokenizer, const Specials& specials, const char* name,
                  std::string file);
 
+  // True for an entry of the dictionary that the tokenizer has no token for.
+  bool is_without_text(int32_t id) const {
+    return id >= tokenizer_->size() + specials_.size && id < tokens_ + specials_.size;
+  }
+
   std::shared_ptr<const Tokenizer> tokenizer_;
   Specials specials_;
+  int32_t tokens_ = 0;       // of the dictionary, also those without text
   std::string name_, file_;  // tokenizer.json or tokenizer.model, and its bytes
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "nn/models/language_config.h"
+#include "nn/models/language_words.h"
 #include "nn/models/model_description.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/translation_config.h"
@@ -84,13 +85,14 @@ std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
 std::string load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
                                  const ParameterSet& parameters, const LanguageNetwork& network) {
   const std::filesystem::path directory = model_directory(path, kDictionaryFile);
+  ModelFiles files = read_model(directory, ExcludedWords::refused);
   const Vocabulary stored =
-      Vocabulary::read_saved((directory / kDictionaryFile).string(), Specials::kLanguageModel);
+      language_words(directory, files.embedding("lm").shape().rows()).vocabulary;
   for (int32_t id = 0; id < std::min(stored.size(), vocabulary.size()); ++id)
     require(stored.word(id) == vocabulary.word(id), "initial weights of ", path, ": the word ", id,
             " of their vocabulary is '", stored.word(id), "', here it is '", vocabulary.word(id),
-            "'; train with the vocabulary ", (directory / kDictionaryFile).string());
-  ModelFiles files = read_model(directory, ExcludedWords::refused);
+            "'; train with ", files.hugging_face ? "--tokenizer " : "the vocabulary ",
+            (directory / (files.hugging_face ? "" : kDictionaryFile)).string());
   const std::map<std::string, std::string> settings = language_settings(files),
                                            own = network.metadata();
   // The kind of network is compared first; an LSTM has no other settings.

@@ -64,7 +64,6 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfi
     files.only("embed_scale", usual);  // Nine leaves out the usual factor
   else if (const double factor = files.factor("embed_scale", usual); factor != usual)
     c.embed_scale = factor;
-  files.only("layer_norm_eps", LayerNorm::kEps);
   c.dropout = 0;
   c.tie_embeddings = has_tied_embeddings(weights, head.spec);
   c.head = head;

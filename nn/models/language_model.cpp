@@ -7,6 +7,7 @@
 #include "data/tokenizers/raw_text.h"
 #include "nn/models/generate_text.h"
 #include "nn/models/language_config.h"
+#include "nn/models/language_words.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
 #include "nn/models/word_expectations.h"
@@ -44,21 +45,21 @@ LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;
 
 LanguageModel LanguageModel::load(const std::string& path, Device device) {
   const std::filesystem::path directory = model_directory(path, kDictionaryFile);
-  const std::string dictionary = (directory / kDictionaryFile).string();
-  Vocabulary vocabulary = Vocabulary::read_saved(dictionary, Specials::kLanguageModel);
   ModelFiles files = read_model(directory);
+  const Shape& rows = files.embedding("lm").shape();
+  LanguageWords words = language_words(directory, rows.rank() > 0 ? rows[0] : 0);
   std::unique_ptr<Parts> parts;
   files.opening([&] {
     const ParameterOptions options{
         .dtype = files.embedding("lm").dtype(), .gradients = false, .device = device};
-    parts = std::make_unique<Parts>(std::move(vocabulary), options);
+    parts = std::make_unique<Parts>(std::move(words.vocabulary), options);
     parts->network = make_language_network(parts->parameters, files);
-    require(parts->network->vocab() == parts->vocabulary.size(), dictionary, " has ",
-            parts->vocabulary.size(), " entries with </s> and <unk>, but the model has ",
-            parts->network->vocab(), " words");
+    require(parts->network->vocab() == parts->vocabulary.size(),
+            (directory / kDictionaryFile).string(), " has ", parts->vocabulary.size(),
+            " entries with </s> and <unk>, but the model has ", parts->network->vocab(), " words");
     parts->parameters.load(files.weights);
   });
-  parts->tokenizer = ModelTokenizer::open(directory, "", parts->vocabulary);
+  parts->tokenizer = std::move(words.tokenizer);
   const std::optional<DocumentEnds> ends = document_ends_of(directory);
   require(parts->tokenizer || !ends, directory.string(),
           " lacks the tokenizer with which its model reads raw text: copy tokenizer.json (or "

@@ -15,6 +15,7 @@
 #include "data/tokenizers/model_tokenizer.h"
 #include "data/vocabulary.h"
 #include "kernels/settings/head_misfit.h"
+#include "nn/models/language_words.h"
 #include "nn/models/read_model.h"
 #include "nn/training/checkpoint.h"
 
@@ -190,7 +191,7 @@ bool reads_raw_text(const std::string& path) try {
   const bool weights_alone =
       (holds(path, kWeightsFile) || holds(path, kWeightsIndex)) && !holds_state(path);
   const fs::path directory = weights_alone ? fs::path(path) : resolve_checkpoint(path);
-  return !ModelTokenizer::file_in(directory, "").empty();
+  return !holds(directory, kDictionaryFile) || !ModelTokenizer::file_in(directory, "").empty();
 } catch (const Error&) {  // opening the model says what is wrong
   return false;
 }
@@ -198,9 +199,7 @@ bool reads_raw_text(const std::string& path) try {
 void require_same_tokens(const std::string& a, const std::string& b) {
   const bool raw = reads_raw_text(a);
   const auto words = [](const std::string& model) {
-    return Vocabulary::read_saved((model_directory(model) / kDictionaryFile).string(),
-                                  Specials::kLanguageModel)
-        .word_checksum();
+    return language_words(model_directory(model)).vocabulary.word_checksum();
   };
   require(raw == reads_raw_text(b) && (!raw || words(a) == words(b)), a, " and ", b,
           " cut a text into different tokens, so that their probabilities cannot be compared or "

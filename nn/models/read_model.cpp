@@ -16,6 +16,7 @@
 #include "core/quote.h"
 #include "core/version.h"
 #include "nn/models/dictionary_identity.h"
+#include "nn/models/hugging_face.h"
 #include "nn/models/model_description.h"
 #include "nn/models/transformer.h"
 #include "nn/models/transformer_language_model.h"
@@ -286,7 +287,12 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
             ": two tensors are called '", unwrapped(name),
             "' without the prefixes of PyTorch's wrappers; one of them is '", name, "'");
   }
-  leave_out_beginning(files);
+  files.hugging_face = is_hugging_face(files.weights.tensors, config);
+  if (files.hugging_face)
+    config = read_hugging_face(config_file, config, files.weights.tensors,
+                               words == ExcludedWords::allowed ? -INFINITY : -10000);
+  else
+    leave_out_beginning(files);
   files.weights.metadata = std::move(stored.metadata);
   const auto& metadata = files.weights.metadata;
   files.foreign = !is_own(files, config);

@@ -43,6 +43,7 @@ struct ModelFiles {
   /// Nine's metadata imply.
   std::vector<ModelSource> sources;
   bool foreign = false;           ///< nothing shows that Nine wrote it
+  bool hugging_face = false;      ///< of transformers (nn/models/hugging_face.h)
   Json assumed = Json::object();  ///< of a foreign model: keys that were needed and nowhere said
 
   /// Returns the value of a key; null if no source has the key. Error: two sources contradict each

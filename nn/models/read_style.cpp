@@ -63,6 +63,8 @@ TransformerStyle read_style(ModelFiles& files, const std::string& layer, int64_t
             style.*m = files.choice(setting.name, style.*m);
           } else if constexpr (std::is_same_v<T, double>) {
             style.*m = files.factor(setting.name, style.*m);
+            require(style.*m > 0, files.said_in(setting.name), ": the key '", setting.name, "' is ",
+                    style.*m, ", which is not above 0");
           } else if constexpr (std::is_same_v<T, int64_t>) {
             style.*m = kv_heads_of(files, layer, heads);
           }

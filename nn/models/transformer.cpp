@@ -67,10 +67,12 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
   const std::string encoder = "transformer.encoder", decoder = "transformer.decoder";
   for (int64_t i = 0; i < c.encoder_layers; ++i)
     encoder_.emplace_back(set, concat(encoder, ".layers.", i), layer);
-  if (c.has_final_norms()) encoder_norm_.emplace(set, encoder + ".norm", c.dim, c.style.norm_type);
+  if (c.has_final_norms())
+    encoder_norm_.emplace(set, encoder + ".norm", c.dim, c.style.norm_type, c.style.layer_norm_eps);
   for (int64_t i = 0; i < c.decoder_layers; ++i)
     decoder_.emplace_back(set, concat(decoder, ".layers.", i), layer);
-  if (c.has_final_norms()) decoder_norm_.emplace(set, decoder + ".norm", c.dim, c.style.norm_type);
+  if (c.has_final_norms())
+    decoder_norm_.emplace(set, decoder + ".norm", c.dim, c.style.norm_type, c.style.layer_norm_eps);
   head_.emplace(set, "head", c.head, c.tgt_vocab, c.dim, words,
                 c.tie_embeddings ? tgt_embedding_ : nullptr);
   if (c.head.sampled)

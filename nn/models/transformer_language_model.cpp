@@ -64,7 +64,8 @@ TransformerLanguageModel::TransformerLanguageModel(ParameterSet& set,
                                      .branch_init = last};
   for (int64_t i = 0; i < c.layers; ++i)
     layers_.emplace_back(set, concat("transformer.layers.", i), layer);
-  if (c.has_final_norm()) norm_.emplace(set, "transformer.norm", c.hidden, c.style.norm_type);
+  if (c.has_final_norm())
+    norm_.emplace(set, "transformer.norm", c.hidden, c.style.norm_type, c.style.layer_norm_eps);
   head_.emplace(set, "head", c.head, c.vocab, c.hidden, Init::normal(0.02),
                 c.tie_embeddings ? &embedding_.weight() : nullptr);
   if (c.head.sampled) embedding_.weight().touched.emplace();

@@ -148,7 +148,6 @@ TransformerConfig transformer_config(ModelFiles& files) {
   if (!files.foreign) files.only("embed_scale", root);  // mt_train has this factor alone
   c.embed_scale = files.factor("embed_scale", root);
   files.check_ties(c.ties());
-  files.only("layer_norm_eps", LayerNorm::kEps);
   return c;
 }
 

@@ -1,0 +1,27 @@
+// Language models of Hugging Face's transformers: their tensors and their config.json in Nine's
+// names. docs/models.md says which models are read, and how their special tokens are used.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "core/json.h"
+#include "core/tensor.h"
+
+namespace nine {
+
+/// True if `config`, a config.json, has the key `model_type`, and the tensors have not Nine's names
+/// already.
+bool is_hugging_face(const std::map<std::string, Tensor>& tensors, const Json& config);
+
+/// Renames a model's tensors, brings them into Nine's forms, and returns the keys of Nine that
+/// describe the model. Two rows stand before those of the model's tokens: `</s>`, which reads the
+/// vector of bos_token_id and is predicted by the vector of eos_token_id, and `<unk>`. `head.bias`
+/// excludes `<unk>` and the model's own row of eos_token_id with `excluded`, so that the
+/// probabilities of the other tokens are the model's: -infinity, or -10000 for training. Errors
+/// name `config_file`: a model type that Nine does not read; a setting that Nine does not have; a
+/// key or a tensor that is missing; a tensor that is left over.
+Json read_hugging_face(const std::string& config_file, const Json& config,
+                       std::map<std::string, Tensor>& tensors, double excluded);
+
+}  // namespace nine

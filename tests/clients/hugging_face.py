@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Language models of transformers in lm_score.
+
+  hugging_face.py BIN
+
+transformers writes folders with random weights and a tokenizer that Hugging Face tokenizers has
+trained: GPT-2 (tied, not tied, an end other than the beginning), Llama (fewer heads of keys, tied,
+not tied, rows without a token), Mistral and Qwen3, in float32, float16 and bfloat16, in one file
+and in parts. lm_score opens each folder as it lies. The log-probability of every token must be that
+of transformers to 1e-4, and a greedy continuation must be the same text. nine_convert's folder
+gives the same digits. Folders with a setting or a tensor that Nine does not have are refused by
+name.
+
+Exit 0 fine, 1 wrong, 77 skipped: transformers is not installed.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+except ImportError as error:
+    print(f"skipped: transformers is not installed ({error})")
+    sys.exit(77)
+
+BIN = sys.argv[1]
+TEXTS = ["the old king was here.", "Once upon a time, 1,234 cats saw the dog!", " zwölf Boxkämpfer"]
+CORPUS = TEXTS * 3 + [
+    "a cat saw the dog and the dog saw a cat",
+    "the king is old, the time is here",
+]
+GPT2 = dict(n_embd=48, n_layer=2, n_head=4, n_positions=64)
+LLAMA = dict(
+    hidden_size=48,
+    intermediate_size=80,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    max_position_embeddings=64,
+)
+failures = []
+
+
+def check(good, what):
+    if not good:
+        print(f"WRONG: {what}")
+        failures.append(what)
+
+
+def trained_tokenizer(specials):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(
+        CORPUS,
+        trainers.BpeTrainer(
+            vocab_size=300,
+            special_tokens=specials,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        ),
+    )
+    return tokenizer
+
+
+def write(folder, model, tokenizer, dtype=torch.float32, **options):
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():  # biases and norms too
+            torch.manual_seed(sum(name.encode()))
+            parameter.normal_(1.0 if "norm" in name or "ln_" in name else 0.0, 0.15)
+    model.to(dtype).save_pretrained(folder, **options)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+    return type(model).from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def lm_score(folder, *options, text):
+    run = subprocess.run(
+        [os.path.join(BIN, "lm_score"), "--checkpoint", folder, *options],
+        input=text,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return run.returncode, run.stdout, run.stderr
+
+
+def expected(model, tokenizer, text, begin, end):
+    """log p of each token of a text; the token that ends a text is never a token of it."""
+    ids = tokenizer.encode(text, add_special_tokens=False).ids
+    with torch.no_grad():
+        logits = model(torch.tensor([[begin, *ids[:-1]]])).logits[0].double()
+    log_p = logits.log_softmax(-1)
+    return [log_p[i, token].item() for i, token in enumerate(ids)]
+
+
+def greedy(model, tokenizer, prompt, begin, end, count):
+    ids = [begin, *tokenizer.encode(prompt, add_special_tokens=False).ids]
+    with torch.no_grad():
+        for _ in range(count):
+            token = model(torch.tensor([ids])).logits[0, -1].argmax().item()
+            if token == end:
+                break
+            ids.append(token)
+    return tokenizer.decode(ids[1:])
+
+
+def compare(name, folder, model, tokenizer, begin, end):
+    text = "".join(line + "\n" for line in TEXTS)
+    code, out, error = lm_score(folder, "--tokens", text=text)
+    check(code == 0, f"{name}: {error}")
+    if code != 0:
+        return
+    check("assumed" not in error, f"{name}: {error}")
+    worst = 0.0
+    for line, scores in zip(TEXTS, out.splitlines()):
+        ours = [float(x) for x in scores.split()]
+        theirs = expected(model, tokenizer, line + "\n", begin, end)
+        check(len(ours) == len(theirs), f"{name}: {len(ours)} tokens, not {len(theirs)}")
+        worst = max([worst, *(abs(a - b) for a, b in zip(ours, theirs))])
+    check(worst < 1e-4, f"{name}: log p differs by {worst}")
+    code, out, error = lm_score(
+        folder, "--generate", "--temperature", "0", "--max-words", "12", text="the old\n"
+    )
+    wanted = greedy(model, tokenizer, "the old", begin, end, 12)
+    wanted = re.sub("\ufffd+", "\ufffd", wanted)  # one for a run of wrong bytes
+    check(out.rstrip("\n") == wanted.rstrip("\n"), f"{name}: generated {out!r}, not {wanted!r}")
+    print(f"{name}: log p differs by at most {worst:.2g}")
+
+
+def main():
+    one = trained_tokenizer(["<|endoftext|>"])
+    two = trained_tokenizer(["<unk>", "<s>", "</s>"])
+    tokens1, tokens2 = one.get_vocab_size(), two.get_vocab_size()
+    ends1 = dict(bos_token_id=0, eos_token_id=0)
+    ends2 = dict(bos_token_id=1, eos_token_id=2)
+    t = transformers
+    cases = [
+        ("gpt2", t.GPT2LMHeadModel, t.GPT2Config, dict(GPT2, vocab_size=tokens1, **ends1), one, {}),
+        (
+            "gpt2, not tied, float16, in parts",
+            t.GPT2LMHeadModel,
+            t.GPT2Config,
+            dict(GPT2, vocab_size=tokens2, tie_word_embeddings=False, **ends2),
+            two,
+            dict(dtype=torch.float16, max_shard_size="20KB"),
+        ),
+        (
+            "llama, 2 heads of keys, rows without a token",
+            t.LlamaForCausalLM,
+            t.LlamaConfig,
+            dict(LLAMA, vocab_size=tokens2 + 12, num_key_value_heads=2, rope_theta=5e5, **ends2),
+            two,
+            {},
+        ),
+        (
+            "llama, tied, bfloat16",
+            t.LlamaForCausalLM,
+            t.LlamaConfig,
+            dict(LLAMA, vocab_size=tokens2, tie_word_embeddings=True, rms_norm_eps=1e-5, **ends2),
+            two,
+            dict(dtype=torch.bfloat16),
+        ),
+        (
+            "mistral",
+            t.MistralForCausalLM,
+            t.MistralConfig,
+            dict(LLAMA, vocab_size=tokens2, num_key_value_heads=2, sliding_window=64, **ends2),
+            two,
+            {},
+        ),
+        (
+            "qwen3",
+            t.Qwen3ForCausalLM,
+            t.Qwen3Config,
+            dict(LLAMA, vocab_size=tokens2, num_key_value_heads=2, head_dim=12, **ends2),
+            two,
+            {},
+        ),
+    ]
+    with tempfile.TemporaryDirectory() as directory:
+        for number, (name, model_type, config_type, settings, tokenizer, how) in enumerate(cases):
+            folder = os.path.join(directory, str(number))
+            model = write(folder, model_type(config_type(**settings)), tokenizer, **how)
+            begin, end = settings["bos_token_id"], settings["eos_token_id"]
+            compare(name, folder, model, tokenizer, begin, end)
+        refuse(pathlib.Path(directory) / "2")
+        train_on(os.path.join(directory, "0"), directory)
+    print("wrong" if failures else "fine")
+    return 1 if failures else 0
+
+
+def train_on(folder, directory):
+    """lm_train --init starts from GPT-2's weights: with a rate of almost 0 they stay."""
+    text, run = os.path.join(directory, "text.txt"), os.path.join(directory, "run")
+    pathlib.Path(text).write_text("\n".join(CORPUS * 20) + "\n", encoding="utf-8")
+    tokenizer = os.path.join(folder, "tokenizer.json")
+    options = "--arch transformer --layers 2 --heads 4 --hidden 48 --bptt 64 --activation gelu-tanh"
+    more = "--tie-embeddings --batch 2 --lr 1e-9 --after 3u --quiet"
+    done = subprocess.run(
+        [os.path.join(BIN, "lm_train"), "--text", text, "--tokenizer", tokenizer]
+        + ["--init", folder, "--run", run, *options.split(), *more.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    check(done.returncode == 0, f"--init: {done.stdout}")
+    if done.returncode != 0:
+        return
+    lines = "".join(line + "\n" for line in TEXTS)
+    before, after = (lm_score(model, text=lines)[1].split() for model in (folder, run))
+    differences = [abs(float(a) - float(b)) for a, b in zip(before, after)]
+    check(len(differences) == len(TEXTS) and max(differences) < 1e-2, f"--init: {differences}")
+
+
+def refuse(folder):
+    """What Nine does not have is an error that names it."""
+    path = folder / "config.json"
+    right = json.loads(path.read_text(encoding="utf-8"))
+    for change, said in [
+        ({"model_type": "bloom"}, "the model type is 'bloom', and Nine reads the types"),
+        ({"attention_bias": True}, "the key 'attention_bias' is true, and Nine has false alone"),
+        ({"hidden_act": "relu"}, "the key 'hidden_act' is \"relu\""),
+        ({"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4}}, "'rope_type' is"),
+        ({"num_hidden_layers": 3}, "lacks the tensor 'layers.2.input_layernorm.weight'"),
+        ({"num_hidden_layers": 1}, "Nine does not read the tensor 'layers.1."),
+        ({"bos_token_id": 10**6}, "the token 1000000 begins or ends a text"),
+        ({"num_attention_heads": 5}, "heads"),
+    ]:
+        path.write_text(json.dumps({**right, **change}), encoding="utf-8")
+        code, _, error = lm_score(str(folder), text="the\n")
+        check(code == 1 and said in error, f"{change}: {code} {error}")
+    path.write_text(json.dumps(right), encoding="utf-8")
+    (folder / "tokenizer.json").rename(folder / "tokenizer.was")
+    code, _, error = lm_score(str(folder), text="the\n")
+    check(code == 1 and "tokenizer.json" in error, f"without a tokenizer: {error}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

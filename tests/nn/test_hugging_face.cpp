@@ -1,0 +1,266 @@
+// Folders of transformers (docs/models.md), written by hand from a network of Nine. Beside
+// transformers itself: tests/clients/hugging_face.py.
+#include "nn/models/hugging_face.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "checks/op_cases.h"
+#include "core/safetensors.h"
+#include "data/tokenizers/model_tokenizer.h"
+#include "nn/models/language_model.h"
+#include "nn/models/transformer_language_model.h"
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
+
+namespace nine::tests::test_hugging_face {
+namespace {
+
+// Five tokens: a space is Ġ, a line end Ċ.
+constexpr const char* kTokenizer = R"({"version": "1.0", "truncation": null, "padding": null,
+  "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "ByteLevel",
+  "add_prefix_space": false, "trim_offsets": true, "use_regex": false}, "post_processor": null,
+  "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true,
+  "use_regex": true}, "model": {"type": "BPE", "dropout": null, "unk_token": null,
+  "continuing_subword_prefix": null, "end_of_word_suffix": null, "fuse_unk": false,
+  "byte_fallback": false, "ignore_merges": false,
+  "vocab": {"a": 0, "b": 1, ".": 2, "Ċ": 3, "Ġ": 4}, "merges": []}})";
+constexpr int64_t kTokens = 5, kRows = 7, kSize = 8, kHeads = 2, kLayers = 2, kWindow = 16;
+const std::vector<std::string> kLines{"ab a.\n", "b", "", "aaaa bbbb a\n"};
+
+Tensor transposed(const Tensor& m) {
+  Tensor out({m.shape()[1], m.shape()[0]}, m.dtype());
+  for (int64_t r = 0; r < m.shape()[0]; ++r)
+    for (int64_t c = 0; c < m.shape()[1]; ++c)
+      out.data<double>()[c * m.shape()[0] + r] = m.data<double>()[r * m.shape()[1] + c];
+  return out;
+}
+
+// A network of Nine whose first two rows are those that a model of transformers gets, and the
+// folder that transformers would write of the other rows.
+struct Model {
+  Model(const TransformerStyle& style, bool tied, int64_t begin, int64_t end)
+      : network(set, {.vocab = kRows + 2,
+                      .layers = kLayers,
+                      .hidden = kSize,
+                      .ffn = 12,
+                      .heads = kHeads,
+                      .window = kWindow,
+                      .style = style,
+                      .dropout = 0,
+                      .tie_embeddings = tied,
+                      .head = {.bias = true}}) {
+    for (const NamedView& p : set.named(set.values())) {
+      const auto values = checks::random_values({{p.view.shape, -0.6, 0.6}}, stream_id(p.name))[0];
+      std::copy(values.begin(), values.end(), p.view.as<double>());
+      Tensor copy(p.view.shape, DType::float64);
+      std::copy(values.begin(), values.end(), copy.data<double>());
+      tensors[p.name] = copy;
+    }
+    const auto row = [&](const char* name, int64_t to, int64_t from) {
+      double* const data = tensors.at(name).data<double>();
+      for (int64_t c = 0; c < kSize; ++c)
+        data[to * kSize + c] = from < 0 ? 0 : data[from * kSize + c];
+    };
+    row("embedding.weight", 0, begin + 2);
+    row("embedding.weight", 1, -1);
+    if (!tied) {
+      row("head.weight", 0, end + 2);
+      row("head.weight", 1, -1);
+    }
+    double* const bias = tensors.at("head.bias").data<double>();
+    std::fill_n(bias, kRows + 2, 0.0);
+    bias[1] = bias[end + 2] = -INFINITY;
+    config = {{"bos_token_id", begin}, {"eos_token_id", end}, {"tie_word_embeddings", tied}};
+  }
+
+  // The scores of Nine's own form of the model.
+  std::vector<std::vector<double>> expected(const Json& own) const {
+    write(own, tensors);
+    std::vector<std::string> words{"a", "b", ".", "Ċ", "Ġ", "<id_5>", "<id_6>"};
+    dir.write("dict.txt", Vocabulary::of_list(words, Specials::kLanguageModel).dict_text());
+    auto scores = LanguageModel::load(path).score(kLines);
+    std::filesystem::remove(dir / "dict.txt");
+    return scores;
+  }
+  void write(const Json& keys, const std::map<std::string, Tensor>& parts) const {
+    dir.write("tokenizer.json", kTokenizer);
+    dir.write("config.json", keys.dump());
+    std::vector<NamedView> views;
+    for (const auto& [name, tensor] : parts) views.push_back({name, tensor});
+    write_safetensors(dir / "model.safetensors", views);
+  }
+  // The rows of a table without the two that Nine adds.
+  Tensor rows_of(const char* name) const { return tensors.at(name).row_range(2, kRows).clone(); }
+  std::string error(const Json& keys, const std::map<std::string, Tensor>& parts) const {
+    write(keys, parts);
+    return error_of([&] { LanguageModel::load(path); });
+  }
+
+  ParameterSet set{{.dtype = DType::float64}};
+  TransformerLanguageModel network;
+  std::map<std::string, Tensor> tensors;
+  Json config;
+  TemporaryDirectory dir;
+  std::string path = dir.path().string();
+};
+
+void check_close(const std::vector<std::vector<double>>& a,
+                 const std::vector<std::vector<double>>& b) {
+  REQUIRE(a.size() == b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    REQUIRE(a[i].size() == b[i].size());
+    for (size_t t = 0; t < a[i].size(); ++t)
+      CHECK(a[i][t] == doctest::Approx(b[i][t]).epsilon(1e-12));
+  }
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once") {
+  TransformerStyle style = TransformerStyle::gpt2();
+  style.activation = Activation::gelu_tanh;
+  Model m(style, true, 3, 3);
+  const auto expected = m.expected({{"heads", kHeads},
+                                    {"norm", "pre"},
+                                    {"activation", "gelu-tanh"},
+                                    {"head", "lin"},
+                                    {"embed_scale", 1},
+                                    {"layer_norm_eps", 1e-5}});
+  m.config.update({{"model_type", "gpt2"},
+                   {"n_layer", kLayers},
+                   {"n_head", kHeads},
+                   {"n_embd", kSize},
+                   {"activation_function", "gelu_new"},
+                   {"layer_norm_epsilon", 1e-5}});
+  std::map<std::string, Tensor> parts{{"transformer.wte.weight", m.rows_of("embedding.weight")},
+                                      {"transformer.wpe.weight", m.tensors.at("positions.weight")}};
+  for (const char* end : {".weight", ".bias"}) {
+    parts[concat("transformer.ln_f", end)] = m.tensors.at(concat("transformer.norm", end));
+    for (int64_t layer = 0; layer < kLayers; ++layer) {
+      const std::string from = concat("transformer.layers.", layer, '.'),
+                        to = concat("transformer.h.", layer, '.');
+      const std::string projection =
+          std::string(end) == ".weight" ? "self_attn.in_proj_weight" : "self_attn.in_proj_bias";
+      parts[to + "attn.c_attn" + end] = m.tensors.at(from + projection);
+      for (const auto& [ours, theirs] : {std::pair("norm1", "ln_1"),
+                                         {"norm2", "ln_2"},
+                                         {"self_attn.out_proj", "attn.c_proj"},
+                                         {"linear1", "mlp.c_fc"},
+                                         {"linear2", "mlp.c_proj"}})
+        parts[concat(to, theirs, end)] = m.tensors.at(concat(from, ours, end));
+    }
+  }
+  for (auto& [name, tensor] : parts)
+    if (name.find(".c_") != std::string::npos && name.ends_with("weight"))
+      tensor = transposed(tensor);
+  m.write(m.config, parts);
+  check_close(LanguageModel::load(m.path).score(kLines), expected);
+  CHECK(
+      LanguageModel::load(m.path).generate({"a"}, {.sampling = {.temperature = 0}})[0].starts_with(
+          "a"));
+  // A checkpoint without the prefix, with the tied head and with the buffers of older versions.
+  std::map<std::string, Tensor> older;
+  for (const auto& [name, tensor] : parts)
+    older[name.substr(std::string("transformer.").size())] = tensor;
+  older["lm_head.weight"] = m.rows_of("embedding.weight");
+  older["h.0.attn.bias"] = Tensor({1, 1, 4, 4}, DType::float64);
+  m.write(m.config, older);
+  check_close(LanguageModel::load(m.path).score(kLines), expected);
+  Json wrong = m.config;
+  wrong["scale_attn_by_inverse_layer_idx"] = true;
+  CHECK(has(m.error(wrong, parts),
+            "the key 'scale_attn_by_inverse_layer_idx' is true, and Nine has false alone"));
+  wrong = m.config;
+  wrong["model_type"] = "bloom";
+  CHECK(has(m.error(wrong, parts),
+            "the model type is 'bloom', and Nine reads the types gpt2, llama"));
+  wrong = m.config;
+  wrong["n_layer"] = kLayers + 1;
+  CHECK(has(m.error(wrong, parts), "the model lacks the tensor 'h.2.ln_1.weight'"));
+  wrong["n_layer"] = 1;
+  CHECK(has(m.error(wrong, parts), "Nine does not read the tensor 'h.1."));
+  wrong = m.config;
+  wrong["eos_token_id"] = kRows;
+  CHECK(
+      has(m.error(wrong, parts), "the token 7 begins or ends a text, but the model has 7 tokens"));
+  std::filesystem::remove(m.dir / "tokenizer.json");
+  CHECK(has(error_of([&] { LanguageModel::load(m.path); }), "needs its tokenizer.json"));
+}
+
+TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") {
+  TransformerStyle style = TransformerStyle::llama();
+  style.kv_heads = 1;
+  style.qk_norm = true;
+  style.layer_norm_eps = 1e-3;
+  style.rotary_base = 500;
+  Model m(style, false, 1, 2);
+  const auto expected = m.expected({{"heads", kHeads},
+                                    {"norm", "pre"},
+                                    {"norm_type", "rms"},
+                                    {"activation", "swiglu"},
+                                    {"positions", "rotary"},
+                                    {"rotary_base", 500},
+                                    {"bptt", kWindow},
+                                    {"head", "lin"},
+                                    {"embed_scale", 1},
+                                    {"layer_norm_eps", 1e-3}});
+  m.config.update({{"model_type", "qwen3"},
+                   {"num_hidden_layers", kLayers},
+                   {"num_attention_heads", kHeads},
+                   {"num_key_value_heads", 1},
+                   {"hidden_size", kSize},
+                   {"head_dim", kSize / kHeads},
+                   {"hidden_act", "silu"},
+                   {"rms_norm_eps", 1e-3},
+                   {"rope_theta", 500},
+                   {"max_position_embeddings", kWindow}});
+  std::map<std::string, Tensor> parts{
+      {"model.embed_tokens.weight", m.rows_of("embedding.weight")},
+      {"lm_head.weight", m.rows_of("head.weight")},
+      {"model.norm.weight", m.tensors.at("transformer.norm.weight")}};
+  for (int64_t layer = 0; layer < kLayers; ++layer) {
+    const std::string from = concat("transformer.layers.", layer, '.'),
+                      to = concat("model.layers.", layer, '.');
+    const Tensor& maps = m.tensors.at(from + "self_attn.in_proj_weight");
+    parts[to + "self_attn.q_proj.weight"] = maps.row_range(0, 8).clone();
+    parts[to + "self_attn.k_proj.weight"] = maps.row_range(8, 4).clone();
+    parts[to + "self_attn.v_proj.weight"] = maps.row_range(12, 4).clone();
+    for (const auto& [ours, theirs] : {std::pair("norm1", "input_layernorm"),
+                                       {"norm2", "post_attention_layernorm"},
+                                       {"self_attn.out_proj", "self_attn.o_proj"},
+                                       {"self_attn.q_norm", "self_attn.q_norm"},
+                                       {"self_attn.k_norm", "self_attn.k_norm"},
+                                       {"linear1", "mlp.gate_proj"},
+                                       {"linear3", "mlp.up_proj"},
+                                       {"linear2", "mlp.down_proj"}})
+      parts[concat(to, theirs, ".weight")] = m.tensors.at(concat(from, ours, ".weight"));
+  }
+  m.write(m.config, parts);
+  const LanguageModel model = LanguageModel::load(m.path);
+  check_close(model.score(kLines), expected);
+  CHECK(model.tokenizer() != nullptr);
+  CHECK(model.vocabulary().size() == kRows + 2);
+  CHECK(model.vocabulary().word(kTokens + 2) == "<id_5>");
+  CHECK(model.tokenizer()->bytes(kTokens + 2).empty());
+  CHECK(model.tokenizer()->decode(std::vector<int32_t>{2, kTokens + 2, 3}) == "ab");
+  Json wrong = m.config;
+  wrong["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8}};
+  CHECK(has(m.error(wrong, parts),
+            "the key 'rope_type' is \"llama3\", and Nine has \"default\" alone"));
+  wrong = m.config;
+  wrong["head_dim"] = 8;
+  CHECK(has(m.error(wrong, parts), "the key 'head_dim' is 8, and Nine has 4 alone"));
+  wrong = m.config;
+  wrong["num_key_value_heads"] = 2;
+  CHECK(has(m.error(wrong, parts), "kv_heads"));
+}
+
+}  // namespace nine::tests::test_hugging_face
