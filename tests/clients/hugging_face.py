@@ -201,7 +201,7 @@ def train_on(folder, directory):
     pathlib.Path(text).write_text("\n".join(CORPUS * 20) + "\n", encoding="utf-8")
     tokenizer = os.path.join(folder, "tokenizer.json")
     options = "--arch transformer --layers 2 --heads 4 --hidden 48 --bptt 64 --activation gelu-tanh"
-    more = "--tie-embeddings --batch 2 --lr 1e-9 --after 3u --quiet"
+    more = "--tie-embeddings --batch 2 --lr 1e-9 --after 3u"
     done = subprocess.run(
         [os.path.join(BIN, "lm_train"), "--text", text, "--tokenizer", tokenizer]
         + ["--init", folder, "--run", run, *options.split(), *more.split()],
