@@ -30,10 +30,9 @@ class WordEnds {
       const bool ends_text =
           id == specials.end ||
           (id >= specials.size && tokenizer.tokenizer().is_special(id - specials.size));
-      if (ends_text || (!bytes.empty() && is_space(bytes[0]))) tokens_[""].push_back(id);
+      if (ends_text || (!bytes.empty() && is_space(bytes[0]))) add("", id);
       for (size_t at = 1; at < bytes.size(); ++at)
-        if (is_space(bytes[at]) && !is_space(bytes[at - 1]))
-          tokens_[bytes.substr(0, at)].push_back(id);
+        if (is_space(bytes[at]) && !is_space(bytes[at - 1])) add(bytes.substr(0, at), id);
     }
   }
   // Returns the tokens that begin with `before` and then end the word; of an empty `before`, those
@@ -42,9 +41,16 @@ class WordEnds {
     const auto found = tokens_.find(before);
     return found == tokens_.end() ? std::span<const int32_t>() : found->second;
   }
+  // Returns the size of the longest `before` that has tokens.
+  size_t longest() const { return longest_; }
 
  private:
+  void add(const std::string& before, int32_t id) {
+    tokens_[before].push_back(id);
+    longest_ = std::max(longest_, before.size());
+  }
   std::unordered_map<std::string, TokenIds> tokens_;
+  size_t longest_ = 0;
 };
 
 // The question how probable it is, at a token of a sequence, that the word ends after `before`.
@@ -60,13 +66,6 @@ struct Sequence {
   std::vector<Question> questions;
   std::vector<double> log_p = {0};  // of the first tokens: log_p[k] of the first k
 
-  // Asks for the probability of a word's end behind the first `count` tokens: returns the numbers
-  // of two questions, the second of which replaces the last of these tokens.
-  size_t ask(size_t count, const std::string& last_bytes) {
-    questions.push_back({count, ""});
-    questions.push_back({count - 1, last_bytes});
-    return questions.size() - 2;
-  }
   // Returns the log-probability of the tokens before a question and of its answer.
   double log_answer(size_t question) const {
     return log_p[questions[question].token] + std::log(questions[question].p);
@@ -133,10 +132,8 @@ std::vector<std::vector<WordSurprisal>> word_surprisals(const LanguageModel& mod
   for (const std::string& line : lines) {
     TokenIds ids;
     tokenizer->encode(line, cache, ids);
-    std::vector<size_t> begins{0};  // of each token in the line, and the line's end
-    for (const int32_t id : ids) begins.push_back(begins.back() + tokenizer->bytes(id).size());
-    require(tokenizer->decode(ids) == line && begins.back() == line.size(), "the tokenizer reads ",
-            quote(line), " as ", quote(tokenizer->decode(ids)),
+    require(tokenizer->decode(ids) == line, "the tokenizer reads ", quote(line), " as ",
+            quote(tokenizer->decode(ids)),
             ", so that its words have no places in the text: the surprisal of words needs a "
             "tokenizer that does not normalise this text");
     const size_t own = sequences.size();
@@ -146,36 +143,25 @@ std::vector<std::vector<WordSurprisal>> word_surprisals(const LanguageModel& mod
     for_each_raw_word(line, [&](size_t begin, size_t stop) {
       words.push_back({static_cast<int64_t>(begin), static_cast<int64_t>(stop)});
       std::vector<Term>& of = terms.emplace_back();
-      // The tokens that lie before the word's end, and whether the next one begins there.
-      const size_t whole = static_cast<size_t>(
-          std::upper_bound(begins.begin() + 1, begins.end(), stop) - begins.begin() - 1);
-      const bool at_end = begins[whole] == stop;
-      TokenIds cut;
-      tokenizer->encode(std::string_view(line).substr(0, stop), cache, cut);
-      const auto same = [&](size_t count) {  // the first `count` tokens of both
-        return cut.size() >= count && ids.size() >= count &&
-               std::equal(cut.begin(), cut.begin() + static_cast<std::ptrdiff_t>(count),
-                          ids.begin());
+      // Asks behind the tokens of the line up to `place`, which most often begin the line's own.
+      const auto ask = [&](size_t place, std::string before) {
+        TokenIds cut;
+        tokenizer->encode(std::string_view(line).substr(0, place), cache, cut);
+        const size_t count = cut.size();
+        size_t sequence = own;
+        if (count > ids.size() || !std::equal(cut.begin(), cut.end(), ids.begin())) {
+          sequence = sequences.size();
+          cut.push_back(end);
+          sequences.push_back({.ids = std::move(cut), .questions = {}});
+        }
+        std::vector<Question>& questions = sequences[sequence].questions;
+        of.push_back({sequence, questions.size()});
+        questions.push_back({count, std::move(before)});
       };
-      const bool is_cut = at_end && cut.size() == whole && same(whole);
-      if (at_end) {
-        const size_t asked = sequences[own].ask(whole, tokenizer->bytes(ids[whole - 1]));
-        of.push_back({own, asked});
-        of.push_back({own, asked + 1});
-      } else {  // a token holds the end of the word and more
-        sequences[own].questions.push_back(
-            {whole, line.substr(begins[whole], stop - begins[whole])});
-        of.push_back({own, sequences[own].questions.size() - 1});
-      }
-      if (is_cut) return;
-      sequences.push_back({.ids = cut, .questions = {}});
-      Sequence& other = sequences.back();
-      const size_t asked = other.ask(cut.size(), tokenizer->bytes(cut.back()));
-      other.ids.push_back(end);
-      of.push_back({sequences.size() - 1, asked});
-      // The other term is there already where both sequences differ in the last token alone.
-      const bool counted = cut.size() - 1 == (at_end ? whole - 1 : whole) && same(cut.size() - 1);
-      if (!counted) of.push_back({sequences.size() - 1, asked + 1});
+      ask(stop, "");
+      for (size_t size = 1; size <= std::min(ends.longest(), stop); ++size)
+        if (std::string before = line.substr(stop - size, size); !ends.after(before).empty())
+          ask(stop - size, std::move(before));
     });
   }
   answer(model, ends, sequences, batch_tokens);

@@ -12,8 +12,8 @@
 //
 // W(i) adds the probabilities of two kinds of token sequences. The first kind: the tokens that the
 // tokenizer makes of the text up to the end of word i, and then a token that begins with white
-// space or ends a text. The second kind: the same tokens, but the last of them goes on with white
-// space, as ".\n" does after ".".
+// space or ends a text. The second kind: the tokens of the text up to a place before that end, and
+// then a token that holds the rest of the word and white space, such as ".\n".
 #pragma once
 
 #include <cstdint>

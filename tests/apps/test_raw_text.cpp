@@ -38,8 +38,8 @@ std::string some_text(int documents, uint64_t seed, const char* end = "\n") {
 }
 
 Strings flags(const std::string& run, const Strings& more) {
-  return joined({"--layers", "1", "--hidden", "16", "--embed", "16", "--batch", "4", "--bptt", "12",
-                 "--lr", "0.01", "--log-every", "10", "--threads", "1", "--run", run},
+  return joined({"--layers", "1", "--hidden", "16", "--embed", "16", "--batch", "4", "--lr", "0.01",
+                 "--log-every", "10", "--threads", "1", "--run", run},
                 more);
 }
 
