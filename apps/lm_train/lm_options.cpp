@@ -183,8 +183,8 @@ void LmOptions::check(const Options& given) const {
 
 void LmOptions::resolve(const Options& given) {
   resolve_optimiser(given);
-  const bool order_is_default = !given.was_named("order") ||
-                                (given.replaces("text") && given.is_usual("order", "shuffled"));
+  const bool order_is_default =
+      !given.was_named("order") || (given.replaces("text") && given.is_usual("order", "shuffled"));
   if (is_raw() && !documents && order_is_default) order = TextOrder::file;
   // A file's value that is the default of the file's own --arch gives way if the command line gives
   // another one.
