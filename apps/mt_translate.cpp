@@ -118,7 +118,8 @@ int64_t joints_in(const Lines& lines) {
   return joints;
 }
 
-// Throws for a word that --no-allow-unknown excludes, and for a prefix that is too long.
+// Throws for a word that --no-allow-unknown excludes, for a prefix that is too long, and for a
+// </s> that is its first word or has others behind it.
 void check_prefixes(const TranslateOptions& o, const Translator& translator, const Lines& lines,
                     const std::vector<BeamSearch::Ids>& ids) {
   const int32_t unknown = Specials::kTranslation.unknown;
@@ -128,6 +129,12 @@ void check_prefixes(const TranslateOptions& o, const Translator& translator, con
   for (size_t i = 0; i < ids.size(); ++i) {
     require(std::ssize(ids[i]) <= o.max_length, o.prefix, ", line ", i + 1, " has ", ids[i].size(),
             " tokens, more than --max-length ", o.max_length, " allows a translation to have");
+    const auto end = std::ranges::find(ids[i], translator.target().specials().end);
+    require(
+        end == ids[i].end() || (end != ids[i].begin() && end + 1 == ids[i].end()), o.prefix,
+        ", line ", i + 1, ": </s> ends the translation ",
+        end == ids[i].begin() ? "before its first word" : "before the other words of the prefix",
+        ": leave it out, or spell it differently");
     if (o.sampling.allow_unknown || !has_unknown(ids[i])) continue;
     std::string found;
     for_each_word(lines[i], [&](std::string_view word) {
@@ -281,6 +288,8 @@ void score_given(const TranslateOptions& o, Device device, Communicator& communi
   if (communicator.first()) {
     warn_of_other_kind(lines, input_name(o.input));
     warn_of_other_kind(given, input_name(o.score_given));
+    for (const auto& [text, name] : {std::pair(&lines, o.input), std::pair(&given, o.score_given)})
+      if (!o.codes.empty()) warn_of_joints(joints_in(*text), kBpeSeparator, input_name(name));
   }
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =

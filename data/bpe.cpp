@@ -82,6 +82,27 @@ std::string unmade_end(const BpeCodes& codes) {
   return {};
 }
 
+// Returns the first symbol of several characters that no merge before made; empty if there is none.
+// Codes have such a symbol if lines are missing, or were sorted.
+std::string unmade_symbol(const BpeCodes& codes) {
+  const auto characters = [&](std::string_view symbol) {
+    if (!codes.separate_end && symbol.ends_with(kEndOfWord))
+      symbol.remove_suffix(kEndOfWord.size());
+    if (symbol == kEndOfWord) return 1;
+    int count = 0;
+    for (; !symbol.empty(); ++count)
+      symbol.remove_prefix(std::min(utf8_length(symbol[0]), symbol.size()));
+    return count;
+  };
+  StringTable made;
+  for (const auto& [left, right] : codes.merges) {
+    for (const std::string& symbol : {left, right})
+      if (characters(symbol) > 1 && made.find(symbol) == StringTable::kNone) return symbol;
+    made.add(left + right);
+  }
+  return {};
+}
+
 BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
   constexpr size_t kUsual = 10'000;  // merges to reserve memory for; small files have fewer
   BpeCodes codes;
@@ -133,6 +154,10 @@ BpeCodes codes_of(TextReader&& text, const std::string& path, int64_t most) {
                     " has no line '#version: 0.2' and is read as codes of version ",
                     "0.1, but no merge makes the symbol ", quote(symbol),
                     ", as in codes of version 0.2: if they are, put the line before the merges"));
+  if (has_version || of_fastbpe)
+    if (const std::string symbol = unmade_symbol(codes); !symbol.empty())
+      notice(concat("warning: ", path, ": no merge makes the symbol ", quote(symbol),
+                    " before it is merged: lines are missing, or not in their order"));
   return codes;
 }
 

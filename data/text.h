@@ -87,6 +87,8 @@ class TextReader {
   std::string_view peek();
   /// Returns the place of the last line that was read, for errors: "train.txt, line 12".
   std::string place() const;
+  /// Returns the name of the file that is read.
+  const std::string& name() const { return name_; }
 
  private:
   bool open();

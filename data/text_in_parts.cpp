@@ -1,5 +1,6 @@
 #include "data/text_in_parts.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -22,9 +23,9 @@ class Parts {
   Parts(TextReader& text, const std::function<void(std::string_view)>& write)
       : text_(text), write_(write) {}
 
-  // Sets `part` to the next part and `number` to its number. Returns false after the last part, or
-  // after an error.
-  bool take(std::string& part, int64_t& number) {
+  // Sets `part` to the next part, `number` to its number and `lines` to the lines before it.
+  // Returns false after the last part, or after an error.
+  bool take(std::string& part, int64_t& number, int64_t& lines) {
     const std::scoped_lock lock(input_);
     if (ended_ || stopped_) return false;
     ended_ = true;  // also after an error
@@ -36,7 +37,14 @@ class Parts {
     part = block_.substr(0, end);  // a copy, because the next block replaces this block
     block_.remove_prefix(end);
     number = taken_++;
+    lines = lines_;
+    lines_ += std::count(part.begin(), part.end(), '\n');
     return true;
+  }
+
+  std::string name() {
+    const std::scoped_lock lock(input_);
+    return text_.name();
   }
 
   // Writes the result of a part after the results of all earlier parts; `cut` may hold any text
@@ -72,7 +80,7 @@ class Parts {
   std::mutex input_;
   TextReader& text_;
   std::string_view block_;  // the rest of the reader's block
-  int64_t taken_ = 0;
+  int64_t taken_ = 0, lines_ = 0;
   bool ended_ = false;
 
   std::mutex output_;
@@ -91,11 +99,14 @@ void change_in_parts(TextReader& text, const std::function<ChangePart()>& for_th
   parallel_for(threads(), [&](int64_t) {
     const ChangePart change = for_thread();
     std::string part, changed;
-    for (int64_t number = 0; parts.take(part, number);) {
+    for (int64_t number = 0, lines = 0; parts.take(part, number, lines);) {
       try {
         changed.clear();
         change(part, changed);
         parts.put(number, changed);
+      } catch (const LineError& e) {
+        parts.stop();
+        fail(parts.name(), ", line ", lines + e.line(), ": ", e.what());
       } catch (...) {
         parts.stop();  // otherwise the other threads would wait for this part
         throw;

@@ -5,9 +5,22 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.h"
+
 namespace nine {
 
 class TextReader;
+
+/// An error about a line of a part. change_in_parts() names the text and the line in it.
+class LineError : public Error {
+ public:
+  /// `line` counts from 1 within the part; only LF ends a line.
+  LineError(int64_t line, const std::string& message) : Error(message), line_(line) {}
+  int64_t line() const { return line_; }
+
+ private:
+  int64_t line_;
+};
 
 /// Appends what a part of whole lines becomes to `out`. It belongs to one thread.
 using ChangePart = std::function<void(std::string_view part, std::string& out)>;

@@ -87,6 +87,7 @@ Vocabulary Vocabulary::read(const std::string& path, const Specials& specials) {
   std::vector<std::string> lines;
   TextReader reader(std::vector<std::string>{path}, {.refuse_empty_file = false});
   for (std::string_view line; reader.next_line(line);) lines.emplace_back(line);
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
   const WordListKind kind = kind_of_list(lines);
   if (kind == WordListKind::json) refuse_json_vocabulary(path);
   Vocabulary v(specials);

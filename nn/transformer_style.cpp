@@ -1,6 +1,7 @@
 #include "nn/transformer_style.h"
 
 #include <array>
+#include <charconv>
 #include <type_traits>
 
 namespace nine {
@@ -91,7 +92,8 @@ void StyleSetting::set(TransformerStyle& style, const std::string& value) const 
         if constexpr (std::is_same_v<T, bool>) {
           style.*m = value == "true";
         } else if constexpr (std::is_same_v<T, double>) {
-          style.*m = std::stod(value);
+          // Unlike std::stod, no error for a subnormal number.
+          std::from_chars(value.data(), value.data() + value.size(), style.*m);
         } else if constexpr (std::is_same_v<T, int64_t>) {
           style.*m = value.empty() ? 0 : std::stoll(value);
         } else {

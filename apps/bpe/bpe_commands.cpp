@@ -7,9 +7,11 @@
 
 #include "apps/cli/text_io.h"
 #include "apps/cli/text_kind.h"
+#include "core/quote.h"
 #include "data/bpe.h"
 #include "data/bpe_learn.h"
 #include "data/bpe_text.h"
+#include "data/text_in_parts.h"
 #include "data/tokenize_13a.h"
 #include "data/tokenizers/read_tokenizer.h"
 #include "data/tokenizers/token_text.h"
@@ -93,20 +95,31 @@ void change_lines(const BpeFlags& o, const Tokenizer& tokenizer, bool encodes) {
       .form = o.pieces == "ids" ? TokenForm::ids : TokenForm::tokens,
       .encode = {.special_from_text = o.special_from_text, .add_special = o.add_special},
       .keep_special = o.keep_special};
+  int64_t unknown = 0;
   for (size_t i = 0; i < o.input.size(); ++i) {
     const auto text = open_text(o.input[i], "none", copied_text(o));
     TextOutput out(o.output[i]);
     const auto write = [&](std::string_view part) { out.stream() << part; };
-    if (!o.flush) {
-      encodes ? encode_text(tokenizer, how, *text, write)
-              : decode_text(tokenizer, how, *text, write);
+    if (!o.flush && encodes) {
+      unknown += encode_text(tokenizer, how, *text, write);
+    } else if (!o.flush) {
+      decode_text(tokenizer, how, *text, write);
     } else {
       std::string line, changed;  // up to LF, while the reader's lines may end with CR
+      int64_t number = 0;
       const auto answer = [&] {
         changed.clear();
         TokenCache cache;
-        encodes ? encode_lines(tokenizer, how, line, cache, changed)
-                : decode_lines(tokenizer, how, line, changed);
+        try {
+          if (encodes) {
+            unknown += encode_lines(tokenizer, how, line, cache, changed);
+          } else {
+            decode_lines(tokenizer, how, line, changed);
+          }
+        } catch (const LineError& e) {
+          fail(text->name(), ", line ", number + e.line(), ": ", e.what());
+        }
+        ++number;
         line.clear();
         write(changed);
         out.flush();
@@ -119,11 +132,21 @@ void change_lines(const BpeFlags& o, const Tokenizer& tokenizer, bool encodes) {
     }
     out.finish();
   }
+  if (unknown > 0)
+    std::fprintf(
+        stderr, "%s\n",
+        concat("warning: ", unknown, " tokens are ", quote(tokenizer.token(tokenizer.unknown())),
+               ", for text that has no token: bpe undo cannot give it back")
+            .c_str());
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer(const BpeFlags& o) {
-  return read_tokenizer(o.tokenizer,
-                        {.split = split_of(o.split), .special_tokens = o.special_tokens});
+  auto tokenizer = read_tokenizer(
+      o.tokenizer,
+      {.split = split_of(o.split), .special_tokens = o.special_tokens, .only_ranks = o.of_ranks});
+  require(!o.add_special || !tokenizer->encode("", {.add_special = true}).empty(), o.tokenizer,
+          " names no special tokens to add around a line: leave out --add-special");
+  return tokenizer;
 }
 
 }  // namespace

@@ -103,7 +103,9 @@ void BpeFlags::declare(Options& o, const std::string& command) {
         .choices({"ids", "tokens"});
     o.add("split", split, "split of tiktoken's ranks, whose file has none")
         .choices({"gpt2", "gpt4", "llama3"});
-    o.add("special-tokens", special_tokens, "special tokens of tiktoken's ranks").unit("TEXT...");
+    o.add("special-tokens", special_tokens,
+          "special tokens of tiktoken's ranks; TEXT=ID gives the id too")
+        .unit("TEXT...");
   }
   if (applies) {
     o.add("special-from-text", special_from_text,
@@ -115,7 +117,9 @@ void BpeFlags::declare(Options& o, const std::string& command) {
 
 void BpeFlags::resolve(const Options& options, const std::string& command) {
   const bool reads_standard_input = std::find(input.begin(), input.end(), "-") != input.end();
-  if (answers_lines(command)) flush = flushes(options, flush, reads_standard_input);
+  if (!answers_lines(command)) return;
+  flush = flushes(options, flush, reads_standard_input);
+  of_ranks = options.was_set("split") || options.was_set("special-tokens");
 }
 
 void BpeFlags::check_idle(const Options& options, const std::string& command) const {

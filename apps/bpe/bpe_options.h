@@ -57,6 +57,7 @@ struct BpeFlags {
 
   // apply and undo with a tokenizer
   std::string tokenizer, pieces = "ids";
+  bool of_ranks = false;  // true if options of tiktoken's ranks were given
   bool special_from_text = false, add_special = false, keep_special = false;
 
   // undo
@@ -78,7 +79,8 @@ struct BpeFlags {
   void check(const std::string& command) const;
   /// Throws UsageError for options of `command` that have no effect beside the others.
   void check_idle(const Options& options, const std::string& command) const;
-  /// Sets `flush` of `command`, whose default depends on where the program was started.
+  /// Sets `flush` of `command`, whose default depends on where the program was started, and
+  /// `of_ranks`.
   void resolve(const Options& options, const std::string& command);
 
  private:

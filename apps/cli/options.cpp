@@ -341,12 +341,24 @@ bool Options::was_set(std::string_view name) const { return state_->declared(nam
 bool Options::was_named(std::string_view name) const { return state_->declared(name).named; }
 
 bool Options::follows(std::string_view name, std::string_view other, double times) const {
-  const OptionData &follower = state_->declared(name), &followed = state_->declared(other);
-  if (!follower.named || follower.typed_here) return !follower.named;
-  const Json& file = state_->config;
-  const auto own = file.find(follower.key()), base = file.find(followed.key());
-  return base != file.end() && base->is_number() && own->is_number() &&
-         own->get<double>() == times * base->get<double>();
+  const Json base = config_value(other);
+  return is_usual(name, base.is_number() ? Json(times * base.get<double>()) : Json());
+}
+
+Json Options::config_value(std::string_view name) const {
+  return state_->config.value(state_->declared(name).key(), Json());
+}
+
+bool Options::replaces(std::string_view name) const {
+  const OptionData& option = state_->declared(name);
+  const Json before = config_value(name);
+  return option.typed_here && !before.is_null() && before != app::to_json(option.field);
+}
+
+bool Options::is_usual(std::string_view name, const Json& usual) const {
+  const OptionData& option = state_->declared(name);
+  if (!option.named || option.typed_here) return !option.named;
+  return !usual.is_null() && config_value(name) == usual;
 }
 
 void Options::on_filled(std::function<void()> resolve) { state_->filled = std::move(resolve); }

@@ -118,6 +118,13 @@ class Options {
   /// file's value of --name equals `times` its value of --other.
   bool follows(std::string_view name, std::string_view other, double times = 1) const;
 
+  /// Returns the configuration file's value of --name; null if the file has none.
+  Json config_value(std::string_view name) const;
+  /// True if the command line gave --name, and the configuration file gave another value.
+  bool replaces(std::string_view name) const;
+  /// True if --name was not given, or the configuration file alone gave it, with the value `usual`.
+  bool is_usual(std::string_view name, const Json& usual) const;
+
   /// Sets a function that parse() calls after it has filled the fields and before --dump-config
   /// prints them, for defaults that depend on other options.
   void on_filled(std::function<void()> resolve);

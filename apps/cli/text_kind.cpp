@@ -1,6 +1,7 @@
 #include "apps/cli/text_kind.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -77,6 +78,11 @@ std::vector<Form> forms(std::string_view first_line) {
        [tabs](std::string_view line, const Words&) {
          return tabs > 0 && std::ranges::count(line, '\t') == tabs && line.front() != '\t';
        }},
+      {"a parallel text (each line `source ||| target`)",
+       [](std::string_view line, const Words&) {
+         const size_t bar = line.find(" ||| ");
+         return bar != std::string_view::npos && bar > 0 && bar + 5 < line.size();
+       }},
       {"an n-best list (each line `utterance-N score words`)",
        [](std::string_view, const Words& words) {
          const size_t dash = words[0].rfind('-');
@@ -120,33 +126,51 @@ std::string other_kind(std::span<const std::string> all) {
 void warn_of_other_kind(std::span<const std::string> lines, std::string_view text) {
   const std::string kind = other_kind(lines);
   if (kind.empty()) return;
-  const std::string said = concat("warning: ", text, " looks like ", kind,
-                                  ", and all of it is read as words: if only a part is text, give "
-                                  "this part alone\n");
-  std::fputs(said.c_str(), stderr);
+  std::fputs((other_kind_text(kind, text) + '\n').c_str(), stderr);
+}
+
+std::string other_kind_text(std::string_view kind, std::string_view text) {
+  return concat("warning: ", text, " looks like ", kind,
+                ", and all of it is read as words: if only a part is text, give this part alone");
 }
 
 void warn_of_subwords(std::span<const std::string> a, std::string_view name_a,
                       std::span<const std::string> b, std::string_view name_b) {
-  const auto parts = [](std::span<const std::string> lines) {
+  struct Mark {
+    std::string_view text;
+    bool begins, ends;  // the words that it marks
+    const char *one, *several, *join;
+  };
+  // Of subword-nmt, SentencePiece and OpenNMT's Tokenizer.
+  constexpr std::array kMarks = {
+      Mark{"@@", false, true, "ends in @@", "end in @@", "join the parts (bpe undo)"},
+      Mark{"\xE2\x96\x81", true, false, "begins with \xE2\x96\x81", "begin with \xE2\x96\x81",
+           "decode the pieces"},
+      Mark{"\xEF\xBF\xAD", true, true, "begins or ends with \xEF\xBF\xAD",
+           "begin or end with \xEF\xBF\xAD", "join the tokens"}};
+  const auto parts = [](std::span<const std::string> lines, const Mark& mark) {
     int64_t count = 0;
     Words words;
     for (const std::string& line : lines) {
-      if (line.find("@@") == std::string::npos) continue;
+      if (line.find(mark.text) == std::string::npos) continue;
       split_words(line, words);
-      count += std::ranges::count_if(
-          words, [](std::string_view word) { return word.size() > 2 && word.ends_with("@@"); });
+      count += std::ranges::count_if(words, [&](std::string_view word) {
+        return word.size() > mark.text.size() && ((mark.begins && word.starts_with(mark.text)) ||
+                                                  (mark.ends && word.ends_with(mark.text)));
+      });
     }
     return count;
   };
-  const int64_t in_a = parts(a), in_b = parts(b);
-  if ((in_a == 0) == (in_b == 0)) return;
-  const std::string said =
-      concat("warning: ", in_a > 0 ? name_a : name_b, " has ", in_a + in_b,
-             in_a + in_b == 1 ? " word that ends" : " words that end",
-             " in @@, parts of subwords, and ", in_a > 0 ? name_b : name_a,
-             " has none: join the parts (bpe undo), or the words do not match\n");
-  std::fputs(said.c_str(), stderr);
+  for (const Mark& mark : kMarks) {
+    const int64_t in_a = parts(a, mark), in_b = parts(b, mark);
+    if ((in_a == 0) == (in_b == 0)) continue;
+    const std::string said = concat("warning: ", in_a > 0 ? name_a : name_b, " has ", in_a + in_b,
+                                    in_a + in_b == 1 ? " word that " : " words that ",
+                                    in_a + in_b == 1 ? mark.one : mark.several,
+                                    ", parts of subwords, and ", in_a > 0 ? name_b : name_a,
+                                    " has none: ", mark.join, ", or the words do not match\n");
+    std::fputs(said.c_str(), stderr);
+  }
 }
 
 void warn_of_joints(int64_t joints, std::string_view separator, std::string_view text) {

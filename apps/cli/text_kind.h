@@ -11,15 +11,19 @@ namespace nine::app {
 /// Returns the kind of file that the lines seem to be, such as "a dictionary (each line `word
 /// count`)"; empty for a text. A kind is recognised only if all lines that are not empty have its
 /// form: JSON (a whole object or array, or one on each line), a dictionary, codes of BPE, a table
-/// with tabs (n-best lists and transcripts too), an n-best list of Kaldi or SRILM, a .trn file.
+/// with tabs (n-best lists and transcripts too), both sides of a parallel text on a line, an n-best
+/// list of Kaldi or SRILM, a .trn file.
 std::string other_kind(std::span<const std::string> lines);
+/// Returns the warning about `text`, a file's name, that is of another kind.
+std::string other_kind_text(std::string_view kind, std::string_view text);
 
 /// Prints a warning on standard error if `text`, a file's name, is of another kind. A warning, not
 /// an error: a text may be about JSON.
 void warn_of_other_kind(std::span<const std::string> lines, std::string_view text);
 
-/// Prints a warning on standard error if one of two texts that are compared word by word has words
-/// that end in `@@`, the parts of subwords, and the other has none.
+/// Prints a warning on standard error if one of two texts that are compared word by word has parts
+/// of subwords, and the other has none: words that end in `@@`, begin with SentencePiece's `▁`, or
+/// begin or end with OpenNMT's `￭`.
 void warn_of_subwords(std::span<const std::string> a, std::string_view name_a,
                       std::span<const std::string> b, std::string_view name_b);
 

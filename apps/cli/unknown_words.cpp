@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "core/error.h"
+#include "core/number_format.h"
 #include "data/spelled_specials.h"
 
 namespace nine::app {
@@ -12,6 +14,13 @@ void add_max_unknown(Options& o, double& most) {
         "vocabulary does not fit the text; 1: accept any text")
       .range(0, 1)
       .called("share of unknown words");
+}
+
+std::string unknown_text(const std::string& text, int64_t unknown, int64_t tokens) {
+  if (unknown == 0) return "";
+  return concat(text, ": ",
+                fixed(100 * static_cast<double>(unknown) / static_cast<double>(tokens), 2),
+                "% of the tokens are unknown");
 }
 
 void say_spelled_specials(const SpelledSpecials& spelled, const std::string& text,

@@ -183,27 +183,57 @@ void LmOptions::check(const Options& given) const {
 
 void LmOptions::resolve(const Options& given) {
   resolve_optimiser(given);
-  if (is_raw() && !documents && !given.was_named("order")) order = TextOrder::file;
+  const bool order_is_default =
+      !given.was_named("order") || (given.replaces("text") && given.is_usual("order", "shuffled"));
+  if (is_raw() && !documents && order_is_default) order = TextOrder::file;
+  // A file's value that is the default of the file's own --arch gives way if the command line gives
+  // another one.
+  const bool other_arch = given.replaces("arch"),
+             file_is_lstm = given.config_value("arch") == "lstm";
+  const auto is_default = [&](const std::string& name, const Json& of_file) {
+    return !given.was_named(name) || (other_arch && given.is_usual(name, of_file));
+  };
   if (arch == LmArch::llama) {
     arch = LmArch::transformer;
-    const TransformerStyle named = style;
+    const TransformerStyle named = style, gpt2 = TransformerStyle::gpt2();
     style = TransformerStyle::llama();
-    for (const StyleSetting& setting : style_settings())
-      if (given.was_named(flag_of(setting.name))) setting.set(style, setting.text(named));
+    bool has_effect = false;
+    for (const StyleSetting& setting : style_settings()) {
+      const std::string own = setting.text(style);
+      if (!is_default(flag_of(setting.name), given.defaults_json()[setting.name]))
+        setting.set(style, setting.text(named));
+      has_effect = has_effect || (own != setting.text(gpt2) && own == setting.text(style));
+    }
+    require_usage(has_effect,
+                  "--arch llama has no effect, because --positions, --norm-type, --activation and "
+                  "--linear-bias all have other values: leave these out of the command line and of "
+                  "--config's file, or give --arch transformer");
   }
-  if (arch != LmArch::transformer) return;
-  const auto otherwise = [&](const char* name, auto& field, auto value) {
-    if (!given.was_named(name)) field = value;
+  const bool is_lstm = arch == LmArch::lstm;
+  constexpr int64_t kWindow = 128, kWarmup = 500;  // a Transformer's
+  const LmOptions of_lstm;
+  if (is_default("bptt", file_is_lstm ? of_lstm.bptt : kWindow))
+    bptt = is_lstm ? of_lstm.bptt : kWindow;
+  if (is_default("schedule", to_text(file_is_lstm ? of_lstm.schedule : ScheduleKind::inverse_sqrt)))
+    schedule = is_lstm ? of_lstm.schedule : ScheduleKind::inverse_sqrt;
+  if (is_default("warmup", file_is_lstm ? of_lstm.warmup : kWarmup))
+    warmup = is_lstm || schedule != ScheduleKind::inverse_sqrt ? of_lstm.warmup : kWarmup;
+  const auto usual_ffn = [](int64_t width, Activation activation) {
+    // Gated: as many weights as 4 times the width has without a gate.
+    return is_gated(activation) ? (8 * width + 23) / 24 * 8 : 4 * width;
   };
-  otherwise("bptt", bptt, int64_t{128});
-  otherwise("schedule", schedule, ScheduleKind::inverse_sqrt);
-  if (schedule == ScheduleKind::inverse_sqrt) otherwise("warmup", warmup, int64_t{500});
-  if (is_gated(style.activation)) {
-    if (ffn == 0) ffn = (8 * hidden + 23) / 24 * 8;  // as many weights as 4 times --hidden ungated
-  } else if (ffn == 0 || given.follows("ffn", "hidden", 4)) {
-    ffn = 4 * hidden;
-  }
-  if (given.follows("attention-dropout", "dropout")) attention_dropout = dropout;
+  const Json width = given.config_value("hidden"), function = given.config_value("activation");
+  const bool ffn_follows =
+                 ffn == 0 ||
+                 (width.is_number_integer() && function.is_string() &&
+                  given.is_usual(
+                      "ffn", usual_ffn(width.get<int64_t>(),
+                                       enum_from_text<Activation>(function.get<std::string>())))),
+             dropout_follows = given.follows("attention-dropout", "dropout") ||
+                               (file_is_lstm && is_default("attention-dropout", 0));
+  if (is_lstm && !other_arch) return;
+  if (ffn_follows) ffn = is_lstm ? 0 : usual_ffn(hidden, style.activation);
+  if (dropout_follows) attention_dropout = is_lstm ? 0 : dropout;
 }
 
 void LmOptions::check_arch(const Options& given) const {

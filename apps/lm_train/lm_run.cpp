@@ -1,8 +1,10 @@
 #include "apps/lm_train/lm_run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/unknown_words.h"
 #include "apps/training/vector_events.h"
 #include "core/json.h"
 #include "core/number_format.h"
@@ -20,6 +22,32 @@ void print_result(const char* what, const Evaluation& result, const std::optiona
                 result.bits_per_byte());
   if (floor) std::printf("   (floor %.3f: what the language itself scores)", *floor);
   std::printf("\n");
+}
+
+// Says into how many documents --documents cuts the text.
+std::string documents_text(const Corpus& text) {
+  int64_t empty = 0;
+  for (int64_t i = 0; i < text.sentences(); ++i) empty += text.length(i) == 1;
+  std::string out =
+      concat("--documents: ", text.sentences(), text.sentences() == 1 ? " document" : " documents");
+  if (text.sentences() == 1) out += ", because no blank line separates two";
+  if (empty > 0)
+    out += concat(", of which ", empty,
+                  " without words, because a blank line follows another or begins the text: each "
+                  "trains the model to end a document at once");
+  return out;
+}
+
+// Says how many parts of a text are longer than a batch, which then has one of them alone.
+std::string long_texts(const Corpus& text, int64_t batch_tokens) {
+  int64_t longer = 0, longest = 0;
+  for (int64_t i = 0; batch_tokens > 0 && i < text.sentences(); ++i) {
+    longer += text.length(i) > batch_tokens;
+    longest = std::max(longest, text.length(i));
+  }
+  if (longer == 0) return "";
+  return concat(" longer than --batch-tokens ", batch_tokens, ", each a batch of its own: ", longer,
+                ", of up to ", longest, " tokens");
 }
 
 // In config.json's "resolved", "read" of a run that reads the remainder of texts. A run without it
@@ -106,6 +134,15 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
     messages.emplace_back(
         "the vocabulary lacks words of the sample's validation text, so the sample's entropy is "
         "not a floor for this run");
+  if (o.documents && !data.tokenizer) messages.push_back(documents_text(data.train));
+  if (std::string text = long_texts(data.train, o.batch_tokens); !text.empty())
+    messages.push_back(concat(o.documents ? "documents" : "sentences", std::move(text)));
+  const auto add_unknown = [&](const char* flag, const Corpus& text) {
+    if (std::string said = unknown_text(flag, text.unknown(), text.tokens()); !said.empty())
+      messages.push_back(std::move(said));
+  };
+  if (data.valid) add_unknown("--valid", *data.valid);
+  if (data.test) add_unknown("--test", *data.test);
   const auto add_spelled = [&](const char* flag, const Corpus& text) {
     say_spelled_specials(text.spelled_specials(), flag,
                          [&](std::string line) { messages.push_back(std::move(line)); });

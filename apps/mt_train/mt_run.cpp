@@ -1,5 +1,6 @@
 #include "apps/mt_train/mt_run.h"
 
+#include "apps/cli/unknown_words.h"
 #include "apps/training/vector_events.h"
 #include "core/json.h"
 #include "core/number_format.h"
@@ -44,6 +45,14 @@ std::vector<std::string> messages(const MtOptions& o, const MtData& data,
         "left out of validation: longer than the model's positions");
   if (data.test)
     add(data.test->pairs.skipped_long(), "left out of the test: longer than the model's positions");
+  const auto add_unknown = [&](const std::string& flags, const ParallelCorpus& pairs) {
+    for (std::string text :
+         {unknown_text(flags + "src", pairs.source_unknown(), pairs.source_tokens()),
+          unknown_text(flags + "tgt", pairs.target_unknown(), pairs.target_tokens())})
+      if (!text.empty()) out.push_back(std::move(text));
+  };
+  if (data.valid) add_unknown("--valid-", data.valid->pairs);
+  if (data.test) add_unknown("--test-", data.test->pairs);
   const auto add_spelled = [&](const std::string& flags, const ParallelCorpus& pairs) {
     for (const auto& [side, spelled] :
          {std::pair("src", &pairs.source_spelled()), std::pair("tgt", &pairs.target_spelled())})

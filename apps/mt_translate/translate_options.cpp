@@ -78,8 +78,8 @@ void TranslateOptions::declare(Options& o) {
         "per line")
       .unit("FILE");
   o.add("alignment", alignment,
-        "also write which word of the source each word attends to most: pairs i-j, from 0, of "
-        "source word i and word j")
+        "also write to which token of the source each token attends most: pairs i-j, from 0, of "
+        "source token i and token j; a subword is a token")
       .unit("FILE");
   o.add("word-scores", word_scores,
         "also write the log-probability of each word and of the end of sentence")

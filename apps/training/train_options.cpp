@@ -232,13 +232,25 @@ void TrainOptions::declare_parity(Options& o) {
 }
 
 void TrainOptions::resolve_optimiser(const Options& given) {
-  if (has_length(schedule)) {
-    if (!given.was_named("min-lr") || given.follows("min-lr", "lr", 0.1)) min_lr = 0.1 * lr;
-    // A run keeps the length with which it began, so that raising --after does not change it.
-    if (schedule_length.value == 0) schedule_length = after;
-  }
-  if (optimizer == OptimizerKind::lion && !given.was_named("betas")) betas = {0.9, 0.99};
-  if (optimizer == OptimizerKind::muon && !given.was_named("momentum")) momentum = 0.95;
+  // A file's value that is the default for the file's own --optimizer or --schedule gives way if
+  // the command line gives another one.
+  const Json defaults = given.defaults_json(), of_lion = {0.9, 0.99}, of_muon = 0.95;
+  const auto is_default = [&](const char* name, const char* by, const Json& of_file) {
+    return !given.was_named(name) || (given.replaces(by) && given.is_usual(name, of_file));
+  };
+  const auto betas_of = [&](bool lion) { return lion ? of_lion : defaults["betas"]; };
+  const auto momentum_of = [&](bool muon) { return muon ? of_muon : defaults["momentum"]; };
+  const Json of_file = given.config_value("optimizer");
+  if (is_default("betas", "optimizer", betas_of(of_file == "lion")))
+    betas = betas_of(optimizer == OptimizerKind::lion).get<std::array<double, 2>>();
+  if (is_default("momentum", "optimizer", momentum_of(of_file == "muon")))
+    momentum = momentum_of(optimizer == OptimizerKind::muon).get<double>();
+  if (!has_length(schedule)) return;
+  if (is_default("min-lr", "schedule", defaults["min_lr"]) || given.follows("min-lr", "lr", 0.1))
+    min_lr = 0.1 * lr;
+  // A run keeps the length with which it began, so that raising --after does not change it.
+  if (schedule_length.value == 0 || given.is_usual("schedule-length", given.config_value("after")))
+    schedule_length = after;
 }
 
 std::string TrainOptions::help_to_start() const {

@@ -25,6 +25,7 @@
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/ops.h"
 #include "kernels/settings/head_json.h"
+#include "nn/models/dictionary_identity.h"
 #include "nn/models/model_description.h"
 #include "nn/models/model_directory.h"
 #include "nn/softmax_head.h"
@@ -120,6 +121,7 @@ std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
   std::map<std::string, std::string> metadata =
       ModelDescription{.network = t.metadata, .head = t.options}.metadata();
   metadata[kVersionKey] = kVersion;
+  metadata[kWordsKey] = json_text(dictionaries_of(t.inputs.identity));
   return metadata;
 }
 

@@ -8,8 +8,10 @@
 
 #include "apps/cli/option_data.h"
 #include "apps/cli/text_io.h"
+#include "apps/cli/text_kind.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/notice.h"
 #include "data/line_checksum.h"
 #include "data/text.h"
 #include "data/tokenizers/raw_text.h"
@@ -57,6 +59,8 @@ std::string what_else(std::string_view start, const Strings& lines) {
   if (is_json(start))
     return "is JSON, whose keys and braces would be words: take the sentences out of it, one a "
            "line, for example with jq";
+  if (start.starts_with("#version:"))
+    return "has codes of BPE, and a text was expected, one sentence a line";
   if (is_n_best_list(lines))
     return "is an n-best list, each line `number ||| words ||| score`, and a text was expected: "
            "give the words alone";
@@ -189,6 +193,8 @@ void require_texts(std::string_view flag, const Strings& files) {
       lines.emplace_back(line);
     const std::string what = what_else(start, lines);
     require(what.empty(), flag, " ", file, " ", what);
+    if (const std::string kind = other_kind(lines); !kind.empty())
+      notice(other_kind_text(kind, concat(flag, " ", file)));
   }
 }
 

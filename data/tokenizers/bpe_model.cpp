@@ -32,6 +32,15 @@ bool goes_on_with_space(std::string_view token) {
 
 }  // namespace
 
+void fail_without_token(std::string_view text) {
+  const auto first = static_cast<uint8_t>(text[0]);
+  if (text.size() > 1 || (first > ' ' && first < 0x7F))
+    fail("the tokenizer has no token for ", quote(text),
+         " and no unknown token: that text would be lost");
+  fail("the tokenizer has no token for the byte ", byte_token(first),
+       " and no unknown token: that text would be lost");
+}
+
 std::string byte_token(unsigned char byte) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   return concat("<0x", kDigits[byte >> 4], kDigits[byte & 15], ">");
@@ -54,8 +63,6 @@ BpeModel::BpeModel(const TokenList& tokens, MergeTable merges, const Settings& s
                    : settings_.byte_fallback ? tokens.find(byte_token(b))
                                              : -1;
   }
-  if (settings_.byte_fallback && !settings_.of_bytes)  // half of the bytes are of no use
-    for (int32_t id : bytes_) settings_.byte_fallback = settings_.byte_fallback && id >= 0;
   std::string bytes;
   for (int32_t id = 0; id < tokens.size(); ++id) {
     const std::string_view token = tokens.token(id);
@@ -91,10 +98,8 @@ void BpeModel::encode(std::string_view piece, std::vector<int32_t>& ids) const {
   if (settings_.of_bytes) {
     for (char c : piece) {
       const int32_t id = bytes_[static_cast<uint8_t>(c)];
-      if (id >= 0)
-        symbols[n++] = id;
-      else if (settings_.unknown >= 0)
-        symbols[n++] = settings_.unknown;
+      if (id < 0 && settings_.unknown < 0) fail_without_token(std::string_view(&c, 1));
+      symbols[n++] = id >= 0 ? id : settings_.unknown;
     }
     return merges_.apply({symbols, n}, ids);
   }
@@ -106,10 +111,13 @@ void BpeModel::encode(std::string_view piece, std::vector<int32_t>& ids) const {
     if (whole >= 0) {
       symbols[n++] = whole_ids_[static_cast<size_t>(whole)];
       unknown_before = false;
-    } else if (settings_.byte_fallback) {
+    } else if (settings_.byte_fallback && std::ranges::all_of(character, [&](char c) {
+                 return bytes_[static_cast<uint8_t>(c)] >= 0;
+               })) {
       for (char c : character) symbols[n++] = bytes_[static_cast<uint8_t>(c)];
       unknown_before = false;
-    } else if (settings_.unknown >= 0) {
+    } else {
+      if (settings_.unknown < 0) fail_without_token(character);
       if (!unknown_before || !settings_.fuse_unknown) symbols[n++] = settings_.unknown;
       unknown_before = true;
     }

@@ -38,11 +38,9 @@ PipelineTokenizer::PipelineTokenizer(TokenizerParts parts)
       of_text_.add(token);
     } else {
       AddedToken changed = token;
-      if (parts_.sentence_piece) {  // a user-defined piece, which its normaliser leaves as it is
-        replace_all(changed.content, " ", kSpaceMark);
-      } else {
-        normalizer_.apply(changed.content);
-      }
+      // SentencePiece's normaliser leaves a user-defined piece as it is. A piece with a space is in
+      // no text, whose spaces it marks.
+      if (!parts_.sentence_piece) normalizer_.apply(changed.content);
       of_normalized_.add(changed);
     }
   }

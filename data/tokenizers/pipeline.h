@@ -46,6 +46,7 @@ class PipelineTokenizer : public Tokenizer {
   std::string token_bytes(int32_t id) const override;
   int32_t find(std::string_view token) const override { return all_.find(token); }
   bool is_special(int32_t id) const override { return kind_at(id) == Kind::special; }
+  int32_t unknown() const override { return parts_.model->unknown(); }
   std::vector<int32_t> special_ids() const override;
   std::string json() const override;
 

@@ -15,8 +15,11 @@ namespace nine {
 /// What a file without a split of its own leaves open: vocab.json, tiktoken's ranks.
 struct TokenizerFileOptions {
   Split split = Split::gpt4;  ///< of tiktoken's ranks; vocab.json has GPT-2's split
-  /// Special tokens of tiktoken's ranks; they get the ids after the largest rank.
+  /// Special tokens of tiktoken's ranks, each "TEXT" or "TEXT=ID". Without an ID they get the ids
+  /// that ranks leave free, lowest first, then those after the largest rank; a notice says so.
   std::vector<std::string> special_tokens{"<|endoftext|>"};
+  /// True: error if the file has no ranks, where the settings above would have no effect.
+  bool only_ranks = false;
 };
 
 /// Reads a tokenizer. `path` is a tokenizer.json, a vocab.json beside its merges.txt, a file of

@@ -66,6 +66,10 @@ SplitPattern::SplitPattern(const std::string& pattern) : text_(pattern) {
     if (error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
     fail("the pattern ", quote(pattern), " is not a regular expression: ", pcre2_meaning(error));
   }
+  uint32_t may_be_empty = 0;
+  ::pcre2_pattern_info(compiled->code.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty);
+  require(may_be_empty == 0, "the pattern ", quote(pattern), " can match the empty text, which ",
+          "Nine does not know: write it so that each match has a character");
   compiled->jit = ::pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE) == 0;
   compiled_ = std::move(compiled);
 }
@@ -92,7 +96,7 @@ bool SplitPattern::Search::next(size_t& begin, size_t& end) {
   if (at_ >= text_.size()) return false;
   const pcre2_code* const code = pattern_.compiled_->code.get();
   pcre2_match_data* const match = data_->match.get();
-  constexpr uint32_t kOptions = PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY;
+  constexpr uint32_t kOptions = PCRE2_NO_UTF_CHECK;
   int result = PCRE2_ERROR_JIT_STACKLIMIT;
   if (pattern_.compiled_->jit)
     result = ::pcre2_jit_match(code, pcre2_bytes(text_), text_.size(), at_, kOptions, match,

@@ -1,16 +1,20 @@
 // Reads and writes tiktoken's ranks, and opens a tokenizer of any format.
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/notice.h"
 #include "core/quote.h"
 #include "data/text.h"
 #include "data/tokenizers/byte_alphabet.h"
 #include "data/tokenizers/named_splits.h"
 #include "data/tokenizers/pipeline.h"
 #include "data/tokenizers/read_tokenizer.h"
+#include "data/unpack.h"
 
 namespace nine {
 
@@ -18,11 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text,
+std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text, const std::string& name,
                                         const TokenizerFileOptions& options) {
   TokenizerParts parts;
   std::string bytes;
-  int64_t number = 0;
+  int64_t number = 0, left_out = -1;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -38,6 +42,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text,
                 parse_count(line.substr(space + 1), rank),
             "line ", number, ", ", quote(line),
             ", is not a token in base64 and its rank, as in tiktoken's ranks");
+    if (no_token) left_out = rank;
     if (no_token) continue;
     parts.vocabulary.add(spell_bytes(bytes), rank);
   }
@@ -55,9 +60,30 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text,
   for (int byte = 0; byte < 256; ++byte)
     require(parts.vocabulary.find(byte_character(static_cast<unsigned char>(byte))) >= 0,
             "the byte ", byte, " has no token");
-  int64_t next = std::ssize(all);
-  for (const std::string& token : options.special_tokens)
-    parts.added.push_back({.content = token, .id = static_cast<int32_t>(next++), .special = true});
+  // The file names no special tokens. They have the ids that ranks leave free, if no others are
+  // given.
+  int32_t next = -1;
+  std::string assumed;
+  for (const std::string& token : options.special_tokens) {
+    const size_t equals = token.rfind('=');
+    int64_t id = 0;
+    const bool given =
+        equals != std::string::npos && equals > 0 && parse_count(token.substr(equals + 1), id);
+    if (!given) {
+      do ++next;
+      while (parts.vocabulary.has(next) || next == left_out);
+      id = next;
+      assumed += concat(assumed.empty() ? "" : ", ", quote(token), " has the id ", id);
+    }
+    require(id <= TokenList::kMostId, "the special token ", quote(token), " has an id above ",
+            TokenList::kMostId);
+    parts.added.push_back({.content = given ? token.substr(0, equals) : token,
+                           .id = static_cast<int32_t>(id),
+                           .special = true});
+  }
+  if (!assumed.empty())
+    notice(concat(name, " names no special tokens, as tiktoken's ranks never do; assumed: ",
+                  assumed, " (--special-tokens TEXT=ID says another)"));
   set_split(parts, options.split);
   parts.model = std::make_unique<BpeModel>(parts.vocabulary, merges_by_result(all, ranks),
                                            BpeModel::Settings{.ignore_merges = true});
@@ -69,7 +95,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text,
 std::unique_ptr<Tokenizer> read_tiktoken(std::string_view text, const std::string& name,
                                          const TokenizerFileOptions& options) {
   try {
-    return tokenizer_of(text, options);
+    return tokenizer_of(text, name, options);
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& e) {
@@ -102,17 +128,27 @@ std::unique_ptr<Tokenizer> read_tokenizer(const std::string& path,
       if (is_there(file / name)) return read_tokenizer((file / name).string(), options);
     fail(path, " has no tokenizer.json, no vocab.json and no tokenizer.model");
   }
-  const std::string text = read_text(file);
+  std::string text = read_text(file);
+  if (!text.empty() && may_be_packed(static_cast<uint8_t>(text[0]))) {
+    std::istringstream packed(text);
+    UnpackedStream unpacked(packed, path);
+    text.assign(std::istreambuf_iterator<char>(unpacked), {});
+  }
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && text[first] == '{';
-  if (json && is_there(file.parent_path() / "merges.txt") && file.filename() != "tokenizer.json" &&
+  // The first field of a SentencePiece model is a piece: a tag, and the size of the piece.
+  const bool sentencepiece =
+      !json && text.starts_with('\n') && text.size() > 1 && text.find('\0') != std::string::npos;
+  if (!json && !sentencepiece) return read_tiktoken(text, path, options);
+  require(!options.only_ranks, path,
+          " has no ranks of tiktoken: leave out the split and the special tokens (--split, "
+          "--special-tokens), which are for these");
+  if (sentencepiece) return read_sentencepiece(text, path);
+  if (is_there(file.parent_path() / "merges.txt") && file.filename() != "tokenizer.json" &&
       text.find("\"model\"") == std::string::npos)
     return read_vocabulary_and_merges(text, read_text(file.parent_path() / "merges.txt"), path);
-  if (json) return read_tokenizer_json(text, path);
-  // The first field of a SentencePiece model is a piece: a tag, and the size of the piece.
-  if (text.starts_with('\n') && text.size() > 1 && text.find('\0') != std::string::npos)
-    return read_sentencepiece(text, path);
-  return read_tiktoken(text, path, options);
+  return read_tokenizer_json(text, path);
 }
 
 }  // namespace nine

@@ -13,6 +13,7 @@ namespace nine {
 class TokenList {
  public:
   static constexpr int32_t kNone = -1;
+  static constexpr int64_t kMostId = (int64_t{1} << 24) - 1;
 
   /// Adds a token. Errors: the token or the id is there already; an id below 0 or above kMostId.
   void add(std::string_view token, int64_t id);
@@ -34,7 +35,6 @@ class TokenList {
   int32_t tokens() const { return texts_.size(); }
 
  private:
-  static constexpr int64_t kMostId = (int64_t{1} << 24) - 1;
   StringTable texts_;
   std::vector<int32_t> ids_;      // by number in texts_
   std::vector<int32_t> numbers_;  // by id

@@ -109,6 +109,10 @@ class UnigramModel : public TokenModel {
   std::array<int32_t, 256> bytes_{};
 };
 
+/// Throws the error of a tokenizer that has neither a token for a piece of text nor an unknown
+/// token.
+[[noreturn]] void fail_without_token(std::string_view text);
+
 /// Returns "<0x0A>" for the byte 10.
 std::string byte_token(unsigned char byte);
 /// Returns the byte of such a token, or -1.

@@ -1,5 +1,6 @@
 #include "data/tokenizers/token_text.h"
 
+#include <atomic>
 #include <charconv>
 #include <memory>
 #include <vector>
@@ -12,16 +13,39 @@
 
 namespace nine {
 
-void encode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_view block,
-                  TokenCache& cache, std::string& out) {
-  std::vector<int32_t> ids;
+namespace {
+
+// Calls f(line, end) for each line of a block. An error becomes a LineError.
+template <class F>
+void for_each_numbered_line(std::string_view block, F&& f) {
+  int64_t number = 0;
   for_each_text_line(block, [&](std::string_view line, std::string_view end) {
+    ++number;
+    try {
+      f(line, end);
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error& e) {
+      throw LineError(number, e.what());
+    }
+  });
+}
+
+}  // namespace
+
+int64_t encode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_view block,
+                     TokenCache& cache, std::string& out) {
+  const int32_t unknown_id = tokenizer.unknown();
+  int64_t unknown = 0;
+  std::vector<int32_t> ids;
+  for_each_numbered_line(block, [&](std::string_view line, std::string_view end) {
     ids.clear();
     tokenizer.encode(line, how.encode, cache, ids);
     bool first = true;
     for (int32_t id : ids) {
       if (!first) out += ' ';
       first = false;
+      if (id == unknown_id) ++unknown;
       if (how.form == TokenForm::ids) {
         char digits[12];
         out.append(digits, std::to_chars(digits, digits + sizeof digits, id).ptr);
@@ -34,12 +58,13 @@ void encode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_
     }
     out += end;
   });
+  return unknown;
 }
 
 void decode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_view block,
                   std::string& out) {
   std::vector<int32_t> ids;
-  for_each_text_line(block, [&](std::string_view line, std::string_view end) {
+  for_each_numbered_line(block, [&](std::string_view line, std::string_view end) {
     ids.clear();
     std::string_view fields = line;
     if (fields.ends_with('\r')) fields.remove_suffix(1);
@@ -62,14 +87,16 @@ void decode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_
   });
 }
 
-void encode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& text,
-                 const std::function<void(std::string_view)>& write) {
+int64_t encode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& text,
+                    const std::function<void(std::string_view)>& write) {
+  std::atomic<int64_t> unknown = 0;
   const auto for_thread = [&]() -> ChangePart {
     return [&, cache = std::make_shared<TokenCache>()](std::string_view part, std::string& out) {
-      encode_lines(tokenizer, how, part, *cache, out);
+      unknown += encode_lines(tokenizer, how, part, *cache, out);
     };
   };
   change_in_parts(text, for_thread, write);
+  return unknown;
 }
 
 void decode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& text,

@@ -22,17 +22,18 @@ struct TokenText {
   bool keep_special = false;  ///< true: special tokens are part of decoded text
 };
 
-/// Appends the lines of a block with their ids or tokens. Error: a token with a space or LF, which
-/// a line of tokens cannot hold.
-void encode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_view block,
-                  TokenCache& cache, std::string& out);
-/// Appends the text of lines of ids or tokens. Errors: a field that is no id, or no token.
+/// Appends the lines of a block with their ids or tokens. Returns how many of them are the unknown
+/// token, whose text is lost. LineError: a token with a space or LF,
+/// which a line of tokens cannot hold; text that the tokenizer has no token for.
+int64_t encode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_view block,
+                     TokenCache& cache, std::string& out);
+/// Appends the text of lines of ids or tokens. LineError: a field that is no id, or no token.
 void decode_lines(const Tokenizer& tokenizer, const TokenText& how, std::string_view block,
                   std::string& out);
 
 /// Do the same with a text of kCopiedText, on all threads; see change_in_parts().
-void encode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& text,
-                 const std::function<void(std::string_view)>& write);
+int64_t encode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& text,
+                    const std::function<void(std::string_view)>& write);
 void decode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& text,
                  const std::function<void(std::string_view)>& write);
 

@@ -86,6 +86,8 @@ class Tokenizer {
   /// Returns the id of a token as token() spells it, or kNone.
   virtual int32_t find(std::string_view token) const = 0;
   virtual bool is_special(int32_t id) const = 0;
+  /// Returns the token for text that has no token of its own, or kNone.
+  virtual int32_t unknown() const { return kNone; }
   /// Returns the ids of special tokens in increasing order.
   virtual std::vector<int32_t> special_ids() const = 0;
   /// Returns the text of a tokenizer.json that reads as this tokenizer. Error: the format cannot

@@ -240,6 +240,9 @@ std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::string& vocabul
       require(
           space != std::string_view::npos && line.find(' ', space + 1) == std::string_view::npos,
           "line ", number, " of the merges, ", quote(line), ", is not two tokens");
+      require(!line.ends_with("</w>"), "line ", number, " of the merges, ", quote(line),
+              ", ends a word with </w>, as the merges of GPT-1, CLIP and XLM, which Nine does not "
+              "know");
       add_merge(parts.vocabulary, line.substr(0, space), line.substr(space + 1), table);
     }
     constexpr std::string_view kEnd = "<|endoftext|>";

@@ -123,7 +123,8 @@ void UnigramModel::best_path(std::string_view piece, std::vector<int32_t>& ids) 
   const auto put_unknown = [&](size_t begin, size_t end) {
     if (settings_.byte_fallback) {
       for (size_t i = end; i-- > begin;) ids.push_back(bytes_[static_cast<uint8_t>(piece[i])]);
-    } else if (settings_.unknown >= 0) {
+    } else {
+      if (settings_.unknown < 0) fail_without_token(piece.substr(begin, end - begin));
       ids.push_back(settings_.unknown);
     }
   };

@@ -9,17 +9,29 @@
 
 namespace nine {
 
+namespace {
+
+struct Dictionary {
+  const char *file, *key;
+  const Specials& specials;
+};
+const Dictionary kDictionaries[] = {{kDictionaryFile, "vocab", Specials::kLanguageModel},
+                                    {kSourceDict, "src_dict", Specials::kTranslation},
+                                    {kTargetDict, "tgt_dict", Specials::kTranslation}};
+
+}  // namespace
+
+Json dictionaries_of(const Json& identity) {
+  Json all = Json::object();
+  for (const Dictionary& d : kDictionaries)
+    if (identity.contains(d.key)) all[d.key] = identity[d.key];
+  return all;
+}
+
 std::string dictionary_differences(const std::filesystem::path& directory, const Json& identity) {
-  struct Dictionary {
-    const char *file, *key;
-    const Specials& specials;
-  };
   std::string all;
   if (!identity.is_object()) return all;
-  for (const auto& [name, key, specials] :
-       {Dictionary{kDictionaryFile, "vocab", Specials::kLanguageModel},
-        Dictionary{kSourceDict, "src_dict", Specials::kTranslation},
-        Dictionary{kTargetDict, "tgt_dict", Specials::kTranslation}}) {
+  for (const auto& [name, key, specials] : kDictionaries) {
     if (!is_there(directory / name) || !identity.contains(key)) continue;
     const uint32_t words =
         Vocabulary::read_saved((directory / name).string(), specials).word_checksum();

@@ -34,6 +34,8 @@ inline constexpr const char *kWeightsFile = "model.safetensors",
                             *kWeightsIndex = "model.safetensors.index.json";
 /// The key of the tensors' metadata with the version of Nine that wrote the model.
 inline constexpr const char* kVersionKey = "nine_version";
+/// The key of the checksums of the model's dictionaries there, a JSON object as a text.
+inline constexpr const char* kWordsKey = "words";
 
 /// Returns the directory of a trained model's files. `path` is a run, a directory of checkpoints,
 /// or a checkpoint, whose model files are verified (open_checkpoint). It may also be a directory

@@ -307,6 +307,11 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
         !wrong.empty())
       fail(config_file, " is of another model than the dictionary in ", directory.string(), ": ",
            wrong, "put the model's own files together");
+    if (const auto said = metadata.find(kWordsKey); said != metadata.end())
+      if (const std::string wrong = dictionary_differences(directory, parse_json(said->second));
+          !wrong.empty())
+        fail("model.safetensors is of another model than the dictionary in ", directory.string(),
+             ": ", wrong, "put the model's own files together");
   }
   files.sources.front().keys = std::move(config);
   if (files.foreign) rename_activations(files);
@@ -582,6 +587,27 @@ void ModelFiles::require_keys(std::initializer_list<const char*> keys,
 }
 
 void ModelFiles::say_assumed() const {
+  // Words of other programs for keys that are assumed.
+  struct OtherName {
+    const char *key, *other;
+  };
+  constexpr std::array kOtherNames = {OtherName{"activation", "activation_function"},
+                                      OtherName{"activation", "hidden_act"},
+                                      OtherName{"activation", "hidden_activation"},
+                                      OtherName{"embed_scale", "scale_embedding"},
+                                      OtherName{"layer_norm_eps", "rms_norm_eps"},
+                                      OtherName{"layer_norm_eps", "layer_norm_epsilon"},
+                                      OtherName{"layer_norm_eps", "norm_eps"},
+                                      OtherName{"rotary_base", "rope_theta"}};
+  for (const auto& [key, other] : kOtherNames) {
+    const Json* const said = assumed.contains(key) ? find(other) : nullptr;
+    if (said == nullptr) continue;
+    const Json& value = assumed[key];
+    const bool same = said->is_boolean() ? *said == (value != 1) : *said == value;
+    require(same, said_in(other), ": the key '", other, "' is ", shortened(json_text(*said)),
+            ", and Nine reads the key '", key, "', which is not there, so that ", json_text(value),
+            " is assumed: say it under that key (docs/pytorch.md)");
+  }
   if (!assumed.empty())
     notice(concat(directory.string(),
                   " was not written by Nine, and nothing in it says what is assumed: ",

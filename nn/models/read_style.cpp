@@ -52,7 +52,10 @@ TransformerStyle read_style(ModelFiles& files, const std::string& layer, int64_t
         read_shown(files, setting, tensor, style);
         continue;
       }
-      files.require_keys({setting.name});
+      files.require_keys({setting.name}, concat("; there is no tensor ", tensor,
+                                                ", as of RMS norms, which say \"", setting.name,
+                                                "\": \"rms\"; of layer norms with bias=False store "
+                                                "biases of zeros"));
     }
     std::visit(
         [&](auto m) {

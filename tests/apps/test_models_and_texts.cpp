@@ -168,6 +168,14 @@ TEST_CASE("without state.json, a dictionary of other words than config.json's is
   CHECK_MESSAGE(has(refused.err, copy + "/config.json is of another model than the dictionary in " +
                                      copy + ": the words of dict.txt have the checksum "),
                 refused.err);
+  // The weights' metadata have the checksum too.
+  fs::remove(copy + "/config.json");
+  const Outcome bare = run_program("lm_score", {"--checkpoint", copy, "--input", r.test});
+  CHECK(bare.code == 1);
+  CHECK_MESSAGE(has(bare.err, "model.safetensors is of another model than the dictionary in "),
+                bare.err);
+  put(copy + "/dict.txt", slurp(best + "/dict.txt"));
+  CHECK(perplexity(copy, r.test) == perplexity(best, r.test));
 
   const TranslationRuns t;
   REQUIRE(t.train("mt", "2").code == 0);
@@ -232,8 +240,18 @@ TEST_CASE("mt_translate --prefix: unknown words, words spelled as specials, leng
   CHECK(excluded.code == 1);
   CHECK_MESSAGE(has(excluded.err, place + ", line 2: 'zebra' is unknown to the model"),
                 excluded.err);
-  const Outcome special = go("dogs </s> ran\nthe\n");
+  const Outcome special = go("dogs </s>\nthe\n");
   CHECK_MESSAGE(has(special.err, place + ": 1 word is spelled </s>"), special.err);
+  CHECK(special.out.starts_with("dogs\n"));
+  // </s> ends the translation, whose other words would be lost, or whose score would be -inf.
+  for (const auto& [prefix, why] :
+       {std::pair("the\ndogs </s> ran\n", "before the other words of the prefix"),
+        {"the\n</s>\n", "before its first word"}}) {
+    const Outcome lost = go(prefix, {"--n-best", "1"});
+    const std::string expected = concat(place, ", line 2: </s> ends the translation ", why);
+    CHECK(lost.code == 1);
+    CHECK_MESSAGE(has(lost.err, expected), lost.err);
+  }
   const Outcome longer = go("dogs\nthe cat saw the\n", {"--max-length", "3"});
   CHECK(longer.code == 1);
   CHECK_MESSAGE(has(longer.err, place + ", line 2 has 4 tokens, more than --max-length 3"),
@@ -265,6 +283,11 @@ TEST_CASE("codes of version 0.2 that lost their first line are doubted, those of
   CHECK(said("#version: 0.2\nt h\nth e</w>\n").empty());
   CHECK(said("e </w>\nt h\nth e</w>\n").empty());
   CHECK(said("t h 5\nth e</w> 4\n").empty());
+  // Merges that were sorted, or of which one is missing.
+  for (const char* codes :
+       {"#version: 0.2\nth e</w>\nt h\n", "#version: 0.2\nth e</w>\n", "th e</w> 5\nt h 4\n"})
+    CHECK_MESSAGE(has(said(codes), "no merge makes the symbol 'th' before it is merged"),
+                  said(codes));
 }
 
 TEST_CASE("lm_score --generate: unknown words of prompts are said") {

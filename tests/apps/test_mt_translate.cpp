@@ -468,6 +468,13 @@ TEST_CASE("mt_translate: BLEU and chrF of its own translations and of a file") {
       said(whole, file),
       concat("warning: ", file, " has 1 word that ends in @@, parts of subwords, and ", whole)));
   CHECK(said(whole, c.dir.write("other.txt", "a dog runs .\n\ncat\na dog .\na\n")).empty());
+  // Pieces of SentencePiece, and tokens of OpenNMT.
+  const std::string pieces =
+                        c.dir.write("pieces", "\u2581a \u2581dog \u2581run s .\n\ncat\na\na\n"),
+                    tokens = c.dir.write("tokens", "a dog run \uFFEDs .\n\ncat\na dog .\na\n");
+  CHECK(has(said(pieces, whole), concat("warning: ", pieces, " has 3 words that begin with")));
+  CHECK(has(said(whole, tokens), concat("warning: ", tokens, " has 1 word that begins or ends")));
+  CHECK(!has(said(pieces, c.dir.write("pieces2", slurp(pieces) + "")), "words that begin"));
   // Where translations go to standard output, scores do not.
   const Outcome both =
       run_program("mt_translate",

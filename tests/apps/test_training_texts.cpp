@@ -68,9 +68,47 @@ TEST_CASE("training texts: a file that is no text is named with its kind") {
         "one\ntwo\nthree\n", "[ applause ]\n{ x }\n", "[ 1 , 2 ]\n", "a ||| b\nc ||| d\n",
         "\n\nthe cat\n", "< h > a\n", "the\tcat\n"})
     CHECK_MESSAGE(says(text) == "", text);
+  CHECK(says("#version: 0.2\na b\n") == "has codes of BPE");
   CHECK(has(error_of([] { app::require_texts("--train", {"-"}); }),
             "--train -: standard input can be read once"));
   CHECK(has(error_of([&] { app::require_texts("--train", {dir / "none"}); }), "does not exist"));
+}
+
+TEST_CASE("training texts: columns are said, and what the texts lack") {
+  const TemporaryDirectory dir;
+  const std::string text = dir.write("text", times(9, "the cat sat")),
+                    table = dir.write("table", times(9, "the cat\tdie Katze")),
+                    pairs = dir.write("pairs", times(9, "the cat ||| die Katze")),
+                    other = dir.write("other", times(5, "the dog sat") + times(4, "the cat sat"));
+  const auto said = [&](const Outcome& o) {
+    CHECK_MESSAGE(o.code == 0, o.err);
+    return o.out + o.err;
+  };
+  const Strings end{"--after", "1u", "--restart"};
+  const std::string of_pairs = said(mt(dir, joined({"--src", table, "--tgt", pairs}, end)));
+  CHECK(
+      has(of_pairs, concat("warning: --src ", table, " looks like a table (1 tab on each line)")));
+  CHECK(has(of_pairs, concat("warning: --tgt ", pairs, " looks like a parallel text")));
+  // Unknown words of texts that are not trained on.
+  const std::string held_out = said(mt(
+      dir, joined({"--src", text, "--tgt", text, "--valid-src", text, "--valid-tgt", other}, end)));
+  CHECK(has(held_out, "--valid-tgt: 13.89% of the tokens are unknown"));
+  CHECK(!has(held_out, "--valid-src: "));
+  CHECK(has(said(lm(dir, joined({"--train", text, "--test", other}, end))),
+            "--test: 13.89% of the tokens are unknown"));
+  // Documents, and batches that are smaller than a sentence.
+  const auto documents = [&](const std::string& content) {
+    return said(run_program(
+        "lm_train",
+        joined({"--train", dir.write("documents", content), "--documents", "--layers", "1",
+                "--hidden", "4", "--embed", "4", "--batch-tokens", "5", "--run", dir / "run"},
+               end)));
+  };
+  CHECK(has(documents(times(3, "the cat")), "--documents: 1 document, because no blank line"));
+  const std::string three = documents("a cat\nsat\n\n\nthe cat\n");
+  CHECK(has(three, "--documents: 3 documents, of which 1 without words"));
+  CHECK(
+      has(three, "documents longer than --batch-tokens 5, each a batch of its own: 1, of up to 6"));
 }
 
 TEST_CASE("training texts: both trainers look at each of their texts first") {

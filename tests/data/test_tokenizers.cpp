@@ -382,6 +382,8 @@ TEST_CASE("tokenizers: vocab.json and merges.txt") {
             "is not two tokens"));
   CHECK(has(error_of([&] { read_vocabulary_and_merges(vocabulary, merges + "zq qz\n", "v"); }),
             "has a token that the vocabulary lacks: 'zq'"));
+  CHECK(has(error_of([&] { read_vocabulary_and_merges(vocabulary, merges + "a b</w>\n", "v"); }),
+            "ends a word with </w>"));
 }
 
 TEST_CASE("tokenizers: what is wrong with a tokenizer.json is named") {
@@ -459,6 +461,81 @@ TEST_CASE("tokenizers: damaged ranks are named") {
   CHECK(has(error_of([&] { read_tiktoken(ranks + "IQ==\n", "r"); }), "is not a token in base64"));
   CHECK(has(error_of([&] { read_tiktoken("IQ== 0\n", "r"); }), "the byte 0 has no token"));
   CHECK(has(error_of([] { read_tiktoken("", "r"); }), "it has no tokens"));
+}
+
+TEST_CASE("tokenizers: special tokens of ranks have the ids that ranks leave free, or given ids") {
+  const auto first = trained(300);
+  const std::string ranks = tiktoken_text(*first), text = "a<|endoftext|>b";
+  const EncodeOptions special{.special_from_text = true};
+  const auto second = read_tiktoken(ranks, "ranks");
+  CHECK(second->encode(text, special) == first->encode(text, special));
+  CHECK(second->json() != "");
+  const auto given = read_tiktoken(ranks, "ranks", {.special_tokens = {"<a>=9000", "<b>"}});
+  CHECK(given->find("<a>") == 9000);
+  CHECK(given->find("<b>") == 0);
+  CHECK(given->is_special(9000));
+  const auto with = [&](const std::string& token) {
+    return error_of([&] { read_tiktoken(ranks, "r", {.special_tokens = {token}}); });
+  };
+  CHECK(has(with("<a>=5"), "the id 5 has two tokens"));
+  CHECK(has(with("<a>=99999999999"), "has an id above"));
+}
+
+TEST_CASE("tokenizers: text that no token holds is an error, not lost") {
+  const auto of = [](const std::string& pre_tokenizer, const std::string& model) {
+    return read_tokenizer_json(
+        R"({"pre_tokenizer": {"type": ")" + pre_tokenizer + R"("}, "model": )" + model + "}", "t");
+  };
+  const std::string bpe =
+      R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]})";
+  const auto error = [](const Tokenizer& t, const std::string& text) {
+    return error_of([&] { t.encode(text); });
+  };
+  // As trained without the alphabet of all bytes.
+  const auto bytes = of("ByteLevel", bpe), words = of("WhitespaceSplit", bpe),
+             unigram = of("WhitespaceSplit",
+                          R"({"type": "Unigram", "unk_id": null, "vocab": [["a", -1]]})");
+  CHECK(has(error(*bytes, "abx"), "no token for the byte <0x20> and no unknown token"));
+  CHECK(words->encode("ab a") == Ids{2, 0});
+  CHECK(has(error(*words, "ab \xC3\xA9"), "no token for '\xC3\xA9' and no unknown token"));
+  CHECK(has(error(*unigram, "a xy"), "no token for 'xy' and no unknown token"));
+  const TemporaryDirectory dir;
+  const std::string file = dir.write(
+      "t.json", R"({"pre_tokenizer": {"type": "WhitespaceSplit"}, "model": )" + bpe + "}");
+  const Outcome r = run_program("bpe", {"apply", "--tokenizer", file}, "ab\nab x\n");
+  CHECK(r.code == 1);
+  CHECK_MESSAGE(has(r.err, "standard input, line 2: the tokenizer has no token for 'x'"), r.err);
+  // Unknown tokens are counted. Bytes that have tokens are used, as Hugging Face does it.
+  const std::string some = dir.write(
+      "b.json",
+      R"({"model": {"type": "BPE", "vocab": {"a": 0, "<u>": 1, "<0xC3>": 2, "<0xA9>": 3},)"
+      R"( "merges": [], "unk_token": "<u>", "byte_fallback": true}})");
+  const Outcome counted = run_program("bpe", {"apply", "--tokenizer", some}, "a\xC3\xA9x\nyz\n");
+  CHECK(counted.out == "0 2 3 1\n1 1\n");
+  CHECK_MESSAGE(has(counted.err, "warning: 3 tokens are '<u>', for text that has no token"),
+                counted.err);
+  CHECK(run_program("bpe", {"apply", "--tokenizer", some}, "aa\n").err.empty());
+  // A byte-order mark is no part of the file.
+  const std::string marked = dir.write("m.json", std::string(kByteOrderMark) + slurp(file));
+  CHECK(read_tokenizer(marked)->encode("ab") == Ids{2});
+}
+
+TEST_CASE("tokenizers: a pattern that can match the empty text is refused") {
+  const auto error = [](const std::string& pattern) {
+    return error_of([&] {
+      read_tokenizer_json(
+          Json{{"pre_tokenizer",
+                {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}}},
+               {"model", {{"type", "BPE"}, {"vocab", {{"a", 0}}}, {"merges", Json::array()}}}}
+              .dump(),
+          "t")
+          ->encode("aa");
+    });
+  };
+  for (const char* pattern : {"a*", "^", "$", "\\b", "(?=a)", "(?<=a)", "a|"})
+    CHECK_MESSAGE(has(error(pattern), "can match the empty text"), error(pattern));
+  CHECK(has(error("a\\K"), "write it without \\K"));
+  CHECK(error("a|(?=a)a") == "");
 }
 
 TEST_CASE("tokenizers: SentencePiece's BPE and Unigram") {
@@ -623,11 +700,18 @@ TEST_CASE("bpe learn --bytes, apply --tokenizer, undo --tokenizer") {
     CHECK(r.code != 0);
     return r.err;
   };
-  CHECK(has(fails({"undo", "--tokenizer", tokenizer}, "1 x\n"), "'x' is no id of the tokenizer"));
+  for (const char* flush : {"--flush", "--no-flush"})
+    CHECK(has(fails({"undo", "--tokenizer", tokenizer, flush}, "1\n\n1 x\n"),
+              "standard input, line 3: 'x' is no id of the tokenizer"));
   CHECK(
       has(fails({"undo", "--tokenizer", tokenizer}, "99999999999\n"), "is no id of the tokenizer"));
   CHECK(has(fails({"apply", "--tokenizer", tokenizer, "--codes", tokenizer}), "leave out one"));
   CHECK(has(fails({"apply"}), "--codes or --tokenizer is required"));
+  // Options that would have no effect.
+  CHECK(has(fails({"apply", "--tokenizer", tokenizer, "--add-special"}),
+            "names no special tokens to add around a line"));
+  for (const char* flag : {"--split=gpt2", "--special-tokens=<a>"})
+    CHECK(has(fails({"undo", "--tokenizer", tokenizer, flag}), "has no ranks of tiktoken"));
   CHECK(has(fails({"apply", "--tokenizer", tokenizer, "--dropout", "0.5"}),
             "--dropout is for --codes"));
   CHECK(has(fails({"learn", "--vocab-size", "300"}), "--vocab-size is for --bytes"));

@@ -168,7 +168,9 @@ TEST_CASE("vocabulary: lists of other programs are read, without the marks besid
       "<eps> 0\nthe 1\ncat: 2\n, 3\n#0 4\n<s> 5\n</s> 6\n",
       // the same sorted by word, with OpenFst's tabs, and without <eps>
       "#0 4\n, 3\n</s> 6\n<eps> 0\n<s> 5\ncat: 2\nthe 1\n",
-      "<eps>\t0\nthe\t1\ncat:\t2\n,\t3\n#0\t4\n", ", 2\ncat: 1\n<s> 3\nthe 0\n"};
+      "<eps>\t0\nthe\t1\ncat:\t2\n,\t3\n#0\t4\n", ", 2\ncat: 1\n<s> 3\nthe 0\n",
+      // blank lines at the end
+      "the\ncat:\n,\n\n\n", "the: 0\n'cat:': 1\n\",\": 2\n\n"};
   for (const std::string& list : lists) {
     CAPTURE(list);
     CHECK(words(list, Specials::kLanguageModel) == expected);
@@ -237,7 +239,7 @@ TEST_CASE("vocabulary: errors") {
   CHECK(has(read_error("a 2\nb 1\na 1\n"), "dict.txt, line 3: 'a' is already in the dictionary"));
   CHECK(has(read_error("</s> 2\na 1\n</s> 2\n"), "line 3: '</s>' is already"));
   CHECK(has(read_error("a 2\nb\n"), "line 2: 'b' lacks a word or its count"));
-  CHECK(has(read_error("a 2\n\n"), "line 2: '' lacks a word or its count"));
+  CHECK(has(read_error("a 2\n\nb 1\n"), "line 2: '' lacks a word or its count"));
   CHECK(has(read_error("a 2\n 3\n"), "line 2"));
   CHECK(has(read_error("a #fairseq:overwrite\n"), "lacks a word or its count"));
   CHECK(has(read_error("a 1.5\n"), "the count '1.5' of 'a' is not a whole number"));

@@ -287,6 +287,10 @@ TEST_CASE("foreign: layers of a Llama's shape") {
     return error_of([&] { LanguageModel::load(f.path); });
   };
   CHECK(has(says(""), "config.json lacks \"norm_type\""));
+  CHECK(has(says(""), "of layer norms with bias=False store biases of zeros"));
+  CHECK(has(says(R"(, "norm_type": "rms", "rope_scaling": {"factor": 8})"),
+            "the key 'rope_scaling' is {\"factor\":8}, but Nine rotates"));
+  CHECK(says(R"(, "norm_type": "rms", "rope_scaling": null)") == "");
   CHECK(says(R"(, "norm_type": "rms")") == "");
   check_close(LanguageModel::load(f.path).score(kLines), f.expected());
   // Keys that tensors show may be said, and must be right.
@@ -658,6 +662,18 @@ TEST_CASE("foreign: Hugging Face's names of activations, and a factor of an LSTM
   CHECK(scores("swish") == silu);
   CHECK(tanh != gelu);
   CHECK(tanh != silu);
+  // Other programs' words for what would be assumed.
+  const auto with = [&](const char* key, const Json& value) {
+    Json config = Json::parse(kSaid);
+    config[key] = value;
+    f.dir.write("config.json", config.dump());
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  CHECK(with("rms_norm_eps", 1e-5) == "");
+  CHECK(has(with("rms_norm_eps", 1e-6),
+            "the key 'rms_norm_eps' is 1e-06, and Nine reads the key 'layer_norm_eps'"));
+  CHECK(with("scale_embedding", false) == "");
+  CHECK(has(with("scale_embedding", true), "Nine reads the key 'embed_scale'"));
 
   const TemporaryDirectory dir;
   ParameterSet set;

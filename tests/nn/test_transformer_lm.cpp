@@ -843,4 +843,55 @@ TEST_CASE("transformer LM: options of the other network are refused; defaults ar
   CHECK(own["attention_dropout"] == transformer["attention_dropout"]);
 }
 
+TEST_CASE("transformer LM: defaults of a file's --arch give way to those of the command line's") {
+  const TemporaryDirectory dir;
+  const auto dumped = [](const Strings& arguments) {
+    const Outcome r = run_program("lm_train", joined(arguments, {"--dump-config"}));
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return parse_json_object(r.out);
+  };
+  const auto file = [&](const Strings& arguments) {
+    return dir.write("file.json", dumped(arguments).dump());
+  };
+  const Strings archs[] = {{"--arch", "lstm"}, {"--arch", "transformer"}, {"--arch", "llama"}};
+  for (const Strings& of_file : archs)
+    for (const Strings& typed : archs) {
+      if (of_file[1] == "llama") continue;  // its file is that of a Transformer with other values
+      CAPTURE(of_file[1]);
+      CAPTURE(typed[1]);
+      CHECK(dumped(joined({"--config", file(of_file)}, typed)) == dumped(typed));
+    }
+  // What the file gives beside defaults stays.
+  const Json own = dumped(joined({"--config", file({"--bptt", "50", "--lr", "0.5"})}, archs[2]));
+  CHECK(own["bptt"] == 50);
+  CHECK(own["lr"] == 0.5);
+  CHECK(own["positions"] == "rotary");
+  // The same --arch again changes nothing.
+  const std::string llama = file({"--arch", "llama", "--positions", "learned", "--warmup", "0"});
+  CHECK(dumped({"--config", llama, "--arch", "transformer"}) == dumped({"--config", llama}));
+  CHECK(dumped({"--config", llama, "--hidden", "96"})["ffn"] == 256);
+  // A llama whose values are all those of GPT-2.
+  Json gpt2 = dumped({});
+  gpt2["arch"] = "llama";
+  const Outcome r =
+      run_program("lm_train", {"--config", dir.write("gpt2.json", gpt2.dump()), "--dump-config"});
+  CHECK(r.code == 2);
+  CHECK_MESSAGE(has(r.err, "--arch llama has no effect"), r.err);
+  const Outcome tiny =
+      run_program("lm_train", {"--train", "x", "--arch", "llama", "--rotary-base", "1e-320"});
+  CHECK_MESSAGE(has(tiny.err, "--rotary-base 1e-320: is too small for float32"), tiny.err);
+  // So it is with --optimizer and --schedule, and with --after for --schedule-length.
+  const std::string usual = file({});
+  CHECK(dumped({"--config", usual, "--optimizer", "lion"})["betas"] == Json{0.9, 0.99});
+  CHECK(dumped({"--config", usual, "--optimizer", "muon"})["momentum"] == 0.95);
+  CHECK(dumped({"--config", usual, "--schedule", "cosine"})["min_lr"] == Json(0.1 * 1e-3));
+  const std::string lion = file({"--optimizer", "lion"});
+  CHECK(dumped({"--config", lion, "--optimizer", "adam"})["betas"] == Json{0.9, 0.999});
+  CHECK(dumped({"--config", lion, "--lr", "0.5"})["betas"] == Json{0.9, 0.99});
+  const std::string cosine = file({"--schedule", "cosine", "--after", "4e"});
+  CHECK(dumped({"--config", cosine, "--after", "9e"})["schedule_length"] == "9e");
+  CHECK(dumped({"--config", cosine, "--after", "9e", "--schedule-length",
+                "4e"})["schedule_length"] == "4e");
+}
+
 }  // namespace nine::tests::test_transformer_lm
