@@ -1,5 +1,6 @@
 #include "apps/lm_train/lm_run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,21 @@ Json resolved_before(const std::filesystem::path& config) try {
   return read_json_object(config).value("resolved", Json::object());
 } catch (const std::exception&) {
   return {};
+}
+
+// Says which sentences are longer than --batch-tokens, as each is a batch above that size. Empty if
+// there are none.
+std::string say_too_long(const Corpus& text, int64_t batch_tokens) {
+  int64_t count = 0, longest = 0;
+  for (int64_t i = 0; batch_tokens > 0 && i < text.sentences(); ++i)
+    if (text.length(i) > batch_tokens) {
+      ++count;
+      longest = std::max(longest, text.length(i));
+    }
+  return count == 0 ? ""
+                    : concat("--train: sentences of more than --batch-tokens ", batch_tokens,
+                             " tokens, </s> counted: ", count, ". Each is a batch alone, and the ",
+                             "largest batch has ", longest, " tokens");
 }
 
 void conclude(const LmData& data, const LanguageNetwork& model, const LanguageModelTask& task,
@@ -95,6 +111,8 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
   add_spelled("--train", data.train);
   if (data.valid) add_spelled("--valid", *data.valid);
   if (data.test) add_spelled("--test", *data.test);
+  if (std::string text = say_too_long(data.train, o.batch_tokens); !text.empty())
+    messages.push_back(std::move(text));
   const std::vector<int64_t> counts = data.train.counts(data.vocabulary.size());
   for (std::string& warning : o.head_config().warnings(counts))
     messages.push_back(std::move(warning));

@@ -40,6 +40,8 @@ constexpr std::array<std::pair<double, double>, kFieldNames.size()> kPossible{
      {0, kNoLimit},
      {0, 100.001}}};
 
+constexpr double kSameNats = 1e-3;  // that a perplexity may be rounded by
+
 bool says_not_finite(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -191,6 +193,11 @@ class PossibleLines {
       problem = outside(kFieldNames[i], kPossible[i].first, kPossible[i].second);
     for (const char* key : {"epoch", "time_s", "lost_updates", "parameters"})
       if (problem.empty()) problem = outside(key, 0, kNoLimit);
+    const double nats = number(event, "nll"), ppl = number(event, "ppl");
+    if (problem.empty() && std::isfinite(nats) && std::isfinite(ppl) &&
+        std::fabs(std::log(ppl) - nats) > kSameNats)
+      problem = concat("ppl is ", shortest(ppl), ", and nll ", shortest(nats), " makes it ",
+                       shortest(std::exp(nats)));
     return problem;
   }
 

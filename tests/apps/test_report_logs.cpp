@@ -205,14 +205,16 @@ TEST_CASE("report: a log that no run can have written is named on the page") {
                     event(R"("train","step":2,"epoch":2)")),
             "line 3: epoch 2 after 3"));
   CHECK(has(note_of(kStart + kStart), "line 2: a second start"));
-  for (const auto& [value, what] : {std::pair(R"("step":-1)", "step is -1"),
-                                    {R"("step":1.5)", "step is 1.5"},
-                                    {R"("step":null)", "step is null"},
-                                    {R"("step":1,"nll":-3)", "nll is -3"},
-                                    {R"("step":1,"ppl":0.5)", "ppl is 0.5"},
-                                    {R"("step":1,"bleu":101)", "bleu is 101"},
-                                    {R"("step":1,"tokens":-9)", "tokens is -9"},
-                                    {R"("step":1,"time_s":-1)", "time_s is -1"}}) {
+  for (const auto& [value, what] :
+       {std::pair(R"("step":-1)", "step is -1"),
+        {R"("step":1.5)", "step is 1.5"},
+        {R"("step":null)", "step is null"},
+        {R"("step":1,"nll":-3)", "nll is -3"},
+        {R"("step":1,"ppl":0.5)", "ppl is 0.5"},
+        {R"("step":1,"nll":2,"ppl":9)", "ppl is 9, and nll 2 makes it 7.38905609893065"},
+        {R"("step":1,"bleu":101)", "bleu is 101"},
+        {R"("step":1,"tokens":-9)", "tokens is -9"},
+        {R"("step":1,"time_s":-1)", "time_s is -1"}}) {
     const std::string note = note_of(kStart + event(std::string(R"("valid",)") + value));
     CHECK_MESSAGE(has(note, nine::concat("has what no run writes (line 2: ", what, "):")), note);
   }
