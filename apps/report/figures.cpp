@@ -106,7 +106,15 @@ std::string trainer_of(const Run& run) {
   return run.setting("bptt").empty() ? "" : "lm_train";
 }
 
+// How a language model's validation reads its text; empty where the configuration does not say.
+std::string reading_of(const Run& run) {
+  if (run.setting("resolved.identity.valid").empty()) return "";
+  return begins_afresh(run) ? "sentences" : "carried";
+}
+
 }  // namespace
+
+bool begins_afresh(const Run& run) { return run.setting("resolved.evaluation") == "sentences"; }
 
 std::string why_incomparable(const std::vector<Run>& runs) {
   struct Input {
@@ -116,10 +124,13 @@ std::string why_incomparable(const std::vector<Run>& runs) {
   const Input inputs[] = {
       {"validation texts",
        {"resolved.identity.valid", "resolved.identity.valid_src", "resolved.identity.valid_tgt"}},
-      {"vocabularies", {"resolved.identity.vocab", "resolved.identity.tgt_vocab"}}};
+      {"vocabularies", {"resolved.identity.vocab", "resolved.identity.tgt_dict"}}};
   std::string all = settings_differ(runs, {"task"}) || differ(runs, trainer_of) ? "tasks" : "";
   for (const Input& input : inputs)
     if (settings_differ(runs, input.keys)) all += concat(all.empty() ? "" : ", ", input.what);
+  if (differ(runs, reading_of))
+    all += concat(all.empty() ? "" : ", ", "validations, of which some carry the state from ",
+                  "sentence to sentence and others (--sentences) do not");
   return all.empty() ? ""
                      : concat("The runs differ in their ", all,
                               ": their perplexities do not compare, and no run is marked as the "

@@ -30,8 +30,12 @@ bool has_own_objective(const Run& run);
 /// calls none so the one with the lowest perplexity. Null when there is none.
 const Entry* best_validation(const Run& run);
 
+/// True if a run's validation begins each sentence from a fresh state, as with --sentences.
+bool begins_afresh(const Run& run);
+
 /// Returns a sentence that says why the runs' perplexities do not compare: their tasks, validation
-/// texts or vocabularies differ. Empty if they do, or if the runs' config.json files do not say.
+/// texts, vocabularies or ways to read the text differ. Empty if they do, or if the runs'
+/// config.json files do not say.
 std::string why_incomparable(const std::vector<Run>& runs);
 
 /// Returns what the page says of the runs together: why_incomparable(), and that their test texts

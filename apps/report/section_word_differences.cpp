@@ -4,6 +4,7 @@
 
 #include "apps/cli/text_io.h"
 #include "apps/lm_train/lm_data.h"
+#include "apps/report/figures.h"
 #include "apps/report/run_label.h"
 #include "apps/report/sections.h"
 #include "apps/report/table.h"
@@ -70,9 +71,6 @@ std::vector<std::string> validation_lines(const fs::path& run) {
           "); start nine_report where the run was started, or put that text under that name");
   return lines;
 }
-
-// Whether a run's validation begins each sentence from a fresh state.
-bool begins_afresh(const Run& run) { return run.setting("resolved.evaluation") == "sentences"; }
 
 // The words that are likelier under the second of the two runs, or under the first. The differences
 // are sorted by the second run's gain, the largest first.

@@ -218,9 +218,17 @@ void require_word_vectors(const ModelFiles& files) {
   }
 }
 
-// Gives activations Nine's names where Hugging Face's transformers has another name.
-void rename_activations(ModelFiles& files) {
+// Gives keys and activations Nine's names where Hugging Face's transformers has another name, and a
+// notice() of each key. Without it Nine would assume a value that config.json contradicts.
+void use_own_names(ModelFiles& files) {
   for (ModelSource& source : files.sources) {
+    for (const auto& [name, own] : {std::pair("rms_norm_eps", "layer_norm_eps"),
+                                    {"layer_norm_epsilon", "layer_norm_eps"},
+                                    {"rope_theta", "rotary_base"}}) {
+      if (!source.keys.contains(name) || source.keys.contains(own)) continue;
+      source.keys[own] = source.keys[name];
+      notice(concat(source.place, ": the key '", name, "' is read as '", own, "'"));
+    }
     const auto said = source.keys.find("activation");
     if (said == source.keys.end()) continue;
     for (const auto& [name, own] : {std::pair("gelu_new", "gelu-tanh"),
@@ -303,7 +311,7 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
            wrong, "put the model's own files together");
   }
   files.sources.front().keys = std::move(config);
-  if (files.foreign) rename_activations(files);
+  if (files.foreign) use_own_names(files);
   files.sources.push_back(
       {metadata_of(weight_files(directory).front()), keys_left_out(metadata), true});
   const auto version = metadata.find(kVersionKey);

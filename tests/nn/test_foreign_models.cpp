@@ -241,6 +241,12 @@ TEST_CASE("foreign: what tensors of a language model do not show must be said") 
             "layer_norm_eps": 1e-5})");
   LanguageModel::load(f.path);
   CHECK(notices.all.size() == 1);
+  // Hugging Face's names of the key say it too.
+  for (const char* name : {"rms_norm_eps", "layer_norm_epsilon"}) {
+    f.say(concat(R"({"heads": 2, "norm": "post", "activation": "relu", ")", name, R"(": 1e-6})"));
+    CHECK(has(says(), "config.json: the key 'layer_norm_eps' is 1e-06, but Nine has 1e-05 only"));
+    CHECK(has(notices.all.back(), concat("the key '", name, "' is read as 'layer_norm_eps'")));
+  }
 }
 
 TEST_CASE("foreign: embed_scale is honoured, sinusoidal positions and their window are said") {
@@ -301,6 +307,10 @@ TEST_CASE("foreign: layers of a Llama's shape") {
   CHECK(has(says(R"(, "norm_type": "rms", "linear_bias": true)"),
             "the key 'linear_bias' is true, but there is no tensor "
             "transformer.layers.0.linear1.bias"));
+  // Hugging Face's name of the base.
+  f.say(R"({"heads": 2, "norm": "pre", "activation": "swiglu", "norm_type": "rms",
+            "positions": "rotary", "bptt": 9, "rope_theta": 700})");
+  check_close(LanguageModel::load(f.path).score(kLines), f.expected());
   f.say(R"({"heads": 2, "norm": "pre", "activation": "swiglu", "norm_type": "rms",
             "positions": "learned", "bptt": 9})");
   CHECK(has(error_of([&] { LanguageModel::load(f.path); }),
