@@ -124,7 +124,9 @@ std::string why_incomparable(const std::vector<Run>& runs) {
   const Input inputs[] = {
       {"validation texts",
        {"resolved.identity.valid", "resolved.identity.valid_src", "resolved.identity.valid_tgt"}},
-      {"vocabularies", {"resolved.identity.vocab", "resolved.identity.tgt_dict"}}};
+      {"vocabularies", {"resolved.identity.vocab", "resolved.identity.tgt_dict"}},
+      // Of versions up to 0.2.0, over ids.
+      {"validation texts or vocabularies", {"resolved.valid_crc32c"}}};
   std::string all = settings_differ(runs, {"task"}) || differ(runs, trainer_of) ? "tasks" : "";
   for (const Input& input : inputs)
     if (settings_differ(runs, input.keys)) all += concat(all.empty() ? "" : ", ", input.what);

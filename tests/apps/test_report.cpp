@@ -422,6 +422,8 @@ TEST_CASE("report: runs of other texts or vocabularies are not compared by their
   CHECK(has(page_of(dir, {with("x", R"("identity":{"valid_tgt":1,"tgt_dict":7})"),
                           with("y", R"("identity":{"valid_tgt":1,"tgt_dict":8})")}),
             note + "vocabularies"));
+  CHECK(has(page_of(dir, {with("x", R"("valid_crc32c":7)"), with("y", R"("valid_crc32c":8)")}),
+            note + "validation texts or vocabularies: "));
 }
 
 // The programs' configurations name no task, and their texts have other keys.
