@@ -47,12 +47,14 @@ void count_divergence(const std::vector<Entry>& entries, Figures& f) {
 const Entry* best_validation(const Run& run) {
   // A run may choose its best model by something else than the perplexity (mt_train --best-metric
   // bleu).
-  const auto chosen =
-      std::find_if(run.valid.rbegin(), run.valid.rend(), [](const Entry& e) { return e.best; });
+  const auto chosen = std::find_if(run.valid.rbegin(), run.valid.rend(), [&](const Entry& e) {
+    return e.best && e.step >= run.best_from;
+  });
   if (chosen != run.valid.rend()) return &*chosen;
   const Entry* best = nullptr;
   for (const Entry& e : run.valid)
-    if (std::isfinite(e[Field::ppl]) && (best == nullptr || e[Field::ppl] < (*best)[Field::ppl]))
+    if (std::isfinite(e[Field::ppl]) && (run.best_from == 0 || e.step == run.best_from) &&
+        (best == nullptr || e[Field::ppl] < (*best)[Field::ppl]))
       best = &e;
   return best;
 }

@@ -27,7 +27,9 @@ Figures figures_of(const Run& run);
 bool has_own_objective(const Run& run);
 
 /// The validation of the best model: the last one that the log calls the best so far, in a log that
-/// calls none so the one with the lowest perplexity. Null when there is none.
+/// calls none so the one with the lowest perplexity. After a best model was lost, earlier ones do
+/// not count, and the one of the step that took its place is the best until another is. Null when
+/// there is none.
 const Entry* best_validation(const Run& run);
 
 /// True if a run's validation begins each sentence from a fresh state, as with --sentences.

@@ -319,6 +319,11 @@ class LogReader {
     if (!std::isfinite(step)) return;
     run_.resumes.push_back(step);
     update(lost_updates_, event, "lost_updates");
+    if (const std::string why = text(event, "lost_best"); !why.empty()) {
+      run_.best_from = step;
+      run_.notes.push_back(concat("The best model before step ", count(step), " was lost (", why,
+                                  "): the model of that step took its place."));
+    }
     run_.word_norms = {};
     run_.target_angles = {};
     run_.finished = false;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/report/downsample.h"
+#include "apps/report/figures.h"
 #include "apps/report/report.h"
 #include "apps/report/run_log.h"
 #include "core/error.h"
@@ -222,6 +223,32 @@ TEST_CASE("report: a log that no run can have written is named on the page") {
   // The loss may be below 0.
   CHECK(note_of(kStart + event(R"("train","step":1,"loss":-3)")).empty());
   check_page(page_of(dir, {dir.path() / "log"}));
+}
+
+TEST_CASE("report: a best model that was lost is not the best, and a note says so") {
+  const TempDir dir;
+  const auto valid_at = [](int step, int ppl, bool best) {
+    return nine::concat(R"({"event":"valid","step":)", step, R"(,"ppl":)", ppl, R"(,"best":)",
+                        best ? "true" : "false", "}\n");
+  };
+  const auto resumed = [](int step) {
+    return nine::concat(R"({"event":"resume","step":)", step, R"(,"lost_best":"it is gone"})",
+                        "\n");
+  };
+  const std::string before = kStart + valid_at(10, 40, true) + valid_at(20, 60, false);
+  const auto best_step = [&](const std::string& log) {
+    const nine::app::Run run = nine::app::read_run(dir.run("log", log));
+    REQUIRE(run.notes.size() == (log == before ? 1 : 2));  // one: there is no config.json
+    if (log != before)
+      CHECK(has(run.notes.back(), "was lost (it is gone): the model of that step"));
+    const nine::app::Entry* best = nine::app::best_validation(run);
+    return best == nullptr ? 0 : best->step;
+  };
+  CHECK(best_step(before) == 10);
+  CHECK(best_step(before + resumed(20)) == 20);
+  CHECK(best_step(before + resumed(20) + valid_at(30, 65, false)) == 20);
+  CHECK(best_step(before + resumed(20) + valid_at(30, 50, true)) == 30);
+  CHECK(best_step(before + resumed(25)) == 0);  // whose validation is not in the log
 }
 
 TEST_CASE("report: a log or a configuration that is a pipe or a directory is refused") {
