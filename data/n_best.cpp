@@ -111,16 +111,18 @@ Line parse_srilm(std::string_view line, const std::string& place) {
   std::span<const std::string_view> text = listed;
   if (!text.empty() && text.front() == "<s>") text = text.subspan(1);
   if (!text.empty() && text.back() == "</s>") text = text.first(text.size() - 1);
-  // SRILM does not count pauses. Another number means that a column is missing.
+  // Pauses are no words: SRILM neither counts nor scores them. Another number of words means that a
+  // column is missing.
+  Words spoken(text.begin(), text.end());
+  std::erase(spoken, "-pau-");
   int64_t count = -1;
-  const auto pauses = std::count(text.begin(), text.end(), "-pau-");
   require(
-      parse_count(words[3], count) && (count == std::ssize(text) || count == std::ssize(listed) ||
-                                       count == std::ssize(text) - pauses),
+      parse_count(words[3], count) &&
+          (count == std::ssize(text) || count == std::ssize(listed) || count == std::ssize(spoken)),
       place, ": the number of words is ", quote(words[3]), ", but ", std::ssize(text),
       std::ssize(text) == 1 ? " word follows" : " words follow",
       "; a line is 'utterance acoustic-score lm-score number-of-words words'");
-  return {std::string(words[0]), {score, joined(text)}};
+  return {std::string(words[0]), {score, joined(spoken)}};
 }
 
 Line parse_kaldi(std::string_view line, const std::string& place) {

@@ -129,15 +129,32 @@ CheckRow check_head(const std::string& text, const HeadShape& shape, const Check
                 tensors.size());
 }
 
-// The heads of --kernels, each written out: a formula without spaces.
+// What is not checked of a mixture's components: in a mixture the gradients of the other components
+// hide it. Empty if something of each was checked.
+std::string unchecked_component(const HeadSpec& head, const HeadShape& shape,
+                                const CheckSettings& s) {
+  for (const Score& score : head.components) {
+    const std::string text = to_text(score), unchecked = check_head(text, shape, s).unchecked;
+    if (!unchecked.empty()) return concat(unchecked, ", of its component ", text, " alone,");
+  }
+  return "";
+}
+
+// The heads of --kernels, each written out: a formula without spaces. A mixture takes the rest of
+// the list, because commas separate its components too.
 std::vector<std::string> listed_heads(const CheckSettings& s) {
   std::vector<std::string> heads;
-  for (const std::string_view name : split_head(s.kernels, ',')) {
+  for (std::string_view name : split_head(s.kernels, ',')) {
+    const bool mixture = name.starts_with("mix:");
+    if (mixture)
+      name =
+          std::string_view(s.kernels).substr(static_cast<size_t>(name.data() - s.kernels.data()));
     try {
       heads.push_back(parse_head(name).to_text());
     } catch (const UsageError& e) {
       throw UsageError(concat("--kernels ", s.kernels, ": ", e.what()));
     }
+    if (mixture) break;
   }
   return heads;
 }
@@ -190,7 +207,12 @@ std::vector<CheckRow> check_rows(const CheckSettings& s) {
   if (s.kernels.empty())
     for (const checks::OpCase& c : checks::random_op_cases(s.seed, s.largest))
       rows.push_back(check_op(c, s));
-  for (size_t i = 0; i < shapes.size(); ++i) rows.push_back(check_head(heads[i], shapes[i], s));
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    CheckRow& row = rows.emplace_back(check_head(heads[i], shapes[i], s));
+    if (s.kernels.empty() || !row.unchecked.empty()) continue;  // the table has each kernel alone
+    if (const HeadSpec head = parse_head(heads[i]); head.mixture)
+      row.unchecked = unchecked_component(head, shapes[i], s);
+  }
   return rows;
 }
 

@@ -127,7 +127,7 @@ std::string interval(const Interval& i, int decimals) {
 }
 
 std::vector<std::string> row(const std::string& name, const WordErrors& e, const std::string& ci) {
-  return {name, concat(e.words()),       concat(e.errors()),  fixed(e.rate(), 1),
+  return {name, concat(e.words()),       concat(e.errors()),  percent_text(e.errors(), e.words()),
           ci,   concat(e.substitutions), concat(e.deletions), concat(e.insertions)};
 }
 

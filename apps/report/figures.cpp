@@ -47,12 +47,14 @@ void count_divergence(const std::vector<Entry>& entries, Figures& f) {
 const Entry* best_validation(const Run& run) {
   // A run may choose its best model by something else than the perplexity (mt_train --best-metric
   // bleu).
-  const auto chosen =
-      std::find_if(run.valid.rbegin(), run.valid.rend(), [](const Entry& e) { return e.best; });
+  const auto chosen = std::find_if(run.valid.rbegin(), run.valid.rend(), [&](const Entry& e) {
+    return e.best && e.step >= run.best_from;
+  });
   if (chosen != run.valid.rend()) return &*chosen;
   const Entry* best = nullptr;
   for (const Entry& e : run.valid)
-    if (std::isfinite(e[Field::ppl]) && (best == nullptr || e[Field::ppl] < (*best)[Field::ppl]))
+    if (std::isfinite(e[Field::ppl]) && (run.best_from == 0 || e.step == run.best_from) &&
+        (best == nullptr || e[Field::ppl] < (*best)[Field::ppl]))
       best = &e;
   return best;
 }
@@ -108,7 +110,15 @@ std::string trainer_of(const Run& run) {
   return run.setting("bptt").empty() ? "" : "lm_train";
 }
 
+// How a language model's validation reads its text; empty where the configuration does not say.
+std::string reading_of(const Run& run) {
+  if (run.setting("resolved.identity.valid").empty()) return "";
+  return begins_afresh(run) ? "sentences" : "carried";
+}
+
 }  // namespace
+
+bool begins_afresh(const Run& run) { return run.setting("resolved.evaluation") == "sentences"; }
 
 std::string why_incomparable(const std::vector<Run>& runs) {
   struct Input {
@@ -118,10 +128,15 @@ std::string why_incomparable(const std::vector<Run>& runs) {
   const Input inputs[] = {
       {"validation texts",
        {"resolved.identity.valid", "resolved.identity.valid_src", "resolved.identity.valid_tgt"}},
-      {"vocabularies", {"resolved.identity.vocab", "resolved.identity.tgt_vocab"}}};
+      {"vocabularies", {"resolved.identity.vocab", "resolved.identity.tgt_dict"}},
+      // Of versions up to 0.2.0, over ids.
+      {"validation texts or vocabularies", {"resolved.valid_crc32c"}}};
   std::string all = settings_differ(runs, {"task"}) || differ(runs, trainer_of) ? "tasks" : "";
   for (const Input& input : inputs)
     if (settings_differ(runs, input.keys)) all += concat(all.empty() ? "" : ", ", input.what);
+  if (differ(runs, reading_of))
+    all += concat(all.empty() ? "" : ", ", "validations, of which some carry the state from ",
+                  "sentence to sentence and others (--sentences) do not");
   return all.empty() ? ""
                      : concat("The runs differ in their ", all,
                               ": their perplexities do not compare, and no run is marked as the "

@@ -29,11 +29,17 @@ Figures figures_of(const Run& run);
 bool has_own_objective(const Run& run);
 
 /// The validation of the best model: the last one that the log calls the best so far, in a log that
-/// calls none so the one with the lowest perplexity. Null when there is none.
+/// calls none so the one with the lowest perplexity. After a best model was lost, earlier ones do
+/// not count, and the one of the step that took its place is the best until another is. Null when
+/// there is none.
 const Entry* best_validation(const Run& run);
 
+/// True if a run's validation begins each sentence from a fresh state, as with --sentences.
+bool begins_afresh(const Run& run);
+
 /// Returns a sentence that says why the runs' perplexities do not compare: their tasks, validation
-/// texts or vocabularies differ. Empty if they do, or if the runs' config.json files do not say.
+/// texts, vocabularies or ways to read the text differ. Empty if they do, or if the runs'
+/// config.json files do not say.
 std::string why_incomparable(const std::vector<Run>& runs);
 
 /// Returns what the page says of the runs together: why_incomparable(), and that their test texts

@@ -42,6 +42,8 @@ constexpr std::array<std::pair<double, double>, kFieldNames.size()> kPossible{
      {0.99, kNoLimit},
      {-1e-3, kNoLimit}}};
 
+constexpr double kSameNats = 1e-3;  // that a perplexity may be rounded by
+
 bool says_not_finite(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -193,6 +195,11 @@ class PossibleLines {
       problem = outside(kFieldNames[i], kPossible[i].first, kPossible[i].second);
     for (const char* key : {"epoch", "time_s", "lost_updates", "parameters"})
       if (problem.empty()) problem = outside(key, 0, kNoLimit);
+    const double nats = number(event, "nll"), ppl = number(event, "ppl");
+    if (problem.empty() && std::isfinite(nats) && std::isfinite(ppl) &&
+        std::fabs(std::log(ppl) - nats) > kSameNats)
+      problem = concat("ppl is ", shortest(ppl), ", and nll ", shortest(nats), " makes it ",
+                       shortest(std::exp(nats)));
     return problem;
   }
 
@@ -314,6 +321,11 @@ class LogReader {
     if (!std::isfinite(step)) return;
     run_.resumes.push_back(step);
     update(lost_updates_, event, "lost_updates");
+    if (const std::string why = text(event, "lost_best"); !why.empty()) {
+      run_.best_from = step;
+      run_.notes.push_back(concat("The best model before step ", count(step), " was lost (", why,
+                                  "): the model of that step took its place."));
+    }
     run_.word_norms = {};
     run_.target_angles = {};
     run_.finished = false;

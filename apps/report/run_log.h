@@ -98,8 +98,10 @@ struct Run {
   WordNormsEntry word_norms;                    // of the best model
   TargetAngles target_angles;                   // likewise
   std::vector<double> resumes;                  // the steps at which training was resumed
-  Settings done;          // the last line of a finished run, without event, step, epoch and time
-  bool finished = false;  // whether the log has such a line, or one of the test
+  double best_from = 0;  // the best model before this step was lost, and that of this step took its
+                         // place
+  Settings done;         // the last line of a finished run, without event, step, epoch and time
+  bool finished = false;       // whether the log has such a line, or one of the test
   double last_step = kAbsent;  // of any event
   double last_epoch = kAbsent;
   double last_time = kAbsent;  // seconds

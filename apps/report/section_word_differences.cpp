@@ -4,6 +4,7 @@
 
 #include "apps/cli/text_io.h"
 #include "apps/lm_train/lm_data.h"
+#include "apps/report/figures.h"
 #include "apps/report/run_label.h"
 #include "apps/report/sections.h"
 #include "apps/report/table.h"
@@ -102,8 +103,10 @@ std::string word_differences_html(const std::vector<Run>& runs,
   require(
       lines == validation_lines(directories[1]),
       "[report] the two runs were validated on different texts: their words cannot be compared");
+  const bool first_afresh = begins_afresh(runs[0]),
+             carried = !first_afresh && !begins_afresh(runs[1]);
   const WordDifferences differences = word_differences(
-      directories[0].string(), directories[1].string(), lines, {.carry_state = true}, kCpu);
+      directories[0].string(), directories[1].string(), lines, {.carry_state = carried}, kCpu);
   require(differences.tokens > 0,
           "[report] the validation text fills no row of 10 columns: it is too short to compare "
           "words on");
@@ -116,7 +119,13 @@ std::string word_differences_html(const std::vector<Run>& runs,
              count(tokens), " validation tokens, the best model of ", names[1], " has ",
              std::isfinite(ratio) ? figure(ratio) : power_of_e(-differences.gain / tokens, 0),
              " times the perplexity of ", names[0],
-             ". A word’s gain is the sum of differences of its log-probabilities.");
+             ". A word’s gain is the sum of differences of its log-probabilities. The state is ",
+             carried ? "carried from sentence to sentence" : "fresh at the start of each sentence",
+             ", as in ",
+             first_afresh == begins_afresh(runs[1])
+                 ? concat("both validations.")
+                 : concat("the validation of ", names[first_afresh ? 0 : 1], ", but not of ",
+                          names[first_afresh ? 1 : 0], "."));
   if (differences.left_out > 0)
     out += concat(" ", count(static_cast<double>(differences.left_out)),
                   " tokens that not both models know are left out.");

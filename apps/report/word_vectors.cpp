@@ -9,6 +9,7 @@
 #include "apps/report/pca.h"
 #include "core/ops.h"
 #include "nn/models/language_network.h"
+#include "nn/models/model_directory.h"
 #include "nn/models/read_model.h"
 
 namespace nine::app {
@@ -42,8 +43,11 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, const Voca
   WordVectors out;
   out.tensor = output_tensor(files);
   const Tensor& all = files.weights.at(out.tensor);
-  require(all.view().rows() >= vocabulary.size(), "[report] ", directory.string(), ": ", out.tensor,
-          " ", all.shape(), " has fewer rows than dict.txt words, ", vocabulary.size());
+  const Shape& shape = all.shape();
+  require(shape.rank() >= 2 && shape[shape.rank() - 2] == vocabulary.size(), "[report] ",
+          (directory / kDictionaryFile).string(), " has ", vocabulary.size(),
+          " entries with </s> and <unk>, but ", out.tensor, " of its model has the shape ", shape,
+          ": put the model's own dictionary there");
   const int64_t n = std::ssize(ids), d = all.view().cols();
   const Tensor rows = all.reshaped({all.view().rows(), d});
   out.vectors = Tensor({n, d}, DType::float64);
@@ -72,7 +76,7 @@ WordVectors read_word_vectors(const std::filesystem::path& directory, const Voca
 
 WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most) {
   const Vocabulary vocabulary =
-      Vocabulary::read_saved((directory / "dict.txt").string(), Specials::kLanguageModel);
+      Vocabulary::read_saved((directory / kDictionaryFile).string(), Specials::kLanguageModel);
   std::vector<int32_t> ids = ids_by_count(vocabulary);
   ids.resize(static_cast<size_t>(std::min(std::ssize(ids), std::max<int64_t>(most, 0))));
   return read_word_vectors(directory, vocabulary, ids);

@@ -30,8 +30,8 @@ std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary);
 
 /// Reads the vectors of the words `ids` of the model in `directory` (model.safetensors), whose
 /// words are `vocabulary`: those of the output layer, of an untied mixture the first component's.
-/// They are in head.weight, or in embedding.weight where they are tied to it. Throws Error when
-/// there is no such model.
+/// They are in head.weight, or in embedding.weight where they are tied to it. Errors: there
+/// is no such model; it has another number of words than `vocabulary`.
 WordVectors read_word_vectors(const std::filesystem::path& directory, const Vocabulary& vocabulary,
                               std::span<const int32_t> ids);
 /// The same of the at most `most` first words of ids_by_count of its dict.txt.

@@ -279,6 +279,16 @@ std::vector<std::string> TrainOptions::unreached(int64_t updates) const {
   return out;
 }
 
+std::string TrainOptions::length_of_fall() const {
+  if (!has_length(schedule) || schedule_length.unit != after.unit || schedule_length == after)
+    return "";
+  const bool shorter = schedule_length.value < after.value;
+  return concat("--schedule-length ", schedule_length, " is ", shorter ? "less" : "more",
+                " than --after ", after, ": the learning rate ",
+                shorter ? concat("stays at --min-lr ", min_lr, " from there on")
+                        : concat("does not fall to --min-lr ", min_lr));
+}
+
 void TrainOptions::check_initialisation() const {
   const bool norms = init_norm != InitialNorm::none, bias = init_bias != InitialBias::zero;
   require_usage(init.empty() || !norms,

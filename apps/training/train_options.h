@@ -111,6 +111,8 @@ struct TrainOptions : HeadSettings {
   /// Sentences about options that a training of so many updates is too short for: --warmup,
   /// --asgd-start, --log-every.
   std::vector<std::string> unreached(int64_t updates) const;
+  /// A sentence about a --schedule-length that is not --after, in the same unit; empty if it is.
+  std::string length_of_fall() const;
   /// What --accumulate means for the processes of this run. UsageError: it cannot be shared out
   /// among so many; a run of several that only one can make.
   void check_processes(const Communicator& communicator) const;

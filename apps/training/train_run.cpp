@@ -112,6 +112,7 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
   if (t.options.after.unit == TrainingUnit::updates)
     for (const std::string& line : t.options.unreached(t.options.after.value))
       callbacks.message(line);
+  if (const std::string line = t.options.length_of_fall(); !line.empty()) callbacks.message(line);
   for (const std::string& line : same_texts(t.flags.to_json(), t.inputs.identity))
     callbacks.message(line);
 }

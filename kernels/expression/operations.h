@@ -57,15 +57,15 @@
 
 /// X(operation, its name in formulas or "", its value as an expression of T or double a and b, its
 /// value in JavaScript with # for a and $ for b). Powers are separate, because the loops treat
-/// their exponents specially. Math.min is not used, because it returns NaN if either argument is
-/// NaN.
+/// their exponents specially. min and max are NaN if either argument is NaN, so that a formula
+/// without a value is an error.
 #define NINE_BINARY_OPERATIONS(X)                \
   X(add, "", a + b, "# + $")                     \
   X(subtract, "", a - b, "# - $")                \
   X(multiply, "", a * b, "# * $")                \
   X(divide, "", a / b, "# / $")                  \
-  X(min, "min", b < a ? b : a, "$ < # ? $ : #")  \
-  X(max, "max", b > a ? b : a, "$ > # ? $ : #")
+  X(min, "min", b < a || b != b ? b : a, "Math.min(#, $)")  \
+  X(max, "max", b > a || b != b ? b : a, "Math.max(#, $)")
 
 /// X(operation, its condition on T or double a and b, the condition in JavaScript).
 #define NINE_CHOICES(X)      \

@@ -46,8 +46,12 @@ LanguageModel& LanguageModel::operator=(LanguageModel&&) noexcept = default;
 LanguageModel LanguageModel::load(const std::string& path, Device device) {
   const std::filesystem::path directory = model_directory(path, kDictionaryFile);
   ModelFiles files = read_model(directory);
-  const Shape& rows = files.embedding("lm").shape();
-  LanguageWords words = language_words(directory, rows.rank() > 0 ? rows[0] : 0);
+  int64_t rows = 0;
+  files.opening([&] {
+    const Shape& shape = files.embedding("lm").shape();
+    if (shape.rank() > 0) rows = shape[0];
+  });
+  LanguageWords words = language_words(directory, rows);
   std::unique_ptr<Parts> parts;
   files.opening([&] {
     const ParameterOptions options{

@@ -219,9 +219,18 @@ void require_word_vectors(const ModelFiles& files) {
   }
 }
 
-// Gives activations Nine's names where Hugging Face's transformers has another name.
-void rename_activations(ModelFiles& files) {
+// Gives keys and activations Nine's names where Hugging Face's transformers has another name, and a
+// notice() of each key. Without it Nine would assume a value that config.json contradicts.
+void use_own_names(ModelFiles& files) {
   for (ModelSource& source : files.sources) {
+    for (const auto& [name, own] : {std::pair("rms_norm_eps", "layer_norm_eps"),
+                                    {"layer_norm_epsilon", "layer_norm_eps"},
+                                    {"norm_eps", "layer_norm_eps"},
+                                    {"rope_theta", "rotary_base"}}) {
+      if (!source.keys.contains(name) || source.keys.contains(own)) continue;
+      source.keys[own] = source.keys[name];
+      notice(concat(source.place, ": the key '", name, "' is read as '", own, "'"));
+    }
     const auto said = source.keys.find("activation");
     if (said == source.keys.end()) continue;
     for (const auto& [name, own] : {std::pair("gelu_new", "gelu-tanh"),
@@ -314,7 +323,7 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
              ": ", wrong, "put the model's own files together");
   }
   files.sources.front().keys = std::move(config);
-  if (files.foreign) rename_activations(files);
+  if (files.foreign) use_own_names(files);
   files.sources.push_back(
       {metadata_of(weight_files(directory).front()), keys_left_out(metadata), true});
   const auto version = metadata.find(kVersionKey);
@@ -591,14 +600,9 @@ void ModelFiles::say_assumed() const {
   struct OtherName {
     const char *key, *other;
   };
-  constexpr std::array kOtherNames = {OtherName{"activation", "activation_function"},
-                                      OtherName{"activation", "hidden_act"},
-                                      OtherName{"activation", "hidden_activation"},
-                                      OtherName{"embed_scale", "scale_embedding"},
-                                      OtherName{"layer_norm_eps", "rms_norm_eps"},
-                                      OtherName{"layer_norm_eps", "layer_norm_epsilon"},
-                                      OtherName{"layer_norm_eps", "norm_eps"},
-                                      OtherName{"rotary_base", "rope_theta"}};
+  constexpr std::array kOtherNames = {
+      OtherName{"activation", "activation_function"}, OtherName{"activation", "hidden_act"},
+      OtherName{"activation", "hidden_activation"}, OtherName{"embed_scale", "scale_embedding"}};
   for (const auto& [key, other] : kOtherNames) {
     const Json* const said = assumed.contains(key) ? find(other) : nullptr;
     if (said == nullptr) continue;

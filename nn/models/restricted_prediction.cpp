@@ -162,10 +162,15 @@ std::vector<std::string> drop_unknown_words(std::vector<WordSet>& sets,
                                             std::span<const Vocabulary* const> vocabularies,
                                             const std::string& name) {
   const Specials& specials = Specials::kLanguageModel;
-  std::vector<std::string> unknown;
-  for (WordSet& set : sets) {
+  const auto text_of = [](const std::vector<std::string>& words) {
     std::string text;
-    for (const std::string& word : set.words) text += (text.empty() ? "" : " ") + word;
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+    return text;
+  };
+  std::vector<std::string> unknown;
+  std::map<std::vector<std::string>, std::string> set_of;  // key: the known words, sorted
+  for (WordSet& set : sets) {
+    const std::string text = text_of(set.words);
     WordSet known;
     for (size_t w = 0; w < set.words.size(); ++w) {
       const std::string& word = set.words[w];
@@ -183,6 +188,12 @@ std::vector<std::string> drop_unknown_words(std::vector<WordSet>& sets,
     require(known.words.size() >= 2, name, ": of the set ", quote(text), " the vocabulary holds ",
             known.words.size(), known.words.size() == 1 ? " word" : " words",
             "; a set needs two or more");
+    std::vector<std::string> sorted = known.words;
+    std::sort(sorted.begin(), sorted.end());
+    const auto [same, is_new] = set_of.emplace(std::move(sorted), text);
+    require(is_new, name, ": without the words that the vocabulary lacks, the set ", quote(text),
+            " is the set ", quote(same->second),
+            ", and its choices would count twice: remove one of the two");
     set = std::move(known);
   }
   return unknown;

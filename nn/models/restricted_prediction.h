@@ -28,7 +28,8 @@ struct WordSet {
 std::vector<WordSet> parse_word_sets(std::span<const std::string> lines, const std::string& name);
 
 /// Removes the words from `sets` that are missing in at least one vocabulary. Returns them, each
-/// once. Errors: a set is left with fewer than two words; a word is <unk> or </s>.
+/// once. Errors: a set is left with fewer than two words, or with those of another set; a word is
+/// <unk> or </s>.
 std::vector<std::string> drop_unknown_words(std::vector<WordSet>& sets,
                                             std::span<const Vocabulary* const> vocabularies,
                                             const std::string& name);

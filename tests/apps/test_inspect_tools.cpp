@@ -345,7 +345,13 @@ TEST_CASE("check: a head whose gradients all vanish fails, and the check says so
                                    ": all gradients of the contexts and of the word vectors are ")),
                   text);
   }
-  CHECK(passed(check_rows({.kernels = "rbf:gamma=1"})));
+  CHECK(passed(check_rows({.kernels = "rbf:gamma=1,mix:lin,rbf"})));
+  // The gradients of another component hide those that vanish.
+  const std::vector<CheckRow> mixture = check_rows({.kernels = "lin,mix:lin,rbf:gamma=1000"});
+  REQUIRE(mixture.size() == 2);
+  CHECK_FALSE(passed(mixture));
+  CHECK_MESSAGE(has(check_text(mixture), "of its component rbf:gamma=1000 alone, are below 1e-7"),
+                check_text(mixture));
   CHECK(run_program("kernel_inspect", {"--check", "--kernels", "lin,rbf:gamma=1000"}).code == 1);
 }
 
@@ -545,8 +551,10 @@ TEST_CASE("page: one file without a request; every operator is in JavaScript") {
       CHECK_MESSAGE(has(explain_page(name), part), name, " lacks ", part);
   CHECK(has(error_of([] { explain_page("rfb"); }), "did you mean rbf?"));
   const auto [code, names, slopes_by] = javascript_of(
-      "exp(z)+log(z)*log1p(q)/expm1(q)-sqrt(q)^abs(z)+tanh(z)+sigmoid(z)+softplus(z)+sin(z)+cos(z)+"
-      "acos(c)+acosh(ww)+atan(z)+erf(z)+min(z,q)+max(z,q)+where(z<q,z,b)+where(z<=q,q,a)+detach(z)+"
+      "exp(z)+log(z)*log1p(q)/"
+      "expm1(q)-sqrt(q)^abs(z)+tanh(z)+sigmoid(z)+softplus(z)+sin(z)+cos(z)+"
+      "acos(c)+acosh(ww)+atan(z)+erf(z)+min(z,q)+max(z,q)+where(z<q,z,b)+where(z<=q,q,a)+detach("
+      "z)+"
       "d+s*F");
   CHECK(slopes_by == std::vector<std::string>{"F", "s"});
   CHECK(names == std::vector<std::string>{"b", "a", "s", "F"});

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "apps/report/pca.h"
@@ -16,6 +17,7 @@
 #include "apps/report/word_groups.h"
 #include "apps/report/word_page.h"
 #include "apps/report/word_vectors.h"
+#include "apps/svg/text.h"
 #include "core/random.h"
 #include "core/safetensors.h"
 #include "data/sample/sample.h"
@@ -216,6 +218,11 @@ TEST_CASE("words: vectors of a checkpoint, in polar coordinates") {
   CHECK(word_group("zebra") == kNoGroup);
   CHECK(has(error_of([&] { write_word_page(dir / "model", "small", {}, dir / "page.html"); }),
             "too few for a picture"));
+  // A dictionary of another model would give its words the vectors of others.
+  std::ofstream(dir / "model/dict.txt") << "a 90\nthe 80\n";
+  CHECK(has(error_of([&] { read_word_vectors(dir / "model", 2); }),
+            "dict.txt has 4 entries with </s> and <unk>, but embedding.weight of its model has the "
+            "shape (8, 3)"));
 }
 
 TEST_CASE(
@@ -245,6 +252,8 @@ TEST_CASE(
   std::ofstream(dir / "config.json") << R"({"head": "mix:2*lin", "untied": true})";
   CHECK(vectors(other, {}).vectors.to_vector() == tied);
   CHECK(vectors(both, {}).vectors.to_vector() == own);
+  std::ofstream(dir / "dict.txt") << "a 9\nb 5\nc 4\n";
+  CHECK(has(error_of([&] { vectors(both, {}); }), "head.weight of its model has the shape (2, 4,"));
 }
 
 TEST_CASE("words: labels cover neither each other nor labelled points") {
@@ -309,6 +318,7 @@ TEST_CASE("words on which two models differ add up to what lm_score --compare sa
   REQUIRE_MESSAGE(page.code == 0, page.err);
   const std::string html = slurp(dir / "page.html");
   CHECK(has(html, "Likelier under 32"));
+  CHECK(has(html, "The state is carried from sentence to sentence, as in both validations."));
   CHECK(has(html, "<th scope=\"row\"><bdi>" + gains.words.front().word));
   // "-" is standard output, of every page.
   std::filesystem::create_directory(dir / "here");
@@ -336,6 +346,39 @@ TEST_CASE("words on which two models differ add up to what lm_score --compare sa
   CHECK(has(run_program("nine_report", {dir / "12", "--output", dir / "12/log.jsonl"}).err,
             "is also a file of the run and would be lost"));
   CHECK(run_program("nine_report", {dir / "12", "--perplexity", "9"}).code == 2);
+}
+
+TEST_CASE("nine_report --differences: the text is read as in the validations") {
+  const TemporaryDirectory dir;
+  const auto train = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> all{"--sample", "--sample-sentences",
+                                 "300",      "--layers",
+                                 "1",        "--hidden",
+                                 "8",        "--lr",
+                                 "0.02",     "--embed",
+                                 "8",        "--after",
+                                 "20u",      "--run",
+                                 dir / name};
+    all.insert(all.end(), more.begin(), more.end());
+    const Outcome r = run_program("lm_train", all);
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return log_of(dir / name).back()["best_valid_ppl"].get<double>();
+  };
+  const double a = train("a", {"--sentences"}),
+               b = train("b", {"--sentences", "--seed", "1", "--head", "pow"});
+  train("carried", {});
+  const auto page = [&](const std::string& first, const std::string& second) {
+    const Outcome r = run_program(
+        "nine_report", {dir / first, dir / second, "--differences", "--output", dir / "page.html"});
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return slurp(dir / "page.html");
+  };
+  const std::string both = page("a", "b");
+  CHECK(has(both, concat("has ", figure(b / a), " times the perplexity")));
+  CHECK(has(both, "The state is fresh at the start of each sentence, as in both validations."));
+  const std::string mixed = page("carried", "b");
+  CHECK(has(mixed, "fresh at the start of each sentence, as in the validation of "));
+  CHECK(has(mixed, ", but not of "));
 }
 
 }  // namespace nine::tests::test_projection

@@ -410,6 +410,20 @@ TEST_CASE("report: runs of other texts or vocabularies are not compared by their
   CHECK_FALSE(marked(unlike));
   CHECK(has(page_of(dir, {a, run("b", "mt", 1, 8)}), note + "tasks, vocabularies"));
   CHECK_FALSE(has(page_of(dir, {a, dir.run("c", kStart, R"({"task":"lm"})")}), note));
+  const auto with = [&](const std::string& name, const std::string& resolved) {
+    return dir.run(name, kStart + nine::tests::train(1, 5) + nine::tests::valid(1, 5),
+                   concat(R"({"task":"lm","resolved":{)", resolved, "}}"));
+  };
+  const std::string own = R"("identity":{"valid":1,"vocab":7})";
+  const std::string carried =
+      page_of(dir, {a, with("sentences", own + R"(,"evaluation":"sentences")")});
+  CHECK(has(carried, note + "validations, of which some carry the state"));
+  CHECK_FALSE(marked(carried));
+  CHECK(has(page_of(dir, {with("x", R"("identity":{"valid_tgt":1,"tgt_dict":7})"),
+                          with("y", R"("identity":{"valid_tgt":1,"tgt_dict":8})")}),
+            note + "vocabularies"));
+  CHECK(has(page_of(dir, {with("x", R"("valid_crc32c":7)"), with("y", R"("valid_crc32c":8)")}),
+            note + "validation texts or vocabularies: "));
 }
 
 // The programs' configurations name no task, and their texts have other keys.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/report/downsample.h"
+#include "apps/report/figures.h"
 #include "apps/report/report.h"
 #include "apps/report/run_log.h"
 #include "core/error.h"
@@ -205,14 +206,16 @@ TEST_CASE("report: a log that no run can have written is named on the page") {
                     event(R"("train","step":2,"epoch":2)")),
             "line 3: epoch 2 after 3"));
   CHECK(has(note_of(kStart + kStart), "line 2: a second start"));
-  for (const auto& [value, what] : {std::pair(R"("step":-1)", "step is -1"),
-                                    {R"("step":1.5)", "step is 1.5"},
-                                    {R"("step":null)", "step is null"},
-                                    {R"("step":1,"nll":-3)", "nll is -3"},
-                                    {R"("step":1,"ppl":0.5)", "ppl is 0.5"},
-                                    {R"("step":1,"bleu":101)", "bleu is 101"},
-                                    {R"("step":1,"tokens":-9)", "tokens is -9"},
-                                    {R"("step":1,"time_s":-1)", "time_s is -1"}}) {
+  for (const auto& [value, what] :
+       {std::pair(R"("step":-1)", "step is -1"),
+        {R"("step":1.5)", "step is 1.5"},
+        {R"("step":null)", "step is null"},
+        {R"("step":1,"nll":-3)", "nll is -3"},
+        {R"("step":1,"ppl":0.5)", "ppl is 0.5"},
+        {R"("step":1,"nll":2,"ppl":9)", "ppl is 9, and nll 2 makes it 7.38905609893065"},
+        {R"("step":1,"bleu":101)", "bleu is 101"},
+        {R"("step":1,"tokens":-9)", "tokens is -9"},
+        {R"("step":1,"time_s":-1)", "time_s is -1"}}) {
     const std::string note = note_of(kStart + event(std::string(R"("valid",)") + value));
     CHECK_MESSAGE(has(note, nine::concat("has what no run writes (line 2: ", what, "):")), note);
   }
@@ -220,6 +223,32 @@ TEST_CASE("report: a log that no run can have written is named on the page") {
   // The loss may be below 0.
   CHECK(note_of(kStart + event(R"("train","step":1,"loss":-3)")).empty());
   check_page(page_of(dir, {dir.path() / "log"}));
+}
+
+TEST_CASE("report: a best model that was lost is not the best, and a note says so") {
+  const TempDir dir;
+  const auto valid_at = [](int step, int ppl, bool best) {
+    return nine::concat(R"({"event":"valid","step":)", step, R"(,"ppl":)", ppl, R"(,"best":)",
+                        best ? "true" : "false", "}\n");
+  };
+  const auto resumed = [](int step) {
+    return nine::concat(R"({"event":"resume","step":)", step, R"(,"lost_best":"it is gone"})",
+                        "\n");
+  };
+  const std::string before = kStart + valid_at(10, 40, true) + valid_at(20, 60, false);
+  const auto best_step = [&](const std::string& log) {
+    const nine::app::Run run = nine::app::read_run(dir.run("log", log));
+    REQUIRE(run.notes.size() == (log == before ? 1 : 2));  // one: there is no config.json
+    if (log != before)
+      CHECK(has(run.notes.back(), "was lost (it is gone): the model of that step"));
+    const nine::app::Entry* best = nine::app::best_validation(run);
+    return best == nullptr ? 0 : best->step;
+  };
+  CHECK(best_step(before) == 10);
+  CHECK(best_step(before + resumed(20)) == 20);
+  CHECK(best_step(before + resumed(20) + valid_at(30, 65, false)) == 20);
+  CHECK(best_step(before + resumed(20) + valid_at(30, 50, true)) == 30);
+  CHECK(best_step(before + resumed(25)) == 0);  // whose validation is not in the log
 }
 
 TEST_CASE("report: a log or a configuration that is a pipe or a directory is refused") {

@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "core/number_format.h"
+#include "data/measures/significance.h"
 #include "data/measures/word_errors.h"
 #include "data/n_best.h"
 #include "data/text.h"
@@ -276,6 +277,15 @@ TEST_CASE("lm_rescore: log zeros, and words that the model excludes, are counted
   CHECK(slurp(f.dir / "out/hyp.trn") == "the cat (u1)\n");
 }
 
+TEST_CASE("lm_rescore: the table rounds halves up, as sclite does") {
+  const RescoringFiles f;
+  f.dir.write("test.nbest", "u1\t-1\tthe cat saw a dog the cat saw a dog the cat saw a dog cat\n");
+  f.dir.write("test.ref", "u1\tthe cat saw a dog the cat saw a dog the cat saw a dog dog\n");
+  const Outcome r = f.run({"--checkpoint", model_a(), "--lambda", "0"});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  CHECK_MESSAGE(has(r.out, "rescored       16       1     6.3"), r.out);  // of 6.25
+}
+
 TEST_CASE("lm_rescore: one utterance has no intervals, and needs no second") {
   const RescoringFiles f;
   f.dir.write("test.nbest", "u1\t-1\tthe cat\nu1\t-9\tthe dog\n");
@@ -357,14 +367,23 @@ TEST_CASE("lm_rescore: sclite's Sum/Avg and sc_stats' MAPSSWE of what it wrote" 
   }
   const std::string stats =
       output_of(cd +
-                "cat first.trn.sgml hyp.trn.sgml | sctk sc_stats -p -t mapsswe -v -n x; "
-                "cat x.stats.mapsswe");
+                "cat first.trn.sgml hyp.trn.sgml | sctk sc_stats -p -t mapsswe -v -u -n x; "
+                "cat x.stats.mapsswe x.stats.unified");
   std::smatch z;
   REQUIRE_MESSAGE(
       std::regex_search(stats, z, std::regex(R"(# segs: (\d+)\)[^\n]*Z Stat: (-?[\d.]+)\))")),
       stats);
   CHECK(z[1] == concat(j["mapsswe"]["segments"].get<int64_t>()));
-  CHECK(z[2] == fixed(j["mapsswe"]["z"].get<double>(), 3));
+  const double own = j["mapsswe"]["z"].get<double>();
+  CHECK(z[2] == fixed(own, 3));
+  // sc_stats looks Z up in steps of 0.01, at the next lower one.
+  std::smatch p;
+  REQUIRE_MESSAGE(
+      std::regex_search(stats, p, std::regex(R"(MP +\|\|[^\n]*\| +\S+ +(<?[\d.]+)[ *]+\|\|)")),
+      stats);
+  const double looked_up = normal_two_sided(std::floor(std::fabs(own) * 100) / 100);
+  CHECK(p[1] == (looked_up < 0.001 ? "<0.001" : fixed(looked_up, 3)));
+  CHECK(j["mapsswe"]["p"].get<double>() <= looked_up);
 }
 
 }  // namespace nine::tests::test_rescoring

@@ -280,6 +280,9 @@ TEST_CASE("lm_score --restrict: words that a model does not know, and errors") {
   refused("dog\n", "sets, line 1: a set needs two words or more");
   refused("dog cat\ndog cat dog\n", "sets, line 2: 'dog' is in the set twice");
   refused("dog cat\n# again\ncat dog\n", "sets, line 3: this is the set of line 1 again");
+  refused(
+      "dog cat\ncat zebra dog\n",
+      "without the words that the vocabulary lacks, the set 'cat zebra dog' is the set 'dog cat'");
   refused("# nothing\n", "has no set of words");
   refused("dog cat\t5\n", "2 words and 1 counts");
   refused("dog cat\t5 x\n", "'x' after the tab is not the count of a word");

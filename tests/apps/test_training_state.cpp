@@ -343,7 +343,13 @@ TEST_CASE("training state: options that a training is too short for are said") {
       {{"--after", "3u", "--optimizer", "asgd", "--asgd-start", "3"},
        "--asgd-start 3 is not less than the 3 updates of this training: no weights are averaged"},
       {{"--after", "3u", "--optimizer", "asgd", "--asgd-start", "9"},
-       "--asgd-start 9 is more than the 3 updates"}};
+       "--asgd-start 9 is more than the 3 updates"},
+      {{"--after", "3u", "--schedule", "linear", "--schedule-length", "2u"},
+       "--schedule-length 2u is less than --after 3u: the learning rate stays at --min-lr 0.0001 "
+       "from there on"},
+      {{"--after", "3u", "--schedule", "linear", "--schedule-length", "9u"},
+       "--schedule-length 9u is more than --after 3u: the learning rate does not fall to "
+       "--min-lr"}};
   for (const auto& c : cases) {
     const std::string err = said(c.flags);
     const size_t at = err.find(c.says);
@@ -355,6 +361,20 @@ TEST_CASE("training state: options that a training is too short for are said") {
                                {"--after", "3u", "--optimizer", "asgd", "--asgd-start", "2"},
                                {"--after", "3u"}})
     CHECK_FALSE(has(said(flags), "of this training"));
+  CHECK_FALSE(has(said({"--after", "3u", "--schedule", "linear"}), "--schedule-length"));
+  // Of the text's sentences one has five tokens with </s>, the others have three.
+  for (const auto& [size, says] :
+       {std::pair("4",
+                  "sentences longer than --batch-tokens 4, each a batch of its own: 1, of up to 5 "
+                  "tokens"),
+        {"5", ""}}) {
+    const Outcome o = run_program(
+        "lm_train", {"--train", dir / "text", "--hidden", "4", "--embed", "4", "--sentences",
+                     "--batch-tokens", size, "--after", "2u", "--run", dir / concat("b", size)});
+    CHECK_MESSAGE(o.code == 0, o.err);
+    CHECK_MESSAGE(has(o.err, *says != 0 ? says : "training tokens"), o.err);
+    CHECK(has(o.err, "--batch-tokens") == (*says != 0));
+  }
 }
 
 TEST_CASE("training state: while the rate rises, its end is said in the place of a lower rate") {

@@ -233,6 +233,17 @@ TEST_CASE("expression: one-sided slopes at kinks") {
   CHECK(at("detach(z^2 - z) + z", 3) == 1);
 }
 
+TEST_CASE("expression: min and max of a NaN are NaN, whichever argument it is") {
+  Variables x = kPoint;
+  x[0] = -1;
+  for (const char* text : {"min(z, sqrt(z))", "min(sqrt(z), z)", "max(2, log(z))", "max(log(z), 2)",
+                           "max(q, max(z, sqrt(z)))"}) {
+    const Parsed p = parse(text);
+    Graph g;
+    CHECK_MESSAGE(std::isnan(evaluate(g, rebuild(p.graph, p.score, g, {}), x, {})), text);
+  }
+}
+
 TEST_CASE("expression: 10,000 random formulas keep their value and slopes when simplified") {
   int values = 0, raw_slopes = 0, differences = 0;
   for (uint32_t seed = 1; seed <= 10000; ++seed) {

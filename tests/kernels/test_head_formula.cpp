@@ -442,6 +442,10 @@ TEST_CASE("formula heads: a score or slope that is not finite is explained") {
   CHECK(
       has(error("expr:{exp(200*z)/1e38}", DType::float32), "although it is in float64 (z = 1.5)"));
   CHECK(error("expr:{detach(sqrt(z+1))+z}") == "");
+  // A number beside the NaN does not hide it.
+  for (const DType type : {DType::float32, DType::float64})
+    for (const char* head : {"expr:{max(-5,log(z))}", "expr:{max(log(z),-5)}"})
+      CHECK_MESSAGE(has(error(head, type), "word 1 and row 0 is not finite: log(z) is nan"), head);
 }
 
 TEST_CASE("formula heads: kernel_inspect derives, draws, checks and computes them") {
