@@ -160,6 +160,10 @@ TEST_CASE("lm_score --generate --lines: a text goes on over the ends of lines, w
     CHECK(has(made.err, "3 texts"));
     CHECK(has(made.err, "9 line ends added, 3 ended by </s>"));
     CHECK(run(with({"--lines", "4", "--batch", "1"}), "the\n").out == made.out);
+    Strings prose;
+    for (const std::string& line : lines)
+      prose.push_back(detokenize(line, {.rules = Detokenizing::moses}));
+    CHECK(split(run(with({"--lines", "4", "--detokenize", "moses"}), "the\n").out, '\n') == prose);
     if (model == transformer_model()) continue;  // its windows are shorter than the texts
     // Each text's words and line ends in one window, from a fresh state, but for the prompt.
     double nats = 0, tokens = 0;
