@@ -40,7 +40,8 @@ void require_lines(const ScoreOptions& o, bool there) {
 void generate(const ScoreOptions& o, const LanguageModel& model, EncodedLines& input,
               TextOutput& out, Communicator& communicator) {
   GenerateOptions how{.sampling = o.sampling,
-                      .max_words = o.max_words,
+                      .max_words = o.max_words * o.line_count,
+                      .lines = o.line_count,
                       .samples = o.samples,
                       .batch = o.batch,
                       .seed = o.seed};

@@ -7,23 +7,24 @@
 
 namespace nine {
 
-/// Returns f(x), which must have x's shape, and keeps only x and the result: the backward pass
-/// calls f again to know what is between them. The bits of values and gradients are those of f(x),
-/// if each parameter that f reads is read nowhere else. f must be trivially destructible, outlive
-/// nothing that it refers to, and use no Var but its argument. If x needs no gradient, f(x) is
+/// Returns f(x, memory), which must have x's shape, and keeps only the two inputs and the result:
+/// the backward pass calls f again to know what is between them. `memory` may be empty. The bits of
+/// values and gradients are those of f(x, memory), if each parameter that f reads is read nowhere
+/// else. f must be trivially destructible, outlive nothing that it refers to, and use no Var but
+/// its arguments; of other Vars it may read values. If x needs no gradient, f(x, memory) is
 /// recorded as it is.
 template <class F>
-Var recomputed(const Var& x, F f) {
+Var recomputed(const Var& x, const Var& memory, F f) {
   Tape& tape = x.tape();
-  if (!tape.recording() || !x.needs_grad()) return f(x);
-  const Var y = tape.result("recomputed", x.shape(), x.dtype(), {x});
+  if (!tape.recording() || !x.needs_grad()) return f(x, memory);
+  const Var y = tape.result("recomputed", x.shape(), x.dtype(), {x, memory});
   // Records, because dropout computes nothing on a tape that does not; what is recorded is dropped.
-  tape.nested([&](Tape& inner) { ops::copy(f(inner.leaf(x.value())).value(), y.value()); });
-  return tape.record(y, [x, y, f] {
+  tape.nested([&](Tape& inner) {
+    ops::copy(f(inner.leaf_of(x), inner.leaf_of(memory)).value(), y.value());
+  });
+  return tape.record(y, [x, memory, y, f] {
     x.tape().nested([&](Tape& inner) {
-      const Var from = inner.leaf(x.value()), to = f(from);
-      inner.backward(to, y.grad_output());
-      ops::scale(1, from.grad_output(), x.grad_input());
+      inner.backward(f(inner.leaf_of(x), inner.leaf_of(memory)), y.grad_output());
     });
   });
 }

@@ -49,6 +49,7 @@ View Var::grad_output() const {
 OutputView Var::grad_input() const {
   if (!needs_grad()) return {};
   Tape::Slot& s = tape_->slot(*this);
+  if (s.outer) return s.outer.grad_input();
   if (tape_->detect_anomaly_) tape_->written_grads_.push_back(id_);
   if (Parameter* p = s.parameter; p != nullptr) {
     const bool had_grad = std::exchange(p->has_grad, true);
@@ -116,6 +117,15 @@ Var Tape::leaf(const Tensor& value) {
   s.op = "leaf";
   s.is_leaf = !nested_;  // the gradient is in the pool then, as a result's
   s.needs_grad = recording_;
+  return v;
+}
+
+Var Tape::leaf_of(const Var& outer) {
+  if (!outer) return {};
+  Var v = leaf(outer.value());
+  Slot& s = slot(v);
+  s.outer = outer;
+  s.needs_grad = recording_ && outer.needs_grad();
   return v;
 }
 

@@ -168,6 +168,10 @@ class Tape {
     arena_.release_saved(mark);
   }
 
+  /// Returns, on a nested tape, the value of another tape's Var. backward() writes its gradient to
+  /// that Var's gradient. An empty Var stays empty.
+  Var leaf_of(const Var& outer);
+
   // For differentiable functions:
 
   /// Returns a new value with undefined contents. Its memory comes from the pool and stays in use
@@ -205,6 +209,7 @@ class Tape {
     Tensor value;
     Tensor grad;
     Parameter* parameter = nullptr;
+    Var outer = {};  // of another tape, which has the gradient
     const char* op = "";
     Arena::Mark mark = 0;             // the pool's saved_mark() before this value was made
     Arena::Mark memory = kNotPooled;  // the value's place in the pool's memory for saved values

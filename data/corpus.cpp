@@ -52,6 +52,12 @@ void Corpus::join_documents() {
   offsets_ = std::move(ends);
 }
 
+void Corpus::set_weights(std::vector<double> weights) {
+  require(weights.size() == flat_.size(), "[Corpus] ", weights.size(), " weights of ", flat_.size(),
+          " tokens");
+  weights_ = std::move(weights);
+}
+
 std::vector<int64_t> Corpus::counts(int64_t words) const {
   std::vector<int64_t> counts(static_cast<size_t>(words), 0);
   for (const int32_t id : flat_) ++counts[static_cast<size_t>(id)];

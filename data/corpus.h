@@ -63,13 +63,20 @@ class Corpus {
   /// Returns the ids of all sentences, one sentence after another.
   std::span<const int32_t> flat() const { return flat_; }
 
+  /// Gives each token a weight in the training loss, in flat()'s order. Error: another count.
+  void set_weights(std::vector<double> weights);
+  /// Returns the weight of each token; empty if the tokens have no weights.
+  std::span<const double> weights() const { return weights_; }
+  /// Returns the number in flat() of the first token of sentence i.
+  size_t begin(int64_t i) const { return static_cast<size_t>(offsets_[static_cast<size_t>(i)]); }
+
  private:
   Corpus() = default;
   void reserve(int64_t sentences, int64_t tokens);
   void add(std::span<const std::string_view> sentence, const Vocabulary& vocabulary);
-  size_t begin(int64_t i) const { return static_cast<size_t>(offsets_[static_cast<size_t>(i)]); }
 
   std::vector<int32_t> flat_;
+  std::vector<double> weights_;
   std::vector<int64_t> offsets_ = {0};  // of the first token of each sentence, then the end
   int64_t unknown_ = 0;
   RawSize raw_size_;

@@ -91,26 +91,26 @@ void ColumnBatches::place_cursors(int64_t row) {
   }
 }
 
-void ColumnBatches::write_column(Cursor& cursor, int64_t rows, int32_t* input,
-                                 int32_t* target) const {
-  if (text_order_ == TextOrder::file) {
-    const std::span<const int32_t> text = corpus_->flat();
-    for (int64_t t = 0; t < rows; ++t) {
-      // The text ends with </s>, so </s> comes before its first word.
-      const auto at = static_cast<size_t>(cursor.offset);
-      input[t * own_.count] = at > 0 ? text[at - 1] : text.back();
-      target[t * own_.count] = text[at];
-      if (++cursor.offset == std::ssize(text)) cursor.offset = 0;
-    }
-    return;
-  }
+void ColumnBatches::write_column(Cursor& cursor, int64_t rows, int64_t column,
+                                 LmBatch& batch) const {
+  const std::span<const int32_t> text = corpus_->flat();
+  // Every sentence, and so the text, ends with </s>: </s> comes before the first word of both.
+  const auto write = [&](int64_t t, size_t at, bool begins) {
+    const auto to = static_cast<size_t>(t * own_.count + column);
+    batch.input[to] = begins ? Specials::kLanguageModel.end : text[at - 1];
+    batch.target[to] = text[at];
+    if (!batch.weight.empty()) batch.weight[to] = corpus_->weights()[at];
+  };
   for (int64_t t = 0; t < rows; ++t) {
-    const auto sentence = corpus_->sentence(order_[cursor.place]);
-    const auto at = static_cast<size_t>(cursor.offset);
-    // Every sentence ends with </s>, so </s> comes before the first word of the next sentence.
-    input[t * own_.count] = at > 0 ? sentence[at - 1] : Specials::kLanguageModel.end;
-    target[t * own_.count] = sentence[at];
-    if (++cursor.offset == std::ssize(sentence)) cursor = {cursor.place + 1, 0};
+    const auto offset = static_cast<size_t>(cursor.offset++);
+    if (text_order_ == TextOrder::file) {
+      write(t, offset, offset == 0);
+      if (cursor.offset == std::ssize(text)) cursor.offset = 0;
+    } else {
+      const int32_t sentence = order_[cursor.place];
+      write(t, corpus_->begin(sentence) + offset, offset == 0);
+      if (cursor.offset == corpus_->length(sentence)) cursor = {cursor.place + 1, 0};
+    }
   }
 }
 
@@ -124,10 +124,11 @@ bool ColumnBatches::next(LmBatch& batch) {
   const auto positions = static_cast<size_t>(batch.rows * batch.cols);
   batch.input.assign(positions, LmBatch::kPaddingInput);
   batch.target.assign(positions, LmBatch::kPaddingTarget);
+  batch.weight.assign(corpus_->weights().empty() ? 0 : positions, 0);
   for (size_t c = 0; c < cursors_.size(); ++c) {
     const int64_t length = columns_.length(own_.first + static_cast<int64_t>(c)),
                   rows = std::min(batch.rows, length - first);
-    write_column(cursors_[c], rows, batch.input.data() + c, batch.target.data() + c);
+    write_column(cursors_[c], rows, static_cast<int64_t>(c), batch);
     batch.tokens += rows;
   }
   ++position_.step;
@@ -201,13 +202,16 @@ bool SentenceBatches::next(LmBatch& batch) {
   batch.cols = std::ssize(columns);
   batch.tokens = 0;
   const auto cols = columns.size(), positions = static_cast<size_t>(batch.rows) * cols;
+  const std::span<const double> weights = corpus_->weights();
   batch.input.assign(positions, LmBatch::kPaddingInput);
   batch.target.assign(positions, LmBatch::kPaddingTarget);
+  batch.weight.assign(weights.empty() ? 0 : positions, 0);
   for (size_t c = 0; c < cols; ++c) {
     const auto sentence = corpus_->sentence(columns[c]);
     for (size_t t = 0; t < sentence.size(); ++t) {
       batch.input[t * cols + c] = t > 0 ? sentence[t - 1] : Specials::kLanguageModel.end;
       batch.target[t * cols + c] = sentence[t];
+      if (!weights.empty()) batch.weight[t * cols + c] = weights[corpus_->begin(columns[c]) + t];
     }
     batch.tokens += std::ssize(sentence);
   }

@@ -32,9 +32,11 @@ struct LmBatch {
   int64_t rows = 0;                    ///< time steps
   int64_t cols = 0;                    ///< sentences or columns
   std::vector<int32_t> input, target;  ///< rows x cols
-  int64_t tokens = 0;                  ///< predicted tokens, without padding
-  int64_t all_tokens = 0;              ///< predicted tokens of all columns, also if next() returns
-                                       ///< only some columns
+  /// Of the targets, rows x cols, 0 for padding; empty if the corpus has no weights.
+  std::vector<double> weight;
+  int64_t tokens = 0;      ///< predicted tokens, without padding
+  int64_t all_tokens = 0;  ///< predicted tokens of all columns, also if next() returns
+                           ///< only some columns
 };
 
 /// Says what happens to the tokens at the end of a text that do not fill a row of all columns and,
@@ -121,7 +123,7 @@ class ColumnBatches : public BatchStream<LmBatch> {
     int64_t offset = 0;  // of the token in the sentence; with TextOrder::file, in the text
   };
   void place_cursors(int64_t row);
-  void write_column(Cursor& cursor, int64_t rows, int32_t* input, int32_t* target) const;
+  void write_column(Cursor& cursor, int64_t rows, int64_t column, LmBatch& batch) const;
 
   const Corpus* corpus_;
   TextColumns columns_;

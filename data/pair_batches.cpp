@@ -85,6 +85,7 @@ bool PairBatches::next(PairBatch& batch) {
   batch.src.assign(rows * src_cols, Specials::kTranslation.pad);
   batch.tgt_in.assign(rows * tgt_cols, Specials::kTranslation.pad);
   batch.tgt_out.assign(rows * tgt_cols, PairBatch::kPaddingTarget);
+  batch.weight.assign(corpus_->target_weights(chosen.front()).empty() ? 0 : rows * tgt_cols, 0);
   batch.src_lengths.resize(rows);
   batch.tgt_lengths.resize(rows);
   for (size_t r = 0; r < rows; ++r) {
@@ -96,6 +97,9 @@ bool PairBatches::next(PairBatch& batch) {
     std::copy(target.begin(), target.end() - 1, in + 1);
     std::copy(target.begin(), target.end(),
               batch.tgt_out.begin() + static_cast<std::ptrdiff_t>(r * tgt_cols));
+    if (!batch.weight.empty())
+      std::ranges::copy(corpus_->target_weights(chosen[r]),
+                        batch.weight.begin() + static_cast<std::ptrdiff_t>(r * tgt_cols));
     batch.src_lengths[r] = static_cast<int32_t>(source.size());
     batch.tgt_lengths[r] = static_cast<int32_t>(target.size());
   }

@@ -25,6 +25,8 @@ struct PairBatch {
   std::vector<int32_t> src;      ///< B x src_cols: words </s>
   std::vector<int32_t> tgt_in;   ///< B x tgt_cols, input of the decoder: </s> words
   std::vector<int32_t> tgt_out;  ///< B x tgt_cols, targets: words </s>
+  /// Of tgt_out, 0 for padding; empty if the corpus has no weights.
+  std::vector<double> weight;
   std::vector<int32_t> src_lengths, tgt_lengths;  ///< (B) tokens without padding
 };
 

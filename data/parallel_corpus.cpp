@@ -143,6 +143,18 @@ ParallelCorpus::ParallelCorpus(const PairText& text, const PairEncoding& encodin
   });
 }
 
+void ParallelCorpus::set_target_weights(std::vector<double> weights) {
+  require(weights.size() == target_.flat.size(), "[ParallelCorpus] ", weights.size(),
+          " weights of ", target_.flat.size(), " tokens");
+  target_weights_ = std::move(weights);
+}
+
+std::span<const double> ParallelCorpus::target_weights(int64_t i) const {
+  if (target_weights_.empty()) return {};
+  return std::span(target_weights_)
+      .subspan(static_cast<size_t>(target_.offsets[static_cast<size_t>(i)]), target(i).size());
+}
+
 int64_t ParallelCorpus::longest() const {
   int64_t most = 0;
   for (int64_t i = 0; i < pairs(); ++i) most = std::max({most, source_length(i), target_length(i)});

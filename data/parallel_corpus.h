@@ -77,6 +77,13 @@ class ParallelCorpus {
   /// Return the number of occurrences in a side of each id below `words`.
   std::vector<int64_t> source_counts(int64_t words) const { return source_.counts(words); }
   std::vector<int64_t> target_counts(int64_t words) const { return target_.counts(words); }
+  /// Gives each token of the target a weight in the training loss, pair after pair. Error: another
+  /// count.
+  void set_target_weights(std::vector<double> weights);
+  /// Returns the weights of pair i's target; empty if the tokens have no weights.
+  std::span<const double> target_weights(int64_t i) const;
+  /// Returns the lines of each side's text, also of pairs that were left out.
+  int64_t lines() const { return pairs() + skipped_empty_ + skipped_long_; }
   /// Returns the number of tokens, with </s>, of the longest sentence of both sides; 0 without
   /// pairs.
   int64_t longest() const;
@@ -104,6 +111,7 @@ class ParallelCorpus {
   };
   Side source_, target_;
   std::vector<int64_t> lines_;
+  std::vector<double> target_weights_;
   int64_t skipped_empty_ = 0, skipped_long_ = 0;
 };
 

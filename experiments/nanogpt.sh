@@ -7,7 +7,8 @@
 # Needs $DATA/shakespeare/input.txt, and skips (exit status 77) without it. A character is a word of
 # the text, a space is the word U+2581, and a line's end is </s>: so nats a token are nats a
 # character. The first nine tenths are the training text, as in nanoGPT. Further options go to both
-# trainings. Prints nats a character and seconds of each.
+# trainings. Prints nats a character and seconds of each: as lm_train validates, in overlapping
+# windows, and with `lm_score --window 64`, in windows of 64 with nothing before them.
 set -euo pipefail
 text=${DATA:-}/shakespeare/input.txt
 if [ ! -f "$text" ]; then
@@ -42,5 +43,14 @@ lines = [json.loads(line) for line in open(sys.argv[1])]
 best = min(line["nll"] for line in lines if line["event"] == "valid")
 seconds = max(line["time_s"] for line in lines if "time_s" in line)
 print(f"{sys.argv[2]}: {best:.4f} nats a character on the validation text, {seconds:.0f} s")
+PYTHON
+  "$here"/build/bin/lm_score --checkpoint "$out/$arch" --window 64 --input "$out/valid.txt" \
+    --output /dev/null 2> "$out/$arch.windows"
+  python3 - "$out/$arch.windows" $arch <<'PYTHON'
+import math
+import sys
+
+perplexity = float(open(sys.argv[1]).read().split("perplexity ")[1].split()[0])
+print(f"{sys.argv[2]}: {math.log(perplexity):.4f} nats a character in windows of 64 by themselves")
 PYTHON
 done

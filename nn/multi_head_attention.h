@@ -26,6 +26,8 @@ struct AttentionMask {
   /// If given, the keys of each row of x, as rows of x. All other members are then ignored; x need
   /// not have padding, and the result has no gradient.
   KeyLists lists = {};
+  /// With `lists` and rotary positions: the position of each row of x, int32 on the layer's device.
+  Tensor places = {};
 };
 
 /// The choices of an attention layer that torch.nn.MultiheadAttention does not have.
@@ -102,8 +104,11 @@ class MultiHeadAttention {
   // The columns of keys or of values.
   int64_t width() const { return kv_heads_ * head_size_; }
   AttentionShape shape_of(const AttentionMask& mask) const;
-  // Returns queries, keys and values side by side, with norms of queries and keys, rotated.
-  Var queries_keys_values(const Var& x, int64_t first, int64_t steps) const;
+  // Returns queries, keys and values side by side, with norms of queries and keys, rotated by
+  // `angles` (ops::rotary) if there are any.
+  Var queries_keys_values(const Var& x, const Tensor& angles) const;
+  // Returns the angles of positions first ... first + steps - 1; empty without rotary positions.
+  Tensor angles(const Var& x, int64_t first, int64_t steps) const;
   Var queries(const Var& x) const;  // for attention to a memory
   Var keys_values(const Var& x) const;
   // Computes the rows of the projection of heads first ... first + count - 1 of all.

@@ -15,9 +15,7 @@ RotaryAngles::RotaryAngles(int64_t count, int64_t size, double base)
   require(base > 0 && std::isfinite(base), "the rotary base is ", base, ", but must be above 0");
 }
 
-Tensor RotaryAngles::rows(int64_t first, int64_t steps, DType dtype, Device device) const {
-  require(first >= 0 && first + steps <= count_, "[RotaryAngles] positions ", first, " to ",
-          first + steps - 1, " of a model with ", count_, " positions");
+const Tensor& RotaryAngles::table(DType dtype, Device device) const {
   std::call_once(made_, [&] {
     const int64_t half = size_ / 2;
     const Tensor exact({count_, size_}, DType::float64), rounded(exact.shape(), dtype);
@@ -33,7 +31,13 @@ Tensor RotaryAngles::rows(int64_t first, int64_t steps, DType dtype, Device devi
     table_ = Tensor(exact.shape(), dtype, device);
     ops::copy(rounded, table_);
   });
-  return table_.row_range(first, steps);
+  return table_;
+}
+
+Tensor RotaryAngles::rows(int64_t first, int64_t steps, DType dtype, Device device) const {
+  require(first >= 0 && first + steps <= count_, "[RotaryAngles] positions ", first, " to ",
+          first + steps - 1, " of a model with ", count_, " positions");
+  return table(dtype, device).row_range(first, steps);
 }
 
 }  // namespace nine

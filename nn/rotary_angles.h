@@ -18,9 +18,12 @@ class RotaryAngles {
   /// less.
   RotaryAngles(int64_t count, int64_t size, double base);
 
-  /// Returns the rows of positions first, first + 1, ..., first + steps - 1 as ops::rotary() takes
-  /// them: (steps, size). Computes the table at the first call, in float64, and rounds it to
-  /// `dtype`; all calls must have one dtype and one device. Error: more positions than there are.
+  /// Returns the rows of all positions as ops::rotary() takes them: (count, size). Computes the
+  /// table at the first call, in float64, and rounds it to `dtype`; all calls must have one dtype
+  /// and one device.
+  const Tensor& table(DType dtype, Device device) const;
+  /// Returns the rows of positions first, first + 1, ..., first + steps - 1: (steps, size). Error:
+  /// more positions than there are.
   Tensor rows(int64_t first, int64_t steps, DType dtype, Device device) const;
 
  private:

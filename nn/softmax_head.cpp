@@ -158,24 +158,27 @@ std::vector<std::pair<std::string, double>> SoftmaxHead::number_values() const {
   return all;
 }
 
-SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight) const {
+SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double row_weight,
+                              const Tensor& factors) const {
   Tape& tape = hidden.tape();
+  SoftmaxRows rows;
+  if (factors) rows.factor = tape.on_device(factors).reshaped({factors.elements()});
   if (stats_ && tape.recording()) stats_->add_norms(hidden.value(), targets.to(kCpu));
   if (stats_ && !tape.recording() && stats_->counts_angles())
     stats_->add_angles(hidden.value(), targets.to(kCpu), words_.front()->value());
-  if (config_.sampled && tape.recording()) return sampled_loss(hidden, targets, row_weight);
+  if (config_.sampled && tape.recording()) return sampled_loss(hidden, targets, row_weight, rows);
   if (!tape.recording())
     return kernel_softmax(config_.spec, hidden, weights(tape), tape.on_device(targets), row_weight,
-                          {.memory = config_.loss.memory});
+                          {.memory = config_.loss.memory}, rows);
   put_weights(training_weights_, tape);
   return kernel_softmax(config_.spec, hidden, training_weights_, tape.on_device(targets),
-                        row_weight, config_.loss);
+                        row_weight, config_.loss, rows);
 }
 
 // Computes the softmax over gathered rows of the weights: over the drawn words and the targets,
 // with the offsets -log E_v.
-SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
-                                      double row_weight) const {
+SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets, double row_weight,
+                                      const SoftmaxRows& rows) const {
   Tape& tape = hidden.tape();
   const HeadWeights all = weights(tape);
   const Tensor on_host = targets.to(kCpu);
@@ -217,7 +220,7 @@ SoftmaxLoss SoftmaxHead::sampled_loss(const Var& hidden, const Tensor& targets,
   }
   const Tensor places = Tensor::from(sample.targets, {std::ssize(sample.targets)});
   return kernel_softmax(config_.spec, hidden, some, tape.on_device(places), row_weight,
-                        config_.loss);
+                        config_.loss, rows);
 }
 
 SoftmaxHead::WordNorms SoftmaxHead::word_norms() const {

@@ -73,8 +73,10 @@ class SoftmaxHead {
   /// int32 as hidden has rows, on the CPU or the head's device; -1: no target. row_weight: the
   /// weight of each row, usually 1 / (number of targets). Applies label smoothing and the prior's
   /// regulariser as configured, but not under NoGrad. With a sampled softmax, loss and nll of
-  /// training are estimates over the words that the tape's random key draws.
-  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const;
+  /// training are estimates over the words that the tape's random key draws. `factors`: of the
+  /// rows' weights (SoftmaxRows::factor), on either device, of targets' shape; empty: 1.
+  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight,
+                   const Tensor& factors = {}) const;
   /// Computes the mean loss over the rows that have a target: the loss of a whole batch. Error: no
   /// row has a target.
   Var loss(const Var& hidden, const Tensor& targets) const;
@@ -151,7 +153,8 @@ class SoftmaxHead {
   Parameter *bias_ = nullptr, *prior_ = nullptr, *latent_ = nullptr;
   void put_weights(HeadWeights& weights, Tape& tape) const;
   HeadWeights evaluation_weights(Tape& tape) const;
-  SoftmaxLoss sampled_loss(const Var& hidden, const Tensor& targets, double row_weight) const;
+  SoftmaxLoss sampled_loss(const Var& hidden, const Tensor& targets, double row_weight,
+                           const SoftmaxRows& rows) const;
 
   const ParameterSet& set_;
   Tensor counts_, running_;  // buffers; empty if not needed

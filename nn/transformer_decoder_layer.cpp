@@ -38,11 +38,12 @@ Var TransformerDecoderLayer::operator()(const Var& x, const Var& memory, const A
 }
 
 Var TransformerDecoderLayer::next(const Var& x, Cache& cache, const KeyLists& words,
-                                  const KeyLists& memory, const Tensor& weights) const {
+                                  const KeyLists& memory, const Tensor& weights,
+                                  int64_t place) const {
   return with(
       x, 0,
       [&](const Var& input, const Var& residual) {
-        return self_attn_.add_next_to(residual, input, cache.words, words);
+        return self_attn_.add_next_to(residual, input, cache.words, words, place);
       },
       [&](const Var& input, const Var& residual) {
         return multihead_attn_.add_seen_to(residual, input, cache.memory, memory, weights);

@@ -33,9 +33,10 @@ class TransformerDecoderLayer {
   void store(const Var& memory, Cache& cache) const { multihead_attn_.store(memory, cache.memory); }
   /// Computes the layer for the next word of some texts: x (rows, size) to the same shape. A row
   /// attends to the listed words, those of x included, and to the listed rows of the memory. Writes
-  /// the weights of the memory's rows to `weights`; see MultiHeadAttention::add_seen_to.
+  /// the weights of the memory's rows to `weights`; see MultiHeadAttention::add_seen_to. All rows
+  /// of x are at position `place`; see MultiHeadAttention::add_next_to.
   Var next(const Var& x, Cache& cache, const KeyLists& words, const KeyLists& memory,
-           const Tensor& weights = {}) const;
+           const Tensor& weights = {}, int64_t place = 0) const;
   /// Adds packed copies of the weights; see Linear::pack.
   void pack(PackedWeights& packed) const;
 

@@ -75,8 +75,6 @@ struct StyleSetting {
   /// Metadata always have the key; otherwise if the value is not the usual one.
   bool always_written = false;
   const char* default_text = "";  ///< of the help, where the member's value does not explain it
-  /// Whether mt_train has the option.
-  bool translation = true;
   /// True if the choice has an effect, given the others; null: it always has. `needs` says what it
   /// requires.
   bool (*has_effect)(const TransformerStyle& style) = nullptr;

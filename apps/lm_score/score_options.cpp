@@ -39,6 +39,11 @@ void ScoreOptions::declare(Options& o) {
   o.add("carry-state", carry_state,
         "cut the text into 10 columns and carry the model's state through each column, as "
         "validation does");
+  o.add("window", window,
+        "join the lines, cut them into windows of this many tokens, and read each window from a "
+        "fresh state after the one word before it; 0: off")
+      .at_least(0)
+      .unit("tokens");
   o.add("margin-correction", margin_correction,
         "undo the effect of the cosine margin with which a model with the head lin was trained");
   o.add("components", components,
@@ -57,6 +62,10 @@ void ScoreOptions::declare(Options& o) {
         "when the sentence or document ends")
       .range(1, kMostWords)
       .unit("words");
+  o.add("lines", line_count,
+        "continue over the ends of lines until a text has this many lines, with as many times "
+        "--max-words; for models trained with --order file")
+      .range(1, kMostWords);
   o.add("samples", samples, "number of continuations of each line").range(1, kMostSamples);
   declare_sampling(o, sampling);
   o.add("allow-unknown", sampling.allow_unknown, "allow <unk> in continuations");
@@ -132,8 +141,8 @@ void ScoreOptions::check(const Options& options) const {
   read.push_back({"--cluster-text", cluster_text});
   check_outputs({{"--output", output}}, read);
   only_with(options, generate, "--generate",
-            {"max_words", "samples", "temperature", "top_k", "top_p", "allow_unknown", "batch",
-             "detokenize"});
+            {"max_words", "lines", "samples", "temperature", "top_k", "top_p", "allow_unknown",
+             "batch", "detokenize"});
   only_with(options, (comparing && top == 0) || restricting, "--compare or --restrict",
             {"resamples"});
   const bool word_by_word = comparing && !restricting && top == 0;
@@ -145,19 +154,22 @@ void ScoreOptions::check(const Options& options) const {
             {"seed"});
   only_with(options, plain,
             "plain scoring, which is the task of lm_score if no other task is given",
-            {"tokens", "words", "margin_correction"});
-  require_usage(!words || (!tokens && !carry_state && !margin_correction),
+            {"tokens", "words", "window", "margin_correction"});
+  require_usage(!words || (!tokens && !carry_state && window == 0 && !margin_correction),
                 "--words prints words, each line from a fresh state: leave out --tokens, "
-                "--carry-state and --margin-correction");
+                "--carry-state, --window and --margin-correction");
   only_with(options, plain || word_by_word,
             "plain scoring or --compare; other tasks start each line from a fresh state",
             {"carry_state"});
   only_with(options, !generate && !clustering,
             "tasks that read a text at once; --generate has --batch, and --clusters reads no text",
             {"batch_tokens"});
-  require_usage(!flush || !carry_state,
-                "--flush answers each line before the next is read, and --carry-state cuts the "
-                "whole text into columns: leave one of them out");
+  require_usage(window == 0 || !carry_state,
+                "--window reads each window from a fresh state, and --carry-state carries the "
+                "state: leave one of them out");
+  require_usage(!flush || (!carry_state && window == 0),
+                "--flush answers each line before the next is read, and --carry-state and --window "
+                "cut the whole text: leave one of them out");
   only_with(options, answers_lines(),
             "scoring, --top, --components or --generate; other tasks need the whole text",
             {"flush"});
@@ -186,7 +198,8 @@ bool ScoreOptions::scores() const {
 }
 
 bool ScoreOptions::answers_lines() const {
-  return (scores() && !carry_state) || generate || components || (top > 0 && compare.empty());
+  return (scores() && !carry_state && window == 0) || generate || components ||
+         (top > 0 && compare.empty());
 }
 
 RestrictOptions ScoreOptions::restricting(Device where) const {

@@ -23,7 +23,7 @@ struct ScoreOptions {
   std::string checkpoint, input = "-", output = "-", device = "cpu";
   bool flush = false, tokens = false, words = false, carry_state = false, components = false,
        margin_correction = false;
-  int64_t batch_tokens = 4096;
+  int64_t batch_tokens = 4096, window = 0;
   int threads = 0;
   double mpi_timeout = 600, max_unknown = kMaxUnknown;
   MatmulPrecision precision = MatmulPrecision::highest;
@@ -31,7 +31,7 @@ struct ScoreOptions {
   int64_t top = 0;
   // Continuing prompts
   bool generate = false;
-  int64_t max_words = 50, samples = 1, batch = 32;
+  int64_t max_words = 50, line_count = 1, samples = 1, batch = 32;
   SamplingOptions sampling;
   DetokenizeOptions detokenize;
   // Comparing two models

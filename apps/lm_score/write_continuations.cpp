@@ -1,5 +1,6 @@
 #include "apps/lm_score/write_continuations.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -9,6 +10,20 @@
 #include "nn/models/translation_text.h"
 
 namespace nine::app {
+namespace {
+
+std::string detokenized_lines(std::string_view text, const DetokenizeOptions& prose) {
+  std::string out;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    out += (begin > 0 ? "\n" : "") +
+           detokenize(join_subwords(std::string(text.substr(begin, end - begin))), prose);
+    begin = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
 
 GenerationStats write_continuations(const LanguageModel& model,
                                     std::span<const std::string> prompts,
@@ -18,16 +33,18 @@ GenerationStats write_continuations(const LanguageModel& model,
   const bool detokenizes = prose.rules != Detokenizing::none;
   require(!detokenizes || model.tokenizer() == nullptr,
           "this model writes raw text with its own tokenizer: leave out --detokenize");
+  require(options.lines == 1 || model.tokenizer() == nullptr,
+          "this model reads raw text, whose line ends are parts of the text: leave out --lines");
   const auto write = [&](std::span<const GeneratedText> texts) {
     for (const GeneratedText& text : texts) {
       std::string made = text_of(text, prompts[static_cast<size_t>(text.prompt)], model);
       if (model.tokenizer() != nullptr) made = visible_text(made);
-      if (detokenizes) made = detokenize(join_subwords(made), prose);
+      if (detokenizes) made = detokenized_lines(made, prose);
       if (json)
         made = json_text({{"line", options.first_prompt + text.prompt + 1},
                           {"sample", text.sample + 1},
                           {"text", made}});
-      out << made << (made.ends_with('\n') ? "" : "\n");
+      out << made << (model.tokenizer() != nullptr && made.ends_with('\n') ? "" : "\n");
     }
     out.flush();
   };
@@ -35,8 +52,9 @@ GenerationStats write_continuations(const LanguageModel& model,
 }
 
 std::string summary(const GenerationStats& made, std::string_view added) {
-  const double words = static_cast<double>(made.words + made.ended);
-  return concat(made.texts, " texts, ", made.words, " ", added, " added, ", made.ended,
+  const double words = static_cast<double>(made.words + made.line_ends + made.ended);
+  const std::string ends = made.line_ends > 0 ? concat(made.line_ends, " line ends added, ") : "";
+  return concat(made.texts, " texts, ", made.words, " ", added, " added, ", ends, made.ended,
                 " ended by </s>; perplexity of what was added ", power_of_e(made.nats / words, 5));
 }
 

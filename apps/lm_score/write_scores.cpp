@@ -49,7 +49,7 @@ void write_scores(const ScoreOptions& o, const LanguageModel& model, EncodedLine
   const double margin = o.margin_correction ? margin_to_undo(o.checkpoint) : 0;
   while (input.next()) {
     score_text(
-        model, input.text(), {o.carry_state, o.batch_tokens, margin},
+        model, input.text(), {o.carry_state, o.batch_tokens, margin, o.window},
         [&](std::span<const double> nats) { writer.write(nats); }, communicator);
     out.flush();
   }

@@ -94,6 +94,8 @@ RunInputs LmData::inputs(const LmOptions& o) const {
   if (test) out.identity["test"] = test->checksum();
   out.identity["vocab"] = vocabulary.word_checksum();
   if (tokenizer) out.identity["tokenizer"] = tokenizer->checksum();
+  out.add_files("token_weights", o.token_weights);
+  if (!o.class_weights.empty()) out.add_files("class_weights", {o.class_weights});
   out.add_model("init", o.init);
   const std::string words = vocabulary.dict_text();
   out.former = {
@@ -121,6 +123,9 @@ LmData load_lm_data(const LmOptions& o) {
                   .test = std::move(test)};
   }();
   data.vocabulary.set_special_counts(data.train.sentences(), data.train.unknown());
+  if (o.has_weights())
+    data.train.set_weights(o.weights(data.train.flat(), data.vocabulary, data.train.sentences(),
+                                     [&](int64_t i) { return data.train.length(i); }));
   if (o.documents) data.train.join_documents();
   return data;
 }

@@ -38,6 +38,7 @@ void LmOptions::declare_data(Options& o) {
                             "and <unk>; 0: no limit. With --text: its exact size; 0: up to 8192, "
                             "without pairs of symbols that occur fewer than 20 times");
   raw_tokenizer.declare(o, "--text");
+  declare_weights(o, "--train");
 }
 
 void LmOptions::declare_model(Options& o) {
@@ -68,10 +69,7 @@ void LmOptions::declare_model(Options& o) {
   o.add("heads", heads, "transformer: number of attention heads")
       .range(1, 1024)
       .called("number of attention heads");
-  declare_style(o, style, false, "transformer: ");
-  o.add("recompute", recompute,
-        "transformer: compute the activations of a layer again in the backward pass instead of "
-        "keeping them: less memory, the same bits");
+  declare_style(o, style, recompute, "transformer: ");
   o.add("tie-embeddings", tie_embeddings,
         "use one matrix for the input embeddings and the output word vectors; an LSTM needs "
         "--embed equal to --hidden")
@@ -147,6 +145,8 @@ void LmOptions::check(const Options& given) const {
                 sample ? "--sample and --train exclude each other"
                        : "no training text: give --train FILE (tokenised) or --text FILE (raw), "
                          "or --sample for the built-in one");
+  require_usage(token_weights.empty() || !train.empty(),
+                "--token-weights are those of the words of --train");
   require_usage(!sample || (valid.empty() && test.empty()),
                 "--sample brings its own validation and test text; leave out --valid and --test");
   require_usage(vocab.empty() || (vocab_size == 0 && min_count == 1),
@@ -242,7 +242,7 @@ void LmOptions::check_arch(const Options& given) const {
   std::vector<const char*> of_transformer{"ffn", "heads", "recompute", "attention_dropout"};
   for (const StyleSetting& setting : style_settings()) of_transformer.push_back(setting.name);
   only_with(given, !is_lstm, "--arch transformer", of_transformer);
-  if (!is_lstm) check_style(given, style, hidden, heads, false);
+  if (!is_lstm) check_style(given, style, hidden, heads);
 }
 
 std::unique_ptr<LanguageNetwork> LmOptions::network(ParameterSet& set, int64_t vocabulary) const {

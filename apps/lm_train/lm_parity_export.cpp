@@ -22,12 +22,12 @@ void check_replayable(const LmOptions& o, const LanguageModelTask& task) {
   require_replay(o.ar == 0 && o.tar == 0,
                  "the replay has no regularisers; leave out --ar and --tar");
   check_replayed_head(o.head_spec(), o.tie_embeddings, "leave out --tie-embeddings");
-  require_replay(o.optimizer == OptimizerKind::adam,
-                 "the replay supports --optimizer adam only, not ", o.optimizer);
-  require_replay(o.weight_decay == 0, "the replay has no weight decay; set --weight-decay 0");
+  require_replay(o.optimizer != OptimizerKind::asgd,
+                 "the replay averages no weights; leave out --optimizer asgd");
+  require_replay(o.token_weights.empty(),
+                 "the replay has no weights of single tokens; leave out --token-weights");
   require_replay(!o.sentences && !o.documents,
                  "the replay carries state; leave out --sentences and --documents");
-  if (o.arch == LmArch::transformer) check_replayed_style(o.style, TransformerStyle::gpt2());
   check_replayed_options(o, task.whole_segments().value_or(0));
 }
 
@@ -43,6 +43,7 @@ Json sizes(const LmOptions& o, const LanguageNetwork& model) {
 }
 Json more(const LmOptions& o) {
   Json config{{"ignore", -1}};
+  if (!o.class_weights.empty()) config["class_weights"] = o.class_weights;
   if (o.arch != LmArch::transformer) return config;
   config.update({{"ffn", o.ffn}, {"heads", o.heads}, {"window", o.bptt}});
   std::map<std::string, std::string> style;

@@ -128,6 +128,18 @@ MtData data_of(const Texts& texts, const MtOptions& o) {
           " have a side without a word and ", train.skipped_long(), " more than --max-length ",
           o.max_length, " tokens");
   require_room(train, o);
+  if (o.has_weights()) {
+    std::vector<int32_t> ids;
+    std::vector<int64_t> lengths(static_cast<size_t>(train.lines()));  // 0 of pairs left out
+    for (int64_t i = 0; i < train.pairs(); ++i) {
+      const auto words = train.target(i);
+      ids.insert(ids.end(), words.begin(), words.end());
+      lengths[static_cast<size_t>(train.line(i) - 1)] = std::ssize(words);
+    }
+    train.set_target_weights(o.weights(ids, target.dictionary, train.lines(), [&](int64_t line) {
+      return lengths[static_cast<size_t>(line)];
+    }));
+  }
   std::optional<HeldOutPairs> valid, test;
   if (texts.valid) valid = held_out(texts.valid, how, o.positions(), "--valid-src");
   if (texts.test) test = held_out(texts.test, how, o.positions(), "--test-src");
@@ -186,6 +198,8 @@ RunInputs MtData::inputs(const MtOptions& o) const {
     out.identity["src_tokenizer"] = source.tokenizer->checksum();
     out.identity["tgt_tokenizer"] = target.tokenizer->checksum();
   }
+  out.add_files("token_weights", o.token_weights);
+  if (!o.class_weights.empty()) out.add_files("class_weights", {o.class_weights});
   out.add_model("init", o.init);
   if (o.raw) return out;  // no older version knows it
   const std::string words = source.dictionary.dict_text() + target.dictionary.dict_text();

@@ -75,6 +75,7 @@ void MtOptions::declare_data(Options& o) {
                             "four special tokens; 0: no limit. With --raw: its exact size; "
                             "0: up to 8192, without pairs of symbols that occur fewer than 20 "
                             "times");
+  declare_weights(o, "--tgt");
   o.add("max-length", max_length,
         "longest side of a training pair, with </s>; longer pairs are left out, and their number "
         "is printed")
@@ -115,7 +116,7 @@ void MtOptions::declare_model(Options& o) {
   o.add("heads", heads, "number of attention heads")
       .range(1, 1024)
       .called("number of attention heads");
-  declare_style(o, style, true);
+  declare_style(o, style, recompute);
   o.add("tie-embeddings", tie_embeddings,
         "use one matrix for the decoder's embeddings and the output word vectors")
       .called("tied embeddings");
@@ -189,6 +190,8 @@ void MtOptions::check(const Options& given) const {
       !sample || (valid_src.empty() && valid_tgt.empty() && test_src.empty() && test_tgt.empty()),
       "--sample brings its own validation and test text; leave out --valid-src, --valid-tgt, "
       "--test-src and --test-tgt");
+  require_usage(token_weights.empty() || (!sample && !raw),
+                "--token-weights are those of the words of --tgt: leave out --sample and --raw");
   require_usage(valid_src.empty() == valid_tgt.empty(), "--valid-src and --valid-tgt go together");
   require_usage(test_src.empty() == test_tgt.empty(), "--test-src and --test-tgt go together");
   require_usage(!shared_vocab || tgt_dict.empty(),
@@ -200,7 +203,9 @@ void MtOptions::check(const Options& given) const {
                 "--vocab-size and --min-count");
   require_usage(vocab_size == 0 || vocab_size > Specials::kTranslation.size, "--vocab-size ",
                 vocab_size, " leaves no room for a word besides the four specials");
-  check_style(given, style, hidden, heads, true);
+  check_style(given, style, hidden, heads);
+  require_usage(style.positions != Positions::learned,
+                "--positions learned: mt_train has sinusoidal and rotary positions");
   require_usage(
       batch_tokens > 0 || batch > 0,
       "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");
@@ -235,7 +240,8 @@ TransformerConfig MtOptions::model(int64_t src_vocab, int64_t tgt_vocab) const {
           .shared_vocab = shared_vocab,
           .tie_embeddings = tie_embeddings,
           .head = head_config(),
-          .max_length = positions()};
+          .max_length = positions(),
+          .recompute = recompute};
 }
 
 TrainerConfig MtOptions::trainer() const {

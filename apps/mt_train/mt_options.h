@@ -31,6 +31,7 @@ struct MtOptions : TrainOptions {
   // Model
   int64_t layers = 6, encoder_layers = 0, decoder_layers = 0, hidden = 512, ffn = 1024, heads = 4;
   TransformerStyle style = {};
+  bool recompute = false;
   bool tie_embeddings = true;
   // Regularisation
   double dropout = 0.3, attention_dropout = 0;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/option_data.h"
 #include "apps/training/parity_export.h"
 #include "core/json.h"
 #include "nn/models/translation_config.h"
@@ -63,9 +64,14 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
 
 void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
                       TranslationTask& task) {
-  check_replayed_style(o.style, {});
-  require_replay(o.style.activation == Activation::relu,
-                 "the replay has the activation relu; leave out --activation");
+  // The replay is built of torch.nn.Transformer.
+  std::string flags;
+  for (const StyleSetting& setting : style_settings())
+    if (setting.text(o.style) != setting.text({}) && std::string_view(setting.name) != "norm")
+      flags += " --" + flag_of(setting.name);
+  require_replay(flags.empty(), "the replay has torch.nn.Transformer's layers; leave out", flags);
+  require_replay(!o.has_weights(),
+                 "the replay has no weights; leave out --token-weights and --class-weights");
   check_replayed_options(o, task.stream().steps());
   const TrainerConfig trainer = o.trainer();
   export_mt_parity({.directory = o.export_parity,

@@ -114,8 +114,8 @@ Json as_stored(const Json& config) { return parse_json(json_text(config)); }
 
 const std::vector<std::string>& keys_free_on_resume() {
   static const std::vector<std::string> keys{
-      "after",   "threads",     "keep",        "save_every", "profile",    "run",
-      "restart", "tensorboard", "mpi_timeout", "other_gpu",  "max_unknown"};
+      "after",     "threads", "keep",        "save_every",  "profile",   "run",
+      "recompute", "restart", "tensorboard", "mpi_timeout", "other_gpu", "max_unknown"};
   return keys;
 }
 

@@ -43,20 +43,6 @@ void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch)
                  " steps; lower --export-steps ", options.export_steps);
 }
 
-void check_replayed_style(const TransformerStyle& style, const TransformerStyle& usual) {
-  // The replay is built of torch.nn.TransformerEncoderLayer.
-  const bool known = style.activation == Activation::relu || style.activation == Activation::gelu ||
-                     style.activation == Activation::gelu_tanh;
-  TransformerStyle rest = style;
-  rest.activation = usual.activation;
-  rest.norm = usual.norm;
-  if (style.positions != Positions::rotary) rest.positions = usual.positions;
-  std::string flags = known ? "" : " --activation";
-  for (const StyleSetting& setting : style_settings())
-    if (setting.text(rest) != setting.text(usual)) flags += " --" + flag_of(setting.name);
-  require_replay(flags.empty(), "the replay has PyTorch's layers; leave out", flags);
-}
-
 void make_export_directory(const std::filesystem::path& directory) {
   require_no_run("--export-parity", directory);
   make_output_directory("--export-parity", directory);
@@ -90,11 +76,13 @@ Json config_json(const ParityExport& e) {
                  {"untied", e.head.spec.untied},
                  {"head_bias", e.head.bias},
                  {"tie_embeddings", e.tie_embeddings},
-                 {"optimizer", "adam"},
+                 {"optimizer", to_text(e.optimizer.kind)},
                  {"lr", e.schedule.lr},
                  {"betas", {e.optimizer.beta1, e.optimizer.beta2}},
                  {"eps", e.optimizer.eps},
                  {"clip", e.step.clip}});
+  if (e.optimizer.weight_decay != 0) config["weight_decay"] = e.optimizer.weight_decay;
+  if (e.optimizer.momentum != 0) config["momentum"] = e.optimizer.momentum;
   config.update(e.last);
   for (const HeadSetting* setting : inner_product_settings())
     if (const auto value = std::get<std::string>(setting->value(e.head)); value != "none")

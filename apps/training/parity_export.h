@@ -34,10 +34,6 @@ void check_replayed_head(const HeadSpec& head, bool tie_embeddings, const char* 
 /// steps than the `steps_an_epoch` of an epoch.
 void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch);
 
-/// Throws a UsageError for a Transformer's style that torch.nn does not have. The replay supports
-/// the activations relu, gelu and gelu-tanh, any place of the norms, and positions that are added.
-void check_replayed_style(const TransformerStyle& style, const TransformerStyle& usual);
-
 /// Makes the directory of --export-parity. Error, as make_output_directory's, and where a run or a
 /// model is in it: its config.json would be lost. An earlier export may be there.
 void make_export_directory(const std::filesystem::path& directory);
@@ -46,7 +42,7 @@ void make_export_directory(const std::filesystem::path& directory);
 struct ParityExport {
   std::filesystem::path directory;
   int64_t steps = 0;
-  OptimizerConfig optimizer;  ///< Adam
+  OptimizerConfig optimizer;
   ScheduleConfig schedule;
   TrainStep::Config step;  ///< one micro-batch an update
   const HeadConfig& head;

@@ -12,6 +12,15 @@
 
 namespace nine::app {
 
+void RunInputs::add_files(const char* key, const std::vector<std::string>& paths) {
+  uint32_t crc = 0;
+  for (const std::string& path : paths) {
+    const uint32_t own = digest_of_file(path).crc32c;
+    crc = crc32c(crc, &own, sizeof own);
+  }
+  if (!paths.empty()) identity[key] = crc;
+}
+
 void RunInputs::add_model(const char* key, const std::string& directory) {
   if (directory.empty()) return;
   try {

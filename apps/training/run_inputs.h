@@ -26,6 +26,8 @@ struct RunInputs {
   };
   std::vector<Former> former;
 
+  /// Adds files as one input, by their bytes. Nothing is added without files.
+  void add_files(const char* key, const std::vector<std::string>& paths);
   /// Adds the model in a directory, as an option names it. Nothing is added for an empty name or
   /// where there is no model: a run that goes on needs none.
   void add_model(const char* key, const std::string& directory);

@@ -7,6 +7,7 @@
 #include "apps/cli/option_values.h"
 #include "apps/cli/text_io.h"
 #include "core/quote.h"
+#include "data/token_weights.h"
 #include "kernels/settings/head_misfit.h"
 
 namespace nine::app {
@@ -29,10 +30,9 @@ void declare_head_settings(Options& o, HeadSettings& settings, bool regularising
   }
 }
 
-void declare_style(Options& o, TransformerStyle& style, bool translation,
+void declare_style(Options& o, TransformerStyle& style, bool& recompute,
                    const std::string& before) {
   for (const StyleSetting& setting : style_settings()) {
-    if (translation && !setting.translation) continue;
     Option option = std::visit(
         [&](auto member) {
           return o.add(flag_of(setting.name), style.*member, before + setting.help);
@@ -43,10 +43,14 @@ void declare_style(Options& o, TransformerStyle& style, bool translation,
     if (std::holds_alternative<int64_t TransformerStyle::*>(setting.member)) option.range(0, 1024);
     if (*setting.default_text != '\0') option.default_text(setting.default_text);
   }
+  o.add("recompute", recompute,
+        before +
+            "compute the activations of a layer again in the backward pass instead of keeping "
+            "them: less memory, the same bits");
 }
 
-void check_style(const Options& given, const TransformerStyle& style, int64_t hidden, int64_t heads,
-                 bool translation) {
+void check_style(const Options& given, const TransformerStyle& style, int64_t hidden,
+                 int64_t heads) {
   require_usage(hidden % heads == 0, "--hidden ", hidden, " is not divisible by --heads ", heads);
   require_usage(style.positions != Positions::sinusoidal || hidden % 2 == 0, "--hidden ", hidden,
                 ": sinusoidal positions come in pairs, so --hidden must be even");
@@ -56,7 +60,7 @@ void check_style(const Options& given, const TransformerStyle& style, int64_t hi
   require_usage(style.kv_heads == 0 || heads % style.kv_heads == 0, "--kv-heads ", style.kv_heads,
                 " does not divide --heads ", heads);
   for (const StyleSetting& setting : style_settings())
-    if (setting.has_effect != nullptr && (setting.translation || !translation))
+    if (setting.has_effect != nullptr)
       refuse_idle_flags(given, {{flag_of(setting.name), setting.has_effect(style), setting.needs}});
 }
 
@@ -99,6 +103,28 @@ void TrainOptions::declare_vocabulary_limits(Options& o, const char* size_help) 
       .unit("times")
       .called("minimum count");
   add_max_unknown(o, max_unknown);
+}
+
+void TrainOptions::declare_weights(Options& o, const char* text) {
+  o.add("token-weights", token_weights,
+        concat("weights of the tokens of ", text,
+               " in the loss, line by line: a number for each "
+               "word and one for the line's </s>"))
+      .unit("FILE...");
+  o.add("class-weights", class_weights,
+        "weights of words in the loss: a word and a number a line; other words have the weight 1")
+      .unit("FILE");
+}
+
+std::vector<double> TrainOptions::weights(std::span<const int32_t> ids,
+                                          const Vocabulary& vocabulary, int64_t lines,
+                                          const std::function<int64_t(int64_t)>& tokens) const {
+  std::vector<double> out(ids.size(), 1);
+  if (!token_weights.empty()) out = read_token_weights(token_weights, lines, tokens);
+  if (class_weights.empty()) return out;
+  const std::vector<double> of_word = read_class_weights(class_weights, vocabulary);
+  for (size_t i = 0; i < ids.size(); ++i) out[i] *= of_word[static_cast<size_t>(ids[i])];
+  return out;
 }
 
 void TrainOptions::declare_head(Options& o) {
@@ -359,6 +385,9 @@ void TrainOptions::check_shared(const Options& given, int64_t width, const std::
   const std::string too_large_or_small = misfit(head_config(), dtype);
   require_usage(too_large_or_small.empty(), "--head and its settings: ", too_large_or_small);
   require_numbers_fit(given.declared(), dtype);
+  require_usage(!has_weights() || pi_reg.empty(),
+                "--pi-reg is a penalty on all tokens alike: leave out --token-weights and "
+                "--class-weights, or --pi-reg");
   check_streams(given.declared());
   check_initialisation();
   check_averaging(valid, has_valid);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,14 +49,14 @@ inline constexpr int64_t kSampleHeldOut = 1000;
 void declare_head_settings(Options& options, HeadSettings& settings, bool regularising,
                            const std::vector<std::string>& but = {});
 
-/// Declares the flags of a Transformer's style, those that mt_train has, or all. `before` stands in
-/// front of each help text.
-void declare_style(Options& options, TransformerStyle& style, bool translation,
+/// Declares the flags of a Transformer's style and --recompute. `before` stands in front of each
+/// help text.
+void declare_style(Options& options, TransformerStyle& style, bool& recompute,
                    const std::string& before = "");
 /// Checks a style against --hidden and --heads, and that no flag is without effect. Throws
 /// UsageError.
-void check_style(const Options& given, const TransformerStyle& style, int64_t hidden, int64_t heads,
-                 bool translation);
+void check_style(const Options& given, const TransformerStyle& style, int64_t hidden,
+                 int64_t heads);
 
 /// The head's settings are kernels/settings/head_config.h's; their flags are declared here.
 struct TrainOptions : HeadSettings {
@@ -64,6 +65,8 @@ struct TrainOptions : HeadSettings {
   // Data
   int64_t vocab_size = 0, min_count = 1;
   double max_unknown = kMaxUnknown;
+  std::vector<std::string> token_weights;
+  std::string class_weights;
   // Model
   DType dtype = DType::float32;
   std::string init, freeze;
@@ -116,6 +119,11 @@ struct TrainOptions : HeadSettings {
   /// What --accumulate means for the processes of this run. UsageError: it cannot be shared out
   /// among so many; a run of several that only one can make.
   void check_processes(const Communicator& communicator) const;
+  bool has_weights() const { return !token_weights.empty() || !class_weights.empty(); }
+  /// Returns the weights of a training text's tokens (--token-weights times --class-weights), whose
+  /// `ids` are in the order of its lines; `lines` and `tokens` as in read_token_weights().
+  std::vector<double> weights(std::span<const int32_t> ids, const Vocabulary& vocabulary,
+                              int64_t lines, const std::function<int64_t(int64_t)>& tokens) const;
   /// Of the vocabularies that are built from the training text.
   VocabularyLimits vocabulary_limits() const {
     return {.min_count = min_count, .size = vocab_size};
@@ -134,6 +142,8 @@ struct TrainOptions : HeadSettings {
   void resolve_optimiser(const Options& given);
   // Declare flags, bound to these fields, in the group that is open.
   void declare_vocabulary_limits(Options& options, const char* size_help);
+  /// `text`: the flag of the text whose tokens have the weights.
+  void declare_weights(Options& options, const char* text);
   void declare_head(Options& options);
   void declare_head_regularisation(Options& options);
   void declare_accumulation(Options& options);

@@ -10,6 +10,7 @@ than 100 times that, or the export has fewer steps than --steps. The bias of an 
 no gradient but rounding errors, which Adam turns into steps: of a Transformer language model it is
 left out, and a translation model's weights are reported only.
 """
+
 import argparse
 import json
 import math
@@ -31,6 +32,18 @@ class Export:
         if {"margin", "word_norm", "context_norm"} & self.config.keys():
             sys.exit(
                 f"{directory} has a margin or norms, which tests/clients/margins_pytorch.py replays"
+            )
+        c = self.config
+        plain = {"norm_type": "layer", "qk_norm": False, "linear_bias": True, "optimizer": "adam"}
+        if (
+            {"weight_decay", "momentum", "class_weights", "kv_heads"} & c.keys()
+            or any(c.get(key, value) != value for key, value in plain.items())
+            or c.get("positions") == "rotary"
+            or c.get("activation") in ("silu", "swiglu", "geglu")
+        ):
+            sys.exit(
+                f"{directory} has a style, an optimizer or weights that "
+                "tests/clients/transformer_lm_pytorch.py replays"
             )
         self.losses = json.loads((directory / "losses.json").read_text())
         self.initial, self.final, self.batches = (

@@ -91,7 +91,7 @@ class BeamSearch::Engine {
         weights.tensors.emplace(part.name, value);
       }
       set.load(weights);
-      model.use_positions(of.positions().to(kCpu));
+      if (of.positions()) model.use_positions(of.positions().to(kCpu));
     }
     ParameterSet set;
     Transformer model;

@@ -17,6 +17,10 @@ namespace {
 
 static_assert(kMaxGenerateBatch == ops::kHeadPanel);
 
+int64_t added_words(const GeneratedText& text) {
+  return static_cast<int64_t>(text.ids.size() - text.prompt_words) - text.line_ends;
+}
+
 class Generator {
  public:
   Generator(const LanguageModel& model, const GenerateOptions& options)
@@ -71,15 +75,14 @@ class Generator {
         next_.choose(row, uniform_of(options_.seed, options_.first_prompt + text.prompt,
                                      text.sample, text.ids.size()));
     text.nats -= log_p;
-    if (word == Specials::kLanguageModel.end) {
-      text.ended = true;
-    } else {
-      text.ids.push_back(word);
-    }
+    const bool ends_line = word == Specials::kLanguageModel.end;
+    text.ended = ends_line && text.line_ends + 1 == options_.lines;
+    if (text.ended) return;
+    text.ids.push_back(word);
+    text.line_ends += ends_line ? 1 : 0;
   }
   bool done(const GeneratedText& text) const {
-    return text.ended ||
-           static_cast<int64_t>(text.ids.size() - text.prompt_words) == options_.max_words;
+    return text.ended || added_words(text) == options_.max_words;
   }
 
   const LanguageNetwork& model_;
@@ -104,13 +107,15 @@ void check(const GenerateOptions& o) {
   require(o.max_words >= 0 && o.samples >= 0 && o.first_prompt >= 0, "[generate_text] ", o.samples,
           " continuations of at most ", o.max_words, " words after ", o.first_prompt,
           " other prompts: all three are at least 0");
+  require(o.lines >= 1, "[generate_text] ", o.lines, " lines: a continuation has at least one");
   nine::check(o.sampling);
 }
 
 // The numbers of a text that processes exchange.
 template <class Text>
 auto fields_of_text(Text& text) {
-  return std::tie(text.prompt, text.sample, text.ids, text.prompt_words, text.ended, text.nats);
+  return std::tie(text.prompt, text.sample, text.ids, text.prompt_words, text.line_ends, text.ended,
+                  text.nats);
 }
 
 std::string bytes_of(std::span<const GeneratedText> texts) {
@@ -152,7 +157,8 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
   const auto take = [&](std::string_view result) {
     texts = texts_of(result);
     for (const GeneratedText& text : texts) {
-      stats.words += static_cast<int64_t>(text.ids.size() - text.prompt_words);
+      stats.words += added_words(text);
+      stats.line_ends += text.line_ends;
       stats.ended += text.ended ? 1 : 0;
       stats.nats += text.nats;
     }
@@ -175,7 +181,11 @@ std::string text_of(const GeneratedText& text, std::string_view prompt,
   split_words(prompt, typed);
   std::string line;
   for (size_t i = 0; i < text.ids.size(); ++i) {
-    if (i > 0) line += ' ';
+    if (i >= text.prompt_words && text.ids[i] == Specials::kLanguageModel.end) {
+      line += '\n';
+      continue;
+    }
+    if (!line.empty() && line.back() != '\n') line += ' ';
     line += i < text.prompt_words ? typed[i] : std::string_view(vocabulary.word(text.ids[i]));
   }
   return line;

@@ -16,9 +16,11 @@ namespace nine {
 struct GeneratedText {
   /// Indices of the prompt in the call and of its continuation, from 0.
   int64_t prompt = 0, sample = 0;
-  std::vector<int32_t> ids = {};  ///< the prompt's words, then the added words, without </s>
-  size_t prompt_words = 0;        ///< how many ids belong to the prompt
-  bool ended = false;             ///< true: ended by </s>; false: by max_words
+  /// The prompt's words, then the added words, without the last </s>.
+  std::vector<int32_t> ids = {};
+  size_t prompt_words = 0;  ///< how many ids belong to the prompt
+  int64_t line_ends = 0;    ///< how many added ids are </s>, between lines
+  bool ended = false;       ///< true: ended by </s>; false: by max_words
   /// -log p of the added words and of </s>, under the model itself (temperature 1).
   double nats = 0;
 };
@@ -26,13 +28,15 @@ struct GeneratedText {
 /// Totals of a call of generate_text.
 struct GenerationStats {
   int64_t texts = 0;
-  int64_t words = 0;  ///< added to the prompts, without </s>
-  int64_t ended = 0;  ///< texts ended by </s>
-  double nats = 0;    ///< sum over the texts
+  int64_t words = 0;      ///< added to the prompts, without </s>
+  int64_t line_ends = 0;  ///< between lines of texts
+  int64_t ended = 0;      ///< texts ended by </s>
+  double nats = 0;        ///< sum over the texts
 
   GenerationStats& operator+=(const GenerationStats& more) {
     texts += more.texts;
     words += more.words;
+    line_ends += more.line_ends;
     ended += more.ended;
     nats += more.nats;
     return *this;
@@ -50,8 +54,8 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
                               Communicator& communicator = one_process());
 
 /// Returns a generated text: the prompt's words as typed, unknown words too, then the added words,
-/// separated by spaces. Of a model that reads raw text, returns the bytes of the prompt and the
-/// added bytes, which may end within a character.
+/// separated by spaces; an added </s> is a line end. Of a model that reads raw text, returns the
+/// bytes of the prompt and the added bytes, which may end within a character.
 std::string text_of(const GeneratedText& text, std::string_view prompt, const LanguageModel& model);
 
 }  // namespace nine

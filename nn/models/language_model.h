@@ -43,6 +43,9 @@ struct ScoringOptions {
   /// The size m of a cosine margin in training, whose effect on the probabilities is removed
   /// (docs/margins.md); 0: there was no margin.
   double undo_margin = 0;
+  /// Above 0: all lines are joined and cut into windows of this many tokens. Each window is read
+  /// from a state of zeros; its first input is the word before it. Not with carry_state.
+  int64_t window = 0;
 };
 
 /// A model's expectation before one token.
@@ -61,6 +64,7 @@ inline constexpr int64_t kMaxGenerateBatch = 32;
 struct GenerateOptions {
   SamplingOptions sampling = {};
   int64_t max_words = 50;  ///< most words added to a prompt
+  int64_t lines = 1;       ///< lines of a continuation: </s> ends the text after so many
   int64_t samples = 1;     ///< continuations of each prompt
   int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
   uint64_t seed = 1;

@@ -83,9 +83,10 @@ class LanguageNetwork {
                   const Unpadded* unpadded = nullptr) const;
   /// Computes the loss of predicting targets (steps, batch) int32, on either device, from `hidden`;
   /// -1: no target; see kernel_softmax. Applies label smoothing and regularisers as configured, but
-  /// not under NoGrad.
-  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const {
-    return head().loss(hidden, targets, row_weight);
+  /// not under NoGrad. `factors`: of the rows' weights; see SoftmaxHead::loss.
+  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight,
+                   const Tensor& factors = {}) const {
+    return head().loss(hidden, targets, row_weight, factors);
   }
   /// Returns log p of every word after a few contexts, (N, V) float64; see
   /// SoftmaxHead::log_probabilities.

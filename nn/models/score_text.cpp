@@ -291,6 +291,57 @@ Evaluation evaluate_sentences(const LanguageNetwork& model, Tape& tape, const Co
   return result;
 }
 
+namespace {
+
+// Returns the nats of each token, read in windows (ScoringOptions::window).
+std::vector<double> window_nats(const LanguageNetwork& model, Tape& tape, const Corpus& text,
+                                const ScoringOptions& options, Communicator& communicator) {
+  const int64_t window = options.window, tokens = text.tokens(),
+                windows = (tokens + window - 1) / window,
+                at_once = std::max<int64_t>(1, options.batch_tokens / window);
+  require(model.window() == 0 || window <= model.window(), "windows of ", window,
+          " tokens are longer than the model's, which has ", model.window(), " positions");
+  const std::span<const int32_t> flat = text.flat();
+  const auto make = [&](int64_t part) {
+    const NoGrad guard(tape);
+    const int64_t first = part * at_once, cols = std::min(at_once, windows - first),
+                  rows = std::min(window, tokens - first * window);
+    const auto token = [&](int64_t t, int64_t c) { return (first + c) * window + t; };
+    std::vector<int32_t> input(static_cast<size_t>(rows * cols), LmBatch::kPaddingInput),
+        target(input.size(), LmBatch::kPaddingTarget);
+    for (int64_t t = 0; t < rows; ++t)
+      for (int64_t c = 0; c < cols && token(t, c) < tokens; ++c) {
+        const auto from = static_cast<size_t>(token(t, c)), to = static_cast<size_t>(t * cols + c);
+        input[to] = from > 0 ? flat[from - 1] : Specials::kLanguageModel.end;
+        target[to] = flat[from];
+      }
+    check_interrupt();
+    tape.reset();
+    std::vector<LstmState> state = model.start_state(tape, cols);
+    const Var hidden = model.encode(tape, Tensor::from(input, {rows, cols}), state);
+    const Tensor targets = Tensor::from(target, {rows, cols});
+    const std::vector<double> nats = options.undo_margin > 0
+                                         ? nats_undoing(model, hidden, targets, options.undo_margin)
+                                         : model.loss(hidden, targets, 1.0).nll.value().to_vector();
+    std::vector<double> in_order;
+    for (int64_t c = 0; c < cols; ++c)
+      for (int64_t t = 0; t < rows && token(t, c) < tokens; ++t)
+        in_order.push_back(nats[static_cast<size_t>(t * cols + c)]);
+    ByteWriter out;
+    out.put(in_order);
+    return out.take();
+  };
+  std::vector<double> all;
+  for_shared_parts(communicator, (windows + at_once - 1) / at_once, make,
+                   [&](std::string_view found) {
+                     const std::vector<double> nats = ByteReader(found).list<double>();
+                     all.insert(all.end(), nats.begin(), nats.end());
+                   });
+  return all;
+}
+
+}  // namespace
+
 void score_text(const LanguageModel& model, const Corpus& text, const ScoringOptions& options,
                 const std::function<void(std::span<const double>)>& callback,
                 Communicator& communicator) {
@@ -300,7 +351,9 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
     model.network().head().require_log_p(text.sentence(sentence), nats,
                                          concat("sentence ", sentence + 1));
   };
-  if (!options.carry_state) {
+  require(options.window >= 0 && (options.window == 0 || !options.carry_state),
+          "[score_text] windows do not carry a state");
+  if (!options.carry_state && options.window == 0) {
     const std::vector<SentenceRange> batches =
         sentence_batches(model.network(), text, options.batch_tokens);
     const auto make = [&](int64_t i) {
@@ -322,7 +375,11 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
     return;
   }
   std::vector<double> nats;
-  evaluate_carried(model.network(), tape, text, 10, 100, &nats, communicator, options.undo_margin);
+  if (options.window > 0)
+    nats = window_nats(model.network(), tape, text, options, communicator);
+  else
+    evaluate_carried(model.network(), tape, text, 10, 100, &nats, communicator,
+                     options.undo_margin);
   size_t at = 0;
   for (int64_t s = 0; s < text.sentences(); at += static_cast<size_t>(text.length(s++))) {
     const auto own = std::span<const double>(nats).subspan(at, static_cast<size_t>(text.length(s)));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "autograd/recompute.h"
 #include "core/ops.h"
 #include "nn/sinusoidal_positions.h"
 
@@ -45,25 +46,31 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
     : config_(config), parameters_(set) {
   if (config_.style.kv_heads == config_.heads) config_.style.kv_heads = 0;  // one way to say it
   const TransformerConfig& c = config_;
-  require(c.dim > 0 && c.dim % 2 == 0, "hidden size ", c.dim,
+  const bool rotary = c.style.positions == Positions::rotary;
+  require(rotary || c.dim % 2 == 0, "hidden size ", c.dim,
           ": sinusoidal positions come in pairs, so the width must be even");
   require(c.heads > 0 && c.dim % c.heads == 0, "hidden size ", c.dim,
           " is not divisible by number of attention heads ", c.heads);
-  require(c.style.positions == Positions::sinusoidal,
-          "a translation model has sinusoidal positions, not ", to_text(c.style.positions));
+  require(rotary || c.style.positions == Positions::sinusoidal,
+          "a translation model has sinusoidal or rotary positions, not ",
+          to_text(c.style.positions));
   require(!c.shared_vocab || c.src_vocab == c.tgt_vocab, "a shared vocabulary cannot have ",
           c.src_vocab, " words in the source and ", c.tgt_vocab, " in the target");
   const Init words = Init::normal(1 / std::sqrt(static_cast<double>(c.dim)));
   tgt_embedding_ = &set.add("tgt_embedding.weight", {c.tgt_vocab, c.dim}, words);
   src_embedding_ = c.shared_vocab ? tgt_embedding_
                                   : &set.add("src_embedding.weight", {c.src_vocab, c.dim}, words);
-  const TransformerLayerConfig layer{.size = c.dim,
-                                     .heads = c.heads,
-                                     .inner = c.ffn,
-                                     .dropout = c.dropout,
-                                     .attention_dropout = c.attention_dropout,
-                                     .style = c.style,
-                                     .init = LinearInit::xavier()};
+  const TransformerLayerConfig layer{
+      .size = c.dim,
+      .heads = c.heads,
+      .inner = c.ffn,
+      .dropout = c.dropout,
+      .attention_dropout = c.attention_dropout,
+      .style = c.style,
+      .rotary = rotary ? std::make_shared<RotaryAngles>(c.max_length, c.dim / c.heads,
+                                                        c.style.rotary_base)
+                       : nullptr,
+      .init = LinearInit::xavier()};
   const std::string encoder = "transformer.encoder", decoder = "transformer.decoder";
   for (int64_t i = 0; i < c.encoder_layers; ++i)
     encoder_.emplace_back(set, concat(encoder, ".layers.", i), layer);
@@ -105,6 +112,7 @@ void Transformer::use_positions(const Tensor& table) {
 }
 
 const Tensor& Transformer::positions() const {
+  if (config_.style.positions == Positions::rotary) return positions_;
   std::call_once(positions_made_, [&] {
     positions_ =
         sinusoidal_positions(config_.max_length, config_.dim, dtype(), parameters_.device());
@@ -118,9 +126,17 @@ Var Transformer::embed(Tape& tape, Parameter& table, const Tensor& ids, std::str
           "a batch of ids has shape ", ids.shape(),
           ", but must be (sentences, positions) with at most ", config_.max_length - first,
           " positions");
-  return dropout(embedding_with_positions(tape.parameter(table), tape.on_device(ids), embed_scale(),
-                                          positions().row_range(first, config_.max_length - first)),
-                 config_.dropout, stream);
+  const Var words = tape.parameter(table);
+  const Tensor& added = positions();
+  Var x;
+  if (added) {
+    x = embedding_with_positions(words, tape.on_device(ids), embed_scale(),
+                                 added.row_range(first, config_.max_length - first));
+  } else {
+    x = scale(embedding(words, tape.on_device(ids)), embed_scale());
+    x = reshape(x, {ids.elements(), config_.dim});
+  }
+  return dropout(x, config_.dropout, stream);
 }
 
 void Transformer::pack(PackedWeights& packed) const {
@@ -128,10 +144,20 @@ void Transformer::pack(PackedWeights& packed) const {
   for (const TransformerDecoderLayer& layer : decoder_) layer.pack(packed);
 }
 
+// Returns layer(x, memory), whose activations the backward pass computes again if so configured.
+template <class Layer>
+Var Transformer::computed(const Var& x, const Var& memory, Layer layer) const {
+  return config_.recompute ? recomputed(x, memory, layer) : layer(x, memory);
+}
+
 Var Transformer::encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const {
-  const AttentionMask mask{.batch = src.shape()[0], .lengths = tape.on_device(src_lengths)};
+  const int64_t batch = src.shape()[0];
+  const Var lengths = tape.constant(tape.on_device(src_lengths));
   Var x = embed(tape, *src_embedding_, src, "dropout.src_embedding");
-  for (const TransformerEncoderLayer& layer : encoder_) x = layer(x, mask);
+  for (const TransformerEncoderLayer& layer : encoder_)
+    x = computed(x, {}, [&layer, batch, lengths](const Var& input, const Var&) {
+      return layer(input, {.batch = batch, .lengths = lengths.value()});
+    });
   return encoder_norm_ ? (*encoder_norm_)(x) : x;
 }
 
@@ -139,24 +165,34 @@ Var Transformer::decode(const Var& memory, const Tensor& src_lengths, const Tens
                         const Tensor& tgt_lengths) const {
   Tape& tape = memory.tape();
   const int64_t batch = tgt_in.shape()[0];
-  const AttentionMask mask{.batch = batch, .lengths = tape.on_device(tgt_lengths), .causal = true};
-  const AttentionMask memory_mask{.batch = batch, .lengths = tape.on_device(src_lengths)};
+  const Var lengths = tape.constant(tape.on_device(tgt_lengths)),
+            memory_lengths = tape.constant(tape.on_device(src_lengths));
   Var x = embed(tape, *tgt_embedding_, tgt_in, "dropout.tgt_embedding");
-  for (const TransformerDecoderLayer& layer : decoder_) x = layer(x, memory, mask, memory_mask);
+  for (const TransformerDecoderLayer& layer : decoder_)
+    x = computed(
+        x, memory, [&layer, batch, lengths, memory_lengths](const Var& input, const Var& encoded) {
+          return layer(input, encoded, {.batch = batch, .lengths = lengths.value(), .causal = true},
+                       {.batch = batch, .lengths = memory_lengths.value()});
+        });
   return decoder_norm_ ? (*decoder_norm_)(x) : x;
 }
 
 SoftmaxLoss Transformer::loss(Tape& tape, const TranslationBatch& batch, double row_weight) const {
   const Var memory = encode(tape, batch.src, batch.src_lengths);
   return loss(decode(memory, batch.src_lengths, batch.tgt_in, batch.tgt_lengths), batch.tgt_out,
-              row_weight);
+              row_weight, batch.factors);
 }
 
 std::map<std::string, std::string> Transformer::metadata() const {
   std::map<std::string, std::string> m{{"format", "pt"}, {"heads", concat(config_.heads)}};
-  for (const StyleSetting& setting : style_settings())
-    if (const std::string text = setting.text(config_.style); setting.translation && !text.empty())
-      m[setting.name] = text;
+  for (const StyleSetting& setting : style_settings()) {
+    const std::string text = setting.text(config_.style);
+    // The tensor `positions` shows positions that are added to embeddings.
+    const bool shown = config_.style.positions != Positions::rotary &&
+                       std::string_view(setting.name) == kPositionsName,
+               idle = setting.has_effect != nullptr && !setting.has_effect(config_.style);
+    if (!text.empty() && !shown && !idle) m[setting.name] = text;
+  }
   if (const std::string tied = config_.ties(); !tied.empty()) m["tied"] = tied;
   return m;
 }

@@ -30,11 +30,12 @@ struct TransformerConfig {
   /// On embeddings and at the end of residual branches, but not on feed-forward activations.
   double dropout = 0.3;
   double attention_dropout = 0;  ///< of the attention weights
-  TransformerStyle style = {};   ///< positions must be sinusoidal
+  TransformerStyle style = {};   ///< positions must be sinusoidal or rotary
   bool shared_vocab = false;     ///< true: both sides share one dictionary and one embedding
   bool tie_embeddings = true;    ///< true: the head's word vectors are the decoder's embeddings
   HeadConfig head = {};
   int64_t max_length = 1024;  ///< positions of the longest sentence, </s> included
+  bool recompute = false;     ///< in training: see TransformerLanguageModelConfig
 
   // For models that other programs trained:
   /// A norm after the last layer of encoder and decoder. Empty: true if `style.norm` is pre.
@@ -53,6 +54,7 @@ struct TranslationBatch {
   Tensor tgt_out;      ///< the target of each position of tgt_in, (B, T) int32; -1: no target
   Tensor src_lengths, tgt_lengths;  ///< (B) int32
   int64_t tokens = 0;               ///< number of positions that have a target
+  Tensor factors = {};              ///< (B, T) float64: of the positions' losses; empty: 1
 
   /// Makes a batch from ids that are padded with `pad`. Positions whose tgt_out is `pad` get no
   /// target.
@@ -68,8 +70,8 @@ class Transformer {
   /// `set`. Initial values are fairseq's. Matrices: U(-a, a), a = sqrt(6 / (in + out)) (Glorot &
   /// Bengio, 2010); in_proj_weight counts as one matrix (3 dim, dim), as in PyTorch; a is then that
   /// of fairseq's three matrices with a gain of 1/sqrt 2. Word vectors: N(0, 1 / dim). Biases: 0.
-  /// Errors: an odd width; heads that do not divide the width; a shared vocabulary of two sizes;
-  /// positions that are not sinusoidal.
+  /// Errors: an odd width with sinusoidal positions; heads that do not divide the width; heads of
+  /// an odd size with rotary positions; a shared vocabulary of two sizes; learned positions.
   Transformer(ParameterSet& set, const TransformerConfig& config);
 
   const TransformerConfig& config() const { return config_; }
@@ -84,8 +86,9 @@ class Transformer {
              const Tensor& tgt_lengths) const;
   /// Computes the loss of predicting targets (B, T) from the decoder's output; see kernel_softmax.
   /// Applies label smoothing as configured, but not under NoGrad.
-  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight) const {
-    return head_->loss(hidden, targets, row_weight);
+  SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight,
+                   const Tensor& factors = {}) const {
+    return head_->loss(hidden, targets, row_weight, factors);
   }
   /// Runs encoder and decoder on a batch and computes the loss.
   SoftmaxLoss loss(Tape& tape, const TranslationBatch& batch, double row_weight) const;
@@ -97,7 +100,7 @@ class Transformer {
   const SoftmaxHead& head() const { return *head_; }
 
   /// Returns the table that is added to scaled embeddings, (max_length, dim): sinusoidal_positions,
-  /// or the table of use_positions().
+  /// or the table of use_positions(). Empty with rotary positions, which are in the layers.
   const Tensor& positions() const;
   /// Adds `table` (max_length, dim), of any floating type, on the CPU, to embeddings instead of
   /// sinusoidal_positions. `table` must be the one that the weights were trained with. Call it
@@ -118,6 +121,8 @@ class Transformer {
   // Embeds ids (sentences, words) at positions from `first` on.
   Var embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream,
             int64_t first = 0) const;
+  template <class Layer>
+  Var computed(const Var& x, const Var& memory, Layer layer) const;
 
   TransformerConfig config_;
   const ParameterSet& parameters_;

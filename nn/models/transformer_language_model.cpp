@@ -107,7 +107,7 @@ Var TransformerLanguageModel::window_of(Tape& tape, const Tensor& ids) const {
   const AttentionMask mask{.batch = batch, .causal = true};
   for (const TransformerEncoderLayer& layer : layers_) {
     if (config_.recompute) {
-      x = recomputed(x, [&layer, batch](const Var& input) {
+      x = recomputed(x, {}, [&layer, batch](const Var& input, const Var&) {
         return layer(input, {.batch = batch, .causal = true});
       });
     } else {

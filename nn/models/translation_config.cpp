@@ -36,9 +36,7 @@ Json translation_config(const Transformer& model) {
             {"head_bias", head["head_bias"]},
             {"tie_embeddings", c.tie_embeddings}};
   for (const StyleSetting& setting : style_settings()) {
-    if (!setting.translation || keys.contains(setting.name) ||
-        setting.text(c.style) == setting.text({}))
-      continue;
+    if (keys.contains(setting.name) || setting.text(c.style) == setting.text({})) continue;
     std::visit(
         [&](auto member) {
           const auto value = c.style.*member;
@@ -55,8 +53,8 @@ Json translation_config(const Transformer& model) {
 
 namespace {
 
-// Finds the positions of a model. Returns the number of rows of its own table; 0 if it has no
-// table. Renames the table of an nn.Embedding to the usual name.
+// Finds the positions of a model that are added to its embeddings. Returns the number of rows of
+// its own table; 0 if it has no table. Renames the table of an nn.Embedding to the usual name.
 int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
   auto& tensors = files.weights.tensors;
   require(!tensors.contains(kPositionsName) || !tensors.contains(concat(kPositionsName, ".weight")),
@@ -67,7 +65,10 @@ int64_t rows_of_positions(ModelFiles& files, int64_t dim) {
     tensors.insert(std::move(learned));
   }
   const auto table = tensors.find(kPositionsName);
-  files.check_positions(table != tensors.end(), kPositionsName);
+  if (table != tensors.end() && !files.foreign)
+    files.only(kPositionsName, Positions::sinusoidal);  // mt_train's table
+  else
+    files.check_positions(table != tensors.end(), kPositionsName);
   if (table != tensors.end()) {
     const Shape& shape = table->second.shape();
     require(shape.rank() == 2 && shape[1] == dim, files.directory.string(),
@@ -128,13 +129,23 @@ TransformerConfig transformer_config(ModelFiles& files) {
   // The option of which mt_train makes dim.
   if (!files.foreign) size("hidden", c.dim, target_name, " columns");
   files.assume_head();
-  c.style = read_style(files, "transformer.encoder.layers.0", c.heads, {});
+  TransformerStyle usual;
+  if (files.says(kPositionsName) &&
+      files.choice(kPositionsName, usual.positions) == Positions::rotary)
+    usual.positions = Positions::rotary;
+  c.style = read_style(files, "transformer.encoder.layers.0", c.heads, usual);
   // Models of Nine have these norms if norms stand before the branches. Models of other programs
   // may have them or not.
   require(files.foreign || *c.final_norms == (c.style.norm == NormOrder::pre),
           files.said_in("norm"), ": the key 'norm' is '", c.style.norm, "', but there is ",
           *c.final_norms ? "a" : "no", " tensor transformer.encoder.norm.weight");
-  if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
+  if (usual.positions == Positions::rotary) {
+    files.check_positions(weights.tensors.contains(kPositionsName), kPositionsName);
+    // mt_train gives a model at least the usual number.
+    if (files.says("max_length"))
+      c.max_length = files.foreign ? files.positions("max_length")
+                                   : std::max(c.max_length, files.positions("max_length"));
+  } else if (const int64_t rows = rows_of_positions(files, c.dim); rows > 0) {
     c.max_length = files.foreign ? size("max_length", rows, kPositionsName, " rows") : rows;
     // mt_train gives a model at least that many.
     if (const Json* said = files.find("max_length"))

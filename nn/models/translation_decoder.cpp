@@ -19,7 +19,7 @@ void TranslationDecoder::encode(Tape& tape, std::span<const std::vector<int32_t>
   first_.clear();
   counts_.clear();
   longest_ = 0;
-  std::vector<int32_t> first, counts;  // of each word: the rows of its sentence
+  std::vector<int32_t> first, counts, places;  // of each word: its sentence's rows, its position
   std::vector<Var> sentences;
   for (const std::vector<int32_t>& words : sources) {
     const auto length = std::ssize(words);
@@ -28,6 +28,7 @@ void TranslationDecoder::encode(Tape& tape, std::span<const std::vector<int32_t>
     longest_ = std::max(longest_, length);
     first.insert(first.end(), words.size(), first_.back());
     counts.insert(counts.end(), words.size(), counts_.back());
+    for (int32_t t = 0; t < counts_.back(); ++t) places.push_back(t);
     sentences.push_back(model_.embed(tape, *model_.src_embedding_, Tensor::from(words, {1, length}),
                                      "dropout.src_embedding"));
   }
@@ -35,8 +36,11 @@ void TranslationDecoder::encode(Tape& tape, std::span<const std::vector<int32_t>
   source_rows_ = Tensor({rows}, DType::int32);
   std::iota(source_rows_.data<int32_t>(), source_rows_.data<int32_t>() + rows, 0);
   source_rows_ = source_rows_.to(model_.device());
-  const AttentionMask mask{.lists = {source_rows_, Tensor::from(first, {rows}).to(model_.device()),
-                                     Tensor::from(counts, {rows}).to(model_.device())}};
+  const auto of_rows = [&](const std::vector<int32_t>& numbers) {
+    return Tensor::from(numbers, {rows}).to(model_.device());
+  };
+  const AttentionMask mask{.lists = {source_rows_, of_rows(first), of_rows(counts)},
+                           .places = of_rows(places)};
   const Tensor kept({rows, model_.config().dim}, model_.dtype(), model_.device());
   Var x = concat_rows(sentences);
   for (const TransformerEncoderLayer& layer : model_.encoder_) {
@@ -83,7 +87,7 @@ Var TranslationDecoder::step(Tape& tape, std::span<const DecoderRow> rows) {
   Var x = model_.embed(tape, *model_.tgt_embedding_, ids, "dropout.tgt_embedding", place);
   for (size_t i = 0; i < caches_.size(); ++i)
     x = model_.decoder_[i].next(x, caches_[i], words, memory,
-                                i + 1 == caches_.size() ? weights : Tensor());
+                                i + 1 == caches_.size() ? weights : Tensor(), place);
   if (keep_attention_) {
     const std::vector<double> numbers = weights.to_vector();
     attention_.assign(numbers.begin(), numbers.end());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/ops.h"
 #include "nn/models/score_text.h"
@@ -33,15 +34,16 @@ std::unique_ptr<BatchStream<LmBatch>> make_stream(const Corpus& text, const LmBa
 
 // Copies the columns from `first` on of a batch with `shape`'s rows into a tensor of that shape.
 // Allocates new memory only if the tensor is larger than all before it.
-void copy_columns(Tensor& to, Tensor& room, const std::vector<int32_t>& ids, const Shape& shape,
+template <class T>
+void copy_columns(Tensor& to, Tensor& room, const std::vector<T>& values, const Shape& shape,
                   size_t first) {
   const int64_t size = shape.elements();
-  if (!room || room.elements() < size) room = Tensor({size, 1}, DType::int32);
+  if (!room || room.elements() < size) room = Tensor({size, 1}, dtype_of<T>);
   to = room.row_range(0, size).reshaped(shape);
   const auto rows = static_cast<size_t>(shape[0]), columns = static_cast<size_t>(shape[1]),
-             all = ids.size() / rows;
+             all = values.size() / rows;
   for (size_t r = 0; r < rows; ++r)
-    std::copy_n(ids.data() + r * all + first, columns, to.data<int32_t>() + r * columns);
+    std::copy_n(values.data() + r * all + first, columns, to.data<T>() + r * columns);
 }
 
 // Gathers each rank's tensors, which are rows of a whole, in rank 0's tensors.
@@ -130,12 +132,32 @@ int64_t LanguageModelTask::fetch(int most) {
   batches_.resize(static_cast<size_t>(slots_.own()));
   const int64_t tokens = carry_state_ ? fetch_columns() : fetch_sentences(most);
   require(tokens > 0, "[LanguageModelTask] the epoch has ended: call start_epoch() first");
+  if (!batch_.weight.empty()) set_factors(tokens);
   return tokens;
 }
 
 void LanguageModelTask::set_columns(MicroBatch& to, const Shape& shape, size_t first) const {
   copy_columns(to.input, to.input_room, batch_.input, shape, first);
   copy_columns(to.target, to.target_room, batch_.target, shape, first);
+  if (!batch_.weight.empty())
+    copy_columns(to.factors, to.factors_room, batch_.weight, shape, first);
+}
+
+// Divides the weights by their mean over the update's tokens, so that row_weight times the factors
+// makes PyTorch's weighted mean. Weights that are all 0 stay 0. The sum has the same order for any
+// number of processes.
+void LanguageModelTask::set_factors(int64_t tokens) {
+  std::vector<double> sums(static_cast<size_t>(slots_.all));
+  const int end = std::min(count_, slots_.end);
+  for (int i = slots_.first; i < end; ++i) {
+    const Tensor& weights = own(i).factors;
+    sums[static_cast<size_t>(i)] =
+        std::accumulate(weights.data<double>(), weights.data<double>() + weights.elements(), 0.0);
+  }
+  communicator_.all_gather(sums.data(), slots_.own() * static_cast<int64_t>(sizeof(double)));
+  const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  for (int i = slots_.first; sum > 0 && i < end; ++i)
+    ops::scale(static_cast<double>(tokens) / sum, own(i).factors, {own(i).factors});
 }
 
 // The stream gives this process's columns.
@@ -206,7 +228,7 @@ TrainingSource::Objective LanguageModelTask::forward(Tape& tape, int i, double r
   if (carry_state_) next_carried_.store(state_, first);
   const Var penalty = model_.regulariser(
       hidden, columns, row_weight * static_cast<double>(b.tokens), padded_ ? &b.unpadded : nullptr);
-  const SoftmaxLoss out = model_.loss(hidden.output, b.target, row_weight);
+  const SoftmaxLoss out = model_.loss(hidden.output, b.target, row_weight, b.factors);
   if (out.prior) mixture_weights_.add(out.prior.value(), b.target);
   return {penalty ? add(out.loss, penalty) : out.loss, out.nll};
 }

@@ -93,7 +93,8 @@ class LanguageModelTask : public EpochTask {
   struct MicroBatch {
     // Of this shape, in the memory of the largest micro-batch so far.
     Tensor input, target;
-    Tensor input_room, target_room;  // that memory
+    Tensor factors;  // of the targets' losses; empty if the text has no weights
+    Tensor input_room, target_room, factors_room;  // that memory
     int64_t tokens = 0;
     LanguageNetwork::Unpadded unpadded;  // set if padded_
   };
@@ -106,6 +107,7 @@ class LanguageModelTask : public EpochTask {
   int64_t fetch_sentences(int most);
   void set_columns(MicroBatch& to, const Shape& shape, size_t first) const;
   void set_pair_shares(int64_t all_pairs, double weight);
+  void set_factors(int64_t tokens);
   void look_at_samples(Tape& tape);
 
   const LanguageNetwork& model_;

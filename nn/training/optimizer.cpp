@@ -8,9 +8,9 @@
 
 namespace nine {
 
-Optimizer::Optimizer(ParameterSet& set, Communicator* communicator)
+Optimizer::Optimizer(ParameterSet& set, Communicator* communicator, bool shared)
     : set_(set), communicator_(communicator != nullptr ? *communicator : one_process()) {
-  if (communicator_.size() > 1)
+  if (shared && communicator_.size() > 1)
     shares_ = std::make_unique<SlabShares>(set.values().elements(), communicator_);
 }
 
@@ -51,7 +51,7 @@ std::vector<NamedView> Optimizer::named() const {
 }
 
 std::vector<NamedView> Optimizer::gather() {
-  if (!shares_) return named();
+  if (!shares_) return communicator_.first() ? named() : std::vector<NamedView>();
   std::vector<NamedView> out;
   for (const Slab& s : slabs_) {
     if (communicator_.first()) gathered_.push_back(set_.new_slab());
@@ -70,14 +70,10 @@ bool Optimizer::owns(const std::string& name) const {
 
 void Optimizer::load(const Safetensors& file, int64_t updates, int64_t average_from) {
   for (const Slab& s : slabs_) {
-    if (!shares_) {
-      set_.load(file, s.slab, s.prefix);
-      continue;
-    }
-    const Tensor whole = set_.new_slab();
+    const Tensor whole = shares_ ? set_.new_slab() : s.slab;
     if (communicator_.first()) set_.load(file, whole, s.prefix);
-    communicator_.broadcast(whole.view().data, whole.view().bytes());
-    if (s.slab.elements() > 0) ops::copy(shares_->part(whole), s.slab);
+    if (communicator_.size() > 1) communicator_.broadcast(whole.view().data, whole.view().bytes());
+    if (shares_ && s.slab.elements() > 0) ops::copy(shares_->part(whole), s.slab);
   }
   updates_ = updates;
   set_average_from(average_from);
@@ -261,11 +257,12 @@ class Lion : public Optimizer {
 /// all singular values nearly 1 by five Newton-Schulz steps. Attention's queries, keys and values
 /// are one matrix. All other parameters are updated as by AdamW. Checkpoints hold v and the mean
 /// gradient as "muon.m.NAME", and the mean squared gradient as "muon.v.NAME", which stays 0 for
-/// linear maps.
+/// linear maps. Each of several processes makes the whole update, because a share of the weights
+/// may end inside of a matrix.
 class Muon : public Optimizer {
  public:
   Muon(ParameterSet& set, const OptimizerConfig& config)
-      : Optimizer(set, config.communicator),
+      : Optimizer(set, config.communicator, false),
         config_(config),
         moment_(add_slab("muon.m.", new_state())),
         square_(add_slab("muon.v.", new_state())),
@@ -273,6 +270,9 @@ class Muon : public Optimizer {
         norm_({}, set.dtype(), set.device()),
         eps_({}, set.dtype(), set.device()) {
     ops::fill(eps_, 1e-7);
+    if (config.communicator != nullptr && config.communicator->size() > 1)
+      gradient_shares_ =
+          std::make_unique<SlabShares>(set.values().elements(), *config.communicator);
     int64_t whole = 0, square = 0;
     for (const Parameter& p : set.all()) {
       if (!p.linear_map) continue;
@@ -288,6 +288,7 @@ class Muon : public Optimizer {
 
  protected:
   void update(double lr, const ops::Clip& clip) override {
+    if (gradient_shares_) gradient_shares_->all_gather(set().gradients());
     const std::vector<NamedView> w = set().named(set().values()),
                                  g = set().named(set().gradients()), m = set().named(moment_),
                                  v = set().named(square_);
@@ -363,6 +364,7 @@ class Muon : public Optimizer {
   Tensor moment_, square_, norm_squared_, norm_, eps_;
   // For one matrix at a time, as large as the largest needs.
   Tensor update_, next_, square_a_, square_b_;
+  std::unique_ptr<SlabShares> gradient_shares_;  // null with one process
 };
 
 }  // namespace
@@ -383,9 +385,6 @@ std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConf
     case OptimizerKind::lion:
       return std::make_unique<Lion>(set, config);
     case OptimizerKind::muon:
-      require(config.communicator == nullptr || config.communicator->size() == 1,
-              "the optimizer muon works in one process only, because processes share out weights "
-              "without regard to matrices");
       require(config.momentum > 0, "the optimizer muon needs a momentum above 0");
       return std::make_unique<Muon>(set, config);
   }

@@ -95,7 +95,9 @@ class Optimizer {
   int64_t slab_count() const { return static_cast<int64_t>(slabs_.size()); }
 
  protected:
-  Optimizer(ParameterSet& set, Communicator* communicator);
+  /// `shared`: processes share out state and updates; otherwise each has all state, and makes the
+  /// whole update.
+  Optimizer(ParameterSet& set, Communicator* communicator, bool shared = true);
 
   /// Changes this process's share of the values. updates() already includes this update.
   virtual void update(double lr, const ops::Clip& clip) = 0;
@@ -133,8 +135,8 @@ class Optimizer {
 };
 
 /// Makes the optimiser that `config` names. `set` must have ParameterOptions::gradients and outlive
-/// the optimiser. Errors: `lazy` with a kind other than adam, or with weight decay; muon with
-/// several processes.
+/// the optimiser. Errors: `lazy` with a kind other than adam, or with weight decay; muon without a
+/// momentum.
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config);
 
 }  // namespace nine

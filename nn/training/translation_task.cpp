@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/json.h"
+#include "core/ops.h"
 #include "nn/models/shared_search.h"
 
 namespace nine {
@@ -22,14 +23,21 @@ int64_t TranslationSource::fetch(int most) {
   batches_.clear();
   count_ = 0;
   int64_t tokens = 0;
+  double weights = 0;
   TranslationBatch batch;
   for (; count_ < most && next_(batch); ++count_) {
     tokens += batch.tokens;
+    if (batch.factors)
+      weights = std::accumulate(batch.factors.data<double>(),
+                                batch.factors.data<double>() + batch.factors.elements(), weights);
     if (!own_ || own_->has(count_)) batches_.push_back(batch);
   }
   require(tokens > 0,
           "[TranslationSource] there are no targets to predict: the source has ended, or gave "
           "batches without targets");
+  // As in LanguageModelTask::set_factors.
+  for (const TranslationBatch& own : batches_)
+    if (weights > 0) ops::scale(static_cast<double>(tokens) / weights, own.factors, {own.factors});
   return tokens;
 }
 
@@ -51,7 +59,8 @@ TranslationBatch to_translation_batch(const PairBatch& b) {
           .tgt_out = Tensor::from(b.tgt_out, {b.pairs, b.tgt_cols}),
           .src_lengths = Tensor::from(b.src_lengths, {b.pairs}),
           .tgt_lengths = Tensor::from(b.tgt_lengths, {b.pairs}),
-          .tokens = std::accumulate(b.tgt_lengths.begin(), b.tgt_lengths.end(), int64_t{0})};
+          .tokens = std::accumulate(b.tgt_lengths.begin(), b.tgt_lengths.end(), int64_t{0}),
+          .factors = b.weight.empty() ? Tensor() : Tensor::from(b.weight, {b.pairs, b.tgt_cols})};
 }
 
 namespace {

@@ -129,6 +129,7 @@ class TranslationTask : public EpochTask {
     return source_.mixture_weight_stats().sums() ? &source_.mixture_weight_stats() : nullptr;
   }
   std::vector<NamedView> constants() const override {
+    if (!model_.positions()) return {};
     return {{kPositionsName, model_.positions()}};
   }
   bool has_validation() const override { return validation_.text != nullptr; }

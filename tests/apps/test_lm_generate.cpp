@@ -142,6 +142,49 @@ TEST_CASE("lm_score --generate: words come as often as the model's probabilities
   CHECK(own == doctest::Approx(theirs).epsilon(1e-5));
 }
 
+TEST_CASE("lm_score --generate --lines: a text goes on over the ends of lines, with the state") {
+  for (const std::string& model : {model_a(), transformer_model()}) {
+    const auto run = [&](const Strings& more, const std::string& text) {
+      Strings all{"--checkpoint", model};
+      all.insert(all.end(), more.begin(), more.end());
+      return run_program("lm_score", all, text);
+    };
+    const Strings generate{"--generate", "--samples", "3", "--seed", "3", "--max-words", "100"};
+    const auto with = [&](Strings more) {
+      more.insert(more.end(), generate.begin(), generate.end());
+      return more;
+    };
+    const Outcome made = run(with({"--lines", "4"}), "the\n");
+    const Strings lines = split(made.out, '\n');
+    REQUIRE(lines.size() == 12);
+    CHECK(has(made.err, "3 texts"));
+    CHECK(has(made.err, "9 line ends added, 3 ended by </s>"));
+    CHECK(run(with({"--lines", "4", "--batch", "1"}), "the\n").out == made.out);
+    Strings prose;
+    for (const std::string& line : lines)
+      prose.push_back(detokenize(line, {.rules = Detokenizing::moses}));
+    CHECK(split(run(with({"--lines", "4", "--detokenize", "moses"}), "the\n").out, '\n') == prose);
+    if (model == transformer_model()) continue;  // its windows are shorter than the texts
+    // Each text's words and line ends in one window, from a fresh state, but for the prompt.
+    double nats = 0, tokens = 0;
+    for (size_t first = 0; first < lines.size(); first += 4) {
+      CHECK(lines[first].starts_with("the"));
+      std::string text;
+      for (size_t i = first; i < first + 4; ++i) text += lines[i] + "\n";
+      std::istringstream scores(run({"--tokens", "--window", "100"}, text).out);
+      double log_p = 0;
+      for (scores >> log_p; scores >> log_p; ++tokens) nats -= log_p;
+    }
+    CHECK(std::stod(made.err.substr(made.err.rfind(' '))) ==
+          doctest::Approx(std::exp(nats / tokens)).epsilon(1e-5));
+    const std::string one = run(with({}), "the\n").out;
+    CHECK(run(with({"--lines", "1"}), "the\n").out == one);
+    CHECK(split(one, '\n')[0] == lines[0]);
+  }
+  CHECK(has(run_program("lm_score", {"--checkpoint", model_a(), "--lines", "2"}, "the\n").err,
+            "--lines is for --generate"));
+}
+
 TEST_CASE("lm_score --generate: top-k and top-p keep exactly the likeliest words") {
   constexpr int kSamples = 3000;
   const std::string& model = model_b();

@@ -42,6 +42,80 @@ TEST_CASE("mt_train: dropout and attention's dropout act in training") {
   CHECK(attention != some);
 }
 
+TEST_CASE(
+    "mt_train: a style of today trains, resumes to the same bits, averages, and is what "
+    "mt_translate "
+    "computes") {
+  const Reversed data(120);
+  const TemporaryDirectory& dir = data.dir;
+  const auto with = [&](const std::string& run, const Strings& more) {
+    return tiny(dir / run, joined(data.files({"--test-src",
+                                              dir / "s",
+                                              "--test-tgt",
+                                              dir / "t",
+                                              "--positions",
+                                              "rotary",
+                                              "--rotary-base",
+                                              "500",
+                                              "--norm",
+                                              "pre",
+                                              "--norm-type",
+                                              "rms",
+                                              "--activation",
+                                              "swiglu",
+                                              "--kv-heads",
+                                              "1",
+                                              "--qk-norm",
+                                              "--no-linear-bias",
+                                              "--optimizer",
+                                              "muon",
+                                              "--schedule",
+                                              "cosine",
+                                              "--schedule-length",
+                                              "60u",
+                                              "--valid-every",
+                                              "20u"}),
+                                  more));
+  };
+  REQUIRE(train(with("whole", {"--after", "60u", "--threads", "1"})).code == 0);
+  REQUIRE(train(with("again", {"--after", "60u", "--recompute"})).code == 0);
+  REQUIRE(train(with("parts", {"--after", "25u"})).code == 0);
+  REQUIRE(train(with("parts", {"--after", "60u"})).code == 0);
+  CHECK(weights_of(dir / "whole") == weights_of(dir / "again"));
+  CHECK(weights_of(dir / "whole") == weights_of(dir / "parts"));
+  const fs::path best = fs::path(dir / "whole") / "checkpoints/best";
+  const Safetensors model = read_safetensors(best / "model.safetensors");
+  CHECK(model.metadata.at("positions") == "rotary");
+  CHECK(model.metadata.at("rotary_base") == "500");
+  CHECK(!model.tensors.contains("positions"));
+  // Without config.json the metadata say enough, but for the norms' place.
+  const auto scores = [&](const std::string& checkpoint) {
+    const Outcome r = run_program("mt_translate", {"--checkpoint", checkpoint, "--input", dir / "s",
+                                                   "--score-given", dir / "t", "--tokens"});
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return r.out;
+  };
+  std::istringstream numbers(scores(dir / "whole"));
+  double sum = 0, count = 0;
+  for (double log_p = 0; numbers >> log_p; ++count) sum += log_p;
+  CHECK(std::exp(-sum / count) ==
+        doctest::Approx(log_of(dir / "whole").back()["test_ppl"].get<double>()).epsilon(1e-4));
+  fs::create_directory(dir / "bare");
+  for (const char* file : {"model.safetensors", "src.dict.txt", "tgt.dict.txt"})
+    fs::copy_file(best / file, fs::path(dir / "bare") / file);
+  CHECK(scores(dir / "bare") == scores(dir / "whole"));
+  REQUIRE(train({"--average", "2", "--run", dir / "whole"}).code == 0);
+  CHECK(!scores(dir / "whole/average").empty());
+  const auto refused = [&](const Strings& more) {
+    return train(tiny(dir / "refused", data.files(more))).err;
+  };
+  CHECK(has(refused({"--positions", "learned"}), "mt_train has sinusoidal and rotary positions"));
+  CHECK(has(refused({"--rotary-base", "500"}), "--rotary-base has no effect here"));
+  CHECK(has(refused({"--norm", "pre", "--norm-type", "rms", "--activation", "swiglu", "--kv-heads",
+                     "1", "--qk-norm", "--no-linear-bias", "--init", dir / "whole"}),
+            "they come from a network with positions rotary, but this network has sinusoidal"));
+}
+
 TEST_CASE("mt_train: the test's perplexity is that of mt_translate's best model") {
   const Reversed data(120);
   const std::string run = data.dir / "run";

@@ -222,6 +222,8 @@ TEST_CASE("lm_score: prose from a model of raw text") {
   const Made& m = made();
   const Strings generate{"--checkpoint", m.run, "--generate", "--max-words", "30"};
   const std::string text = lm_score(joined(generate, {"--seed", "3"}), "The old\n");
+  CHECK(has(run_program("lm_score", joined(generate, {"--lines", "2"}), "The old\n").err,
+            "leave out --lines"));
   CHECK(text.starts_with("The old"));
   CHECK(text.ends_with("\n"));
   CHECK(!has(text, "\xC4\xA0"));  // no spelling of a token

@@ -33,7 +33,8 @@ struct BenchOptions : HeadSettings {
   std::string device = "cpu";
   MatmulPrecision precision = MatmulPrecision::highest;
   int64_t components = 1;
-  bool tie_embeddings = false, lazy_adam = false, score = false, profile = false, team = true;
+  bool tie_embeddings = false, lazy_adam = false, score = false, profile = false, team = true,
+       recompute = false;
 
   BenchOptions() { head_bias = false; }
 
@@ -52,7 +53,7 @@ struct BenchOptions : HeadSettings {
     o.add("heads", heads, "transformer: attention heads").range(1, 1024);
     o.add("ffn", ffn, "transformer: width inside of the feed-forward networks; 0: 4 times --dim")
         .at_least(0);
-    declare_style(o, style, false);
+    declare_style(o, style, recompute);
     o.add("batch", batch, "columns").at_least(1);
     o.add("bptt", bptt, "time steps; transformer: the window").at_least(1);
     o.add("steps", steps, "steps measured; the median is reported").at_least(1);
@@ -93,7 +94,8 @@ std::unique_ptr<LanguageNetwork> network_of(const BenchOptions& o, int64_t words
                                                  .style = o.style,
                                                  .dropout = 0.1,
                                                  .tie_embeddings = o.tie_embeddings,
-                                                 .head = o.config()});
+                                                 .head = o.config(),
+                                                 .recompute = o.recompute});
 }
 
 // Uniform random words over the whole vocabulary: enough for every step, and every word at least

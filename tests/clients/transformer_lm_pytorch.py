@@ -3,16 +3,19 @@
 
   transformer_lm_pytorch.py BIN
 
-1. lm_train --export-parity: its 20 steps again, with autograd and torch.optim.Adam, weights by
-   PyTorch's names, in float64.
+1. lm_train --export-parity: its 20 steps again, with autograd and torch.optim.Adam or AdamW, lion
+   or muon, weights by PyTorch's names, in float64. Llama's layers are the module of
+   docs/checkpoints.md.
 2. Checkpoints of nn.TransformerEncoder with random weights, in float32 and bfloat16, pre-norm and
    post-norm, under the names of PyTorch's wrappers: lm_score opens them as docs/pytorch.md says and
    scores the same.
 3. The same after the lines that its error prints have converted what torch.save wrote.
-4. A checkpoint that lm_train wrote, loaded with load_state_dict: the same scores in float64.
+4. Checkpoints that lm_train wrote, loaded with load_state_dict: the same scores in float64; and in
+   transformers' LlamaForCausalLM, if transformers is installed.
 
 Exit 0 fine, 1 wrong, 77 skipped: PyTorch is not installed.
 """
+
 import functools
 import json
 import math
@@ -20,6 +23,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 try:
     import torch
@@ -29,13 +33,112 @@ except ImportError as error:
     print(f"skipped: PyTorch is not installed ({error})")
     sys.exit(77)
 
+try:
+    import transformers
+except ImportError:
+    transformers = None
+
 BIN = sys.argv[1]
 LINES = ["the old king was here .", "", "a cat saw the dog", "the dog"]
 ACTIVATIONS = {
     "relu": F.relu,
+    "silu": F.silu,
     "gelu": F.gelu,
     "gelu-tanh": functools.partial(F.gelu, approximate="tanh"),
 }
+
+
+def code_of_page(*names):
+    """What the indented blocks of docs/checkpoints.md define from these lines on."""
+    page = os.path.join(os.path.dirname(__file__), "../../docs/checkpoints.md")
+    with open(page, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    scope = {"torch": torch, "nn": nn, "F": F}
+    for name in names:
+        begin = lines.index("    " + name)
+        end = begin + next(i for i, x in enumerate(lines[begin:]) if x and not x.startswith("    "))
+        exec(textwrap.dedent("\n".join(lines[begin:end])), scope)
+    return scope
+
+
+PAGE = code_of_page("class Attention(nn.Module):", "def llama_state(t, width, kv_width):")
+
+
+class Modern(PAGE["LM"]):
+    """The page's module, of a config.json of --export-parity."""
+
+    def __init__(self, c):
+        gated = {"swiglu": F.silu, "geglu": F.gelu}
+        super().__init__(
+            c["vocab"],
+            c["hidden"],
+            c["layers"],
+            c["heads"],
+            c["ffn"],
+            kv_heads=int(c.get("kv_heads", 0)),
+            norm=nn.RMSNorm if c["norm_type"] == "rms" else nn.LayerNorm,
+            activation=gated.get(c["activation"]) or ACTIVATIONS[c["activation"]],
+            gated=c["activation"] in gated,
+            bias=c["linear_bias"],
+            qk_norm=c["qk_norm"],
+            base=float(c["rotary_base"]),
+            head_bias=c["head_bias"],
+        )
+
+    def log_p(self, ids):
+        return torch.log_softmax(self(ids), -1)
+
+
+class Lion(torch.optim.Optimizer):
+    """Chen et al. (2023)."""
+
+    def __init__(self, parameters, lr, betas, weight_decay):
+        super().__init__(parameters, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for p in group["params"]:
+                m = self.state[p].setdefault("m", torch.zeros_like(p))
+                p.mul_(1 - group["lr"] * group["weight_decay"])
+                p.sub_(group["lr"] * torch.sign(beta1 * m + (1 - beta1) * p.grad))
+                m.mul_(beta2).add_(p.grad, alpha=1 - beta2)
+
+
+class Muon(torch.optim.Optimizer):
+    """Jordan et al. (2024), with rates for AdamW's sizes (Liu et al., 2025). torch.optim.Muon
+    computes in bfloat16."""
+
+    def __init__(self, parameters, lr, momentum, weight_decay):
+        super().__init__(parameters, {"lr": lr, "momentum": momentum, "wd": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                v = self.state[p].setdefault("v", torch.zeros_like(p))
+                v.mul_(group["momentum"]).add_(p.grad)
+                u = p.grad + group["momentum"] * v
+                x = u / (u.norm() + 1e-7)
+                for _ in range(5):
+                    a = x @ x.T
+                    x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
+                p.mul_(1 - group["lr"] * group["wd"])
+                p.sub_(0.2 * math.sqrt(max(p.shape)) * group["lr"] * x)
+
+
+def optimizers_of(config, model):
+    lr, betas, decay = config["lr"], tuple(config["betas"]), config.get("weight_decay", 0.0)
+    kind, named = config["optimizer"], list(model.named_parameters())
+    maps = [p for name, p in named if "layers" in name and p.dim() == 2]
+    rest = [p for name, p in named if not ("layers" in name and p.dim() == 2)]
+    adam = {"lr": lr, "betas": betas, "eps": config["eps"], "weight_decay": decay}
+    if kind == "lion":
+        return [Lion(model.parameters(), lr, betas, decay)]
+    if kind == "muon":
+        return [Muon(maps, lr, config["momentum"], decay), torch.optim.AdamW(rest, **adam)]
+    return [{"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[kind](maps + rest, **adam)]
 
 
 class LM(nn.Module):
@@ -144,17 +247,21 @@ def close(name, found, expected, limit):
 
 def model_of(config, tensors, dtype):
     c = config
-    model = LM(
-        c["vocab"],
-        c["hidden"],
-        c["layers"],
-        c["heads"],
-        c["ffn"],
-        c["window"],
-        c["activation"],
-        c["positions"],
-        c["components"] if c["head"] == "mos" else 0,
-        c["norm"],
+    model = (
+        Modern(c)
+        if c["positions"] == "rotary"
+        else LM(
+            c["vocab"],
+            c["hidden"],
+            c["layers"],
+            c["heads"],
+            c["ffn"],
+            c["window"],
+            c["activation"],
+            c["positions"],
+            c["components"] if c["head"] == "mos" else 0,
+            c["norm"],
+        )
     ).to(dtype)
     if c["tie_embeddings"]:
         model.head.weight = model.embedding.weight
@@ -172,8 +279,7 @@ def check_replay(*options):
             "--sample",
             "--sample-sentences",
             "400",
-            "--arch",
-            "transformer",
+            *([] if "--arch" in options else ["--arch", "transformer"]),
             "--layers",
             "2",
             "--hidden",
@@ -209,17 +315,19 @@ def check_replay(*options):
         with open(at("losses.json")) as file:
             losses = json.load(file)
     model = model_of(config, initial, torch.float64).train()
-    optimizer = torch.optim.Adam(
-        model.parameters(), lr=config["lr"], betas=tuple(config["betas"]), eps=config["eps"]
-    )
+    optimizers = optimizers_of(config, model)
+    weight = torch.ones(config["vocab"], dtype=torch.float64)
+    if "class_weights" in config:
+        weight[0] = 0.25  # of </s>
     for step, (words, targets) in enumerate(zip(batches["input"].long(), batches["target"].long())):
-        optimizer.zero_grad()
-        loss = F.nll_loss(model.log_p(words.t()).flatten(0, 1), targets.t().flatten())
+        model.zero_grad()
+        loss = F.nll_loss(model.log_p(words.t()).flatten(0, 1), targets.t().flatten(), weight)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), config["clip"])
-        for group in optimizer.param_groups:
-            group["lr"] = losses["lr"][step]
-        optimizer.step()
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = losses["lr"][step]
+            optimizer.step()
         close(f"{label} step {step} loss", losses["loss"][step], loss.item(), 1e-10)
         close(f"{label} step {step} gradient norm", losses["grad_norm"][step], norm.item(), 1e-10)
     own = model.state_dict()
@@ -311,21 +419,19 @@ def check_pickles():
             check_scores(f"a pickle, {name}", directory, model, 1e-5)
 
 
-def check_own_checkpoint():
+def check_own_checkpoint(llama):
     with tempfile.TemporaryDirectory() as directory:
         run(
             "lm_train",
             "--sample",
             "--sample-sentences",
             "300",
-            "--arch",
-            "transformer",
             "--layers",
             "2",
             "--hidden",
             "16",
             "--heads",
-            "2",
+            "4",
             "--bptt",
             "20",
             "--batch",
@@ -334,16 +440,45 @@ def check_own_checkpoint():
             "20u",
             "--dtype",
             "float64",
-            "--activation",
-            "gelu-tanh",
+            *(
+                "--arch llama --kv-heads 2 --no-head-bias --rotary-base 500"
+                if llama
+                else "--arch transformer --activation gelu-tanh"
+            ).split(),
             "--run",
             directory,
         )
         best = os.path.join(directory, "checkpoints", "best")
         tensors = read_safetensors(os.path.join(best, "model.safetensors"))
-        model = LM(len(tensors["head.bias"]), 16, 2, 2, 64, 20, "gelu-tanh").double().eval()
+        vocab = len(tensors["head.weight"])
+        if not llama:
+            model = LM(vocab, 16, 2, 4, 64, 20, "gelu-tanh").double().eval()
+            model.load_state_dict(tensors)
+            return check_scores("lm_train's checkpoint", best, model, 1e-9)
+        page = {"kv_heads": 2, "base": 500.0, "head_bias": False}
+        model = PAGE["LM"](vocab, 16, 2, 4, 48, **page).double().eval()
         model.load_state_dict(tensors)
-        check_scores("lm_train's checkpoint", best, model, 1e-9)
+        model.log_p = lambda ids: torch.log_softmax(model(ids), -1)
+        check_scores("lm_train's llama", best, model, 1e-9)
+        if transformers is None:
+            return print("skipped: transformers is not installed")
+        config = transformers.LlamaConfig(
+            vocab_size=vocab,
+            hidden_size=16,
+            intermediate_size=48,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=20,
+            rms_norm_eps=1e-5,
+            rope_theta=500.0,
+            rope_parameters={"rope_type": "default", "rope_theta": 500.0},
+            tie_word_embeddings=False,
+        )
+        theirs = transformers.LlamaForCausalLM(config).double().eval()
+        theirs.load_state_dict(PAGE["llama_state"](tensors, 16, 8))
+        theirs.log_p = lambda ids: torch.log_softmax(theirs(ids).logits, -1)
+        check_scores("lm_train's llama in transformers", best, theirs, 1e-5)
 
 
 torch.set_num_threads(1)
@@ -353,8 +488,19 @@ for replayed in [
     "--tie-embeddings --activation relu --ffn 20",
     "--head mix:3*lin",
     "--norm post --activation relu",
+    "--optimizer adamw --weight-decay 0.1",
+    "--positions rotary --activation geglu",
+    "--positions rotary --activation silu --norm-type rms --rotary-base 50",
+    "--arch llama",
+    "--arch llama --kv-heads 1 --qk-norm --tie-embeddings",
+    "--arch llama --kv-heads 1 --optimizer muon --weight-decay 0.1",
+    "--arch llama --optimizer lion --weight-decay 0.1",
 ]:
     check_replay(*replayed.split())
+with tempfile.NamedTemporaryFile("w", suffix=".txt") as weights:
+    weights.write("</s> 0.25\n")
+    weights.flush()
+    check_replay("--class-weights", weights.name)
 for name in ["gelu", "gelu-tanh", "relu"]:
     check_pytorch_checkpoint(name, "pre", True)
 for final in [False, True]:
@@ -362,5 +508,6 @@ for final in [False, True]:
     check_pytorch_checkpoint("gelu", "post", final, "_orig_mod.", torch.float16)
 check_pytorch_checkpoint("gelu", "pre", False)
 check_pickles()
-check_own_checkpoint()
+for is_llama in [False, True]:
+    check_own_checkpoint(is_llama)
 print("the Transformer language model agrees with PyTorch")

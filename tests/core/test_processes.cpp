@@ -207,6 +207,74 @@ TEST_CASE("processes: 1, 2 and 4 make the same run of a Transformer language mod
   check_same_bits("lm_train", 4,
                   {"--sentences", "--batch", "30", "--after", "2e", "--positions", "sinusoidal"},
                   flags);
+  for (const char* optimizer : {"muon", "lion"})
+    check_same_bits("lm_train", 4,
+                    columns({"--positions", "rotary", "--norm-type", "rms", "--activation",
+                             "swiglu", "--kv-heads", "2", "--qk-norm", "--no-linear-bias",
+                             "--recompute", "--optimizer", optimizer, "--weight-decay", "0.1"}),
+                    flags);
+}
+
+TEST_CASE("processes: --arch llama, begun with two and ended with one, is one run" *
+          doctest::test_suite("needs mpirun")) {
+  if (!has_mpirun()) return;
+  const Scratch dir;
+  const auto flags = [&](const char* run, const char* after) {
+    return Strings{"--sample",
+                   "--sample-sentences",
+                   "300",
+                   "--arch",
+                   "llama",
+                   "--layers",
+                   "1",
+                   "--hidden",
+                   "32",
+                   "--heads",
+                   "4",
+                   "--kv-heads",
+                   "2",
+                   "--qk-norm",
+                   "--batch",
+                   "3",
+                   "--bptt",
+                   "9",
+                   "--accumulate",
+                   "2",
+                   "--optimizer",
+                   "muon",
+                   "--schedule",
+                   "cosine",
+                   "--schedule-length",
+                   "12u",
+                   "--order",
+                   "file",
+                   "--after",
+                   after,
+                   "--run",
+                   dir / run};
+  };
+  REQUIRE(run_program("lm_train", flags("whole", "12u")).code == 0);
+  const Outcome begun = under_mpirun(2, "lm_train", flags("parts", "5u")).wait();
+  REQUIRE_MESSAGE(begun.code == 0, begun.err);
+  REQUIRE(run_program("lm_train", flags("parts", "12u")).code == 0);
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
+    const std::string path = std::string("/checkpoints/latest/") + file;
+    CHECK((slurp((dir / "whole").string() + path) == slurp((dir / "parts").string() + path)));
+  }
+}
+
+TEST_CASE("processes: weights of words, with columns and sentences" *
+          doctest::test_suite("check needs mpirun")) {
+  if (!has_mpirun()) return;
+  const Scratch dir;
+  const std::string weights = dir.write("weights.txt", "</s> 0.25\nthe 3\na 0\n");
+  check_same_bits("lm_train", 4, columns({"--class-weights", weights}), lm_flags);
+  check_same_bits("lm_train", 4,
+                  {"--class-weights", weights, "--sentences", "--batch", "7", "--after", "1e"},
+                  lm_flags);
+  check_same_bits("mt_train", 4,
+                  {"--class-weights", dir.write("mt.txt", "</s> 0.25\nthe 3\n"), "--after", "6u"},
+                  mt_flags);
 }
 
 TEST_CASE("processes: learned numbers of a head, frozen parameters" *

@@ -214,7 +214,7 @@ std::vector<Ids> random_sentences(size_t count, int32_t words, int64_t longest, 
 
 TEST_CASE("decoding: given translations have the model's log-probabilities, cached or not") {
   for (const char* head : {"lin", "rbf", "mix:2*lin,log"})
-    for (int kind = 0; kind < 4; ++kind) {
+    for (int kind = 0; kind < 5; ++kind) {
       CAPTURE(head);
       const bool shared = kind == 1;
       TransformerConfig c = tiny(shared ? NormOrder::pre : NormOrder::post, 9, head);
@@ -222,8 +222,10 @@ TEST_CASE("decoding: given translations have the model's log-probabilities, cach
       c.shared_vocab = shared;
       c.tie_embeddings = shared;
       c.head.bias = !shared;
-      if (kind == 3)
+      if (kind >= 3)
         c.style = {.activation = Activation::geglu,
+                   .positions = kind == 3 ? Positions::sinusoidal : Positions::rotary,
+                   .rotary_base = 20,
                    .norm = NormOrder::pre,
                    .norm_type = NormType::rms,
                    .kv_heads = 1,

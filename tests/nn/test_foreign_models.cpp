@@ -917,8 +917,11 @@ TEST_CASE("foreign: a translation model says its positions, its sizes are the te
   CHECK(std::abs(f.scores()[0][0] - f.expected()[0][0]) > 1e-6);
   say(R"("positions": "sinusoidal", "activation": "selu")");
   CHECK(has(error_of([&] { f.scores(); }), "the key 'activation': activation 'selu' is not one"));
-  say(R"("positions": "rotary")");
-  CHECK(has(error_of([&] { f.scores(); }), "the key 'positions' is 'rotary', but such a model"));
+  say(R"("positions": "rotary", "rotary_base": 50)");
+  CHECK(std::abs(f.scores()[0][1] - f.expected()[0][1]) > 1e-6);
+  write_safetensors(f.weights, f.tensors("positions"));
+  CHECK(has(error_of([&] { f.scores(); }),
+            "the key 'positions' is \"rotary\", but there is a tensor positions"));
   f.dir.write("config.json", R"({"heads": 2})");
   CHECK(has(error_of([&] { f.scores(); }), "config.json lacks \"norm\""));
   SUBCASE("in float16") {

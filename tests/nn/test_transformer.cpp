@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <complex>
 #include <set>
 #include <string>
 #include <utility>
@@ -163,6 +164,7 @@ class Plain {
             std::pow(1e4, -2.0 * static_cast<double>(i % (d / 2)) / static_cast<double>(d));
         row[i] = c_.embed_scale.value_or(std::sqrt(static_cast<double>(d))) *
                  w[static_cast<size_t>(ids[t]) * d + i];
+        if (c_.style.positions == Positions::rotary) continue;
         row[i] += !table_.empty() ? table_[t * d + i]
                   : i < d / 2     ? std::sin(angle)
                                   : std::cos(angle);
@@ -201,6 +203,21 @@ class Plain {
       }
   }
 
+  // Turns pair i of each head, elements i and size / 2 + i, by t * base^(-2 i / size).
+  void rotate(Rows& rows, size_t size) const {
+    for (size_t t = 0; t < rows.size(); ++t)
+      for (size_t first = 0; first < rows[t].size(); first += size)
+        for (size_t i = 0; i < size / 2; ++i) {
+          double &a = rows[t][first + i], &b = rows[t][first + size / 2 + i];
+          const double angle = static_cast<double>(t) *
+                               std::pow(c_.style.rotary_base,
+                                        -2 * static_cast<double>(i) / static_cast<double>(size));
+          const std::complex<double> turned = std::polar(1.0, angle) * std::complex<double>(a, b);
+          a = turned.real();
+          b = turned.imag();
+        }
+  }
+
   // Repeats each head of keys or values for the heads of queries that share it.
   Rows spread(const Rows& x, size_t size, size_t group) const {
     Rows y;
@@ -223,6 +240,10 @@ class Plain {
     if (c_.style.qk_norm) {
       norm_parts(q, value(name + ".q_norm.weight"));
       norm_parts(k, value(name + ".k_norm.weight"));
+    }
+    if (c_.style.positions == Positions::rotary && &x == &memory) {
+      rotate(q, size);
+      rotate(k, size);
     }
     k = spread(k, size, heads / kv);
     v = spread(v, size, heads / kv);
@@ -489,11 +510,14 @@ TEST_CASE(
     "transformer: loss and every kind of parameter's gradient as in plain loops, post- and "
     "pre-norm, padding aside") {
   for (const NormOrder order : {NormOrder::post, NormOrder::pre})
-    for (const bool modern : {false, true}) {
+    for (int kind = 0; kind < 3; ++kind) {
       CAPTURE(to_text(order));
+      CAPTURE(kind);
       TransformerConfig config = small_config(order);
-      if (modern)
+      if (kind > 0)
         config.style = {.activation = Activation::swiglu,
+                        .positions = kind == 1 ? Positions::sinusoidal : Positions::rotary,
+                        .rotary_base = 20,
                         .norm = order,
                         .norm_type = NormType::rms,
                         .kv_heads = 1,
@@ -567,6 +591,32 @@ TEST_CASE("transformer: wider padding changes no loss") {
   CHECK(wide == doctest::Approx(tight).epsilon(1e-13));
 }
 
+TEST_CASE("transformer: layers that are computed again have the same bits, in less memory") {
+  for (const Positions positions : {Positions::sinusoidal, Positions::rotary})
+    for (const NormOrder order : {NormOrder::post, NormOrder::pre}) {
+      TransformerConfig config = small_config(order);
+      config.style.positions = positions;
+      config.dropout = config.attention_dropout = 0.2;
+      config.encoder_layers = config.decoder_layers = 3;
+      const auto bits = [&](bool recompute) {
+        config.recompute = recompute;
+        SmallModel small(config, DType::float32);
+        Arena pool("transformer");
+        Tape tape(pool);
+        tape.set_random_key({.seed = 3, .step = 1});
+        const SoftmaxLoss out = small.model.loss(tape, small_batch(), 1.0 / 11);
+        const size_t kept = pool.saved_mark();
+        std::vector<Doubles> found{{out.loss.value().item()}};
+        tape.backward(out.loss);
+        for (const Parameter& p : small.set.all()) found.push_back(p.grad().to_vector());
+        return std::pair(found, kept);
+      };
+      const auto kept = bits(false), again = bits(true);
+      CHECK(again.first == kept.first);
+      CHECK(again.second < kept.second / 2);
+    }
+}
+
 TEST_CASE("transformer: names and shapes are torch.nn.Transformer's; ties are written once") {
   const auto names = [](const TransformerConfig& c) {
     std::set<std::string> all;
@@ -624,6 +674,13 @@ TEST_CASE("transformer: what cannot be is an Error") {
   c = small_config(NormOrder::post);
   c.dim = 9;
   CHECK(has(message(c), "even"));
+  c = small_config(NormOrder::post);
+  c.style.positions = Positions::rotary;
+  c.dim = 9;
+  CHECK(has(message(c), "heads of 3 numbers: rotary positions rotate pairs"));
+  c = small_config(NormOrder::post);
+  c.style.positions = Positions::learned;
+  CHECK(has(message(c), "sinusoidal or rotary positions, not learned"));
   c = small_config(NormOrder::post);
   c.shared_vocab = true;
   CHECK(has(message(c), "13 words in the source and 11"));

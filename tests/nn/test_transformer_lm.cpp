@@ -680,6 +680,46 @@ TEST_CASE("transformer LM: what lm_score does with it" * doctest::test_suite("ch
   }
 }
 
+TEST_CASE("transformer LM: lm_score --window reads each window of the text alone") {
+  const TemporaryDirectory dir;
+  train(dir / "run", {"--after", "8u", "--dtype", "float64", "--positions", "rotary"});
+  const LanguageModel model = LanguageModel::load(dir / "run");
+  const Strings lines{"the old dog saw a cat", "", "the cat", "the old man saw the dog today"};
+  const Corpus text = Corpus::of_lines(lines, model.vocabulary());
+  constexpr int64_t kWindow = 5;
+  Doubles expected;
+  Arena arena("test");
+  Tape tape(arena);
+  for (int64_t first = 0; first < text.tokens(); first += kWindow) {
+    const NoGrad guard(tape);
+    const int64_t rows = std::min(kWindow, text.tokens() - first);
+    const auto own = text.flat().subspan(static_cast<size_t>(first), static_cast<size_t>(rows));
+    Ints input{first > 0 ? text.flat()[static_cast<size_t>(first - 1)] : 0};
+    input.insert(input.end(), own.begin(), own.end() - 1);
+    std::vector<LstmState> state;
+    const Var hidden = model.network().encode(tape, Tensor::from(input, {rows, 1}), state);
+    const Tensor targets = Tensor::from(Ints(own.begin(), own.end()), {rows, 1});
+    for (const double nats : model.network().loss(hidden, targets, 1).nll.value().to_vector())
+      expected.push_back(nats);
+    tape.reset();
+  }
+  for (const int64_t batch_tokens : {1, 11, 4096}) {
+    Doubles found;
+    score_text(
+        model, text, {.batch_tokens = batch_tokens, .window = kWindow},
+        [&](std::span<const double> nats) { found.insert(found.end(), nats.begin(), nats.end()); });
+    check_close(found, expected, 1e-12);
+  }
+  const auto says = [&](const Strings& more) {
+    Strings all{"--checkpoint", dir / "run"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_program("lm_score", all, "the cat\n").err;
+  };
+  CHECK(has(says({"--window", "13"}), "longer than the model's, which has 12 positions"));
+  CHECK(has(says({"--window", "3", "--carry-state"}), "leave one of them out"));
+  CHECK(has(says({"--window", "3", "--flush"}), "leave one of them out"));
+}
+
 TEST_CASE("transformer LM: dropout and attention's dropout act in training, and only there") {
   const TemporaryDirectory dir;
   const auto losses = [&](const std::string& name, const Strings& more) {
