@@ -1,4 +1,4 @@
-// Reads tokenizer.json, and vocab.json with merges.txt.
+// Reads tokenizer.json, tekken.json, and vocab.json with merges.txt.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +10,7 @@
 #include "data/tokenizers/named_splits.h"
 #include "data/tokenizers/pipeline.h"
 #include "data/tokenizers/read_tokenizer.h"
+#include "data/tokenizers/tekken_file.h"
 
 namespace nine {
 
@@ -178,6 +179,7 @@ std::shared_ptr<const Json> member(const Json& json, const char* key) {
 }
 
 std::unique_ptr<Tokenizer> tokenizer_of(const Json& json) {
+  if (is_tekken(json)) return tekken_tokenizer(json);
   check_members(json, "tokenizer",
                 {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
                  "post_processor", "decoder", "model"});
@@ -213,7 +215,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(const Json& json) {
 
 std::unique_ptr<Tokenizer> read_tokenizer_json(const std::string& text, const std::string& name) {
   try {
-    return tokenizer_of(parse_tokenizer_json(text));
+    return tokenizer_of(require_json_object(text));
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& e) {
@@ -226,7 +228,7 @@ std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::string& vocabul
                                                       const std::string& name) {
   try {
     TokenizerParts parts;
-    read_vocabulary(parse_tokenizer_json(vocabulary), parts.vocabulary);
+    read_vocabulary(require_json_object(vocabulary), parts.vocabulary);
     MergeTable table;
     int64_t number = 0;
     for (std::string_view rest = merges; !rest.empty();) {
