@@ -11,6 +11,7 @@
 #include "apps/cli/text_io.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/quote.h"
 #include "data/text.h"
 
 namespace nine::app {
@@ -49,7 +50,7 @@ MemoryBound TextForm<MemoryBound>::from_text(std::string_view text) {
   int64_t number = 0;
   require(parse_count(digits, number) && number > 0 &&
               number <= std::numeric_limits<int64_t>::max() >> shift,
-          "not a size");
+          quote(text), " is not a size such as 500M or 2G, nor 'all'");
   return {number << shift};
 }
 

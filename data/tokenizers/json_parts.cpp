@@ -27,30 +27,30 @@ std::string text_member(const Json& part, const char* key, const char* otherwise
     require(otherwise != nullptr, "the key '", key, "' is missing");
     return otherwise;
   }
-  require(found->is_string(), unexpected_value(key, *found, "text"));
+  if (!found->is_string()) fail(unexpected_value(key, *found, "text"));
   return *found;
 }
 
 bool bool_member(const Json& part, const char* key, bool otherwise) {
   const auto found = part.find(key);
   if (found == part.end() || found->is_null()) return otherwise;
-  require(found->is_boolean(), unexpected_value(key, *found, "true or false"));
+  if (!found->is_boolean()) fail(unexpected_value(key, *found, "true or false"));
   return *found;
 }
 
 int64_t int_member(const Json& part, const char* key, int64_t otherwise) {
   const auto found = part.find(key);
   if (found == part.end() || found->is_null()) return otherwise;
-  require(found->is_number_integer() &&
-              (!found->is_number_unsigned() || found->get<uint64_t>() >> 62 == 0),
-          unexpected_value(key, *found, "a whole number"));
+  if (!found->is_number_integer() ||
+      (found->is_number_unsigned() && found->get<uint64_t>() >> 62 != 0))
+    fail(unexpected_value(key, *found, "a whole number"));
   return *found;
 }
 
 const Json& array_member(const Json& part, const char* key) {
   const auto found = part.find(key);
-  require(found != part.end() && found->is_array(),
-          unexpected_value(key, found == part.end() ? Json() : *found, "a list"));
+  if (found == part.end() || !found->is_array())
+    fail(unexpected_value(key, found == part.end() ? Json() : *found, "a list"));
   return *found;
 }
 

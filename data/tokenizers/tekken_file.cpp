@@ -32,9 +32,9 @@ std::unique_ptr<Tokenizer> tekken_tokenizer(const Json& json) {
   for (const Json& one : array_member(json, "vocab")) {
     if (rank == size - specials) break;  // the file has more tokens than the vocabulary
     const std::string text = one.is_object() ? text_member(one, "token_bytes") : "";
-    require(one.is_object() && int_member(one, "rank", -1) == rank && read_base64(text, bytes),
-            "the token ", rank, " of the vocab is ", shortened(json_text(one)),
-            ", and its rank and its token_bytes in base64 were expected");
+    if (!one.is_object() || int_member(one, "rank", -1) != rank || !read_base64(text, bytes))
+      fail("the token ", rank, " of the vocab is ", shortened(json_text(one)),
+           ", and its rank and its token_bytes in base64 were expected");
     parts.vocabulary.add(spell_bytes(bytes), specials + rank++);
   }
   std::vector<std::string> names(static_cast<size_t>(specials));

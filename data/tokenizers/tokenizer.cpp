@@ -5,7 +5,7 @@
 namespace nine {
 
 void TokenCache::keep(const PieceKey& piece, std::span<const int32_t> ids) {
-  constexpr int kFirstBits = 7, kMostBits = 15;
+  constexpr int kFirstBits = 6, kMostBits = 14;
   if (bits_ < kMostBits && ++misses_ >= places_.size()) {  // the next misses fill it again
     bits_ = bits_ == 0 ? kFirstBits : bits_ + 2;
     misses_ = 0;

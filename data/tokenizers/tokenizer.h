@@ -23,7 +23,7 @@ struct EncodeOptions {
 };
 
 /// Short pieces of text with their few ids, so that a repeated piece is not encoded again. Each
-/// hash has one place, where a new piece replaces an old piece. So the size has a bound: 4 MiB. A
+/// hash has one place, where a new piece replaces an old piece. So the size has a bound: 2 MiB. A
 /// cache belongs to one thread and one tokenizer.
 class TokenCache {
  public:

@@ -4,7 +4,8 @@
   pip install tokenizers tiktoken sentencepiece subword-nmt rs-bpe youtokentome
   python3 tests/bench/bench_bpe.py build/bin/bpe TEXT...
 
-The texts are joined to one. `bpe learn --bytes` and `bpe apply --tokenizer` stand beside the
+The texts are joined to one; the name `iso-codes` stands for the translations of Debian's iso-codes
+in all languages, repeated to 100 MB. `bpe learn --bytes` and `bpe apply --tokenizer` stand beside the
 tokenizers of raw text; `bpe learn` and `bpe apply --codes` beside subword-nmt and fastBPE, which cut
 words. Each round runs each program once, one after the other; a figure is the median of the rounds.
 
@@ -18,9 +19,12 @@ that keeps learned models). Exits with 1 when files differ that must be equal: c
 and subword-nmt, merges of bpe and tokenizers.
 """
 import base64
+import gettext
+import glob
 import importlib.util
 import json
 import os
+import random
 import re
 import shutil
 import statistics
@@ -37,6 +41,20 @@ GPT4 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+
+
+def iso_codes():
+    words = []
+    for path in sorted(glob.glob("/usr/share/locale/*/LC_MESSAGES/iso_*.mo")):
+        with open(path, "rb") as file:
+            catalog = gettext.GNUTranslations(file)._catalog
+        words += [value for key, value in catalog.items() if key and isinstance(value, str)]
+    rng, lines = random.Random(1), []
+    rng.shuffle(words)
+    for at in range(0, len(words), 8):
+        lines.append(", ".join(words[at : at + 8]).replace("\n", " ") + "\n")
+    once = "".join(lines).encode()
+    return once * (100_000_000 // len(once) + 1)
 
 
 def batches(text):
@@ -107,11 +125,11 @@ def tiktoken(task, text, model, threads):
 def rs_bpe(task, text, model, threads):
     from rs_bpe.bpe import openai
 
-    encoding = openai.cl100k_base()
+    encoding = openai.cl100k_base()  # the package learns nothing and reads no other vocabulary
     if threads == 1:
-        return encoded(text, lambda batch: sum(len(encoding.encode(line)) for line in batch))
-    options = openai.ParallelOptions(max_threads=threads)
-    return encoded(text, lambda batch: encoding.encode_batch(batch, options).total_tokens)
+        return encoded(text, lambda batch: encoding.encode_batch(batch)[1])
+    options = openai.ParallelOptions(min_batch_size=1, chunk_size=500, max_threads=threads)
+    return encoded(text, lambda batch: encoding.encode_batch_parallel(batch, options)[1])
 
 
 def sentencepiece(task, text, model, threads):
@@ -208,10 +226,11 @@ def run(command, threads):
     done = subprocess.run(
         ["/usr/bin/time", "-f", "peak %M"] + command,
         env=environment,
-        check=True,
         capture_output=True,
         text=True,
     )
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
     seconds, ids = time.perf_counter() - start, None
     megabytes = int(re.findall(r"^peak (\d+)$", done.stderr, re.M)[-1]) / 1000
     if "--work" in command:
@@ -267,6 +286,9 @@ def main():
     text, model = os.path.join(folder, "text"), os.path.join(folder, "model")
     with open(text, "wb") as out:
         for name in inputs:
+            if name == "iso-codes":
+                out.write(iso_codes())
+                continue
             with open(name, "rb") as file:
                 shutil.copyfileobj(file, out)
     megabytes = os.path.getsize(text) / 1e6

@@ -808,7 +808,8 @@ TEST_CASE("bpe learn --bytes, apply --tokenizer, undo --tokenizer") {
   CHECK(slurp(tokenizer) == whole);
   CHECK(std::filesystem::is_empty(folder));
   for (const char* size : {"0", "1X", "K", "-1K", "9999999999G"})
-    CHECK(has(fails({"learn", "--bytes", "--memory", size}), "a size such as 500M or 2G, or all"));
+    CHECK(has(fails({"learn", "--bytes", "--memory", size}),
+              "is not a size such as 500M or 2G, nor 'all'"));
   CHECK(has(fails({"learn", "--memory", "1G"}), "--memory is for --bytes"));
   CHECK(has(fails({"learn", "--bytes", "--temporary-folder", folder}), "is for --memory"));
 }
