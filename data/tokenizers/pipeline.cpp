@@ -160,9 +160,9 @@ std::vector<int32_t> PipelineTokenizer::special_ids() const {
 }
 
 std::string PipelineTokenizer::json() const {
-  require(parts_.no_json.empty(),
-          "tokenizer.json cannot express this SentencePiece model, because ", parts_.no_json,
-          ": keep the .model file");
+  require(!parts_.sentence_piece,
+          "tokenizer.json cannot express a SentencePiece model: its normalisation, its float32 "
+          "scores, and its order of pairs that make one piece; keep the .model file");
   Json added = Json::array();
   for (const AddedToken& token : parts_.added)
     added.push_back({{"id", token.id},

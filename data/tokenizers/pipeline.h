@@ -29,7 +29,6 @@ struct TokenizerParts {
   std::shared_ptr<const Json> normalizer, pre_tokenizer, post_processor, decoder;
   /// SentencePiece's normaliser, which tokenizer.json cannot express, in place of `normalizer`.
   std::shared_ptr<const Normalizer::SentencePiece> sentence_piece;
-  std::string no_json{};  ///< why tokenizer.json cannot express the tokenizer; empty: it can
 };
 
 class PipelineTokenizer : public Tokenizer {

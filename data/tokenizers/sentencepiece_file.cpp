@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,8 +12,6 @@
 #include "data/text.h"
 #include "data/tokenizers/pipeline.h"
 #include "data/tokenizers/read_tokenizer.h"
-#include "data/tokenizers/unicode_forms.h"
-#include "data/unicode.h"
 
 namespace nine {
 
@@ -154,103 +151,6 @@ Model read_model(std::string_view bytes) {
   return model;
 }
 
-// Cuts a text by merges of ranks below `rank`.
-std::vector<int32_t> cut_below(uint32_t rank, std::vector<int32_t> symbols,
-                               const MergeTable& merges) {
-  for (;;) {
-    size_t at = 0;
-    MergeTable::Merge best;
-    for (size_t i = 0; i + 1 < symbols.size(); ++i) {
-      const MergeTable::Merge merge = merges.find(symbols[i], symbols[i + 1]);
-      if (merge.rank >= best.rank) continue;
-      best = merge;
-      at = i;
-    }
-    if (best.rank >= rank) return symbols;
-    symbols[at] = best.result;
-    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(at) + 1);
-  }
-}
-
-// Returns why the merges of a tokenizer.json, which are made one pair after another, could cut some
-// text otherwise than SentencePiece, which merges the leftmost of all pairs that make the same
-// piece; empty if they never do.
-//
-// If no piece comes before its parts, all pairs of a piece are there when its turn comes. Then the
-// order matters only where two pairs overlap: x y z with x + y = y + z. Such neighbours occur in
-// some text only if the earlier merges cut the text xyz into x, y and z.
-std::string why_order_matters(const MergeTable& merges, const TokenList& tokens) {
-  struct Pair {
-    int32_t left, right;
-  };
-  std::map<uint32_t, int32_t> pieces;                   // by rank
-  std::map<std::pair<int32_t, int32_t>, Pair> by_left;  // by piece and left part
-  std::vector<uint32_t> ranks(static_cast<size_t>(tokens.size()), MergeTable::kNoRank);
-  std::string why;
-  merges.for_each([&](int32_t left, int32_t right, const MergeTable::Merge& merge) {
-    if (pieces.emplace(merge.rank, merge.result).first->second != merge.result)
-      why = "two pieces have the same score";
-    by_left[{merge.result, left}] = {left, right};
-    ranks[static_cast<size_t>(merge.result)] = merge.rank;
-  });
-  const auto made_by = [&](int32_t token) { return ranks[static_cast<size_t>(token)]; };
-  const auto characters = [&](int32_t token) {
-    std::vector<int32_t> symbols;
-    for (std::string_view rest = tokens.token(token); !rest.empty();) {
-      symbols.push_back(tokens.find(rest.substr(0, utf8_length(rest[0]))));
-      rest.remove_prefix(utf8_length(rest[0]));
-    }
-    return symbols;
-  };
-  for (const auto& [key, pair] : by_left) {
-    if (!why.empty()) break;
-    const uint32_t rank = made_by(key.first);
-    for (int32_t part : {pair.left, pair.right})
-      if (made_by(part) != MergeTable::kNoRank && made_by(part) > rank)
-        why = concat("a part of the piece ", quote(tokens.token(key.first)), " has a lower score");
-    const auto other = by_left.find({key.first, pair.right});  // y z beside this pair, x y
-    if (other == by_left.end() || pair.left == pair.right) continue;
-    std::vector<int32_t> text = characters(key.first);
-    for (int32_t symbol : characters(other->second.right)) text.push_back(symbol);
-    const std::vector<int32_t> apart{pair.left, pair.right, other->second.right};
-    if (cut_below(rank, std::move(text), merges) == apart)
-      why = concat("the piece ", quote(tokens.token(key.first)), " is made of overlapping pairs");
-  }
-  return why;
-}
-
-// Returns why a tokenizer.json cannot express a model; empty if it can.
-std::string why_no_json(const Model& model, const MergeTable& merges, const TokenList& tokens) {
-  if (model.type == ModelType::unigram) return "its scores are added in float32";
-  if (!model.map.empty()) return "it replaces characters by a table";
-  if (model.remove_extra_white_space) return "it removes extra white space";
-  if (!model.escape_white_space) return "it does not escape white space";
-  for (const Piece& piece : model.pieces)
-    if (piece.type == PieceType::user_defined) return "it has user-defined pieces";
-  return why_order_matters(merges, tokens);
-}
-
-// Sets a normaliser of tokenizer.json, as Llama 2 has it, and the template of special tokens.
-void set_json_parts(const Model& model, TokenizerParts& parts) {
-  Json steps = Json::array();
-  const std::string mark(kSpaceMark);
-  if (model.add_dummy_prefix) steps.push_back({{"type", "Prepend"}, {"prepend", mark}});
-  steps.push_back({{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", mark}});
-  parts.normalizer =
-      std::make_shared<Json>(Json{{"type", "Sequence"}, {"normalizers", std::move(steps)}});
-  if (parts.before.empty()) return;
-  const std::string bos(parts.vocabulary.token(parts.before[0]));
-  Json special = Json::object();
-  special[bos] = {{"id", bos}, {"ids", parts.before}, {"tokens", {bos}}};
-  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}},
-             second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}},
-             first = {{"SpecialToken", {{"id", bos}, {"type_id", 0}}}};
-  parts.post_processor = std::make_shared<Json>(Json{{"type", "TemplateProcessing"},
-                                                     {"single", Json::array({first, text})},
-                                                     {"pair", Json::array({first, text, second})},
-                                                     {"special_tokens", special}});
-}
-
 std::unique_ptr<Tokenizer> tokenizer_of(std::string_view bytes) {
   const Model model = read_model(bytes);
   require(!model.pieces.empty(), "it has no pieces: it is no SentencePiece model");
@@ -307,7 +207,6 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view bytes) {
   if (model.add_dummy_prefix)
     steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   parts.decoder = std::make_shared<Json>(Json{{"type", "Sequence"}, {"decoders", steps}});
-  MergeTable merges;
   if (model.type == ModelType::unigram) {
     parts.model = std::make_unique<UnigramModel>(parts.vocabulary, scores, std::move(unigram));
   } else {
@@ -328,9 +227,8 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view bytes) {
       if (i > 0 && scores[merged[i]] != scores[merged[i - 1]]) ++rank;
       ranks[merged[i]] = rank;
     }
-    merges = merges_by_result(texts, ranks);
     parts.model =
-        std::make_unique<BpeModel>(parts.vocabulary, merges,
+        std::make_unique<BpeModel>(parts.vocabulary, merges_by_result(texts, ranks),
                                    BpeModel::Settings{.of_bytes = false,
                                                       .byte_fallback = model.byte_fallback,
                                                       .fuse_unknown = true,
@@ -342,12 +240,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view bytes) {
                              .special = false,
                              .normalized = true});
   }
-  parts.no_json = why_no_json(model, merges, parts.vocabulary);
-  if (parts.no_json.empty()) {
-    set_json_parts(model, parts);
-  } else {
-    parts.sentence_piece = std::move(normal);
-  }
+  parts.sentence_piece = std::move(normal);
   return std::make_unique<PipelineTokenizer>(std::move(parts));
 }
 
