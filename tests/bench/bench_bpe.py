@@ -18,6 +18,7 @@ installed), FASTBPE (the program `fast` of fastBPE, whose package learns nothing
 that keeps learned models). Exits with 1 when files differ that must be equal: codes and text of bpe
 and subword-nmt, merges of bpe and tokenizers.
 """
+
 import base64
 import gettext
 import glob

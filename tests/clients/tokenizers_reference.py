@@ -9,6 +9,7 @@ this file has: emoji, code, white space of every kind, random characters. The to
 that the packages train themselves, and those that mistral-common, litellm and openai-whisper bring,
 where they are installed.
 """
+
 import base64
 import gettext
 import glob
