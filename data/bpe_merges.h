@@ -31,10 +31,10 @@ struct BpeMergeLearning {
   int64_t min_frequency = 2;  ///< stops when the most frequent pair occurs fewer times; >= 1
 };
 
-/// Calls its argument with each different word and its count.
+/// Calls its argument with words and their counts. A word may come several times.
 using CountedWords = std::function<void(const std::function<void(std::string_view, int64_t)>&)>;
 
-/// Learns merges of the bytes of words. The result does not depend on the order of the words. The
+/// Learns merges of the bytes of words, whose order does not change the result. The
 /// symbols of bytes come first, in the order of `alphabet`, which has each byte once. Each step
 /// merges the pair of the highest count; of equal counts the pair with the lowest left symbol, then
 /// with the lowest right symbol. Two ways to make one text give one symbol, whose pairs keep the

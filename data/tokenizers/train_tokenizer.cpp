@@ -169,15 +169,17 @@ void TokenizerTrainer::add(TextReader& text) {
   });
 }
 
-std::unique_ptr<Tokenizer> TokenizerTrainer::train() {
+std::unique_ptr<Tokenizer> TokenizerTrainer::train() const {
   const auto specials = std::ssize(how_.special_tokens);
   const std::vector<unsigned char> alphabet = bytes_by_character();
   const BpeMergeLearning learning{.symbols = how_.vocabulary_size - specials,
                                   .min_frequency = how_.min_frequency};
-  if (runs_) runs_->add(std::exchange(pieces_, {}));
-  const BpeMerges learned =
-      runs_ ? learn_merges([&](const auto& f) { runs_->for_each(f); }, alphabet, learning)
-            : learn_merges(pieces_, alphabet, learning);
+  const CountedWords counted = [&](const auto& f) {
+    if (runs_) runs_->for_each(f);
+    for (int32_t piece = 0; piece < pieces_.words.size(); ++piece)
+      f(pieces_.words.text(piece), pieces_.counts[static_cast<size_t>(piece)]);
+  };
+  const BpeMerges learned = learn_merges(counted, alphabet, learning);
   TokenizerParts parts;
   for (const std::string& token : how_.special_tokens) {
     parts.added.push_back({.content = token, .id = parts.vocabulary.size(), .special = true});

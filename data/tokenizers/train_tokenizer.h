@@ -54,7 +54,7 @@ class TokenizerTrainer {
   const WordCounts& pieces() const { return pieces_; }
 
   /// Learns the tokenizer. A text that is too short for vocabulary_size gives fewer ids.
-  std::unique_ptr<Tokenizer> train();
+  std::unique_ptr<Tokenizer> train() const;
 
  private:
   class Counter;
