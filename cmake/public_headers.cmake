@@ -58,6 +58,7 @@ set(nine_public_headers
     data/tokenizers/model_tokenizer.h
     data/tokenizers/read_tokenizer.h
     data/tokenizers/split_pattern.h
+    data/tokenizers/piece_key.h
     data/tokenizers/tokenizer.h
     data/tokenizers/train_tokenizer.h
     data/tokenizers/unicode_forms.h

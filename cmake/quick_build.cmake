@@ -21,7 +21,7 @@ endif()
 set(nine_loops "/cpu/" "core/(bf16_|crc32c|eigen_tile|gemm|packed_linear)"
                "kernels/(decoding/head_|options/(margin_correction|sampled_softmax))"
                "data/(bpe|lower_case|string_table|text|tokenize_13a|unicode|word_counts)"
-               "data/tokenizers/(bpe_model|merge_table|pipeline|pre_tokenizer|split_pattern|token_text|train_tokenizer|unigram_model)" "apps/report/(pca|tsne)")
+               "data/tokenizers/(bpe_model|merge_table|piece_end|pipeline|pre_tokenizer|split_pattern|token_text|train_tokenizer|unigram_model)" "apps/report/(pca|tsne)")
 list(JOIN nine_loops "|" nine_loops)
 set(nine_group_bytes 96000)  # of source that is compiled together
 

@@ -79,6 +79,7 @@ std::string read_text_or_pipe(const fs::path& file) {
   std::error_code error;
   require(!fs::is_directory(file, error), "cannot read ", file.string(), ": Is a directory");
   std::string text;
+  if (const auto size = fs::file_size(file, error); !error) text.reserve(size);  // 0 of a pipe
   for_chunks(file, [&](const char* data, size_t size) { text.append(data, size); });
   return text;
 }

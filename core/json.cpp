@@ -1,10 +1,12 @@
 #include "core/json.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -13,12 +15,6 @@
 
 namespace nine {
 namespace {
-
-// True if the event of a parser at `depth` opens a level beyond max_levels.
-bool opens_beyond(int max_levels, int depth, Json::parse_event_t event) {
-  using Event = Json::parse_event_t;
-  return (event == Event::object_start || event == Event::array_start) && depth >= max_levels;
-}
 
 // A place in a text that remembers how far the parser has read.
 struct ReadingPlace {
@@ -66,48 +62,107 @@ std::string short_what(std::string what) {
   return what;
 }
 
+// Builds a value from the parser's events, in a time that is linear in the text. (The library's own
+// builder looks through all members of an object for each new key.)
+class Builder : public nlohmann::json_sax<Json> {
+ public:
+  // `place` returns the place that is read, for errors.
+  Builder(int max_levels, std::function<std::string()> place)
+      : max_levels_(max_levels), place_(std::move(place)) {}
+
+  Json root;
+  std::string repeated, too_deep, wrong;  // the first complaint of each kind; empty: none
+
+  bool null() override { return put(Json()); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool key(string_t& value) override {
+    Open& object = open_.back();
+    const auto [known, is_new] = object.members.emplace(value, object.value->size());
+    if (!is_new && repeated.empty())
+      repeated = concat('"', shortened(value), "\" is given twice", place_());
+    member_ = known->second;
+    key_ = std::move(value);
+    return true;
+  }
+  bool start_object(size_t) override { return open(Json::object()); }
+  bool start_array(size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception& e) override {
+    const std::string what = json_error_text(e.what());
+    if (what.starts_with(kOverflow)) {
+      wrong = concat("has the number ",
+                     what.substr(kOverflow.size(), what.size() - kOverflow.size() - 1),
+                     ", which is too large for a double", place_());
+    } else {
+      wrong = concat("is not JSON: ", what,
+                     what.find(" at line ") == std::string::npos ? place_() : "");
+    }
+    return false;
+  }
+
+ private:
+  struct Open {
+    Json* value;                                      // it does not move while it is open
+    std::unordered_map<std::string, size_t> members;  // of an object: their places
+  };
+
+  Json& add(Json value) {
+    if (open_.empty()) return root = std::move(value);
+    Json& parent = *open_.back().value;
+    if (parent.is_array()) return parent.get_ref<Json::array_t&>().emplace_back(std::move(value));
+    auto& members = parent.get_ref<Json::object_t&>();
+    const auto known = members.begin() + static_cast<std::ptrdiff_t>(member_);
+    if (known != members.end()) return known->second = std::move(value);
+    return members.emplace_back(std::move(key_), std::move(value)).second;
+  }
+  bool put(Json value) {
+    add(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (open_.size() >= static_cast<size_t>(max_levels_)) {
+      too_deep = concat("is nested more deeply than ", max_levels_, " levels", place_());
+      return false;
+    }
+    Json& added = add(std::move(value));
+    open_.push_back({&added, {}});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  const int max_levels_;
+  const std::function<std::string()> place_;
+  std::vector<Open> open_;
+  std::string key_;
+  size_t member_ = 0;  // the place of key_ among the members of the open object
+};
+
 }  // namespace
 
 Json parse_json(const std::string& text, int max_levels) {
-  std::vector<std::set<std::string>> objects;  // the keys of the open objects
-  std::string twice;
   const char *const begin = text.data(), *const end = begin + text.size(), *read = begin;
-  const auto place = [&] { return place_text({begin, static_cast<size_t>(read - begin)}); };
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    using Event = Json::parse_event_t;
-    if (opens_beyond(max_levels, depth, event))
-      throw UsageError(concat("is nested more deeply than ", max_levels, " levels", place()));
-    if (event == Event::object_start) objects.emplace_back();
-    if (event == Event::object_end) objects.pop_back();
-    if (event == Event::key && twice.empty() &&
-        !objects.back().insert(value.get<std::string>()).second)
-      twice = concat('"', shortened(value.get<std::string>()), "\" is given twice", place());
-    return true;
-  };
-  Json json;
-  try {
-    json = Json::parse(ReadingPlace{begin, &read}, ReadingPlace{end, &read}, watch);
-  } catch (const Json::exception& e) {
-    const std::string what = json_error_text(e.what());
-    if (what.starts_with(kOverflow))
-      throw UsageError(concat("has the number ",
-                              what.substr(kOverflow.size(), what.size() - kOverflow.size() - 1),
-                              ", which is too large for a double", place()));
-    throw UsageError(
-        concat("is not JSON: ", what, what.find(" at line ") == std::string::npos ? place() : ""));
-  }
-  if (!twice.empty()) throw UsageError(twice);
-  return json;
+  Builder builder(max_levels, [&] {
+    return place_text({begin, static_cast<size_t>(read - begin)});
+  });
+  Json::sax_parse(ReadingPlace{begin, &read}, ReadingPlace{end, &read}, &builder);
+  for (const std::string* what : {&builder.too_deep, &builder.wrong, &builder.repeated})
+    if (!what->empty()) throw UsageError(*what);
+  return std::move(builder.root);
 }
 
 Json parse_json_object(std::string_view text) {
-  bool deep = false;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json&) {
-    deep = deep || opens_beyond(kJsonLevels, depth, event);
-    return !deep;  // the rest is read but not kept
-  };
-  Json value = Json::parse(text, watch, false);
-  return value.is_object() && !deep ? value : Json();
+  Builder builder(kJsonLevels, [] { return std::string(); });
+  return Json::sax_parse(text, &builder) && builder.root.is_object() ? std::move(builder.root)
+                                                                     : Json();
 }
 
 Json require_json_object(const std::string& text) {

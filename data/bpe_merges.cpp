@@ -15,19 +15,20 @@ namespace {
 
 class MergeLearner {
  public:
-  MergeLearner(const WordCounts& words, std::span<const unsigned char> alphabet,
+  MergeLearner(const CountedWords& words, std::span<const unsigned char> alphabet,
                const BpeMergeLearning& how)
-      : how_(how), frequencies_(words.counts) {
+      : how_(how) {
     std::array<int32_t, 256> symbol_of{};
     for (unsigned char byte : alphabet)
       symbol_of[byte] = symbols_.add(std::string(1, static_cast<char>(byte)));
     double total = 0;
-    for (int32_t word = 0; word < words.words.size(); ++word) {
-      const std::string_view text = words.words.text(word);
+    words([&](std::string_view text, int64_t count) {
+      total += static_cast<double>(count) * static_cast<double>(text.size());
+      if (text.size() < 2) return;  // it has no pair
       for (char c : text) words_.add_symbol(symbol_of[static_cast<uint8_t>(c)]);
       words_.end_word();
-      total += static_cast<double>(frequency(word)) * static_cast<double>(text.size());
-    }
+      frequencies_.push_back(count);
+    });
     require(total < 0x1p62, "[learn_merges] ", total, " bytes are more than can be counted");
     for (int32_t word = 0; word < words_.size(); ++word) {
       const auto s = words_.symbols(word);
@@ -141,7 +142,7 @@ class MergeLearner {
   using Heap = std::priority_queue<Entry, std::vector<Entry>, After>;
 
   const BpeMergeLearning how_;
-  const std::vector<int64_t>& frequencies_;  // of the words
+  std::vector<int64_t> frequencies_;  // of the words
   StringTable symbols_;
   BpeWords words_;
   PairTable pairs_;
@@ -156,7 +157,7 @@ class MergeLearner {
 
 }  // namespace
 
-BpeMerges learn_merges(const WordCounts& words, std::span<const unsigned char> alphabet,
+BpeMerges learn_merges(const CountedWords& words, std::span<const unsigned char> alphabet,
                        const BpeMergeLearning& how) {
   require(alphabet.size() == 256, "[learn_merges] an alphabet of ", alphabet.size(), " bytes");
   require(how.symbols >= 256 && how.symbols < (1 << 24), "[learn_merges] ", how.symbols,
@@ -164,6 +165,16 @@ BpeMerges learn_merges(const WordCounts& words, std::span<const unsigned char> a
   require(how.min_frequency >= 1, "[learn_merges] a minimum frequency of ", how.min_frequency,
           ": give 1 or more");
   return MergeLearner(words, alphabet, how).run();
+}
+
+BpeMerges learn_merges(const WordCounts& words, std::span<const unsigned char> alphabet,
+                       const BpeMergeLearning& how) {
+  return learn_merges(
+      [&](const auto& f) {
+        for (int32_t word = 0; word < words.words.size(); ++word)
+          f(words.words.text(word), words.counts[static_cast<size_t>(word)]);
+      },
+      alphabet, how);
 }
 
 }  // namespace nine

@@ -31,11 +31,16 @@ struct BpeMergeLearning {
   int64_t min_frequency = 2;  ///< stops when the most frequent pair occurs fewer times; >= 1
 };
 
-/// Learns merges of the bytes of words. The symbols of bytes come first, in the order of
-/// `alphabet`, which has each byte once. Each step merges the pair of the highest count; of equal
-/// counts the pair with the lowest left symbol, then with the lowest right symbol. Two ways to make
-/// one text give one symbol, whose pairs keep the counts of both, as in Hugging Face tokenizers:
-/// the merges are the same as of its BpeTrainer.
+/// Calls its argument with words and their counts. A word may come several times.
+using CountedWords = std::function<void(const std::function<void(std::string_view, int64_t)>&)>;
+
+/// Learns merges of the bytes of words, whose order does not change the result. The
+/// symbols of bytes come first, in the order of `alphabet`, which has each byte once. Each step
+/// merges the pair of the highest count; of equal counts the pair with the lowest left symbol, then
+/// with the lowest right symbol. Two ways to make one text give one symbol, whose pairs keep the
+/// counts of both, as in Hugging Face tokenizers: the merges are the same as of its BpeTrainer.
+BpeMerges learn_merges(const CountedWords& words, std::span<const unsigned char> alphabet,
+                       const BpeMergeLearning& how);
 BpeMerges learn_merges(const WordCounts& words, std::span<const unsigned char> alphabet,
                        const BpeMergeLearning& how);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 
 #include "core/error.h"
@@ -18,23 +17,6 @@ constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15u;
 /// because these depend on all bits of the key.
 size_t slot_for(uint64_t key, size_t slots) {
   return (key * kMultiplier) >> (64 - std::countr_zero(slots));
-}
-
-template <class T>
-uint64_t load(const char* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-/// Returns the first eight bytes of a text, with zeros after its end.
-inline uint64_t start_of(std::string_view text) {
-  const char* p = text.data();
-  const size_t n = text.size();
-  if (n >= 8) return load<uint64_t>(p);
-  if (n >= 4) return load<uint32_t>(p) | load<uint32_t>(p + n - 4) << (8 * (n - 4));
-  if (n >= 2) return load<uint16_t>(p) | load<uint8_t>(p + n - 1) << (8 * (n - 1));
-  return n == 1 ? load<uint8_t>(p) : 0;
 }
 
 uint64_t hash_of(std::string_view text, uint64_t start) {

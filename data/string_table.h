@@ -4,11 +4,32 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace nine {
+
+namespace detail {
+template <class T>
+uint64_t load(const char* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+}  // namespace detail
+
+/// Returns the first eight bytes of a text, with zeros after its end.
+inline uint64_t start_of(std::string_view text) {
+  using detail::load;
+  const char* p = text.data();
+  const size_t n = text.size();
+  if (n >= 8) return load<uint64_t>(p);
+  if (n >= 4) return load<uint32_t>(p) | load<uint32_t>(p + n - 4) << (8 * (n - 4));
+  if (n >= 2) return load<uint16_t>(p) | load<uint8_t>(p + n - 1) << (8 * (n - 1));
+  return n == 1 ? load<uint8_t>(p) : 0;
+}
 
 /// Distinct strings, numbered 0, 1, ... in the order of their first add().
 class StringTable {
@@ -25,6 +46,11 @@ class StringTable {
     return std::string_view(bytes_).substr(begin(id), ends_[static_cast<size_t>(id)] - begin(id));
   }
   int32_t size() const { return static_cast<int32_t>(ends_.size()); }
+  /// Returns the bytes of memory that the table holds.
+  size_t memory() const {
+    return bytes_.capacity() + ends_.capacity() * sizeof ends_[0] +
+           slots_.capacity() * sizeof slots_[0];
+  }
 
  private:
   // Short strings (most words of a text) are compared within their slot.

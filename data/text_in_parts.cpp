@@ -4,7 +4,9 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
+#include <vector>
 
 #include "core/threads.h"
 #include "data/text.h"
@@ -15,7 +17,8 @@ namespace {
 
 constexpr size_t kPartBytes = size_t{32} << 10;  // the smallest size of a part, except for the last
                                                  // part of a block
-constexpr int64_t kAhead = 64;  // parts that may be changed before the part that is written next
+constexpr int64_t kAhead = 4;  // parts for each thread that may be changed before the part that is
+                               // written next
 
 // Numbers parts of whole lines, and writes the results in the order of these numbers.
 class Parts {
@@ -51,7 +54,7 @@ class Parts {
   // afterwards.
   void put(int64_t number, std::string& cut) {
     std::unique_lock lock(output_);
-    turn_.wait(lock, [&] { return stopped_ || number < written_ + kAhead; });
+    turn_.wait(lock, [&] { return stopped_ || number < written_ + std::ssize(waiting_); });
     if (stopped_) return;
     Waiting& own = waiting_at(number);
     own.ready = true;
@@ -75,7 +78,9 @@ class Parts {
     std::string text;
     bool ready = false;
   };
-  Waiting& waiting_at(int64_t number) { return waiting_[static_cast<size_t>(number % kAhead)]; }
+  Waiting& waiting_at(int64_t number) {
+    return waiting_[static_cast<size_t>(number) % waiting_.size()];
+  }
 
   std::mutex input_;
   TextReader& text_;
@@ -86,7 +91,7 @@ class Parts {
   std::mutex output_;
   std::condition_variable turn_;
   const std::function<void(std::string_view)>& write_;
-  std::array<Waiting, kAhead> waiting_;
+  std::vector<Waiting> waiting_{static_cast<size_t>(kAhead * threads())};
   int64_t written_ = 0;
   std::atomic<bool> stopped_ = false;
 };

@@ -20,6 +20,8 @@ struct WordCounts {
 
   /// Counts `count` occurrences of a word. Error: the word's count overflows 64 bits.
   void add(std::string_view word, int64_t count = 1);
+  /// Returns the bytes of memory that words and counts hold.
+  size_t memory() const { return words.memory() + counts.capacity() * sizeof counts[0]; }
   /// Counts a sentence and its words.
   void add_sentence(std::span<const std::string_view> sentence);
   /// Counts a line as a sentence; spaces and tabs separate its words (data/text.h).

@@ -77,7 +77,9 @@ void learn_tokenizer(const BpeFlags& o) {
                         .split = split_of(o.split),
                         .form = {},
                         .min_frequency = o.min_frequency,
-                        .special_tokens = o.special_tokens};
+                        .special_tokens = o.special_tokens,
+                        .memory = o.memory.bytes,
+                        .temporary_folder = o.temporary_folder};
   if (o.normalize != "none") how.form = o.normalize == "nfc" ? UnicodeForm::nfc : UnicodeForm::nfkc;
   TokenizerTrainer trainer(how);
   for (const std::string& input : o.input) trainer.add(*open_text(input));

@@ -1,12 +1,17 @@
 #include "apps/bpe/bpe_options.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string_view>
 
 #include "apps/cli/detokenize_options.h"
 #include "apps/cli/line_input.h"
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
+#include "core/error.h"
 #include "core/files.h"
+#include "core/quote.h"
 #include "data/text.h"
 
 namespace nine::app {
@@ -24,7 +29,30 @@ bool answers_lines(const std::string& command) { return command == "apply" || co
 // Whether a file is a stream, which can be read only once.
 bool is_read_once(const std::string& path) { return path == "-" || is_device_or_pipe(path); }
 
+constexpr std::string_view kUnits = "KMGT";  // powers of 1,024
+
 }  // namespace
+
+std::string to_text(const MemoryBound& bound) {
+  if (bound.bytes == 0) return "all";
+  int64_t number = bound.bytes;
+  size_t unit = 0;
+  for (; unit < kUnits.size() && number % 1024 == 0; ++unit) number /= 1024;
+  return concat(number, unit == 0 ? "" : kUnits.substr(unit - 1, 1));
+}
+
+MemoryBound TextForm<MemoryBound>::from_text(std::string_view text) {
+  if (text == "all") return {};
+  const size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
+  std::string_view digits = text;
+  if (unit != kUnits.npos) digits.remove_suffix(1);
+  const int shift = unit == kUnits.npos ? 0 : 10 * (static_cast<int>(unit) + 1);
+  int64_t number = 0;
+  require(parse_count(digits, number) && number > 0 &&
+              number <= std::numeric_limits<int64_t>::max() >> shift,
+          quote(text), " is not a size such as 500M or 2G, nor 'all'");
+  return {number << shift};
+}
 
 void BpeFlags::declare(Options& o, const std::string& command) {
   const bool learns = command == "learn", applies = command == "apply";
@@ -93,6 +121,12 @@ void BpeFlags::declare(Options& o, const std::string& command) {
         .unit("TEXT...");
     o.add("format", file_format, "write tokenizer.json, or tiktoken's ranks")
         .choices({"json", "tiktoken"});
+    o.add("memory", memory,
+          "memory for the counts of pieces; further counts go to disk; the tokenizer does not "
+          "depend on it");
+    o.add("temporary-folder", temporary_folder,
+          "folder for the counts on disk; default: TMPDIR or /tmp")
+        .unit("FOLDER");
   }
   if (answers_lines(command)) {
     o.group("Tokenizers");
@@ -128,7 +162,8 @@ void BpeFlags::check_idle(const Options& options, const std::string& command) co
         options, !bytes, "codes, and --bytes learns a tokenizer",
         {"merges", "total_symbols", "dict_input", "write_vocabulary", "separator", "tokenize"});
     only_with(options, bytes, "--bytes",
-              {"vocab_size", "split", "normalize", "special_tokens", "format"});
+              {"vocab_size", "split", "normalize", "special_tokens", "format", "memory"});
+    only_with(options, memory.bytes > 0, "--memory", {"temporary_folder"});
   } else if (answers_lines(command)) {
     require_usage(command == "undo" || codes.empty() != tokenizer.empty(),
                   codes.empty()

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/cli/options.h"
@@ -10,6 +11,20 @@
 #include "data/detokenize.h"
 
 namespace nine::app {
+
+/// A number of bytes, written as 500M or 2G; 0 is written as "all".
+struct MemoryBound {
+  int64_t bytes = 0;
+};
+std::string to_text(const MemoryBound& bound);
+
+template <>
+struct TextForm<MemoryBound> {
+  static constexpr const char* kPlaceholder = "SIZE";
+  static constexpr const char* kValid = "a size such as 500M or 2G, or all";
+  static std::vector<std::string> choices() { return {}; }
+  static MemoryBound from_text(std::string_view text);  // throws Error
+};
 
 /// The text of `bpe --help`.
 inline constexpr const char* kBpeHelp =
@@ -54,6 +69,8 @@ struct BpeFlags {
   std::string split = "gpt4", normalize = "none";
   std::vector<std::string> special_tokens{"<|endoftext|>"};
   std::string file_format = "json";
+  MemoryBound memory;
+  std::string temporary_folder;
 
   // apply and undo with a tokenizer
   std::string tokenizer, pieces = "ids";

@@ -44,10 +44,12 @@ void AddedTokenFinder::add(const AddedToken& token) {
   });
   list.insert(place, static_cast<uint32_t>(tokens_.size() - 1));
   begins_[byte] = true;
+  all_special_ = all_special_ && token.special;
 }
 
 bool AddedTokenFinder::find(std::string_view text, size_t from, bool special_too,
                             Match& match) const {
+  if (!special_too && all_special_) return false;
   for (size_t at = from; at < text.size(); ++at) {
     const auto byte = static_cast<uint8_t>(text[at]);
     if (!begins_[byte]) continue;

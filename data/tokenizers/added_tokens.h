@@ -37,6 +37,7 @@ class AddedTokenFinder {
   std::vector<AddedToken> tokens_;
   std::array<std::vector<uint32_t>, 256> by_byte_;  // by first byte, the longest first
   std::array<bool, 256> begins_{};
+  bool all_special_ = true;
 };
 
 }  // namespace nine

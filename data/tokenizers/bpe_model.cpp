@@ -199,4 +199,20 @@ MergeTable merges_by_result(const std::vector<std::string>& bytes,
   return merges;
 }
 
+std::unique_ptr<TokenModel> model_of_ranks(const TokenList& tokens) {
+  for (int byte = 0; byte < 256; ++byte)
+    require(tokens.find(byte_character(static_cast<unsigned char>(byte))) >= 0, "the byte ", byte,
+            " has no token");
+  tokens.check_gaps();
+  std::vector<std::string> bytes(static_cast<size_t>(tokens.size()));
+  std::vector<uint32_t> ranks(bytes.size(), MergeTable::kNoRank);
+  for (int32_t id = 0; id < tokens.size(); ++id) {
+    if (!tokens.has(id)) continue;
+    read_spelling(tokens.token(id), bytes[static_cast<size_t>(id)]);
+    ranks[static_cast<size_t>(id)] = static_cast<uint32_t>(id);
+  }
+  return std::make_unique<BpeModel>(tokens, merges_by_result(bytes, ranks),
+                                    BpeModel::Settings{.ignore_merges = true});
+}
+
 }  // namespace nine

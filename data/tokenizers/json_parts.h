@@ -13,11 +13,6 @@ namespace nine {
 /// The most levels of sequences in sequences.
 inline constexpr int kTokenizerLevels = 16;
 
-/// Returns the JSON object of a tokenizer's file, as require_json_object() does, but in a time that
-/// is linear in the text also if an object has a hundred thousand members. Errors: it is not a JSON
-/// object; more than kJsonLevels levels; a key that an object has twice.
-Json parse_tokenizer_json(const std::string& text);
-
 /// Returns the member "type" of a part of a tokenizer, such as "ByteLevel". Error: it has none.
 std::string part_type(const Json& part, std::string_view what);
 /// Throws an Error if the part has a member that is not in `known`, nor "type".

@@ -4,21 +4,30 @@
 
 namespace nine {
 
+namespace {
+
+Json byte_level(bool cuts) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", false},
+          {"trim_offsets", true},
+          {"use_regex", cuts}};
+}
+
+}  // namespace
+
 void set_split(TokenizerParts& parts, Split split) {
-  const Json bytes = {{"type", "ByteLevel"},
-                      {"add_prefix_space", false},
-                      {"trim_offsets", true},
-                      {"use_regex", split == Split::gpt2}};
-  Json pre = bytes;
-  if (split != Split::gpt2) {
-    const Json cut = {{"type", "Split"},
-                      {"pattern", {{"Regex", pattern_of(split)}}},
-                      {"behavior", "Isolated"},
-                      {"invert", false}};
-    pre = {{"type", "Sequence"}, {"pretokenizers", Json::array({cut, bytes})}};
-  }
-  parts.pre_tokenizer = std::make_shared<Json>(std::move(pre));
-  parts.decoder = std::make_shared<Json>(bytes);
+  if (split != Split::gpt2) return set_split(parts, std::string(pattern_of(split)));
+  parts.pre_tokenizer = parts.decoder = std::make_shared<Json>(byte_level(true));
+}
+
+void set_split(TokenizerParts& parts, const std::string& pattern) {
+  const Json cut = {{"type", "Split"},
+                    {"pattern", {{"Regex", pattern}}},
+                    {"behavior", "Isolated"},
+                    {"invert", false}};
+  parts.decoder = std::make_shared<Json>(byte_level(false));
+  parts.pre_tokenizer = std::make_shared<Json>(
+      Json{{"type", "Sequence"}, {"pretokenizers", Json::array({cut, *parts.decoder})}});
 }
 
 }  // namespace nine

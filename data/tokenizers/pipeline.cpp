@@ -12,8 +12,6 @@ namespace nine {
 
 namespace {
 
-constexpr size_t kLongPiece = 512;  // longer pieces are rarely repeated, and not remembered
-
 const Json& part(const std::shared_ptr<const Json>& json) {
   static const Json null;
   return json ? *json : null;
@@ -121,14 +119,9 @@ void PipelineTokenizer::encode_pieces(std::string_view text, bool at_start, Toke
 
 void PipelineTokenizer::encode_piece(std::string_view piece, TokenCache& cache,
                                      std::vector<int32_t>& ids) const {
-  if (piece.size() > kLongPiece) return parts_.model->encode(piece, ids);
-  const int32_t number = cache.number(piece);
-  if (cache.lacks(number)) {
-    parts_.model->encode(piece, cache.begin());
-    cache.end();
-  }
-  const std::span<const int32_t> known = cache.ids(number);
-  ids.insert(ids.end(), known.begin(), known.end());
+  cache.append(piece, ids, [&](std::string_view text, std::vector<int32_t>& out) {
+    parts_.model->encode(text, out);
+  });
 }
 
 void PipelineTokenizer::decode(std::span<const int32_t> ids, bool keep_special,
@@ -166,8 +159,8 @@ std::vector<int32_t> PipelineTokenizer::special_ids() const {
 
 std::string PipelineTokenizer::json() const {
   require(!parts_.sentence_piece,
-          "tokenizer.json cannot express the normalisation of a "
-          "SentencePiece model: keep the .model file");
+          "tokenizer.json cannot express a SentencePiece model: its normalisation, its float32 "
+          "scores, and its order of pairs that make one piece; keep the .model file");
   Json added = Json::array();
   for (const AddedToken& token : parts_.added)
     added.push_back({{"id", token.id},

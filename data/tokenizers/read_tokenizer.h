@@ -22,15 +22,16 @@ struct TokenizerFileOptions {
   bool only_ranks = false;
 };
 
-/// Reads a tokenizer. `path` is a tokenizer.json, a vocab.json beside its merges.txt, a file of
-/// tiktoken's ranks, a SentencePiece model, or a folder with tokenizer.json, with vocab.json and
-/// merges.txt, or with tokenizer.model. Errors name the file: it is none of these; a part that Nine
-/// does not know; two tokens with one id, or two ids of one token; a merge of tokens that are not
-/// in the vocabulary; a size that the file does not have.
+/// Reads a tokenizer. `path` is a tokenizer.json, Mistral's tekken.json, a vocab.json beside its
+/// merges.txt, a file of tiktoken's ranks, a SentencePiece model, or a folder with tokenizer.json,
+/// tekken.json, vocab.json and merges.txt, or tokenizer.model. Errors name the file: it is none of
+/// these; a part that Nine does not know; two tokens with one id, or two ids of one token; a merge
+/// of tokens that are not in the vocabulary; a size that the file does not have.
 std::unique_ptr<Tokenizer> read_tokenizer(const std::string& path,
                                           const TokenizerFileOptions& options = {});
 
-/// The readers of the texts of files. `name` stands for the file in errors.
+/// The readers of the texts of files; the first one also reads tekken.json. `name` stands for the
+/// file in errors.
 std::unique_ptr<Tokenizer> read_tokenizer_json(const std::string& text, const std::string& name);
 std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::string& vocabulary,
                                                       const std::string& merges,

@@ -55,6 +55,9 @@ SplitPattern::SplitPattern(const std::string& pattern) : text_(pattern) {
           pattern.size(), " bytes: give 1 to ", kMostBytes);
   require(find_invalid_utf8(pattern) == std::string_view::npos, "the pattern ", quote(pattern),
           " is not valid UTF-8");
+  for (Split split : {Split::gpt2, Split::gpt4})
+    if (pattern == pattern_of(split)) named_ = split;
+  if (named_) return;
   const std::string text = with_white_space(pattern);
   auto compiled = std::make_shared<Compiled>();
   int error = 0;

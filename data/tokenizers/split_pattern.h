@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,13 @@ namespace nine {
 enum class Split { gpt2, gpt4, llama3 };
 /// Returns the pattern of a split. Those of gpt4 (cl100k) and llama3 are equal.
 const char* pattern_of(Split split);
+/// Returns the end of the piece that begins at byte `begin` of valid UTF-8 `text`: the match of
+/// pattern_of(split) there. Each character belongs to a piece.
+size_t piece_end(Split split, std::string_view text, size_t begin);
 
 /// A regular expression with Unicode properties. Its \s is Unicode's White_Space, as in Hugging
-/// Face tokenizers and tiktoken. Several threads may use one pattern.
+/// Face tokenizers and tiktoken. The patterns of the named splits are cut by piece_end(), all
+/// others by PCRE2. Several threads may use one pattern.
 class SplitPattern {
  public:
   /// Errors name the pattern: it does not compile, or has more than 4,096 bytes.
@@ -26,6 +31,13 @@ class SplitPattern {
   /// a match needs more steps than 100,000 and 16 for each byte of the text.
   template <class F>
   void for_each(std::string_view text, F&& f) const {
+    if (named_) {
+      for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+        end = piece_end(*named_, text, begin);
+        f(begin, end);
+      }
+      return;
+    }
     Search search(*this, text);
     for (size_t begin = 0, end = 0; search.next(begin, end);) f(begin, end);
   }
@@ -49,6 +61,7 @@ class SplitPattern {
   };
 
   std::string text_;
+  std::optional<Split> named_;  // the split of this pattern, which is cut without PCRE2
   std::shared_ptr<const Compiled> compiled_;
 };
 

@@ -47,19 +47,6 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text, const std::string
     parts.vocabulary.add(spell_bytes(bytes), rank);
   }
   require(parts.vocabulary.tokens() > 0, "it has no tokens");
-  const auto size = static_cast<size_t>(parts.vocabulary.size());
-  parts.vocabulary.check_gaps();
-  std::vector<std::string> all(size);
-  std::vector<uint32_t> ranks(size, MergeTable::kNoRank);
-  for (size_t id = 0; id < size; ++id) {
-    const auto token = static_cast<int32_t>(id);
-    if (!parts.vocabulary.has(token)) continue;
-    read_spelling(parts.vocabulary.token(token), all[id]);
-    ranks[id] = static_cast<uint32_t>(id);
-  }
-  for (int byte = 0; byte < 256; ++byte)
-    require(parts.vocabulary.find(byte_character(static_cast<unsigned char>(byte))) >= 0,
-            "the byte ", byte, " has no token");
   // The file names no special tokens. They have the ids that ranks leave free, if no others are
   // given.
   int32_t next = -1;
@@ -85,8 +72,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text, const std::string
     notice(concat(name, " names no special tokens, as tiktoken's ranks never do; assumed: ",
                   assumed, " (--special-tokens TEXT=ID says another)"));
   set_split(parts, options.split);
-  parts.model = std::make_unique<BpeModel>(parts.vocabulary, merges_by_result(all, ranks),
-                                           BpeModel::Settings{.ignore_merges = true});
+  parts.model = model_of_ranks(parts.vocabulary);
   return std::make_unique<PipelineTokenizer>(std::move(parts));
 }
 
@@ -124,9 +110,9 @@ std::unique_ptr<Tokenizer> read_tokenizer(const std::string& path,
                                           const TokenizerFileOptions& options) {
   fs::path file = path;
   if (fs::is_directory(file)) {
-    for (const char* name : {"tokenizer.json", "vocab.json", "tokenizer.model"})
+    for (const char* name : {"tokenizer.json", "tekken.json", "vocab.json", "tokenizer.model"})
       if (is_there(file / name)) return read_tokenizer((file / name).string(), options);
-    fail(path, " has no tokenizer.json, no vocab.json and no tokenizer.model");
+    fail(path, " has no tokenizer.json, tekken.json, vocab.json or tokenizer.model");
   }
   std::string text = read_text(file);
   if (!text.empty() && may_be_packed(static_cast<uint8_t>(text[0]))) {

@@ -71,6 +71,11 @@ class BpeModel : public TokenModel {
 MergeTable merges_by_result(const std::vector<std::string>& bytes,
                             const std::vector<uint32_t>& rank_of);
 
+/// Returns the model of tiktoken's ranks: tokens spelled in GPT-2's alphabet, whose ids have the
+/// order of their ranks. Any two tokens that together are a token may be merged, and a piece that
+/// is a token is that token. Error: a byte has no token.
+std::unique_ptr<TokenModel> model_of_ranks(const TokenList& tokens);
+
 /// The Unigram model (Kudo, "Subword Regularization", ACL 2018): the tokens of the highest sum of
 /// log-probabilities.
 class UnigramModel : public TokenModel {

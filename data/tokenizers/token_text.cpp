@@ -1,5 +1,6 @@
 #include "data/tokenizers/token_text.h"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <memory>
@@ -14,6 +15,28 @@
 namespace nine {
 
 namespace {
+
+void append_ids(const std::vector<int32_t>& ids, std::string& out) {
+  constexpr size_t kMost = 12;  // bytes of an id and a space
+  const size_t begin = out.size();
+  out.resize(begin + kMost * ids.size());
+  char* at = out.data() + begin;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) *at++ = ' ';
+    at = std::to_chars(at, at + kMost, ids[i]).ptr;
+  }
+  out.resize(static_cast<size_t>(at - out.data()));
+}
+
+void append_tokens(const Tokenizer& tokenizer, const std::vector<int32_t>& ids, std::string& out) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::string_view token = tokenizer.token(ids[i]);
+    require(token.find_first_of(" \n") == std::string_view::npos, "the token ", quote(token),
+            " has a space or an end of line, which a line of tokens cannot hold: write ids");
+    if (i > 0) out += ' ';
+    out += token;
+  }
+}
 
 // Calls f(line, end) for each line of a block. An error becomes a LineError.
 template <class F>
@@ -41,20 +64,11 @@ int64_t encode_lines(const Tokenizer& tokenizer, const TokenText& how, std::stri
   for_each_numbered_line(block, [&](std::string_view line, std::string_view end) {
     ids.clear();
     tokenizer.encode(line, how.encode, cache, ids);
-    bool first = true;
-    for (int32_t id : ids) {
-      if (!first) out += ' ';
-      first = false;
-      if (id == unknown_id) ++unknown;
-      if (how.form == TokenForm::ids) {
-        char digits[12];
-        out.append(digits, std::to_chars(digits, digits + sizeof digits, id).ptr);
-      } else {
-        const std::string_view token = tokenizer.token(id);
-        require(token.find_first_of(" \n") == std::string_view::npos, "the token ", quote(token),
-                " has a space or an end of line, which a line of tokens cannot hold: write ids");
-        out += token;
-      }
+    if (unknown_id != Tokenizer::kNone) unknown += std::ranges::count(ids, unknown_id);
+    if (how.form == TokenForm::ids) {
+      append_ids(ids, out);
+    } else {
+      append_tokens(tokenizer, ids, out);
     }
     out += end;
   });

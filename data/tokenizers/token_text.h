@@ -2,6 +2,7 @@
 // CR included, is text.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -41,8 +42,8 @@ void decode_text(const Tokenizer& tokenizer, const TokenText& how, TextReader& t
 template <class F>
 void for_each_text_line(std::string_view block, F&& f) {
   while (!block.empty()) {
-    const size_t end = block.find('\n') < block.size() ? block.find('\n') : block.size();
-    const size_t next = end < block.size() ? end + 1 : end;
+    const size_t end = std::min(block.find('\n'), block.size());
+    const size_t next = std::min(end + 1, block.size());
     f(block.substr(0, end), block.substr(end, next - end));
     block.remove_prefix(next);
   }

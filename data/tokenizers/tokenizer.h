@@ -1,6 +1,7 @@
 // Tokenizers: raw text to ids, and ids to the same text.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/string_table.h"
+#include "data/tokenizers/piece_key.h"
 
 namespace nine {
 
@@ -21,37 +22,39 @@ struct EncodeOptions {
   bool add_special = false;
 };
 
-/// Pieces of text with their ids, so that a repeated piece is not encoded again. A cache belongs to
-/// one thread and one tokenizer. It forgets all pieces when it has kMostPieces or kMostIds.
+/// Short pieces of text with their few ids, so that a repeated piece is not encoded again. Each
+/// hash has one place, where a new piece replaces an old piece. So the size has a bound: 2 MiB. A
+/// cache belongs to one thread and one tokenizer.
 class TokenCache {
  public:
-  /// Returns the number of a piece. If the piece is new, call begin(), then add() for its ids, then
-  /// end().
-  int32_t number(std::string_view piece) {
-    if (pieces_.size() >= kMostPieces || ids_.size() >= kMostIds) clear();
-    return pieces_.add(piece);
-  }
-  /// True if `piece`, the newest, has no ids yet.
-  bool lacks(int32_t piece) const { return static_cast<size_t>(piece) == ends_.size(); }
-  std::vector<int32_t>& begin() { return ids_; }  ///< append the ids of the newest piece
-  void end() { ends_.push_back(ids_.size()); }
-  std::span<const int32_t> ids(int32_t piece) const {
-    const auto p = static_cast<size_t>(piece);
-    const size_t first = p == 0 ? 0 : ends_[p - 1];
-    return {ids_.data() + first, ends_[p] - first};
-  }
-  void clear() {
-    pieces_ = StringTable();
-    ids_.clear();
-    ends_.clear();
+  /// Appends the ids of a piece, which encode(piece, ids) appends if the cache lacks the piece.
+  template <class Encode>
+  void append(std::string_view piece, std::vector<int32_t>& ids, Encode&& encode) {
+    if (piece.empty() || piece.size() > PieceKey::kMost) return encode(piece, ids);
+    const PieceKey key(piece);
+    if (bits_ > 0) {
+      const Place* place = &places_[2 * key.hash(bits_)];
+      if (place->piece == key || (++place)->piece == key) {
+        for (size_t i = 0; i < place->count; ++i) ids.push_back(place->ids[i]);
+        return;
+      }
+    }
+    const size_t before = ids.size();
+    encode(piece, ids);
+    keep(key, {ids.data() + before, ids.size() - before});
   }
 
  private:
-  static constexpr int32_t kMostPieces = 1 << 20;
-  static constexpr size_t kMostIds = size_t{1} << 24;
-  StringTable pieces_;
-  std::vector<int32_t> ids_;
-  std::vector<size_t> ends_;
+  struct alignas(64) Place {  // a line of the processor's cache
+    PieceKey piece;
+    uint32_t count = 0;
+    std::array<int32_t, 7> ids{};
+  };
+  void keep(const PieceKey& piece, std::span<const int32_t> ids);
+
+  std::vector<Place> places_;
+  int bits_ = 0;       // of the hash
+  size_t misses_ = 0;  // since places_ grew
 };
 
 /// A tokenizer. Several threads may call its functions at once, each with a cache of its own.

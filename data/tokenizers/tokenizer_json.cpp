@@ -1,4 +1,4 @@
-// Reads tokenizer.json, and vocab.json with merges.txt.
+// Reads tokenizer.json, tekken.json, and vocab.json with merges.txt.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -10,14 +10,18 @@
 #include "data/tokenizers/named_splits.h"
 #include "data/tokenizers/pipeline.h"
 #include "data/tokenizers/read_tokenizer.h"
+#include "data/tokenizers/tekken_file.h"
 
 namespace nine {
 
 namespace {
 
-int32_t id_of(const Json& value, std::string_view what) {
-  require(value.is_number_integer() && value >= 0 && value < (1 << 24), what, " is ",
-          shortened(json_text(value)), ", and an id was expected");
+// The functions below write `if (...) fail(...)` where require() would make the text of a value
+// that is large, or of each of many values.
+int32_t id_of(const Json& value, const char* what, std::string_view token = {}) {
+  if (!value.is_number_integer() || value < 0 || value >= (1 << 24))
+    fail(what, token.empty() ? "" : concat(quote(token)), " is ", shortened(json_text(value)),
+         ", and an id was expected");
   return value.get<int32_t>();
 }
 
@@ -26,7 +30,7 @@ std::vector<AddedToken> added_tokens(const Json& json) {
   const auto found = json.find("added_tokens");
   if (found == json.end() || found->is_null()) return tokens;
   for (const Json& one : array_member(json, "added_tokens")) {
-    require(one.is_object(), unexpected_value("added_tokens", one, "a list of objects"));
+    if (!one.is_object()) fail(unexpected_value("added_tokens", one, "a list of objects"));
     check_members(one, "added token",
                   {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
     tokens.push_back(
@@ -57,9 +61,8 @@ void add_merge(const TokenList& tokens, std::string_view left, std::string_view 
 }
 
 void read_vocabulary(const Json& vocab, TokenList& tokens) {
-  require(vocab.is_object(), unexpected_value("vocab", vocab, "an object of tokens and ids"));
-  for (const auto& [token, id] : vocab.items())
-    tokens.add(token, id_of(id, concat("the id of ", quote(token))));
+  if (!vocab.is_object()) fail(unexpected_value("vocab", vocab, "an object of tokens and ids"));
+  for (const auto& [token, id] : vocab.items()) tokens.add(token, id_of(id, "the id of ", token));
 }
 
 int32_t unknown_token(const Json& model, const TokenList& tokens) {
@@ -90,8 +93,8 @@ void read_bpe(const Json& model, bool of_bytes, TokenizerParts& parts) {
     } else {
       const std::string text = merge.is_string() ? merge.get<std::string>() : "";
       const size_t space = text.find(' ');
-      require(space != std::string::npos && text.find(' ', space + 1) == std::string::npos,
-              "the merge ", shortened(json_text(merge)), " is not two tokens");
+      if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos)
+        fail("the merge ", shortened(json_text(merge)), " is not two tokens");
       left = text.substr(0, space);
       right = text.substr(space + 1);
     }
@@ -113,8 +116,8 @@ void read_unigram(const Json& model, bool of_bytes, TokenizerParts& parts) {
           "know");
   std::vector<double> scores;
   for (const Json& one : array_member(model, "vocab")) {
-    require(one.is_array() && one.size() == 2 && one[0].is_string() && one[1].is_number(),
-            unexpected_value("vocab", one, "a list of tokens and scores"));
+    if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_number())
+      fail(unexpected_value("vocab", one, "a list of tokens and scores"));
     parts.vocabulary.add(one[0].get<std::string>(), std::ssize(scores));
     scores.push_back(one[1]);
   }
@@ -148,8 +151,7 @@ void read_template(const Json& part, TokenizerParts& parts) {
     require(special.is_object() && special.contains(token) && special[token].is_object(),
             "the special_tokens of the post_processor lack ", quote(token));
     for (const Json& id : array_member(special[token], "ids"))
-      (behind ? parts.after : parts.before)
-          .push_back(id_of(id, concat("the id of ", quote(token))));
+      (behind ? parts.after : parts.before).push_back(id_of(id, "the id of ", token));
   }
   require(behind, "the post_processor leaves out the text");
 }
@@ -178,6 +180,7 @@ std::shared_ptr<const Json> member(const Json& json, const char* key) {
 }
 
 std::unique_ptr<Tokenizer> tokenizer_of(const Json& json) {
+  if (is_tekken(json)) return tekken_tokenizer(json);
   check_members(json, "tokenizer",
                 {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
                  "post_processor", "decoder", "model"});
@@ -213,7 +216,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(const Json& json) {
 
 std::unique_ptr<Tokenizer> read_tokenizer_json(const std::string& text, const std::string& name) {
   try {
-    return tokenizer_of(parse_tokenizer_json(text));
+    return tokenizer_of(require_json_object(text));
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& e) {
@@ -226,7 +229,7 @@ std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::string& vocabul
                                                       const std::string& name) {
   try {
     TokenizerParts parts;
-    read_vocabulary(parse_tokenizer_json(vocabulary), parts.vocabulary);
+    read_vocabulary(require_json_object(vocabulary), parts.vocabulary);
     MergeTable table;
     int64_t number = 0;
     for (std::string_view rest = merges; !rest.empty();) {

@@ -1,17 +1,22 @@
 #include "data/tokenizers/train_tokenizer.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
+#include <utility>
 
 #include "core/error.h"
 #include "core/quote.h"
 #include "core/threads.h"
 #include "data/bpe_merges.h"
+#include "data/count_runs.h"
 #include "data/text.h"
 #include "data/tokenizers/byte_alphabet.h"
 #include "data/tokenizers/named_splits.h"
+#include "data/tokenizers/piece_key.h"
 #include "data/tokenizers/pipeline.h"
 #include "data/tokenizers/token_text.h"
 
@@ -33,6 +38,38 @@ const char* name_of(UnicodeForm form) {
   return "NFKD";
 }
 
+// Counts pieces. A small table in front of the counts holds the pieces that were seen last.
+class PieceTally {
+ public:
+  void add(std::string_view piece) {
+    if (piece.size() > PieceKey::kMost) return counts_.add(piece);
+    const PieceKey key(piece);
+    Place& place = places_[key.hash(kBits)];
+    if (place.piece != key) {
+      if (place.count > 0) counts_.add(place.piece.text(), place.count);
+      place = {key, 0};
+    }
+    ++place.count;
+  }
+  // Returns the counts without those of the small table.
+  const WordCounts& counts() const { return counts_; }
+  // Returns all counts, and begins anew.
+  WordCounts take() {
+    for (Place& place : places_)
+      if (place.count > 0) counts_.add(place.piece.text(), std::exchange(place.count, 0));
+    return std::exchange(counts_, {});
+  }
+
+ private:
+  static constexpr int kBits = 14;
+  struct Place {
+    PieceKey piece;
+    int64_t count = 0;
+  };
+  std::vector<Place> places_{size_t{1} << kBits};
+  WordCounts counts_;
+};
+
 }  // namespace
 
 /// Cuts texts into pieces.
@@ -46,13 +83,15 @@ class TokenizerTrainer::Counter {
   }
   PreTokenizer pre_tokenizer_;
 
-  void count(std::string_view text, std::string& buffer, WordCounts& pieces) const {
+  // Calls add(piece) for the pieces of a text.
+  template <class Add>
+  void cut(std::string_view text, std::string& buffer, Add&& add) const {
     if (!normalizer_.empty()) {
       buffer = text;
       normalizer_.apply(buffer);
       text = buffer;
     }
-    pre_tokenizer_.for_each(text, true, [&](std::string_view piece) { pieces.add(piece); });
+    pre_tokenizer_.for_each(text, true, add);
   }
 
  private:
@@ -71,23 +110,42 @@ TokenizerTrainer::TokenizerTrainer(const TokenizerTraining& how)
   require(how_.vocabulary_size >= least, "a vocabulary of ", how_.vocabulary_size,
           " tokens has no room for 256 bytes and ", how_.special_tokens.size(),
           " special tokens: give ", least, " or more");
+  if (how_.memory <= 0) return;
+  std::error_code ignored;
+  runs_ = std::make_shared<CountRuns>(how_.temporary_folder.empty()
+                                          ? std::filesystem::temp_directory_path(ignored)
+                                          : std::filesystem::path(how_.temporary_folder),
+                                      static_cast<size_t>(how_.memory));
+}
+
+/// True if counts may soon need more than one of `shares` equal shares of the memory. A table that
+/// grows holds its old and its new places for a moment, three times as many.
+bool TokenizerTrainer::over(const WordCounts& pieces, int64_t shares) const {
+  return runs_ && 3 * pieces.memory() > static_cast<size_t>(how_.memory / shares);
+}
+
+void TokenizerTrainer::keep_bound() {
+  if (over(pieces_, 1)) runs_->add(std::exchange(pieces_, {}));
 }
 
 void TokenizerTrainer::add(std::string_view text) {
   std::string buffer;
-  counter_->count(text, buffer, pieces_);
+  counter_->cut(text, buffer, [&](std::string_view piece) { pieces_.add(piece); });
+  keep_bound();
 }
 
 void TokenizerTrainer::add(const WordCounts& pieces) {
   for (int32_t piece = 0; piece < pieces.words.size(); ++piece)
     pieces_.add(pieces.words.text(piece), pieces.counts[static_cast<size_t>(piece)]);
+  keep_bound();
 }
 
 void TokenizerTrainer::add(TextReader& text) {
   std::mutex reading, adding;
   bool ended = false;
-  parallel_for(threads(), [&](int64_t) {
-    WordCounts own;
+  const int64_t shares = threads();
+  parallel_for(shares, [&](int64_t) {
+    PieceTally own;
     std::string block, buffer;
     for (;;) {
       {
@@ -100,20 +158,28 @@ void TokenizerTrainer::add(TextReader& text) {
         block = next;
       }
       for_each_text_line(block, [&](std::string_view line, std::string_view end) {
-        counter_->count({line.data(), line.size() + end.size()}, buffer, own);
+        counter_->cut({line.data(), line.size() + end.size()}, buffer,
+                      [&](std::string_view piece) { own.add(piece); });
+        if (over(own.counts(), shares)) runs_->add(own.take());
       });
     }
+    if (runs_) return runs_->add(own.take());
     const std::scoped_lock lock(adding);
-    add(own);
+    add(own.take());
   });
 }
 
 std::unique_ptr<Tokenizer> TokenizerTrainer::train() const {
   const auto specials = std::ssize(how_.special_tokens);
   const std::vector<unsigned char> alphabet = bytes_by_character();
-  const BpeMerges learned = learn_merges(
-      pieces_, alphabet,
-      {.symbols = how_.vocabulary_size - specials, .min_frequency = how_.min_frequency});
+  const BpeMergeLearning learning{.symbols = how_.vocabulary_size - specials,
+                                  .min_frequency = how_.min_frequency};
+  const CountedWords counted = [&](const auto& f) {
+    if (runs_) runs_->for_each(f);
+    for (int32_t piece = 0; piece < pieces_.words.size(); ++piece)
+      f(pieces_.words.text(piece), pieces_.counts[static_cast<size_t>(piece)]);
+  };
+  const BpeMerges learned = learn_merges(counted, alphabet, learning);
   TokenizerParts parts;
   for (const std::string& token : how_.special_tokens) {
     parts.added.push_back({.content = token, .id = parts.vocabulary.size(), .special = true});

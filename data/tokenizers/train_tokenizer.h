@@ -15,6 +15,7 @@
 
 namespace nine {
 
+class CountRuns;
 class TextReader;
 
 /// The tokens that every learned tokenizer has: the bytes.
@@ -27,6 +28,10 @@ struct TokenizerTraining {
   std::optional<UnicodeForm> form;  ///< texts are put into this form first; nullopt: they are not
   int64_t min_frequency = 2;        ///< a pair of symbols that occurs fewer times is not merged
   std::vector<std::string> special_tokens{"<|endoftext|>"};  ///< they get the first ids
+  /// Bytes of memory for counts of pieces. Beyond them, counts are kept in a temporary file in
+  /// `temporary_folder`. 0: no bound. The tokenizer does not depend on it.
+  int64_t memory = 0;
+  std::string temporary_folder{};  ///< empty: the system's, TMPDIR or /tmp
 };
 
 /// Counts the pieces of texts, and learns a tokenizer from the counts. The tokenizer does not
@@ -34,16 +39,18 @@ struct TokenizerTraining {
 class TokenizerTrainer {
  public:
   /// Errors: a vocabulary with no room for the special tokens and the bytes; a special token that
-  /// is empty, not UTF-8 or there twice; a form without utf8proc.
+  /// is empty, not UTF-8 or there twice; a form without utf8proc; a bound of memory and a folder
+  /// that takes no files.
   explicit TokenizerTrainer(const TokenizerTraining& how);
 
   /// Adds a text, which no piece crosses the ends of.
   void add(std::string_view text);
   /// Adds the lines of a text of kCopiedText, each with its end, on all threads. Errors: those of
-  /// the reader.
+  /// the reader; a full disk.
   void add(TextReader& text);
   /// Adds pieces that are counted already, such as those of another trainer.
   void add(const WordCounts& pieces);
+  /// Returns the counts in memory: all of them if memory has no bound.
   const WordCounts& pieces() const { return pieces_; }
 
   /// Learns the tokenizer. A text that is too short for vocabulary_size gives fewer ids.
@@ -51,9 +58,13 @@ class TokenizerTrainer {
 
  private:
   class Counter;
+  bool over(const WordCounts& pieces, int64_t shares) const;
+  void keep_bound();
+
   TokenizerTraining how_;
   std::shared_ptr<const Counter> counter_;
   WordCounts pieces_;
+  std::shared_ptr<CountRuns> runs_;  // null: memory has no bound
 };
 
 }  // namespace nine

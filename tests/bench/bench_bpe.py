@@ -1,18 +1,32 @@
 #!/usr/bin/env python3
-"""bpe beside subword-nmt and Hugging Face tokenizers, in turns: learn and apply 10,000 merges.
+"""bpe beside other people's tokenizers, in turns: seconds and peak memory of learning and encoding.
 
-  pip install subword-nmt tokenizers
-  python3 tests/bench/bench_bpe.py build/bin/bpe train.de train.en
+  pip install tokenizers tiktoken sentencepiece subword-nmt rs-bpe youtokentome
+  python3 tests/bench/bench_bpe.py build/bin/bpe TEXT...
 
-Then byte-level tokenizers, bpe learn --bytes and bpe apply --tokenizer beside Hugging Face
-tokenizers and, where it is installed, tiktoken; and the floor: reading the bytes of the text once. THREADS=1 gives all one thread.
+The texts are joined to one; the name `iso-codes` stands for the translations of Debian's iso-codes
+in all languages, repeated to 100 MB. `bpe learn --bytes` and `bpe apply --tokenizer` stand beside the
+tokenizers of raw text; `bpe learn` and `bpe apply --codes` beside subword-nmt and fastBPE, which cut
+words. Each round runs each program once, one after the other; a figure is the median of the rounds.
 
-The inputs are joined to one text. bpe and subword-nmt are timed as programs, from start to exit;
-tokenizers without the start of Python: training from the file, and encoding all lines and joining
-their tokens. Exits with 1 when the files of bpe and subword-nmt differ.
+bpe is timed from its start to its end, with reading and writing. Others are timed without the start
+of Python: learning from the file; encoding lines in batches of 10,000, whose ids are dropped. Peak
+memory is the process's, Python included.
+
+Environment: ROUNDS (3), THREADS ("1 2"), SIZE (32000 tokens or merges), PEERS (all that are
+installed), FASTBPE (the program `fast` of fastBPE, whose package learns nothing), MODELS (a folder
+that keeps learned models). Exits with 1 when files differ that must be equal: codes and text of bpe
+and subword-nmt, merges of bpe and tokenizers.
 """
+
+import base64
+import gettext
+import glob
+import importlib.util
 import json
 import os
+import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -20,213 +34,284 @@ import sys
 import tempfile
 import time
 
-MERGES = 10000
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-
-TOKENIZERS = r"""
-import json, sys, time
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-path, merges = sys.argv[1], int(sys.argv[2])
-lines = [line.rstrip("\n") for line in open(path, encoding="utf-8")]
-words = {word for line in lines for word in line.split(" ") if word}
-symbols = {c for word in words for c in word} | {word[-1] + "</w>" for word in words}
-tokenizer = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
-tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-trainer = trainers.BpeTrainer(vocab_size=len(symbols) + merges, min_frequency=2, end_of_word_suffix="</w>", show_progress=False)
-start = time.perf_counter()
-tokenizer.train([path], trainer)
-learnt = time.perf_counter()
-text = "\n".join(" ".join(e.tokens) for e in tokenizer.encode_batch(lines))
-applied = time.perf_counter()
-found = len(json.loads(tokenizer.to_str())["model"]["merges"])
-print(json.dumps({"learn": learnt - start, "apply": applied - learnt, "merges": found}))
-"""
-
-
-# Byte-level BPE with GPT-4's split, from the same file.
-BYTES = r"""
-import json, sys, time
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-path, size, pattern, ours = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-tokenizer = Tokenizer(models.BPE())
-tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
-trainer = trainers.BpeTrainer(vocab_size=size, min_frequency=2, show_progress=False, special_tokens=["<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
-start = time.perf_counter()
-tokenizer.train([path], trainer)
-learnt = time.perf_counter()
-with open(path, encoding="utf-8", newline="") as file:
-    lines = file.read().split("\n")
-read = time.perf_counter()
-ids = [e.ids for e in tokenizer.encode_batch(lines)]
-applied = time.perf_counter()
-same = json.loads(tokenizer.to_str())["model"]["merges"] == json.load(open(ours))["model"]["merges"]
-out = {"tokenizers": (learnt - start, applied - read)}
-try:
-    import tiktoken
-    spelled = {c: b for b, c in zip(sorted(range(256), key=lambda b: (not (33 <= b <= 126 or 161 <= b != 173), b)), [chr(b) for b in range(256) if 33 <= b <= 126 or 161 <= b != 173] + [chr(256 + i) for i in range(68)])}
-    vocab = {t: i for t, i in tokenizer.get_vocab().items() if not t.startswith("<|")}
-    ranks = {bytes(spelled[c] for c in t): i for t, i in vocab.items()}
-    encoding = tiktoken.Encoding("bench", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    start = time.perf_counter()
-    encoding.encode_ordinary_batch(lines, num_threads=int(sys.argv[5]))
-    out["tiktoken"] = (None, time.perf_counter() - start)
-except ImportError:
-    pass
-print(json.dumps({"seconds": out, "same": same, "ids": sum(map(len, ids))}))
-"""
+SIZE = int(os.environ.get("SIZE", "32000"))
+BATCH = 10_000
+SPECIAL = "<|endoftext|>"
 GPT4 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
 
-def bytes_bench(ours, text, folder):
-    """Byte-level tokenizers; whether the merges are the same."""
-    threads = int(os.environ.get("THREADS", str(os.cpu_count())))
-    os.environ["RAYON_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(threads)
-    size = str(MERGES)
-    path = lambda name: os.path.join(folder, name)
-    seconds, same = {}, True
-    for _ in range(ROUNDS):
-        learn = timed(
-            [ours, "learn", "--bytes", "--vocab-size", size]
-            + ["--input", text, "--output", path("tokenizer.json")]
-        )
-        apply = timed(
-            [ours, "apply", "--tokenizer", path("tokenizer.json")]
-            + ["--input", text, "--output", path("ids")]
-        )
-        seconds.setdefault("nine", []).append((learn, apply))
-        result = json.loads(
-            subprocess.run(
-                [
-                    sys.executable,
-                    "-c",
-                    BYTES,
-                    text,
-                    size,
-                    GPT4,
-                    path("tokenizer.json"),
-                    str(threads),
-                ],
-                check=True,
-                capture_output=True,
-            ).stdout
-        )
-        same = same and result["same"]
-        for name, pair in result["seconds"].items():
-            seconds.setdefault(name, []).append(pair)
+def iso_codes():
+    words = []
+    for path in sorted(glob.glob("/usr/share/locale/*/LC_MESSAGES/iso_*.mo")):
+        with open(path, "rb") as file:
+            catalog = gettext.GNUTranslations(file)._catalog
+        words += [value for key, value in catalog.items() if key and isinstance(value, str)]
+    rng, lines = random.Random(1), []
+    rng.shuffle(words)
+    for at in range(0, len(words), 8):
+        lines.append(", ".join(words[at : at + 8]).replace("\n", " ") + "\n")
+    once = "".join(lines).encode()
+    return once * (100_000_000 // len(once) + 1)
+
+
+def batches(text):
+    with open(text, encoding="utf-8", newline="") as file:
+        batch = []
+        for line in file:
+            batch.append(line.rstrip("\n"))
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+
+def encoded(text, encode):
+    """Seconds in `encode`, which returns the number of ids of a batch, and their sum."""
+    seconds = ids = 0
+    for batch in batches(text):
         start = time.perf_counter()
-        with open(text, "rb") as file:
-            file.read()
-        seconds.setdefault("reading", []).append((None, time.perf_counter() - start))
-    megabytes = os.path.getsize(text) / 1e6
-    print(f"bytes, {size} tokens, {threads} threads, {megabytes:.1f} MB")
-    for name, pairs in seconds.items():
-        columns = []
-        for k in (0, 1):
-            numbers = [pair[k] for pair in pairs if pair[k] is not None]
-            columns.append(f"{statistics.median(numbers):10.3f}" if numbers else " " * 10)
-        print(f"{name:14}" + "".join(columns))
-    print(f"merges of bpe and tokenizers are {'the same' if same else 'DIFFERENT'}")
+        found = encode(batch)
+        seconds += time.perf_counter() - start
+        ids += found
+    return seconds, ids
+
+
+def ranks_of(model):
+    with open(model, "rb") as file:
+        return {base64.b64decode(t): int(r) for t, r in (line.split() for line in file)}
+
+
+# The work of a peer, in a process of its own: (seconds, ids or None).
+def tokenizers(task, text, model, threads):
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+    if task == "learn":
+        tokenizer = Tokenizer(models.BPE())
+        cut = pre_tokenizers.Split(Regex(GPT4), "isolated")
+        bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, bytes_])
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(
+            vocab_size=SIZE,
+            min_frequency=2,
+            show_progress=False,
+            special_tokens=[SPECIAL],
+            initial_alphabet=alphabet,
+        )
+        start = time.perf_counter()
+        tokenizer.train([text], trainer)
+        seconds = time.perf_counter() - start
+        tokenizer.save(model + ".tokenizers.json")
+        return seconds, None
+    tokenizer = Tokenizer.from_file(model + ".json")
+    count = lambda batch: sum(len(e) for e in tokenizer.encode_batch_fast(batch))
+    return encoded(text, count)
+
+
+def tiktoken(task, text, model, threads):
+    import tiktoken
+
+    encoding = tiktoken.Encoding(
+        "bench", pat_str=GPT4, mergeable_ranks=ranks_of(model + ".ranks"), special_tokens={}
+    )
+    count = lambda batch: sum(map(len, encoding.encode_ordinary_batch(batch, num_threads=threads)))
+    return encoded(text, count)
+
+
+def rs_bpe(task, text, model, threads):
+    from rs_bpe.bpe import openai
+
+    encoding = openai.cl100k_base()  # the package learns nothing and reads no other vocabulary
+    if threads == 1:
+        return encoded(text, lambda batch: encoding.encode_batch(batch)[1])
+    options = openai.ParallelOptions(min_batch_size=1, chunk_size=500, max_threads=threads)
+    return encoded(text, lambda batch: encoding.encode_batch_parallel(batch, options)[1])
+
+
+def sentencepiece(task, text, model, threads):
+    import sentencepiece
+
+    if task == "learn":
+        start = time.perf_counter()
+        sentencepiece.SentencePieceTrainer.train(
+            input=text,
+            model_prefix=model + ".sp",
+            model_type="bpe",
+            vocab_size=SIZE,
+            num_threads=threads,
+            character_coverage=1.0,
+            max_sentence_length=1 << 20,
+            hard_vocab_limit=False,
+            minloglevel=2,
+        )
+        return time.perf_counter() - start, None
+    processor = sentencepiece.SentencePieceProcessor(model_file=model + ".sp.model")
+    count = lambda batch: sum(map(len, processor.encode(batch, num_threads=threads)))
+    return encoded(text, count)
+
+
+def youtokentome(task, text, model, threads):
+    import youtokentome
+
+    if task == "learn":
+        start = time.perf_counter()
+        youtokentome.BPE.train(
+            data=text, vocab_size=SIZE, model=model + ".yttm", coverage=1.0, n_threads=threads
+        )
+        return time.perf_counter() - start, None
+    bpe = youtokentome.BPE(model=model + ".yttm", n_threads=threads)
+    return encoded(text, lambda batch: sum(map(len, bpe.encode(batch))))
+
+
+WORKERS = (tokenizers, tiktoken, rs_bpe, sentencepiece, youtokentome)
+
+
+def programs(ours, text, folder, model, threads):
+    """name: {task: command}; a worker's command prints what it found."""
+    workers = str(threads)
+    nine = lambda *a: [ours, *a, "--input", text, "--num-workers", workers]
+    out = lambda name: ["--output", os.path.join(folder, name)]
+    all_ = {
+        "nine": {
+            "learn": nine("learn", "--bytes", "--vocab-size", str(SIZE))
+            + ["--output", model + ".json"],
+            "encode": nine("apply", "--tokenizer", model + ".json") + out("ids"),
+        }
+    }
+    for worker in WORKERS:
+        name = worker.__name__
+        if importlib.util.find_spec(name) is None:
+            continue
+        both = worker not in (tiktoken, rs_bpe)
+        all_[name] = {
+            task: [sys.executable, __file__, "--work", name, task, text, model, workers]
+            for task in (("learn", "encode") if both else ("encode",))
+        }
+    codes = lambda name: os.path.join(folder, name + ".codes")
+    all_["nine, codes"] = {
+        "learn": nine("learn", "--merges", str(SIZE)) + ["--output", codes("nine")],
+        "encode": nine("apply", "--codes", codes("nine")) + out("nine.bpe"),
+    }
+    theirs = os.path.join(os.path.dirname(sys.executable), "subword-nmt")
+    if os.path.exists(theirs):
+        parallel = ["--num-workers", workers] if threads > 1 else []
+        learn = [theirs, "learn-bpe", "-s", str(SIZE), "-i", text, "-o", codes("nmt")]
+        apply = [theirs, "apply-bpe", "-c", codes("nmt"), "-i", text]
+        all_["subword-nmt"] = {
+            "learn": learn + parallel,
+            "encode": apply + ["-o", os.path.join(folder, "nmt.bpe")] + parallel,
+        }
+    fast = os.environ.get("FASTBPE")
+    if fast:
+        learn = f"{fast} learnbpe {SIZE} {text} > {codes('fast')}"
+        apply = f"{fast} applybpe {os.path.join(folder, 'fast.bpe')} {text} {codes('fast')}"
+        all_["fastBPE"] = {"learn": ["sh", "-c", learn], "encode": ["sh", "-c", apply]}
+    peers = os.environ.get("PEERS")
+    return {n: t for n, t in all_.items() if not peers or n.startswith("nine") or n in peers}
+
+
+def run(command, threads):
+    """(seconds, MB, ids or None). GNU time forks, so that the peak is that of the command alone."""
+    environment = {
+        **os.environ,
+        "RAYON_NUM_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(threads),
+        "TOKENIZERS_PARALLELISM": "true",
+    }
+    start = time.perf_counter()
+    done = subprocess.run(
+        ["/usr/bin/time", "-f", "peak %M"] + command,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
+    seconds, ids = time.perf_counter() - start, None
+    megabytes = int(re.findall(r"^peak (\d+)$", done.stderr, re.M)[-1]) / 1000
+    if "--work" in command:
+        seconds, ids = json.loads(done.stdout.splitlines()[-1])
+    return seconds, megabytes, ids
+
+
+def equal_files(folder, a, b):
+    paths = [os.path.join(folder, name) for name in (a, b)]
+    if not all(map(os.path.exists, paths)):
+        return True
+    same = subprocess.run(["cmp", "-s", *paths]).returncode == 0
+    print(f"{a} and {b} are {'the same' if same else 'DIFFERENT'}")
     return same
 
 
-def timed(command):
-    start = time.perf_counter()
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - start
+def merges_are_same(model):
+    theirs = model + ".tokenizers.json"
+    if not os.path.exists(theirs):
+        return True
+    ours, other = (json.load(open(f))["model"]["merges"] for f in (model + ".json", theirs))
+    print(f"merges of bpe and tokenizers are {'the same' if ours == other else 'DIFFERENT'}")
+    return ours == other
+
+
+def print_table(found, megabytes, threads):
+    print(f"\n{threads} thread(s), {megabytes:.1f} MB, {SIZE} tokens, medians of {ROUNDS}")
+    for task in ("learn", "encode"):
+        print(f"{task:14}{'s':>9}{'MB/s':>9}{'ratio':>9}{'MB mem':>9}{'ratio':>9}{'ids':>12}")
+        base = None
+        for name, tasks in found.items():
+            if task not in tasks:
+                continue
+            seconds, memory = (statistics.median(r[k] for r in tasks[task]) for k in (0, 1))
+            if name.startswith("nine"):
+                base = seconds, memory
+            ids = tasks[task][0][2]
+            print(
+                f"{name:14}{seconds:9.3f}{megabytes / seconds:9.1f}{seconds / base[0]:9.1f}"
+                f"{memory:9.1f}{memory / base[1]:9.1f}{ids if ids is not None else '':>12}",
+                flush=True,
+            )
 
 
 def main():
+    if sys.argv[1] == "--work":
+        name, task, text, model, threads = sys.argv[2:]
+        worker = next(w for w in WORKERS if w.__name__ == name)
+        print("\n" + json.dumps(worker(task, text, model, int(threads))))
+        return 0
     ours, inputs = sys.argv[1], sys.argv[2:]
-    theirs = os.path.join(os.path.dirname(sys.executable), "subword-nmt")
-    folder = tempfile.mkdtemp()
-    path = lambda name: os.path.join(folder, name)
-    text = path("text")
+    folder = os.environ.get("MODELS") or tempfile.mkdtemp()
+    text, model = os.path.join(folder, "text"), os.path.join(folder, "model")
     with open(text, "wb") as out:
         for name in inputs:
+            if name == "iso-codes":
+                out.write(iso_codes())
+                continue
             with open(name, "rb") as file:
                 shutil.copyfileobj(file, out)
-    seconds = {"nine": ([], []), "subword-nmt": ([], []), "tokenizers": ([], [])}
-    merges = None
-    for _ in range(ROUNDS):
-        learn, apply = seconds["nine"]
-        learn.append(
-            timed(
-                [
-                    ours,
-                    "learn",
-                    "--merges",
-                    str(MERGES),
-                    "--input",
-                    text,
-                    "--output",
-                    path("ours.codes"),
-                ]
-            )
-        )
-        apply.append(
-            timed(
-                [
-                    ours,
-                    "apply",
-                    "--codes",
-                    path("ours.codes"),
-                    "--input",
-                    text,
-                    "--output",
-                    path("ours.bpe"),
-                ]
-            )
-        )
-        learn, apply = seconds["subword-nmt"]
-        learn.append(
-            timed([theirs, "learn-bpe", "-s", str(MERGES), "-i", text, "-o", path("theirs.codes")])
-        )
-        apply.append(
-            timed(
-                [
-                    theirs,
-                    "apply-bpe",
-                    "-c",
-                    path("theirs.codes"),
-                    "-i",
-                    text,
-                    "-o",
-                    path("theirs.bpe"),
-                ]
-            )
-        )
-        learn, apply = seconds["tokenizers"]
-        result = json.loads(
-            subprocess.run(
-                [sys.executable, "-c", TOKENIZERS, text, str(MERGES)],
-                check=True,
-                capture_output=True,
-            ).stdout
-        )
-        learn.append(result["learn"])
-        apply.append(result["apply"])
-        merges = result["merges"]
-    same = all(
-        open(path("ours." + x), "rb").read() == open(path("theirs." + x), "rb").read()
-        for x in ("codes", "bpe")
-    )
-    base = [statistics.median(s) for s in seconds["nine"]]
-    print(
-        f"{'':14}{'learn s':>10}{'apply s':>10}{'learn x':>10}{'apply x':>10}   medians of {ROUNDS}"
-    )
-    for name, (learn, apply) in seconds.items():
-        l, a = statistics.median(learn), statistics.median(apply)
-        print(f"{name:14}{l:10.3f}{a:10.3f}{l / base[0]:10.1f}{a / base[1]:10.1f}")
-    print(
-        f"tokenizers made {merges} merges; codes and text of bpe and subword-nmt are {'the same' if same else 'DIFFERENT'}"
-    )
-    same = bytes_bench(ours, text, folder) and same
-    shutil.rmtree(folder)
-    sys.exit(0 if same else 1)
+    megabytes = os.path.getsize(text) / 1e6
+    for threads in map(int, os.environ.get("THREADS", "1 2").split()):
+        found = {}
+        for _ in range(ROUNDS):
+            for name, tasks in programs(ours, text, folder, model, threads).items():
+                for task, command in tasks.items():
+                    found.setdefault(name, {}).setdefault(task, []).append(run(command, threads))
+                    if name == "nine" and task == "learn":
+                        ranks = command[:-1] + [model + ".ranks", "--format", "tiktoken"]
+                        subprocess.run(ranks, check=True, capture_output=True)
+        print_table(found, megabytes, threads)
+    same = [
+        equal_files(folder, "nine.codes", "nmt.codes"),
+        equal_files(folder, "nine.bpe", "nmt.bpe"),
+        merges_are_same(model),
+    ]
+    if "MODELS" not in os.environ:
+        shutil.rmtree(folder)
+    return 0 if all(same) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

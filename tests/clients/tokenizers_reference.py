@@ -9,6 +9,7 @@ this file has: emoji, code, white space of every kind, random characters. The to
 that the packages train themselves, and those that mistral-common, litellm and openai-whisper bring,
 where they are installed.
 """
+
 import base64
 import gettext
 import glob
@@ -159,6 +160,13 @@ class Comparison:
     def check_sentencepiece(self, name, path):
         model = sentencepiece.SentencePieceProcessor(model_file=path)
         self.check(name, self.ours(path, ""), [model.encode(text) for text in self.texts])
+
+    def check_tekken(self, name, path):
+        from mistral_common.tokens.tokenizers.tekken import Tekkenizer
+
+        theirs = Tekkenizer.from_file(path)
+        ids = [theirs.encode(text, bos=False, eos=False) for text in self.texts]
+        self.check(name, self.ours(path, ""), ids, self.texts)
 
     def learned(self, corpus, split, form, size, least=2):
         """Merges and vocabulary beside those of Hugging Face's trainer."""
@@ -340,6 +348,8 @@ def packaged(c):
     for path in files("mistral_common", "data", "*.model.v*"):
         if not path.endswith("m1"):
             c.check_sentencepiece("mistral-common, " + os.path.basename(path), path)
+    for path in files("mistral_common", "data", "tekken_*.json"):
+        c.check_tekken("mistral-common, " + os.path.basename(path), path)
     for path in files("litellm", "litellm_core_utils/tokenizers", "*"):
         if os.path.isdir(path):
             continue

@@ -44,6 +44,23 @@ TEST_CASE("json: an error names line and column and quotes 60 characters at most
         " is not a JSON object: \"a\" is given twice (line 1, column 10); do this");
 }
 
+TEST_CASE("json: a text has the value that the library's own reader finds") {
+  const std::string text =
+      R"({"b": [1, -2, 3.5, 1e-400, 18446744073709551615, true, null, {"x": {}, "": []}],)"
+      "\n"
+      R"("a": {"\u00e9\n": "\ud83d\ude00", "b": [[], [[1]]]}, "c": ""})";
+  CHECK(json_text(parse_json(text)) == Json::parse(text).dump());
+  CHECK(json_text(parse_json_object(text)) == Json::parse(text).dump());
+  CHECK(parse_json("3") == 3);
+  // Of a repeated key an object keeps the first place and the last value.
+  const std::string twice = R"({"a": {"x": 1}, "b": 2, "a": {"y": [3]}, "c": 4})";
+  CHECK(json_text(parse_json_object(twice)) == R"({"a":{"y":[3]},"b":2,"c":4})");
+  CHECK(parse_json_object(twice) == Json::parse(twice));
+  std::string large = "{";
+  for (int i = 0; i < 2000; ++i) large += concat(i > 0 ? "," : "", '"', i, "\":", i);
+  CHECK(parse_json(large + "}") == Json::parse(large + "}"));
+}
+
 TEST_CASE("json: sentences about values and exceptions") {
   CHECK(unexpected_value("heads", 2.5, "a whole number") ==
         "the key 'heads' is 2.5, and a whole number was expected");

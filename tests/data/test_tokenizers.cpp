@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -22,9 +23,11 @@
 #include "data/tokenizers/merge_table.h"
 #include "data/tokenizers/normalizer.h"
 #include "data/tokenizers/read_tokenizer.h"
+#include "data/tokenizers/split_pattern.h"
 #include "data/tokenizers/token_model.h"
 #include "data/tokenizers/train_tokenizer.h"
 #include "data/tokenizers/unicode_forms.h"
+#include "data/unicode.h"
 #include "tests/support/conversation.h"
 #include "tests/support/programs.h"
 #include "tests/support/skip.h"
@@ -154,6 +157,61 @@ TEST_CASE("tokenizers: the splits of GPT-2, GPT-4 and Llama 3") {
   CHECK(pieces_of(Split::llama3, text) == gpt4);
   // Bytes that are not UTF-8 are pieces of their own.
   CHECK(pieces_of(Split::gpt4, "ab\xFF\xC3 cd") == Strings{" cd", "ab", "\xFF\xC3"});
+}
+
+// The pieces of a pattern that PCRE2 searches for; the group hides the named split from Nine.
+struct BothWays {
+  SplitPattern named, searched;
+  explicit BothWays(Split split)
+      : named(pattern_of(split)), searched("(?:" + std::string(pattern_of(split)) + ")") {}
+  static std::vector<size_t> ends(const SplitPattern& pattern, std::string_view text) {
+    std::vector<size_t> all{0};
+    pattern.for_each(text, [&](size_t begin, size_t end) {
+      if (begin != all.back()) all.push_back(text.size() + 1);  // a gap
+      all.push_back(end);
+    });
+    return all;
+  }
+  void check(const std::string& text) const {
+    const std::vector<size_t> found = ends(named, text), expected = ends(searched, text);
+    if (found == expected) return;  // a CHECK of each text takes long
+    CAPTURE(text);
+    CHECK(found == expected);
+  }
+};
+
+TEST_CASE("tokenizers: the named splits cut every text as PCRE2 does") {
+  // Of every class some characters, of one to four bytes; the letters of contractions.
+  const Strings some{"a",      "s",      "S",      "t",      "r",         "E",      "v",
+                     "m",      "L",      "l",      "d",      "\u017f",    "\u00e9", "\u4f60",
+                     "1",      "\u00b2", "\u0661", ".",      "'",         "\u0301", "\u180e",
+                     "\u200b", " ",      "\t",     "\u00a0", "\u0085",    "\u3000", "\u2028",
+                     "\n",     "\r",     "\v",     "\x1c",   "\U0001f600"};
+  Random random(4);
+  for (Split split : {Split::gpt2, Split::gpt4}) {
+    const BothWays both(split);
+    // Each code point beside letters, digits, other characters and white space.
+    for (char32_t page = 0; page < 0x110000; page += 0x100) {
+      std::string text;
+      for (char32_t code = page; code < page + 0x100; ++code) {
+        if (code >= 0xD800 && code <= 0xDFFF) continue;
+        std::string character;
+        append_utf8(character, code);
+        for (const char* beside : {"a", "1", ".", " ", "\n", "'"}) (text += character) += beside;
+      }
+      both.check(text);
+    }
+    for (const std::string& a : some)
+      for (const std::string& b : some) {
+        both.check(a + b);
+        for (const std::string& c : some) both.check(a + b + c);
+      }
+    for (int i = 0; i < 50'000; ++i) {
+      std::string text;
+      for (size_t n = random.below(30); n > 0; --n) text += some[random.below(some.size())];
+      both.check(text);
+    }
+  }
 }
 
 TEST_CASE("tokenizers: every byte string comes back") {
@@ -297,6 +355,42 @@ TEST_CASE("tokenizers: the number of threads does not change what is learned") {
   }
   CHECK(made[0] == made[1]);
   CHECK(made[0] == made[2]);
+}
+
+TEST_CASE("tokenizers: a bound of memory does not change what is learned") {
+  const Restore restore;
+  Random random(8);
+  std::string text;
+  for (int line = 0; line < 3000; ++line) {
+    for (int word = 0; word < 8; ++word) {
+      text += ' ';
+      for (size_t n = 1 + random.below(8); n > 0; --n) text += "abcdefgh"[random.below(8)];
+    }
+    text += '\n';
+  }
+  const TemporaryDirectory dir;
+  const std::string whole = trained(text, {.vocabulary_size = 600, .form = {}})->json();
+  for (int64_t memory : {1, 300'000, 1 << 30})
+    for (int count : {1, 2, 3}) {
+      CAPTURE(memory);
+      CAPTURE(count);
+      set_threads(count);
+      CHECK(trained(text, {.vocabulary_size = 600,
+                           .form = {},
+                           .memory = memory,
+                           .temporary_folder = dir.path().string()})
+                ->json() == whole);
+    }
+  TokenizerTrainer trainer(
+      {.vocabulary_size = 600, .form = {}, .memory = 100, .temporary_folder = dir.path().string()});
+  for (size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = text.find('\n', at);
+    trainer.add(std::string_view(text).substr(at, end + 1 - at));
+  }
+  CHECK(trainer.pieces().words.size() == 0);
+  CHECK(trainer.train()->json() == whole);
+  CHECK(trainer.train()->json() == whole);
+  CHECK(std::filesystem::is_empty(dir.path()));
 }
 
 TEST_CASE("tokenizers: special tokens never come from text unless asked") {
@@ -448,7 +542,7 @@ TEST_CASE("tokenizers: what is wrong with a tokenizer.json is named") {
     CHECK(has(error_of([&] { read_tokenizer_json(wrong, "t.json"); }),
               "t.json: is not a JSON object"));
   CHECK(has(error_of([] { read_tokenizer_json(R"({"a": 1, "a": 2})", "t.json"); }),
-            "t.json: it has the key 'a' twice"));
+            "t.json: is not a JSON object: \"a\" is given twice (line 1, column"));
   CHECK(has(error_of([] { read_tokenizer_json("{\"a\":" + std::string(200, '['), "t.json"); }),
             "nested more deeply than 100 levels"));
 }
@@ -560,6 +654,7 @@ TEST_CASE("tokenizers: SentencePiece's BPE and Unigram") {
   CHECK(bpe->encode("ab", {.add_special = true})[0] == 1);
   CHECK(bpe->encode("").empty());
   CHECK(bpe->encode("   ").empty());
+  CHECK(has(error_of([&] { bpe->json(); }), "keep the .model file"));
   // A model that is cut off anywhere is an error, or has fewer pieces.
   const std::string model = sentencepiece_model(2);
   for (size_t size = 0; size < model.size(); ++size)
@@ -569,6 +664,48 @@ TEST_CASE("tokenizers: SentencePiece's BPE and Unigram") {
       has(error_of([&] { read_sentencepiece(sentencepiece_model(3), "m"); }), "its model is WORD"));
   CHECK(has(error_of([&] { read_sentencepiece(model + piece("a", 0), "m"); }),
             "the token 'a' has two ids"));
+}
+
+TEST_CASE("tokenizers: Mistral's tekken.json") {
+  const auto all = trained(some_text(), {.vocabulary_size = 400, .form = {}, .special_tokens = {}});
+  constexpr int32_t kRanks = 330, kSpecials = 3;
+  Json tekken{{"config",
+               {{"pattern", pattern_of(Split::gpt2)},
+                {"default_vocab_size", kRanks + kSpecials},
+                {"default_num_special_tokens", kSpecials}}},
+              {"vocab", Json::array()},
+              {"special_tokens", Json::array({{{"rank", 1}, {"token_str", "<s>"}}})}};
+  std::string lines;
+  for (int32_t rank = 0; rank < all->size(); ++rank) {
+    const std::string bytes = base64(all->token_bytes(rank));
+    tekken["vocab"].push_back({{"rank", rank}, {"token_bytes", bytes}, {"token_str", nullptr}});
+    if (rank < kRanks) lines += concat(bytes, ' ', rank, '\n');
+  }
+  const auto ranks = read_tiktoken(lines, "ranks", {.split = Split::gpt2});
+  const TemporaryDirectory dir;
+  dir.write("tekken.json", tekken.dump());
+  const auto tokenizer = read_tokenizer(dir.path().string());
+  CHECK(tokenizer->size() == kRanks + kSpecials);
+  CHECK(tokenizer->special_ids() == Ids{0, 1, 2});
+  CHECK(tokenizer->find("<s>") == 1);
+  CHECK(tokenizer->find("<SPECIAL_2>") == 2);
+  Ids expected = ranks->encode(some_text());
+  for (int32_t& id : expected) id += kSpecials;
+  CHECK(tokenizer->encode(some_text()) == expected);
+  CHECK(read_tokenizer_json(tokenizer->json(), "t.json")->encode(some_text()) == expected);
+  const auto refuse = [&](const std::function<void(Json&)>& change) {
+    Json json = tekken;
+    change(json);
+    return error_of([&] { read_tokenizer_json(json.dump(), "t.json"); });
+  };
+  CHECK(has(refuse([](Json& j) { j["vocab"][7]["rank"] = 8; }),
+            "t.json: the token 7 of the vocab is {\"rank\":8,"));
+  CHECK(
+      has(refuse([](Json& j) { j["vocab"][7]["token_bytes"] = "!"; }), "the token 7 of the vocab"));
+  CHECK(has(refuse([](Json& j) { j["config"]["default_num_special_tokens"] = 500; }),
+            "the default_vocab_size is 333 with 500 special tokens"));
+  CHECK(has(refuse([](Json& j) { j["special_tokens"][0]["rank"] = 3; }), "has no rank of its own"));
+  CHECK(has(refuse([](Json& j) { j["config"].erase("pattern"); }), "'pattern' is missing"));
 }
 
 TEST_CASE("tokenizers: Unigram finds the best of all paths") {
@@ -717,6 +854,21 @@ TEST_CASE("bpe learn --bytes, apply --tokenizer, undo --tokenizer") {
   CHECK(has(fails({"learn", "--vocab-size", "300"}), "--vocab-size is for --bytes"));
   CHECK(has(fails({"learn", "--bytes", "--merges", "300"}), "--merges is for codes"));
   CHECK(has(fails({"apply", "--tokenizer", input}), "is not a token in base64"));
+  // Counts on disk.
+  const std::string folder = dir / "counts", whole = slurp(tokenizer);
+  Strings bounded{"learn",    "--bytes", "--vocab-size",       "350",  "--input",  input,
+                  "--memory", "1K",      "--temporary-folder", folder, "--output", tokenizer};
+  CHECK(has(fails(bounded),
+            "cannot make a temporary file of counts in " + folder + ": No such file or directory"));
+  std::filesystem::create_directory(folder);
+  CHECK(run_program("bpe", bounded).code == 0);
+  CHECK(slurp(tokenizer) == whole);
+  CHECK(std::filesystem::is_empty(folder));
+  for (const char* size : {"0", "1X", "K", "-1K", "9999999999G"})
+    CHECK(has(fails({"learn", "--bytes", "--memory", size}),
+              "is not a size such as 500M or 2G, nor 'all'"));
+  CHECK(has(fails({"learn", "--memory", "1G"}), "--memory is for --bytes"));
+  CHECK(has(fails({"learn", "--bytes", "--temporary-folder", folder}), "is for --memory"));
 }
 
 // Encodes and decodes the texts of tests/clients/tokenizers_reference.py: NINE_TOKENIZER names the

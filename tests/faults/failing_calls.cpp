@@ -189,6 +189,11 @@ std::vector<ShortRun> ShortRuns::users() const {
       {"bpe", with({"apply", "--codes", codes, "--input", text, "--num-workers", "1"}, false),
        results},
       {"bpe", with({"vocab", "--input", text}, false), results},
+      {"bpe",
+       with({"learn", "--bytes", "--vocab-size", "260", "--memory", "1K", "--input", text,
+             "--num-workers", "1"},
+            false),
+       results},
       learn("codes")};
 }
 
