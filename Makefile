@@ -116,7 +116,7 @@ sanitize:
 	@./cmake/install_deps.sh test
 	cmake -S . -B build-sanitize -G Ninja $(CMAKE_FLAGS) $(CHECKED) -DNINE_SANITIZE=address -DNINE_TEST_SHARE=$(SHARE)
 	cmake --build build-sanitize -j $(JOBS) --target sanitized_tests
-	tests/run.sh build-sanitize -j $(JOBS) -L sanitized
+	ASAN_OPTIONS=handle_sigill=1 tests/run.sh build-sanitize -j $(JOBS) -L sanitized
 
 # Without libxsmm: code that it writes at run time cannot be instrumented. Of the tests, those of what runs in threads (tests/CMakeLists.txt).
 # With clang: its OpenMP tells ThreadSanitizer (by archer, a library beside it) how threads wait for each other; GCC's does not.
