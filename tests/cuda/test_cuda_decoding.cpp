@@ -168,26 +168,27 @@ TEST_CASE("cuda on the host: mt_translate --device cuda writes what it writes on
   const std::string s = dir.write("s", source), t = dir.write("t", target);
   for (const char* seed : {"1", "2"}) {
     const Outcome trained = run_program(
-        "mt_train",
-        {"--src",   s,         "--tgt",    t,          "--valid-src",    s,    "--valid-tgt", t,
-         "--dtype", "float64", "--layers", "1",        "--hidden",       "12", "--ffn",       "16",
-         "--heads", "2",       "--lr",     "0.01",     "--batch-tokens", "60", "--after",     "12u",
-         "--seed",  seed,      "--run",    dir / seed, "--threads",      "1"});
+        "mt_train", {"--src",       s,      "--tgt",    t,         "--valid-src",    s,
+                     "--valid-tgt", t,      "--dtype",  "float64", "--layers",       "1",
+                     "--hidden",    "12",   "--ffn",    "16",      "--heads",        "2",
+                     "--lr",        "0.02", "--warmup", "10",      "--batch-tokens", "60",
+                     "--after",     "60u",  "--seed",   seed,      "--run",          dir / seed,
+                     "--threads",   "1"});
     REQUIRE_MESSAGE(trained.code == 0, trained.err);
   }
   const std::string prefixes = dir.write("prefixes", "the\n\na cat\n");
   const auto outputs = [&](const char* program, const char* device,
                            const std::vector<std::string>& how) {
     const std::string alignment = dir / "alignment";
-    const Outcome out = run_program(
-        program,
-        joined({"--device", device, "--threads", "1", "--alignment", alignment, "--checkpoint"},
-               how),
-        "ein hund sieht die katze\nein hund\ndie katze schläft\n");
+    const Outcome out = run_program(program,
+                                    joined({"--device", device, "--threads", "1", "--max-length",
+                                            "8", "--alignment", alignment, "--checkpoint"},
+                                           how),
+                                    "ein hund sieht die katze\nein hund\ndie katze schläft\n");
     REQUIRE_MESSAGE(out.code == 0, out.err);
     return out.out + slurp(alignment);
   };
-  for (const std::vector<std::string>& how : {std::vector<std::string>{dir / "1", "--n-best", "3"},
+  for (const std::vector<std::string>& how : {std::vector<std::string>{dir / "1", "--beam", "3"},
                                               {dir / "1", dir / "2", "--prefix", prefixes},
                                               {dir / "1", "--samples", "3", "--temperature", "0.8",
                                                "--top-k", "6", "--prefix", prefixes}}) {
