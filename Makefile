@@ -69,12 +69,15 @@ check:
 	$(NINJA) all
 	tests/run.sh $(BUILD) -j $(JOBS) -L check
 
+# The package is compiled while the others are fetched.
 clients:
 	@echo "make clients installs what tests/clients/requirements.txt lists into $(BUILD)/clients: some gigabytes"
 	@./cmake/install_deps.sh test clients
 	python3 -m venv $(BUILD)/clients
-	$(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt
-	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BUILD)/clients/bin/pip install --quiet .
+	rm -rf $(BUILD)/clients/wheel
+	$(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt & others=$$!; \
+	  CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BUILD)/clients/bin/pip wheel --quiet --no-deps -w $(BUILD)/clients/wheel . && wait $$others
+	$(BUILD)/clients/bin/pip install --quiet --no-deps $(BUILD)/clients/wheel/*.whl
 	$(CONFIGURE) -DNINE_CLIENTS_PYTHON=$(CURDIR)/$(BUILD)/clients/bin/python
 	$(NINJA) quick_tests
 	NINE_SKIPS=/dev/null tests/run.sh $(BUILD) -j $(JOBS) -L clients
