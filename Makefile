@@ -27,10 +27,10 @@ help:
 	@echo "make site      these pages, kernels to play with, reports and the library's reference: build/site/index.html"
 	@echo "make bench     step benchmarks"
 	@echo "make package   a Debian package and a tarball, in build-package (docs/install.md); CUDA=OFF: without CUDA"
-	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer; SHARE=1/2: of every second test file"
+	@echo "make sanitize  the tests under AddressSanitizer and UndefinedBehaviorSanitizer; SHARE=1/2: the first half"
 	@echo "make tsan      the tests of what runs in threads under ThreadSanitizer"
 	@echo "make fuzz      every reader's fuzzer for SECONDS=60 (clang)"
-	@echo "make allocations   every allocation of a short run of each program fails, one by one"
+	@echo "make allocations   every allocation of a short run of each program fails, one by one; SHARE=1/4: every fourth"
 	@echo "make tidy      clang-tidy over the tree; SLICE=2/6: the second of six parts of it"
 	@echo "make format    clang-format and black over the tree; CI fails where they would change something"
 
@@ -69,12 +69,15 @@ check:
 	$(NINJA) all
 	tests/run.sh $(BUILD) -j $(JOBS) -L check
 
+# The package is compiled while the others are fetched.
 clients:
 	@echo "make clients installs what tests/clients/requirements.txt lists into $(BUILD)/clients: some gigabytes"
 	@./cmake/install_deps.sh test clients
 	python3 -m venv $(BUILD)/clients
-	$(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt
-	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BUILD)/clients/bin/pip install --quiet .
+	rm -rf $(BUILD)/clients/wheel
+	$(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt & others=$$!; \
+	  CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BUILD)/clients/bin/pip wheel --quiet --no-deps -w $(BUILD)/clients/wheel . && wait $$others
+	$(BUILD)/clients/bin/pip install --quiet --no-deps $(BUILD)/clients/wheel/*.whl
 	$(CONFIGURE) -DNINE_CLIENTS_PYTHON=$(CURDIR)/$(BUILD)/clients/bin/python
 	$(NINJA) quick_tests
 	NINE_SKIPS=/dev/null tests/run.sh $(BUILD) -j $(JOBS) -L clients
@@ -116,7 +119,7 @@ sanitize:
 	@./cmake/install_deps.sh test
 	cmake -S . -B build-sanitize -G Ninja $(CMAKE_FLAGS) $(CHECKED) -DNINE_SANITIZE=address -DNINE_TEST_SHARE=$(SHARE)
 	cmake --build build-sanitize -j $(JOBS) --target sanitized_tests
-	tests/run.sh build-sanitize -j $(JOBS) -L sanitized
+	ASAN_OPTIONS=handle_sigill=1:malloc_context_size=10 tests/run.sh build-sanitize -j $(JOBS) -L sanitized
 
 # Without libxsmm: code that it writes at run time cannot be instrumented. Of the tests, those of what runs in threads (tests/CMakeLists.txt).
 # With clang: its OpenMP tells ThreadSanitizer (by archer, a library beside it) how threads wait for each other; GCC's does not.
@@ -138,7 +141,7 @@ allocations:
 	@./cmake/install_deps.sh test
 	$(CONFIGURE)
 	$(NINJA) quick_tests
-	NINE_EVERY_ALLOCATION=1 tests/run.sh $(BUILD) -R '^test_out_of_memory'
+	NINE_ALLOCATIONS=$(SHARE) tests/run.sh $(BUILD) -R '^test_out_of_memory'
 
 # clang-tidy reads clang's command lines; nothing has to be built for it.
 tidy:

@@ -4,17 +4,19 @@ option(NINE_UNITY "Compile small files of a folder together; off: each alone, as
 
 # The level of most code: half the time of -O3. GCC makes FMAs of products and sums from -fexpensive-optimizations on, so that inline
 # functions have the digits of -O3. A sanitizer's build has one level, and line numbers for its stacks.
+set(CMAKE_CXX_FLAGS_RELEASE "-O1")
 set(nine_loop_options "")
 if(NINE_SANITIZE)
-  set(CMAKE_CXX_FLAGS_RELEASE "-O1 -g1")
+  string(APPEND CMAKE_CXX_FLAGS_RELEASE " -g1")
 else()
-  set(CMAKE_CXX_FLAGS_RELEASE "-O1")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     string(APPEND CMAKE_CXX_FLAGS_RELEASE " -fexpensive-optimizations")
-    # A larger heap before the compiler collects its garbage: a tenth of its time.
-    string(APPEND CMAKE_CXX_FLAGS_RELEASE " --param ggc-min-expand=400 --param ggc-min-heapsize=500000")
   endif()
   set(nine_loop_options $<$<CONFIG:Release>:-O3>)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A larger heap before the compiler collects its garbage: a tenth of its time.
+  string(APPEND CMAKE_CXX_FLAGS_RELEASE " --param ggc-min-expand=400 --param ggc-min-heapsize=500000")
 endif()
 # The files with loops of arithmetic or of text: -O3. Each is compiled alone, so that its machine code, and with it the last bit of a sum,
 # does not depend on its neighbours.

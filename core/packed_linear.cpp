@@ -6,9 +6,9 @@
 
 #include "core/bf16_gemm.h"
 #include "core/bf16_product.h"
-#include "core/cpu/elementwise_loops.h"
-#include "core/cpu/row_loops.h"
+#include "core/elementwise_loops.h"
 #include "core/gemm.h"
+#include "core/row_loops.h"
 #include "core/scratch.h"
 
 namespace nine {

@@ -11,9 +11,9 @@
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/dropout_mask.h"
-#include "core/cpu/elementwise_loops.h"
-#include "core/cpu/row_loops.h"
+#include "core/elementwise_loops.h"
 #include "core/gemm.h"
+#include "core/row_loops.h"
 #include "core/scratch.h"
 #include "core/vmath.h"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "core/bf16_product.h"
-#include "core/cpu/isa.h"
+#include "core/isa.h"
 
 #ifdef __AVX512BF16__
 #include <immintrin.h>

@@ -1,11 +1,11 @@
 // The CPU's implementations of the ops in core/op_list.h, with the names and signatures of
 // core/ops.h. ops:: checks shapes and types before the call. All files of this folder but table.cpp
-// are compiled for several instruction sets (core/cpu/isa.h).
+// are compiled for several instruction sets (core/isa.h).
 #pragma once
 
 #include <type_traits>
 
-#include "core/cpu/isa.h"
+#include "core/isa.h"
 #include "core/op_list.h"
 #include "core/ops.h"
 

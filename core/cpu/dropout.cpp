@@ -1,7 +1,7 @@
 // Dropout on the CPU (part of core/cpu/cpu.h).
 #include "core/cpu/cpu.h"
 #include "core/cpu/dropout_mask.h"
-#include "core/cpu/elementwise_loops.h"
+#include "core/elementwise_loops.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/cpu/isa.h"
+#include "core/isa.h"
 #include "core/random.h"
 
 namespace nine::cpu {

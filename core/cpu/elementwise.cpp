@@ -3,8 +3,8 @@
 #include <type_traits>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/elementwise_loops.h"
 #include "core/elementwise.h"
+#include "core/elementwise_loops.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

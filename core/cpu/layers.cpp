@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/elementwise_loops.h"
+#include "core/elementwise_loops.h"
 #include "core/gemm.h"
 #include "core/log_sum_exp.h"
 

@@ -14,8 +14,8 @@
 // Gradients of the weights are one GEMM each, after the loop over time (core/ops.cpp).
 #include "core/arena.h"
 #include "core/cpu/cpu.h"
-#include "core/cpu/elementwise_loops.h"
 #include "core/cpu/lstm_pieces.h"
+#include "core/elementwise_loops.h"
 #include "core/gemm.h"
 #include "core/scratch.h"
 #include "core/vmath.h"

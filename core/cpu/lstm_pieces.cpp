@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/cpu/pool_array.h"
+#include "core/pool_array.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

@@ -1,6 +1,6 @@
 // Optimiser updates on the CPU (part of core/cpu/cpu.h): one pass over all parameters.
 #include "core/cpu/cpu.h"
-#include "core/cpu/elementwise_loops.h"
+#include "core/elementwise_loops.h"
 #include "core/update_rules.h"
 
 namespace nine::cpu {

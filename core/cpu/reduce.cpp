@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/cpu/cpu.h"
-#include "core/cpu/elementwise_loops.h"
+#include "core/elementwise_loops.h"
 #include "core/scratch.h"
 
 namespace nine::cpu {

@@ -1,10 +1,10 @@
-#include "core/cpu/row_loops.h"
+#include "core/row_loops.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "core/cpu/elementwise_loops.h"
+#include "core/elementwise_loops.h"
 #include "core/scratch.h"
 #include "core/vmath.h"
 

@@ -9,10 +9,10 @@
 #include <cstring>
 #include <fstream>
 
-#include "core/cpu/dispatch.h"
-#include "core/cpu/row_loops.h"
+#include "core/dispatch.h"
 #include "core/error.h"
 #include "core/op_table.h"
+#include "core/row_loops.h"
 
 NINE_CPU_TABLE(nine::OpTable)
 NINE_CPU_TABLE(nine::cpu::RowLoops<float>)

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "core/cpu/isa.h"
+#include "core/isa.h"
 #include "kernels/op_list.h"
 #include "kernels/ops.h"
 

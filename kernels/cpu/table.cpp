@@ -1,5 +1,5 @@
 // Defines the CPU's table of the head's ops, and the tables of all devices.
-#include "core/cpu/dispatch.h"
+#include "core/dispatch.h"
 #include "core/error.h"
 #include "kernels/op_table.h"
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "core/cpu/row_loops.h"
 #include "core/log_sum_exp.h"
+#include "core/row_loops.h"
 #include "core/scratch.h"
 #include "kernels/loss/cpu/stacked_components.h"
 

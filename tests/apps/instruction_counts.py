@@ -5,8 +5,8 @@ noise hides.
   instruction_counts.py BIN_DIR            compares with instruction_counts.json beside this file
   instruction_counts.py BIN_DIR --write    writes the table: a commit that changes a count says why
 
-Counted by valgrind, which imitates a CPU with AVX2, on one thread: of a step, half of what three
-steps need more than one; of bpe apply, what a text needs more than its first line. Exit 0 fine, 1
+Counted by valgrind, which imitates a CPU with AVX2, on one thread: of a step, what two steps need
+more than one; of bpe apply, what a text needs more than its first line. Exit 0 fine, 1
 more or fewer than 3% away or no valgrind, 77 skipped: another compiler than the table's.
 """
 import json
@@ -141,7 +141,7 @@ def step(bin_dir, name, *options):
             str(count),
         )
 
-    return (steps(3) - steps(1)) // 2
+    return steps(2) - steps(1)
 
 
 def bpe_apply(bin_dir, directory):

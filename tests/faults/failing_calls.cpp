@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -108,8 +109,14 @@ void check_every_call(const ShortRun& run, const Failing& failing, bool sampled)
   put(dir / "whole/out", outcome.out);
   const long all = number_in(dir / "whole/calls");
   REQUIRE(all >= failing.least_calls);
-  const bool every = !sampled || std::getenv("NINE_EVERY_ALLOCATION") != nullptr;
-  const long step = every ? 1 : 17, first = every ? 1 : 1 + std::time(nullptr) / 60 % step;
+  long step = 1, first = 1;
+  if (const char* share = std::getenv("NINE_ALLOCATIONS"); sampled && share != nullptr) {
+    REQUIRE(std::sscanf(share, "%ld/%ld", &first, &step) == 2);
+    REQUIRE((1 <= first && first <= step));
+  } else if (sampled) {
+    step = 17;
+    first = 1 + std::time(nullptr) / 60 % step;
+  }
   const long at_once = std::min(kAtOnce, all / (2 * step) + 1);
   const long pieces = (all + at_once * step) / (at_once * step);
   // Two processes at a time; each runs the program for its piece of the calls.

@@ -42,8 +42,9 @@ struct Failing {
 
 /// Checks the run with each of its calls failing in turn: the program exits with 1 and a reason, or
 /// does without; it never ends by a signal of its own, and leaves nothing half-written; a training
-/// run goes on to the whole run's weights. One call of nine, from minute to minute another, where
-/// `sampled` and NINE_EVERY_ALLOCATION is not set (`make allocations` sets it).
+/// run goes on to the whole run's weights. With `sampled` only some calls fail: with
+/// NINE_ALLOCATIONS=I/N every N-th, from the I-th on (`make allocations` sets it), else every
+/// seventeenth, from another one on each minute.
 void check_every_call(const ShortRun& run, const Failing& failing, bool sampled);
 
 }  // namespace nine::tests

@@ -64,7 +64,7 @@ takes() { echo "$2 ${3:-0}" > "$work/takes/$1"; }
 first='make test
 make check'
 
-# What runs is chosen by the commit: half of the sanitized tests, and one part in turn, of clang-tidy a slice.
+# What runs is chosen by the commit: half of the sanitized tests, and one part in turn, of clang-tidy a slice, of the allocations a quarter.
 ci 0000000aa
 ends 0 && lists '' && ran "$first
 make sanitize SHARE=1/2
@@ -72,11 +72,11 @@ make tsan"
 ci 0000001bb
 ends 0 && lists '' && ran "$first
 make sanitize SHARE=2/2
-make fuzz SECONDS=60"
+make fuzz SECONDS=30"
 ci 0000016cc
 ends 0 && lists '' && ran "$first
 make sanitize SHARE=1/2
-make allocations"
+make allocations SHARE=1/4"
 ci 0000003
 ends 0 && lists '' && ran "$first
 make sanitize SHARE=2/2
@@ -115,7 +115,7 @@ make sanitize SHARE=1/1
 make tsan
 make fuzz SECONDS=60
 make allocations
-make tidy SLICE=1/1
+make tidy
 make clients"
 
 # A part that fails does not keep the next from running, and the run fails.

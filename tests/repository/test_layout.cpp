@@ -123,8 +123,9 @@ TEST_CASE("layout: a folder includes only what docs/architecture.md's table allo
         if (!i.ours) continue;
         const std::string to = row_of(i.path);
         ++seen;
-        CHECK_MESSAGE((to == folder || row.second.contains(to)), file.string(), ":", i.line,
-                      " includes ", i.path, ", which ", folder, "/ may not");
+        const bool inside = folder != "core" && i.path.starts_with("core/cpu/");
+        CHECK_MESSAGE(((to == folder || row.second.contains(to)) && !inside), file.string(), ":",
+                      i.line, " includes ", i.path, ", which ", folder, "/ may not");
         CHECK_MESSAGE(fs::exists(fs::path(NINE_SOURCE_DIR) / i.path), file.string(), ":", i.line,
                       " includes ", i.path, " not from the repository's root");
       }

@@ -19,9 +19,9 @@ listed = subprocess.run(
 ).stdout
 # Between a line of "===" and the program's own notes stands a case a line.
 names = [line for line in listed.splitlines() if line and not line.startswith(("[doctest]", "==="))]
-chosen = names[turn(of) :: of]
-if not chosen:
-    sys.exit(f"{' '.join(command)} has {len(names)} cases: nothing would be tested")
+if not names:
+    sys.exit(f"{' '.join(command)} has no cases: nothing would be tested")
+chosen = names[turn(min(of, len(names))) :: of]
 # A comma separates patterns, and ? stands for any character.
 sys.exit(
     subprocess.run(

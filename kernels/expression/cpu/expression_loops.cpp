@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/cpu/isa.h"
+#include "core/isa.h"
 #include "kernels/expression/expr_score.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/run.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/cpu/cpu.h"
 #include "core/log_sum_exp.h"
+#include "core/ops.h"
 #include "core/scratch.h"
 #include "kernels/cpu/ops.h"
 #include "kernels/loss/cpu/vector_pairs.h"

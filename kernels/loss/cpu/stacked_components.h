@@ -15,8 +15,8 @@
 
 #include "core/arena.h"
 #include "core/bf16_product.h"
-#include "core/cpu/elementwise_loops.h"
-#include "core/cpu/pool_array.h"
+#include "core/elementwise_loops.h"
+#include "core/pool_array.h"
 #include "kernels/scores/cpu/head_loops.h"
 
 namespace nine::cpu {

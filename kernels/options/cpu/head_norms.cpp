@@ -2,7 +2,7 @@
 // CPU.
 #include <algorithm>
 
-#include "core/cpu/elementwise_loops.h"
+#include "core/elementwise_loops.h"
 #include "kernels/cpu/ops.h"
 #include "kernels/scores/vectors.h"
 

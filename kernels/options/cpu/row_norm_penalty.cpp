@@ -1,7 +1,7 @@
 // The penalty sum_r (|x_r| - norm)^2 over the rows of a matrix, and its gradient, on the CPU.
 #include <cmath>
 
-#include "core/cpu/elementwise_loops.h"
+#include "core/elementwise_loops.h"
 #include "kernels/cpu/ops.h"
 
 namespace nine::cpu {

@@ -1,4 +1,4 @@
-#include "core/cpu/dispatch.h"
+#include "core/dispatch.h"
 #include "kernels/scores/all.h"
 #include "kernels/scores/cpu/head_loops.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/cpu/isa.h"
+#include "core/isa.h"
 #include "core/log_sum_exp.h"
 #include "kernels/scores/all.h"
 

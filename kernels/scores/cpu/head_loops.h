@@ -106,7 +106,7 @@ struct HeadLoops {
   bool (*finite_slopes)(const KernelArgs&, const T* w, const T* h);
 };
 
-/// Finds a kernel's loops for one instruction set (core/cpu/isa.h); null for a kind without a
+/// Finds a kernel's loops for one instruction set (core/isa.h); null for a kind without a
 /// kernel.
 struct HeadLoopTables {
   const HeadLoops<float>* (*of_float)(ScoreKind) = nullptr;

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/arena.h"
-#include "core/cpu/isa.h"
+#include "core/isa.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

@@ -1,11 +1,11 @@
 // Chooses the compiled copy of the loops in core/cpu/ and in every cpu/ of kernels/.
 // NINE_CPU_TABLE(Table), at file scope, declares install(Table&) for each instruction set that the
-// build has code for (core/cpu/isa.h). It also defines nine::cpu::install_best(Table&), which calls
+// build has code for (core/isa.h). It also defines nine::cpu::install_best(Table&), which calls
 // install() of the instruction set in use.
 #pragma once
 
-#include "core/cpu/isa.h"
 #include "core/instruction_set.h"
+#include "core/isa.h"
 
 #ifdef NINE_DISPATCH
 #define NINE_CPU_TABLE(Table)                                               \

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/cpu/isa.h"
+#include "core/isa.h"
 
 namespace nine::cpu {
 
