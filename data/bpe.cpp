@@ -1,6 +1,7 @@
 #include "data/bpe.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 
@@ -445,6 +446,44 @@ int64_t count_joints(std::string_view block, std::string_view separator) {
     at = block.find(separator, at);
   }
   return joints;
+}
+
+std::string subword_warning(std::span<const std::string> a, std::string_view name_a,
+                            std::span<const std::string> b, std::string_view name_b) {
+  struct Mark {
+    std::string_view text;
+    bool begins, ends;  // the words that it marks
+    const char *one, *several, *join;
+  };
+  // Of subword-nmt, SentencePiece and OpenNMT's Tokenizer.
+  constexpr std::array kMarks = {
+      Mark{kBpeSeparator, false, true, "ends in @@", "end in @@", "join the parts (bpe undo)"},
+      Mark{"\xE2\x96\x81", true, false, "begins with \xE2\x96\x81", "begin with \xE2\x96\x81",
+           "decode the pieces"},
+      Mark{"\xEF\xBF\xAD", true, true, "begins or ends with \xEF\xBF\xAD",
+           "begin or end with \xEF\xBF\xAD", "join the tokens"}};
+  const auto parts = [](std::span<const std::string> lines, const Mark& mark) {
+    int64_t count = 0;
+    std::vector<std::string_view> words;
+    for (const std::string& line : lines) {
+      if (line.find(mark.text) == std::string::npos) continue;
+      split_words(line, words);
+      count += std::ranges::count_if(words, [&](std::string_view word) {
+        return word.size() > mark.text.size() && ((mark.begins && word.starts_with(mark.text)) ||
+                                                  (mark.ends && word.ends_with(mark.text)));
+      });
+    }
+    return count;
+  };
+  for (const Mark& mark : kMarks) {
+    const int64_t in_a = parts(a, mark), in_b = parts(b, mark), all = in_a + in_b;
+    if ((in_a == 0) == (in_b == 0)) continue;
+    return concat(in_a > 0 ? name_a : name_b, " has ", all,
+                  all == 1 ? " word that " : " words that ", all == 1 ? mark.one : mark.several,
+                  ", parts of subwords, and ", in_a > 0 ? name_b : name_a, " has none: ", mark.join,
+                  ", or the words do not match");
+  }
+  return "";
 }
 
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator) {

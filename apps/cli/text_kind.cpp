@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "data/bpe.h"
 #include "data/text.h"
 
 namespace nine::app {
@@ -136,41 +137,8 @@ std::string other_kind_text(std::string_view kind, std::string_view text) {
 
 void warn_of_subwords(std::span<const std::string> a, std::string_view name_a,
                       std::span<const std::string> b, std::string_view name_b) {
-  struct Mark {
-    std::string_view text;
-    bool begins, ends;  // the words that it marks
-    const char *one, *several, *join;
-  };
-  // Of subword-nmt, SentencePiece and OpenNMT's Tokenizer.
-  constexpr std::array kMarks = {
-      Mark{"@@", false, true, "ends in @@", "end in @@", "join the parts (bpe undo)"},
-      Mark{"\xE2\x96\x81", true, false, "begins with \xE2\x96\x81", "begin with \xE2\x96\x81",
-           "decode the pieces"},
-      Mark{"\xEF\xBF\xAD", true, true, "begins or ends with \xEF\xBF\xAD",
-           "begin or end with \xEF\xBF\xAD", "join the tokens"}};
-  const auto parts = [](std::span<const std::string> lines, const Mark& mark) {
-    int64_t count = 0;
-    Words words;
-    for (const std::string& line : lines) {
-      if (line.find(mark.text) == std::string::npos) continue;
-      split_words(line, words);
-      count += std::ranges::count_if(words, [&](std::string_view word) {
-        return word.size() > mark.text.size() && ((mark.begins && word.starts_with(mark.text)) ||
-                                                  (mark.ends && word.ends_with(mark.text)));
-      });
-    }
-    return count;
-  };
-  for (const Mark& mark : kMarks) {
-    const int64_t in_a = parts(a, mark), in_b = parts(b, mark);
-    if ((in_a == 0) == (in_b == 0)) continue;
-    const std::string said = concat("warning: ", in_a > 0 ? name_a : name_b, " has ", in_a + in_b,
-                                    in_a + in_b == 1 ? " word that " : " words that ",
-                                    in_a + in_b == 1 ? mark.one : mark.several,
-                                    ", parts of subwords, and ", in_a > 0 ? name_b : name_a,
-                                    " has none: ", mark.join, ", or the words do not match\n");
-    std::fputs(said.c_str(), stderr);
-  }
+  if (const std::string message = subword_warning(a, name_a, b, name_b); !message.empty())
+    std::fprintf(stderr, "warning: %s\n", message.c_str());
 }
 
 void warn_of_joints(int64_t joints, std::string_view separator, std::string_view text) {

@@ -21,9 +21,7 @@ std::string other_kind_text(std::string_view kind, std::string_view text);
 /// an error: a text may be about JSON.
 void warn_of_other_kind(std::span<const std::string> lines, std::string_view text);
 
-/// Prints a warning on standard error if one of two texts that are compared word by word has parts
-/// of subwords, and the other has none: words that end in `@@`, begin with SentencePiece's `▁`, or
-/// begin or end with OpenNMT's `￭`.
+/// Prints subword_warning() (data/bpe.h) on standard error.
 void warn_of_subwords(std::span<const std::string> a, std::string_view name_a,
                       std::span<const std::string> b, std::string_view name_b);
 
