@@ -6,7 +6,6 @@
 #include "apps/cli/machine.h"
 #include "apps/cli/number_format.h"
 #include "apps/cli/run_main.h"
-#include "apps/cli/text_kind.h"
 #include "apps/cli/version.h"
 #include "apps/lm_rescore/rescore_report.h"
 #include "apps/lm_rescore/warn_of_lists.h"
@@ -19,16 +18,7 @@ int run(const RescoreOptions& o, Device device) {
   // All files are read before anything is scored: a wrong one is an error now.
   RescoredLists tuning, lists = read_lists(o, o.nbest, o.reference);
   if (o.tunes()) tuning = read_lists(o, o.tune_nbest, o.tune_reference);
-  warn_of_order(o, lists, o.tunes() ? &tuning : nullptr);
-  warn_of_other_words(heard_in(lists), lists, o.reference);
-  warn_of_subwords(all_texts(lists.lists), lists.file, lists.references, o.reference);
-  if (o.tunes()) {
-    warn_of_order(o, tuning, &lists);
-    warn_of_other_words(heard_in(tuning), tuning, o.tune_reference);
-    warn_of_subwords(all_texts(tuning.lists), tuning.file, tuning.references, o.tune_reference);
-    warn_of_same_lists(lists, tuning);
-    warn_of_scales(lists, tuning);
-  }
+  warn_of_lists(o, lists, o.tunes() ? &tuning : nullptr);
   const Comparison comparison = read_comparison(o, lists);
   RescoringWeights weights{o.lambda, o.mu};
   if (o.tunes()) {

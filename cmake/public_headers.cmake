@@ -27,6 +27,7 @@ set(nine_public_headers
     autograd/parameter.h
     autograd/tape.h
     autograd/touched_rows.h
+    cuda/caller_stream.h
     kernels/install_cuda.h
     kernels/loss/kernel_softmax.h
     kernels/options/head_norms.h
@@ -46,6 +47,7 @@ set(nine_public_headers
     data/measures/bleu.h
     data/measures/bootstrap.h
     data/measures/chrf.h
+    data/measures/list_warnings.h
     data/measures/rescoring.h
     data/measures/significance.h
     data/measures/word_errors.h

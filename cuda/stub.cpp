@@ -1,6 +1,7 @@
 // cuda/cuda.h in a build without CUDA.
 #include "core/error.h"
 #include "core/op_table.h"
+#include "cuda/caller_stream.h"
 #include "cuda/cuda.h"
 
 namespace nine::cuda {
@@ -27,5 +28,7 @@ int devices() { return 0; }
 void use_graphs(bool) {}
 void use_side_by_side(bool) {}
 Description describe(int) { no_cuda(); }
+CallerStream::CallerStream(int, void*) : index_(0), stream_(nullptr) { no_cuda(); }
+CallerStream::~CallerStream() = default;
 
 }  // namespace nine::cuda

@@ -422,6 +422,28 @@ int64_t count_joints(std::string_view block, std::string_view separator) {
   return joints;
 }
 
+std::string subword_warning(std::span<const std::string> a, std::string_view name_a,
+                            std::span<const std::string> b, std::string_view name_b) {
+  const auto parts = [](std::span<const std::string> lines) {
+    int64_t count = 0;
+    std::vector<std::string_view> words;
+    for (const std::string& line : lines) {
+      if (line.find(kBpeSeparator) == std::string::npos) continue;
+      split_words(line, words);
+      count += std::ranges::count_if(words, [](std::string_view word) {
+        return word.size() > kBpeSeparator.size() && word.ends_with(kBpeSeparator);
+      });
+    }
+    return count;
+  };
+  const int64_t in_a = parts(a), in_b = parts(b);
+  if ((in_a == 0) == (in_b == 0)) return "";
+  return concat(in_a > 0 ? name_a : name_b, " has ", in_a + in_b,
+                in_a + in_b == 1 ? " word that ends" : " words that end", " in ", kBpeSeparator,
+                ", parts of subwords, and ", in_a > 0 ? name_b : name_a,
+                " has none: join the parts (bpe undo), or the words do not match");
+}
+
 void undo_bpe(std::string_view block, std::string& out, std::string_view separator) {
   require(!separator.empty(),
           "[undo_bpe] the separator is empty: subwords cannot be told from words");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -152,6 +153,12 @@ void segment_text(const BpeSegmenter& segmenter, TextReader& text,
 /// Returns how often `separator` stands before a space, as in "foot@@ ball". A number above 0
 /// suggests that the text is already cut into subwords.
 int64_t count_joints(std::string_view block, std::string_view separator = kBpeSeparator);
+
+/// Returns a warning if one of two texts that are compared word by word has words that end with
+/// kBpeSeparator, parts of subwords, and the other text has no such word. Otherwise returns an
+/// empty text.
+std::string subword_warning(std::span<const std::string> a, std::string_view name_a,
+                            std::span<const std::string> b, std::string_view name_b);
 
 /// Appends the lines of `block` with their words whole again: removes each separator before a space
 /// together with the space, and a separator at the end of a line. Error: an empty separator.

@@ -29,6 +29,7 @@
 #include "core/random.h"            // RandomStream: numbers from a seed
 #include "core/safetensors.h"       // files of tensors
 #include "core/threads.h"           // set_threads, in_team
+#include "cuda/caller_stream.h"     // another library's stream of a GPU
 #include "kernels/install_cuda.h"   // install_cuda: before the first use of a GPU
 
 // Layers
@@ -68,6 +69,7 @@
 #include "data/measures/bleu.h"               // BLEU as sacreBLEU computes it
 #include "data/measures/bootstrap.h"          // intervals
 #include "data/measures/chrf.h"               // chrF
+#include "data/measures/list_warnings.h"      // lists that do not fit
 #include "data/measures/rescoring.h"          // choosing among n-best hypotheses
 #include "data/measures/significance.h"       // tests and quantiles
 #include "data/measures/word_errors.h"        // word error rate as sclite counts it

@@ -7,7 +7,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <deque>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
@@ -18,6 +21,8 @@
 #include "core/matmul_precision.h"
 #include "core/notice.h"
 #include "core/threads.h"
+#include "cuda/caller_stream.h"
+#include "kernels/install_cuda.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/settings/learned_numbers.h"
 #include "pages.h"
@@ -30,6 +35,7 @@ using namespace nb::literals;
 namespace {
 
 using nine::concat;
+using nine::Device;
 using nine::DType;
 using nine::HeadSpec;
 using nine::Shape;
@@ -61,16 +67,28 @@ Shape shape_of(const Array& array, const char* name) {
   return {sizes.data(), static_cast<int>(sizes.size())};
 }
 
+// Whether this build has the CUDA backend.
+#ifdef NINE_PYTHON_CUDA
+constexpr bool kHasCuda = true;
+#else
+constexpr bool kHasCuda = false;
+#endif
+
+template <class Array>
+Device device_of(const Array& array, const char* name) {
+  if (array.device_type() == nb::device::cpu::value) return nine::kCpu;
+  if (kHasCuda && array.device_type() == nb::device::cuda::value)
+    return {nine::DeviceKind::cuda, static_cast<int16_t>(array.device_id())};
+  throw nb::value_error(concat(name, " is on another device than the CPU: this build of nine ",
+                               kHasCuda ? "computes on the CPU and on CUDA" : "computes on the CPU",
+                               "; pass ", name, ".cpu()")
+                            .c_str());
+}
+
 // The array's memory as a tensor. `name` is the argument's.
 template <class Array>
 Tensor tensor_of(const Array& array, const char* name) {
-  if (array.device_type() != nb::device::cpu::value)
-    throw nb::value_error(
-        concat(name,
-               " is on another device than the CPU: this build of nine computes on the CPU; "
-               "pass ",
-               name, ".cpu()")
-            .c_str());
+  const Device device = device_of(array, name);
   const nb::dlpack::dtype type = array.dtype();
   const DType dtype = type == nb::dtype<float>()     ? DType::float32
                       : type == nb::dtype<double>()  ? DType::float64
@@ -85,7 +103,7 @@ Tensor tensor_of(const Array& array, const char* name) {
   const Shape shape = shape_of(array, name);
   try {
     return Tensor::view_of(const_cast<void*>(static_cast<const void*>(array.data())), dtype, shape,
-                           strides, nullptr);
+                           strides, nullptr, device);
   } catch (const nine::Error& e) {
     throw nb::value_error(concat(name, ": ", e.what()).c_str());
   }
@@ -123,8 +141,9 @@ void expect(const std::optional<Input>& array, const char* name, const Shape& sh
 // The arguments of one call on a tape.
 class Call {
  public:
-  Call(const std::string& head, const Input& h, const Weights& w, const Gradients& g)
-      : spec_(spec_of(head, w)), tape_(pool_) {
+  Call(nine::Arena& pool, const std::string& head, const Input& h, const Weights& w,
+       const Gradients& g)
+      : spec_(spec_of(head, w)), tape_(pool) {
     check_shapes(h, w);
     h_ = on_tape("h", h, g.h);
     weights_.w = {on_tape("weight", w.weight, g.weight)};
@@ -169,6 +188,10 @@ class Call {
     expect(w.numbers, "numbers", {numbers}, {numbers});
   }
   Var on_tape(const char* name, const Tensor& value, const Tensor& grad) {
+    const Device device = tape_.arena().device();
+    if (value.device() != device || (grad && grad.device() != device))
+      throw nb::value_error(
+          concat(name, " is on ", value.device(), ", and h is on ", device).c_str());
     if (!grad) return tape_.constant(value);
     nine::require(grad.shape() == value.shape() && grad.dtype() == value.dtype(),
                   "the gradient of ", name, " is ", grad.dtype(), " of shape ", grad.shape(),
@@ -197,12 +220,68 @@ class Call {
   }
 
   HeadSpec spec_;
-  nine::Arena pool_{"kernel_softmax"};
   std::deque<nine::Parameter> parameters_;  // the tape keeps their addresses
   nine::Tape tape_;
   Var h_;
   nine::HeadWeights weights_;
 };
+
+// Working memory on the GPUs. It is kept from call to call, because a GPU's memory is slow to get,
+// and grows to what the largest call needs.
+class GpuPool {
+ public:
+  static GpuPool& of(Device device) {
+    static std::array<GpuPool, 64> all;
+    return all.at(static_cast<size_t>(device.index));
+  }
+
+  /// Returns f(pool). Calls f again with a larger pool if the pool is full: f starts from the
+  /// beginning. One call at a time uses a GPU.
+  template <class F>
+  auto with(Device device, F&& f) {
+    const std::unique_lock lock = [&] {
+      const nb::gil_scoped_release release;  // the thread that has the lock may wait for Python's
+      return std::unique_lock(mutex_);
+    }();
+    for (size_t bytes = pool_ ? pool_->capacity() : kFirst;; bytes *= 2) {
+      if (!pool_ || pool_->capacity() < bytes) {
+        pool_.reset();
+        pool_ = std::make_unique<nine::Arena>("kernel_softmax", device, bytes);
+      }
+      pool_->reset();
+      try {
+        return f(*pool_);
+      } catch (const nine::OutOfMemory&) {
+        if (bytes >= kMost) throw;
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kFirst = size_t{256} << 20, kMost = size_t{1} << 40;
+  std::mutex mutex_;
+  std::unique_ptr<nine::Arena> pool_;
+};
+
+// Runs f(call). `stream`: of a GPU, the stream to which the arrays belong.
+template <class F>
+auto with_call(const std::string& head, const Input& h, const Weights& w, const Gradients& g,
+               [[maybe_unused]] uintptr_t stream, F&& f) {
+  const Device device = device_of(h, "h");
+  const auto run = [&](nine::Arena& pool) {
+    Call call(pool, head, h, w, g);
+    return f(call);
+  };
+#ifdef NINE_PYTHON_CUDA
+  if (device != nine::kCpu)
+    return GpuPool::of(device).with(device, [&](nine::Arena& pool) {
+      const nine::cuda::CallerStream within(device.index, reinterpret_cast<void*>(stream));
+      return run(pool);
+    });
+#endif
+  nine::Arena pool("kernel_softmax", device);
+  return run(pool);
+}
 
 // The targets as the library takes them: int32, -1 for `ignore`.
 template <class Id>
@@ -225,8 +304,8 @@ Tensor targets_of(const Input& target, int64_t rows, int64_t words, int64_t igno
     throw nb::value_error(
         concat("target has another shape than (", rows, "): one word is needed for each row of h")
             .c_str());
-  if (target.device_type() != nb::device::cpu::value)
-    throw nb::value_error("target is on another device than h");
+  // On a GPU they are checked by the caller, and the library reports a wrong one later.
+  if (device_of(target, "target") != nine::kCpu) return tensor_of(target, "target");
   if (target.dtype() == nb::dtype<int64_t>()) return targets_of<int64_t>(target, words, ignore);
   if (target.dtype() == nb::dtype<int32_t>()) return targets_of<int32_t>(target, words, ignore);
   throw nb::type_error(
@@ -246,8 +325,7 @@ double kernel_softmax(const std::string& head, const Input& h, const Input& targ
                       const Weights& weights, const Gradients& gradients, int64_t ignore_index,
                       double label_smoothing, const std::string& margin, double z_loss,
                       const std::optional<Input>& row_weight, const std::optional<Output>& row_loss,
-                      const std::optional<Output>& lse) {
-  Call call(head, h, weights, gradients);
+                      const std::optional<Output>& lse, uintptr_t stream) {
   const nine::HeadLoss options{.smoothing = {.epsilon = label_smoothing},
                                .margin = nine::margin_from_text(margin),
                                .z_loss = z_loss};
@@ -255,13 +333,15 @@ double kernel_softmax(const std::string& head, const Input& h, const Input& targ
       .factor = row_weight ? tensor_of(*row_weight, "row_weight") : Tensor(),
       .loss = row_loss ? tensor_of(*row_loss, "row_loss") : Tensor(),
       .lse = lse ? tensor_of(*lse, "lse") : Tensor()};
-  const Tensor targets = targets_of(target, call.h().shape().rows(), call.words(), ignore_index);
-  return without_lock(call, [&] {
-    const nine::SoftmaxLoss out =
-        nine::kernel_softmax(call.spec(), call.h(), call.weights(), targets, 1, options, rows);
-    const double loss = out.loss.value().item();
-    if (call.tape().recording()) call.tape().backward(out.loss);
-    return loss;
+  return with_call(head, h, weights, gradients, stream, [&](Call& call) {
+    const Tensor targets = targets_of(target, call.h().shape().rows(), call.words(), ignore_index);
+    return without_lock(call, [&] {
+      const nine::SoftmaxLoss out =
+          nine::kernel_softmax(call.spec(), call.h(), call.weights(), targets, 1, options, rows);
+      const double loss = out.loss.value().item();
+      if (call.tape().recording()) call.tape().backward(out.loss);
+      return loss;
+    });
   });
 }
 
@@ -276,10 +356,12 @@ Matrix<T> matrix_of(std::vector<T> values, int64_t rows, int64_t columns) {
   return Matrix<T>(kept->data(), {static_cast<size_t>(rows), static_cast<size_t>(columns)}, owner);
 }
 
-Matrix<double> log_probabilities(const std::string& head, const Input& h, const Weights& weights) {
-  Call call(head, h, weights, {});
-  auto* log_p = without_lock(call, [&] {
-    return new Tensor(nine::log_probabilities(call.spec(), call.h(), call.weights()));
+Matrix<double> log_probabilities(const std::string& head, const Input& h, const Weights& weights,
+                                 uintptr_t stream) {
+  auto* log_p = with_call(head, h, weights, {}, stream, [](Call& call) {
+    return without_lock(call, [&] {
+      return new Tensor(nine::log_probabilities(call.spec(), call.h(), call.weights()));
+    });
   });
   const nb::capsule owner(log_p, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
   return Matrix<double>(
@@ -288,11 +370,13 @@ Matrix<double> log_probabilities(const std::string& head, const Input& h, const 
 }
 
 std::pair<Matrix<int32_t>, Matrix<double>> top_words(const std::string& head, const Input& h,
-                                                     const Weights& weights, int64_t k) {
-  Call call(head, h, weights, {});
-  nine::WordScores best =
-      without_lock(call, [&] { return nine::top_words(call.spec(), call.h(), call.weights(), k); });
-  const int64_t rows = call.h().shape().rows();
+                                                     const Weights& weights, int64_t k,
+                                                     uintptr_t stream) {
+  nine::WordScores best = with_call(head, h, weights, {}, stream, [&](Call& call) {
+    return without_lock(
+        call, [&] { return nine::top_words(call.spec(), call.h(), call.weights(), k); });
+  });
+  const int64_t rows = std::ssize(best.words) / k;
   return {matrix_of(std::move(best.words), rows, k), matrix_of(std::move(best.log_probs), rows, k)};
 }
 
@@ -308,6 +392,10 @@ std::vector<std::pair<std::string, double>> numbers_of(const HeadSpec& spec) {
 NB_MODULE(_nine, m) {
   m.doc() = "The functions of Nine on arrays and lists. Use nine and nine.torch instead.";
   m.attr("__version__") = NINE_PYTHON_VERSION;
+  m.attr("has_cuda") = kHasCuda;
+#ifdef NINE_PYTHON_CUDA
+  nine::install_cuda();
+#endif
 
   static nb::exception<nine::Error> error(m, "Error", PyExc_RuntimeError);
   error.doc() = "An error of the library; its message says what to do.";
@@ -376,12 +464,14 @@ NB_MODULE(_nine, m) {
   m.def("kernel_softmax", &kernel_softmax, "head"_a, "h"_a, "target"_a, "weights"_a, "gradients"_a,
         "ignore_index"_a = -100, "label_smoothing"_a = 0.0, "margin"_a = "none", "z_loss"_a = 0.0,
         "row_weight"_a = nb::none(), "row_loss"_a = nb::none(), "lse"_a = nb::none(),
+        "stream"_a = 0,
         "Returns the sum of the rows' losses times `row_weight` (rows), float64. Fills `gradients` "
-        "with the gradients of this sum, `row_loss` (rows) and `lse` (components, rows), float64.");
+        "with the gradients of this sum, `row_loss` (rows) and `lse` (components, rows), float64. "
+        "`stream`: the address of the CUDA stream of arrays on a GPU.");
   m.def("log_probabilities", &log_probabilities, "head"_a, "h"_a, "weights"_a,
-        "Returns log p of every word, (rows, words).");
+        "stream"_a = 0, "Returns log p of every word, (rows, words).");
   m.def("top_words", &top_words, "head"_a, "h"_a, "weights"_a, "k"_a,
-        "Returns the k most probable words of each row, best first, and their log p.");
+        "stream"_a = 0, "Returns the k most probable words of each row, best first, and their log p.");
 
   m.def(
       "kernels",

@@ -23,6 +23,7 @@
 #include "data/bpe.h"
 #include "data/detokenize.h"
 #include "data/measures/bleu.h"
+#include "data/measures/list_warnings.h"
 #include "data/measures/rescoring.h"
 #include "data/measures/word_errors.h"
 #include "data/n_best.h"
@@ -460,23 +461,24 @@ void add_tokenizer(nb::module_& m) {
 
 using Hypotheses = std::vector<std::pair<double, std::string>>;
 
-// N-best lists with the scores of language models.
+// N-best lists with the scores of language models. `name` is theirs in messages.
 struct NBestLists {
+  std::string name;
   std::vector<nine::NBestList> lists;
   nine::SentenceScores model;
   std::vector<nine::ScoredList> scores;
 };
 
-double first_pass_score(double score, size_t list) {
+double first_pass_score(double score, const std::string& list) {
   if (std::isnan(score) || score >= -nine::kLogZero)
     throw nb::value_error(
-        concat("list ", list, " has a hypothesis with the score ", score, ": not a score").c_str());
+        concat(list, " has a hypothesis with the score ", score, ": not a score").c_str());
   return score <= nine::kLogZero ? -std::numeric_limits<double>::infinity() : score;
 }
 
 void score_lists(NBestLists& self, const Lines& models, const std::string& interpolate,
                  const std::vector<double>& weights, int64_t batch_tokens, double most,
-                 const std::string& name, nb::object progress) {
+                 nb::object progress) {
   Progress shown(std::move(progress));
   const nine::SentenceScoring how{
       .interpolation = nine::enum_from_text<nine::Interpolation>(interpolate),
@@ -488,14 +490,29 @@ void score_lists(NBestLists& self, const Lines& models, const std::string& inter
   const Lines texts = nine::all_texts(self.lists);
   for (const std::string& text : texts) spelled.add_line(text);
   self.model = without_lock([&] {
-    nine::require_known(models, first, most, name + ", first pass");
+    nine::require_known(models, first, most, self.name + ", first pass");
     return nine::score_sentences_once(
         models, texts, how, [&](size_t model, int64_t done, int64_t all) {
           if (shown) shown(static_cast<int64_t>(model) * all + done, std::ssize(models) * all);
         });
   });
-  warn_of_specials(spelled, name);
+  warn_of_specials(spelled, self.name);
+  if (const std::string message = nine::partly_known_warning(models, texts, self.name);
+      !message.empty())
+    warn(message);
   self.scores = nine::scored_lists(self.lists, self.model.log_p);
+}
+
+// What lm_rescore warns of. References that are not given are empty.
+Lines warnings_of(const NBestLists& self, const Lines& references, const NBestLists* tuning,
+                  const Lines& tuning_references) {
+  const std::string advice =
+      "are these costs, as Kaldi's? then change the sign of the scores: a larger score is better";
+  const nine::NamedLists own{self.name, "references", self.lists, references};
+  nine::NamedLists other;
+  if (tuning != nullptr)
+    other = {tuning->name, "tune[1]", tuning->lists, tuning_references};
+  return nine::list_warnings(own, advice, tuning != nullptr ? &other : nullptr, advice);
 }
 
 void add_n_best(nb::module_& m) {
@@ -529,19 +546,21 @@ void add_n_best(nb::module_& m) {
   nb::class_<NBestLists>(m, "NBestLists")
       .def(
           "__init__",
-          [](NBestLists* self, const std::vector<Hypotheses>& lists) {
-            NBestLists all;
+          [](NBestLists* self, const std::vector<Hypotheses>& lists, std::string name) {
+            NBestLists all{.name = std::move(name)};
             for (size_t i = 0; i < lists.size(); ++i) {
               nine::NBestList& list = all.lists.emplace_back();
-              list.utterance = std::to_string(i);
+              list.utterance = concat(all.name, "[", i, "]");
               for (const auto& [score, words] : lists[i])
-                list.hypotheses.push_back({first_pass_score(score, i), words});
+                list.hypotheses.push_back({first_pass_score(score, list.utterance), words});
             }
             new (self) NBestLists(std::move(all));
           },
-          "lists"_a)
+          "lists"_a, "name"_a)
+      .def("warnings", &warnings_of, "references"_a, "tuning"_a.none(), "tuning_references"_a,
+           "What list_warnings() says.")
       .def("score", &score_lists, "models"_a, "interpolate"_a, "weights"_a, "batch_tokens"_a,
-           "most"_a, "name"_a, "progress"_a.none())
+           "most"_a, "progress"_a.none())
       .def("first_choices", [](const NBestLists& self) { return nine::first_choices(self.lists); })
       .def("log_p", [](const NBestLists& self) { return array_of(self.model.log_p); })
       .def(
@@ -553,7 +572,7 @@ void add_n_best(nb::module_& m) {
                                             nine::enum_from_text<nine::RescoringMeasure>(measure));
                 },
                 false);
-            return std::tuple(tuned.lambda, tuned.mu, tuned.undecided, tuned.stopped);
+            return std::tuple(tuned.lambda, tuned.mu, nine::tuning_warning(tuned, self.name));
           },
           "references"_a, "measure"_a)
       .def(

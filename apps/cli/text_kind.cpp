@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "data/bpe.h"
 #include "data/text.h"
 
 namespace nine::app {
@@ -128,25 +129,8 @@ void warn_of_other_kind(std::span<const std::string> lines, std::string_view tex
 
 void warn_of_subwords(std::span<const std::string> a, std::string_view name_a,
                       std::span<const std::string> b, std::string_view name_b) {
-  const auto parts = [](std::span<const std::string> lines) {
-    int64_t count = 0;
-    Words words;
-    for (const std::string& line : lines) {
-      if (line.find("@@") == std::string::npos) continue;
-      split_words(line, words);
-      count += std::ranges::count_if(
-          words, [](std::string_view word) { return word.size() > 2 && word.ends_with("@@"); });
-    }
-    return count;
-  };
-  const int64_t in_a = parts(a), in_b = parts(b);
-  if ((in_a == 0) == (in_b == 0)) return;
-  const std::string said =
-      concat("warning: ", in_a > 0 ? name_a : name_b, " has ", in_a + in_b,
-             in_a + in_b == 1 ? " word that ends" : " words that end",
-             " in @@, parts of subwords, and ", in_a > 0 ? name_b : name_a,
-             " has none: join the parts (bpe undo), or the words do not match\n");
-  std::fputs(said.c_str(), stderr);
+  if (const std::string message = subword_warning(a, name_a, b, name_b); !message.empty())
+    std::fprintf(stderr, "warning: %s\n", message.c_str());
 }
 
 void warn_of_joints(int64_t joints, std::string_view separator, std::string_view text) {

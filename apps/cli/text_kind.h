@@ -18,8 +18,7 @@ std::string other_kind(std::span<const std::string> lines);
 /// an error: a text may be about JSON.
 void warn_of_other_kind(std::span<const std::string> lines, std::string_view text);
 
-/// Prints a warning on standard error if one of two texts that are compared word by word has words
-/// that end in `@@`, the parts of subwords, and the other has none.
+/// Prints subword_warning() (data/bpe.h) on standard error.
 void warn_of_subwords(std::span<const std::string> a, std::string_view name_a,
                       std::span<const std::string> b, std::string_view name_b);
 

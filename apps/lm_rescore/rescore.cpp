@@ -4,15 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <set>
-#include <string_view>
 
 #include "apps/cli/progress.h"
+#include "apps/lm_rescore/warn_of_lists.h"
 #include "core/number_format.h"
 #include "data/spelled_specials.h"
-#include "data/text.h"
-#include "data/vocabulary.h"
-#include "nn/models/model_directory.h"
 
 namespace nine::app {
 namespace {
@@ -28,36 +24,6 @@ void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
           static_cast<long long>(lists.model.tokens), o.checkpoint[m].c_str(),
           fixed(100.0 * static_cast<double>(unknown) / static_cast<double>(lists.model.tokens), 2)
               .c_str());
-}
-
-// Says how many tokens only some of several models know: a mixture then adds the probability of a
-// word and that of <unk>, which is the probability of all unknown words together.
-void explain_partly_unknown(const RescoreOptions& o, const RescoredLists& lists,
-                            const std::vector<std::string>& texts) {
-  if (o.checkpoint.size() < 2 || reads_raw_text(o.checkpoint[0])) return;
-  std::vector<Vocabulary> known;
-  for (const std::string& model : o.checkpoint)
-    known.push_back(Vocabulary::read(model_directory(model, kDictionaryFile) / kDictionaryFile,
-                                     Specials::kLanguageModel));
-  int64_t partly = 0;
-  std::vector<std::string_view> words;
-  for (const std::string_view text : std::set<std::string_view>(texts.begin(), texts.end())) {
-    split_words(text, words);
-    for (const std::string_view word : words) {
-      const auto lacking = std::ranges::count_if(known, [&](const Vocabulary& v) {
-        return v.id(word) == Specials::kLanguageModel.unknown;
-      });
-      partly += lacking > 0 && lacking < std::ssize(known) ? 1 : 0;
-    }
-  }
-  if (partly > 0)
-    std::fprintf(
-        stderr,
-        "lm_rescore: warning: %s: %lld of %lld tokens are known to some of the models alone: "
-        "the others give them the probability of <unk>, that of all unknown words together. "
-        "Models of one vocabulary do not have this fault\n",
-        lists.file.c_str(), static_cast<long long>(partly),
-        static_cast<long long>(lists.model.tokens));
 }
 
 void explain_spelled_specials(const RescoredLists& lists) {
@@ -111,7 +77,7 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
   lists.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   lists.scores = scored_lists(lists.lists, lists.model.log_p);
   explain_unknown(o, lists);
-  explain_partly_unknown(o, lists, texts);
+  print_warning(partly_known_warning(o.checkpoint, texts, lists.file));
   if (!reads_raw_text(o.checkpoint[0])) explain_spelled_specials(lists);
   lists.impossible.excluded =
       std::ranges::count_if(lists.model.log_p, [](double log_p) { return std::isinf(log_p); });
@@ -122,16 +88,7 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {
   const TunedWeights tuned =
       tune_weights(lists.lists, lists.scores, lists.references, options.measure);
-  if (tuned.undecided)
-    std::fprintf(stderr,
-                 "warning: in no list of %s does one hypothesis have fewer errors than another, so "
-                 "that nothing tells lambda and mu: they stay 0\n",
-                 lists.file.c_str());
-  if (tuned.stopped)
-    std::fprintf(stderr,
-                 "warning: the search for lambda and mu on %s stopped after %d tries; the result "
-                 "is the best of these tries\n",
-                 lists.file.c_str(), kMostTries);
+  print_warning(tuning_warning(tuned, lists.file));
   return tuned;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/lm_rescore/rescore_options.h"
+#include "data/measures/list_warnings.h"
 #include "data/measures/rescoring.h"
 
 namespace nine::app {
@@ -30,6 +31,10 @@ struct RescoredLists {
   std::vector<std::string> texts(std::span<const size_t> chosen) const;
   /// The words of the first pass's choices (nine::first_choices).
   std::vector<std::string> first_pass() const { return texts(first_choices(lists)); }
+  /// The lists as messages name them; `reference` is the file of the references.
+  NamedLists named(const std::string& reference) const {
+    return {file, reference, lists, references};
+  }
   /// The number of lists whose first hypothesis is not the first pass's choice.
   int64_t out_of_order() const;
 };

@@ -9,13 +9,13 @@
 #include <set>
 
 #include "apps/cli/output_directory.h"
-#include "apps/cli/text_kind.h"
 #include "apps/cli/text_table.h"
 #include "apps/lm_rescore/warn_of_lists.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/number_format.h"
 #include "core/quote.h"
+#include "data/bpe.h"
 #include "data/measures/bleu.h"
 #include "data/measures/compare_errors.h"
 #include "data/text.h"
@@ -294,14 +294,12 @@ void check_baseline(const RescoreOptions& o, const RescoredLists& lists, const T
          " first; give --allow-empty if this is silence");
   }
   if (words == lists.references)
-    std::fprintf(stderr,
-                 "lm_rescore: warning: the words of --baseline %s are those of the reference: it "
-                 "has no errors to compare with\n",
-                 o.baseline.c_str());
-  HeardTexts heard{.file = "--baseline " + o.baseline, .of_utterance = {}};
+    print_warning(concat("the words of --baseline ", o.baseline,
+                         " are those of the reference: it has no errors to compare with"));
+  HeardTexts heard{.name = "--baseline " + o.baseline, .of_utterance = {}};
   for (const std::string& text : words) heard.of_utterance.push_back({text});
-  warn_of_other_words(heard, lists, o.reference);
-  warn_of_subwords(words, heard.file, lists.references, o.reference);
+  print_warning(reference_warning(heard, lists.named(o.reference)));
+  print_warning(subword_warning(words, heard.name, lists.references, o.reference));
 }
 
 }  // namespace

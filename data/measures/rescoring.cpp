@@ -232,4 +232,15 @@ TunedWeights tune_weights(std::span<const NBestList> lists, std::span<const Scor
   return tuned;
 }
 
+std::string tuning_warning(const TunedWeights& tuned, const std::string& name) {
+  if (tuned.undecided)
+    return concat("in no list of ", name,
+                  " does one hypothesis have fewer errors than another, so that nothing tells "
+                  "lambda and mu: they stay 0");
+  if (tuned.stopped)
+    return concat("the search for lambda and mu on ", name, " stopped after ", kMostTries,
+                  " tries; the result is the best of these tries");
+  return "";
+}
+
 }  // namespace nine

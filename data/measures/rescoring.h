@@ -66,6 +66,9 @@ struct TunedWeights : RescoringWeights {
 };
 /// The most weights that tune_weights() tries. It usually tries about 300.
 inline constexpr int kMostTries = 10'000;
+/// Returns a warning if the weights are undecided or the search was stopped; otherwise an empty
+/// text. `name` is the name of the lists.
+std::string tuning_warning(const TunedWeights& tuned, const std::string& name);
 
 /// Returns the spread of the first-pass scores within lists, as tune_weights() measures it.
 double first_pass_spread(std::span<const NBestList> lists);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string_view>
 
 #include "core/error.h"
+#include "data/text.h"
 #include "nn/models/model_directory.h"
 #include "nn/training/checkpoint.h"
 
@@ -22,10 +25,8 @@ std::string dictionary_of(const std::string& model) {
   }
 }
 
-}  // namespace
-
-void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
-                   double most, const std::string& text) {
+// The dictionaries of the models; empty if one is missing.
+std::vector<std::string> dictionaries_of(const std::vector<std::string>& models) {
   std::vector<std::string> dictionaries;
   for (const std::string& model : models) dictionaries.push_back(dictionary_of(model));
   const bool all_there =
@@ -33,12 +34,48 @@ void require_known(const std::vector<std::string>& models, std::span<const std::
         std::error_code ignored;
         return fs::is_regular_file(dictionary, ignored);
       });
-  if (most >= 1 || !all_there) return;
-  for (size_t m = 0; m < models.size(); ++m)
+  return all_there ? dictionaries : std::vector<std::string>();
+}
+
+Vocabulary read_dictionary(const std::string& path) {
+  return Vocabulary::read_saved(path, Specials::kLanguageModel);
+}
+
+}  // namespace
+
+void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
+                   double most, const std::string& text) {
+  if (most >= 1) return;
+  const std::vector<std::string> dictionaries = dictionaries_of(models);
+  for (size_t m = 0; m < dictionaries.size(); ++m)
     if (!reads_raw_text(models[m]))  // whose tokenizer knows every text
-      require_known(
-          count_tokens(lines, Vocabulary::read_saved(dictionaries[m], Specials::kLanguageModel)),
-          most, text, concat("the model ", models[m]));
+      require_known(count_tokens(lines, read_dictionary(dictionaries[m])), most, text,
+                    concat("the model ", models[m]));
+}
+
+std::string partly_known_warning(const std::vector<std::string>& models,
+                                 std::span<const std::string> lines, const std::string& text) {
+  if (models.size() < 2 || reads_raw_text(models[0])) return "";
+  std::vector<Vocabulary> known;
+  for (const std::string& dictionary : dictionaries_of(models))
+    known.push_back(read_dictionary(dictionary));
+  int64_t partly = 0, tokens = 0;
+  std::vector<std::string_view> words;
+  for (const std::string_view line : std::set<std::string_view>(lines.begin(), lines.end())) {
+    split_words(line, words);
+    tokens += std::ssize(words) + 1;
+    for (const std::string_view word : words) {
+      const auto lacking = std::ranges::count_if(known, [&](const Vocabulary& v) {
+        return v.id(word) == Specials::kLanguageModel.unknown;
+      });
+      partly += lacking > 0 && lacking < std::ssize(known) ? 1 : 0;
+    }
+  }
+  if (partly == 0) return "";
+  return concat(text, ": ", partly, " of ", tokens,
+                " tokens are known to some of the models alone: the others give them the "
+                "probability of <unk>, that of all unknown words together. Models of one "
+                "vocabulary do not have this fault");
 }
 
 }  // namespace nine

@@ -3,27 +3,60 @@
 
     python head.py                                        # the shapes of docs/python.md
     python head.py --shape 64,1000,32 --rounds 3          # N contexts, V words, d numbers
-    python head.py --shape 4096,256000,2304 --dtype bfloat16
+    python head.py --shape 4096,256000,2304:bfloat16 --head lin
+    python head.py --build ../../build --page ../../docs/python.md      # writes the page's table
 
 Each contender runs in a process of its own. Its memory is what a pass needs at most beyond the
-inputs: gradients and whatever is kept between. The contenders take turns, round by round; the table has the
-median. Packages that are missing (Liger, cut-cross-entropy) and contenders that fail, for lack of
-memory for example, are named and left out.
+inputs: gradients and whatever is kept between. The contenders take turns, round by round; the table
+has the median. A pass of more than 10^13 operations is measured once, after one of a small problem.
+Packages that are missing (Liger, cut-cross-entropy) and contenders that fail, for lack of memory for
+example, are named and left out.
 """
 import argparse
 import ctypes
+import datetime
 import gc
+import importlib.metadata
 import json
+import os
+import pathlib
 import statistics
 import subprocess
 import sys
 import time
 
-SHAPES = ["1120,30000,512", "2048,50257,768"]
-HEADS = {"lin": ["nine", "torch", "torch_chunked", "torch_compiled", "torch_chunked_compiled",
-                 "liger", "cce"],
-         "mix:4*lin": ["nine", "torch", "torch_compiled"],
-         "log": ["nine", "torch", "torch_compiled"]}  # fmt: skip
+SHAPES = ["1120,30000,512", "2048,50257,768", "4096,256000,2304:bfloat16"]
+PLAIN = ["nine", "torch", "torch_chunked", "torch_compiled", "torch_chunked_compiled"]
+HEADS = {"lin": [*PLAIN, "liger", "cce"], "mix:4*lin": PLAIN, "log": ["nine", "torch", "torch_compiled"]}
+LONG = 1e13  # operations of a pass that is not repeated
+# What the table calls the contenders.
+NAMES = {
+    "nine": "Nine",
+    "torch": "PyTorch, `cross_entropy`",
+    "torch_chunked": "PyTorch, `linear_cross_entropy`",
+    "torch_compiled": "`cross_entropy`, compiled",
+    "torch_chunked_compiled": "`linear_cross_entropy`, compiled",
+    "liger": "Liger",
+    "cce": "CCE",
+}
+BEGIN, END = "<!-- python/bench/head.py: begin -->\n", "<!-- python/bench/head.py: end -->\n"
+
+
+class Shape:
+    """N contexts, V words, d numbers, and their type: "N,V,d" or "N,V,d:bfloat16"."""
+
+    def __init__(self, text):
+        sizes, _, dtype = text.partition(":")
+        self.text, self.dtype = text, dtype or "float32"
+        self.rows, self.words, self.width = (int(n) for n in sizes.split(","))
+
+    def __str__(self) -> str:
+        sizes = f"({self.rows:,} {self.words:,} {self.width:,})".replace(" ", ", ")
+        return f"{sizes}, {self.dtype}"
+
+    def operations(self, head) -> float:
+        """Of the three products: scores, gradient of the contexts, gradient of the words."""
+        return 6.0 * self.rows * self.words * self.width * (4 if head.startswith("mix") else 1)
 
 
 def memory_mib(what: str) -> float:
@@ -82,7 +115,16 @@ def loss_of(contender, head):
         def chunked(h, w, y, _prior, _context):
             return F.linear_cross_entropy(h, w, y, options=options)
 
-        return torch.compile(chunked) if contender.endswith("compiled") else chunked
+        def mixture(h, w, y, prior, context):
+            prior_log_p = F.log_softmax((h @ prior.T).float(), -1)
+            parts = [
+                F.linear_cross_entropy(torch.tanh(h @ c.T), w, y, reduction="none", options=options)
+                for c in context
+            ]
+            return -torch.logsumexp(prior_log_p - torch.stack(parts, 1).float(), 1).mean()
+
+        chosen = mixture if head.startswith("mix") else chunked
+        return torch.compile(chosen) if contender.endswith("compiled") else chosen
     if contender == "liger":
         from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss
 
@@ -95,50 +137,60 @@ def loss_of(contender, head):
     raise ValueError(contender)
 
 
-def measure(contender, head, shape, dtype, threads) -> None:
+def measure(contender, head, shape, threads) -> None:
     """In a process of its own: prints the loss and, for each line of standard input, milliseconds
     and MiB."""
     import torch
 
     torch.set_num_threads(threads)
-    torch.manual_seed(1)
-    rows, words, width = shape
-    kind = getattr(torch, dtype)
-    h = torch.randn(rows, width).mul_(0.3).to(kind).requires_grad_()
-    w = torch.randn(words, width).mul_(0.1).to(kind).requires_grad_()
-    y = torch.randint(words, (rows,))
-    prior = torch.randn(4, width).mul_(0.1).to(kind).requires_grad_()
-    context = torch.randn(4, width, width).mul_(width**-0.5).to(kind).requires_grad_()
-    tensors = (h, w, prior, context)
+    if contender == "nine" and shape.dtype == "bfloat16":
+        import nine
+
+        nine.set_matmul_precision("medium")  # factors of bfloat16, as PyTorch's products have
+    kind = getattr(torch, shape.dtype)
+
+    def tensor(*sizes, scale):
+        return torch.randn(sizes).mul_(scale).to(kind).requires_grad_()
+
+    def problem(rows, words, width):
+        torch.manual_seed(1)
+        h = tensor(rows, width, scale=0.3)
+        w = tensor(words, width, scale=0.1)
+        y = torch.randint(words, (rows,))
+        prior = tensor(4, width, scale=0.1)
+        context = tensor(4, width, width, scale=width**-0.5)
+        return h, w, y, prior, context
+
     loss_function = loss_of(contender, head)
 
-    def run() -> float:
+    def run(tensors) -> float:
         for t in tensors:
             t.grad = None
-        loss = loss_function(h, w, y, prior, context)
+        loss = loss_function(*tensors)
         loss.backward()
         return loss.item()
 
+    long = shape.operations(head) > LONG
+    tensors = problem(shape.rows, shape.words, shape.width)
     # The first pass compiles and imports.
-    print(json.dumps(run()), flush=True)
+    first = run(problem(64, 500, shape.width) if long else tensors)
+    print(json.dumps(first), flush=True)
     for t in tensors:
         t.grad = None
     reset_peak()
     before = memory_mib("VmRSS")
     for _ in sys.stdin:
         begin = time.perf_counter()
-        run()
-        print(
-            json.dumps([1000 * (time.perf_counter() - begin), memory_mib("VmHWM") - before]),
-            flush=True,
-        )
+        loss = run(tensors)
+        milliseconds = 1000 * (time.perf_counter() - begin)
+        print(json.dumps([loss, milliseconds, memory_mib("VmHWM") - before]), flush=True)
 
 
 class Contender:
-    def __init__(self, name, head, options, shape):
+    def __init__(self, name, head, shape, threads):
         self.name, self.results = name, []
-        command = [sys.executable, __file__, "--measure", name, "--head", head, "--shape", shape]
-        command += ["--dtype", options.dtype, "--threads", str(options.threads)]
+        command = [sys.executable, __file__, "--measure", name, "--head", head]
+        command += ["--shape", shape.text, "--threads", str(threads)]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -146,62 +198,124 @@ class Contender:
             stderr=subprocess.PIPE,
             text=True,
         )
-        first = self.process.stdout.readline()
-        self.loss = json.loads(first) if first else None
+        self.failed = not self.process.stdout.readline()
 
     def run(self) -> None:
+        if self.failed:
+            return
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if line:
             self.results.append(json.loads(line))
         else:
-            self.loss = None
+            self.failed = True
 
     def why(self) -> str:
-        lines = self.process.stderr.read().strip().splitlines()
-        return lines[-1][:100] if lines else f"ended with {self.process.wait()}"
+        """Why it failed: the last line that says something."""
+        lines = [line for line in self.process.stderr.read().splitlines() if line.strip()]
+        return lines[-1].strip()[:100] if lines else f"ended with {self.process.wait()}"
 
     def end(self) -> None:
         self.process.stdin.close()
         self.process.wait()
 
 
-def compare(head, shape, options) -> None:
-    print(f"\n{head}, (N, V, d) = ({shape}), {options.dtype}, {options.threads} threads")
+def compare(head, shape, options, rate) -> list:
+    """Returns the rows of the table of one head and shape."""
+    print(f"\n{head}, (N, V, d) = {shape}, {options.threads} threads", flush=True)
+    long = shape.operations(head) > LONG
     running = []
     for name in HEADS[head]:
-        if options.without_compiled and name.endswith("compiled"):
+        if name.endswith("compiled") and (options.without_compiled or long):
             continue
-        contender = Contender(name, head, options, shape)
-        if contender.loss is None:
-            print(f"  {name:24} left out: {contender.why()}")
-        else:
-            running.append(contender)
-    for _ in range(options.rounds):
+        contender = Contender(name, head, shape, options.threads)
+        running.append(contender)
+        if long:  # alone: several may not fit into memory
+            contender.run()
+            if not contender.failed:
+                contender.end()
+    for _ in range(0 if long else options.rounds):
         for contender in running:
-            if contender.loss is not None:
-                contender.run()
+            contender.run()
+    rows = []
     for contender in running:
-        if contender.loss is None:
+        if contender.failed:
             print(f"  {contender.name:24} left out: {contender.why()}")
             continue
-        times, peaks = zip(*contender.results)
+        losses, times, peaks = zip(*contender.results)
+        time_ms, peak = statistics.median(times), max(peaks)
+        share = shape.operations(head) / (1e6 * time_ms * rate[shape.dtype]) if rate else None
+        of_floor = "" if share is None else f"  {share:4.0%} of the floor"
         print(
-            f"  {contender.name:24} {statistics.median(times):10.1f} ms  {max(peaks):9.0f} MiB"
-            f"  loss {contender.loss:.5f}",
+            f"  {contender.name:24} {time_ms:10.1f} ms  {peak:9.0f} MiB{of_floor}"
+            f"  loss {losses[0]:.5f}",
             flush=True,
         )
-        contender.end()
+        rows.append((head, shape, contender.name, time_ms, peak, share))
+        if not long:
+            contender.end()
+    return rows
+
+
+def machine_rates(build) -> dict:
+    """GFLOP/s of products by type, measured by bench_gemm with a tile in cache."""
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tests/bench"))
+    import rounds
+
+    machine = rounds.machine_rates(build)
+    single = machine["gflop_per_s"]
+    return {"float32": single, "bfloat16": machine["pieces"].get("medium", single)}
+
+
+def machine_text(options, rate) -> str:
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        cpu = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+    packages = [f"nine-lm {importlib.metadata.version('nine-lm')}"]
+    for package in ("torch", "liger-kernel", "cut-cross-entropy"):
+        try:
+            packages.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    text = f"{cpu}, {options.threads} threads, {datetime.date.today()}; {', '.join(packages)}."
+    if rate:
+        text += (
+            f" bench_gemm measured {rate['float32']:.0f} GFLOP/s in float32 with a tile in cache, and"
+            f" {rate['bfloat16']:.0f} in bfloat16."
+        )
+    return text
+
+
+def markdown(rows, options, rate) -> str:
+    lines = [machine_text(options, rate), ""]
+    lines.append("| head | (N, V, d) | program | ms | of the floor | MiB |")
+    lines.append("|---|---|---|---|---|---|")
+    before = None
+    for head, shape, name, time_ms, peak, share in rows:
+        same = (head, shape) == before
+        before = head, shape
+        cells = ("", "") if same else (f"`{head}`", str(shape))
+        floor = "" if share is None else f"{share:.0%}"
+        lines.append(
+            f"| {cells[0]} | {cells[1]} | {NAMES[name]} | {time_ms:,.0f} | {floor} | {peak:,.0f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def write_page(page, table) -> None:
+    text = page.read_text(encoding="utf-8")
+    head, rest = text.split(BEGIN)
+    page.write_text(head + BEGIN + "\n" + table + "\n" + END + rest.split(END)[1], encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shape", nargs="+", default=SHAPES, metavar="N,V,d")
-    parser.add_argument("--head", nargs="+", default=list(HEADS), choices=list(HEADS))
-    parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16"])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--shape", nargs="+", type=Shape, metavar="N,V,d[:TYPE]")
+    parser.add_argument("--head", nargs="+", default=["lin", "mix:4*lin"], choices=list(HEADS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--build", help="a build of Nine whose bench_gemm measures the floor")
+    parser.add_argument("--page", type=pathlib.Path, help="the page whose table is replaced")
     parser.add_argument(
         "--without-compiled",
         action="store_true",
@@ -209,13 +323,21 @@ def main() -> None:
     )
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    shapes = [tuple(int(n) for n in shape.split(",")) for shape in options.shape]
+    shapes = options.shape or [Shape(text) for text in SHAPES]
     if options.measure:
-        measure(options.measure, options.head[0], shapes[0], options.dtype, options.threads)
+        measure(options.measure, options.head[0], shapes[0], options.threads)
         return
-    for shape in options.shape:
+    rate = machine_rates(options.build) if options.build else None
+    rows = []
+    for shape in shapes:
         for head in options.head:
-            compare(head, shape, options)
+            # A long pass of a mixture takes minutes.
+            if options.shape or shape.operations(head) < LONG or head == "lin":
+                rows += compare(head, shape, options, rate)
+    table = markdown(rows, options, rate)
+    print("\n" + table)
+    if options.page:
+        write_page(options.page, table)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ def main(arguments=None) -> dict:
             _, best = model.head.topk(model(baskets[:, :-1]), 10)
         return float((best == baskets[:, -1:]).any(1).float().mean())
 
+    losses = []
     before, begin = hits(), time.perf_counter()
     for step in range(options.steps):
         baskets = shop.baskets(options.batch, options.history + 1)
@@ -72,15 +73,16 @@ def main(arguments=None) -> dict:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        losses.append(loss.item())
         if step % max(1, options.steps // 5) == 0 or step + 1 == options.steps:
-            print(f"step {step + 1:4}  loss {loss.item():.3f}")
+            print(f"step {step + 1:4}  loss {losses[-1]:.3f}")
     seconds, after = time.perf_counter() - begin, hits()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"next item among the first ten: {100 * before:.1f}% before, {100 * after:.1f}% after; "
         f"{1000 * seconds / options.steps:.1f} ms a step; at most {peak:.0f} MiB of memory"
     )
-    return {"before": before, "after": after}
+    return {"before": before, "after": after, "losses": losses}
 
 
 if __name__ == "__main__":

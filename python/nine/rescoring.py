@@ -103,7 +103,8 @@ def rescore(
     measure best: 'wer', the word error rate, or 'bleu'. references: the right words of each list,
     for Rescoring.errors. interpolate: how several models are combined with `weights`: 'linear' adds
     probabilities word by word, 'log-linear' adds log-probabilities. max_unknown: as in
-    LanguageModel, for the hypotheses with the best scores.
+    LanguageModel, for the hypotheses with the best scores. Warns of what lm_rescore warns of: lists
+    and references that do not belong together, or from which nothing follows.
     """
     if (lambda_ is None) == (tune is None):
         raise UsageError(
@@ -122,26 +123,22 @@ def rescore(
     ]
     settings = (paths, interpolate, list(weights), batch_tokens, max_unknown)
     own = _lists(lists, "lists", allow_empty)
+    scored = _nine.NBestLists(own, "lists")
     right = None if references is None else _references(references, own, "references")
+    tuning, expected = None, []
     if tune is not None:
-        tuning = _lists(tune[0], "the lists of tune", allow_empty)
-        expected = _references(tune[1], tuning, "references of tune")
-        scored = _nine.NBestLists(tuning)
-        scored.score(*settings, "the lists of tune", _lines.progress(progress, "tune"))
-        lambda_, mu, undecided, stopped = scored.tune(expected, measure)
-        if undecided:
-            warnings.warn(
-                "in no list of tune does one hypothesis have fewer errors than another, so that "
-                "nothing tells lambda and mu: they stay 0",
-                stacklevel=2,
-            )
-        if stopped:
-            warnings.warn(
-                "the search for lambda and mu stopped; the result is the best of its tries",
-                stacklevel=2,
-            )
-    scored = _nine.NBestLists(own)
-    scored.score(*settings, "the lists", _lines.progress(progress, "score"))
+        given = _lists(tune[0], "tune[0]", allow_empty)
+        expected = _references(tune[1], given, "tune[1]")
+        tuning = _nine.NBestLists(given, "tune[0]")
+    for message in scored.warnings(right or [], tuning, expected):
+        warnings.warn(message, stacklevel=2)
+    if tuning is not None:
+        tuning.score(*settings, _lines.progress(progress, "tune"))
+        lambda_, mu, message = tuning.tune(expected, measure)
+        if message:
+            warnings.warn(message, stacklevel=2)
+    assert lambda_ is not None
+    scored.score(*settings, _lines.progress(progress, "score"))
     chosen = scored.choose(lambda_, mu)
     texts = [hypotheses[i][1] for hypotheses, i in zip(own, chosen)]
     ends = np.cumsum([len(hypotheses) for hypotheses in own])[:-1]

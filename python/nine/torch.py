@@ -2,12 +2,13 @@
 patch, which puts this module into a model of transformers.
 
 The loss never stores a matrix of contexts times words, and computes its gradients in the forward
-pass. Tensors are on the CPU; they are read and written in place.
+pass. Tensors are on the CPU, or on a GPU if the package was built with CUDA; they are read and
+written in place.
 """
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple, Union
+from typing import Any, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +25,7 @@ _REDUCTIONS = ("mean", "sum", "none")
 # --- the op
 
 
-def _array(tensor: Optional[Tensor]) -> Optional[Tensor]:
+def _array(tensor: Optional[Tensor]) -> Any:
     """The tensor without its graph, which DLPack does not take; copied if the library cannot read
     its strides: it wants rows whose elements lie side by side."""
     if tensor is None:
@@ -43,19 +44,40 @@ def _row_weights(
 ) -> Tensor:
     """What multiplies each row's loss, float64."""
     if token_weight is None:
-        weights = torch.ones(target.shape, dtype=torch.float64)
+        weights = torch.ones(target.shape, dtype=torch.float64, device=target.device)
     else:
         weights = token_weight.to(torch.float64)
     if reduction != "mean":
         return weights
-    # By NumPy: the bits of PyTorch's sum depend on the number of threads.
-    total = float(weights[target != ignore_index].numpy().sum())
+    counted = weights[target != ignore_index]
+    # On the CPU by NumPy: the bits of PyTorch's sum depend on the number of threads.
+    total = float(counted.numpy().sum() if counted.device.type == "cpu" else counted.sum())
     if total == 0:
         raise ValueError(
             f"there is no mean: all {target.numel()} targets are ignore_index ({ignore_index}), or "
             "the weights of the others add up to 0; reduction='sum' takes such a batch"
         )
     return weights / total
+
+
+def _targets(target: Tensor, words: int, ignore_index: int) -> Tensor:
+    """The targets as the library reads them; it checks those on the CPU itself."""
+    if target.device.type == "cpu":
+        return target
+    counted = target != ignore_index
+    wrong = (counted & ((target < 0) | (target >= words))).nonzero()
+    if len(wrong) > 0:
+        row = int(wrong[0])
+        raise IndexError(
+            f"target {int(target[row])} of row {row} is outside of the {words} words; rows with "
+            f"ignore_index ({ignore_index}) do not count"
+        )
+    return torch.where(counted, target, -1).to(torch.int32)
+
+
+def _stream(device: torch.device) -> int:
+    """The address of the stream to which PyTorch submits work for this device; 0 for the CPU."""
+    return torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else 0
 
 
 @torch.library.custom_op("nine::kernel_softmax", mutates_args=())
@@ -80,29 +102,30 @@ def _kernel_softmax(
     `wanted` asks for the i-th gradient, of h, weight, bias, prior, context, numbers; others are
     empty, as are all with reduction 'none'."""
     size = 1 if prior is None else prior.shape[0]
-    row_loss = torch.empty(h.shape[0], dtype=torch.float64)
-    lse = torch.empty((size, h.shape[0]), dtype=torch.float64)
+    row_loss = h.new_empty(h.shape[0], dtype=torch.float64)
+    lse = h.new_empty((size, h.shape[0]), dtype=torch.float64)
     gradients = _empty_gradients((h, weight, bias, prior, context, numbers), reduction, wanted)
     row_weights = _row_weights(target, token_weight, reduction, ignore_index)
     _threads.follow(torch.get_num_threads())
     total = _nine.kernel_softmax(
         head,
         _array(h),
-        _array(target),
+        _array(_targets(target, weight.shape[-2], ignore_index)),
         _weights(weight, bias, prior, context, numbers),
-        _nine.Gradients(*(g if g.numel() > 0 else None for g in gradients)),
+        _nine.Gradients(*(_array(g) if g.numel() > 0 else None for g in gradients)),
         ignore_index=ignore_index,
         label_smoothing=label_smoothing,
         margin=margin,
         z_loss=z_loss,
         row_weight=_array(row_weights),
-        row_loss=row_loss,
-        lse=lse,
+        row_loss=_array(row_loss),
+        lse=_array(lse),
+        stream=_stream(h.device),
     )
     if reduction == "none":
         loss = (row_loss * row_weights).to(h.dtype)
     else:
-        loss = torch.tensor(total, dtype=h.dtype)
+        loss = torch.tensor(total, dtype=h.dtype, device=h.device)
     return (loss, lse, *gradients)
 
 
@@ -188,10 +211,15 @@ def _common_dtype(tensors: dict) -> torch.dtype:
     for name, t in tensors.items():
         if not t.dtype.is_floating_point:
             raise TypeError(f"{name} is {t.dtype}, and floating-point numbers were expected")
-        if t.device.type != "cpu":
+        if t.device.type != "cpu" and not (t.device.type == "cuda" and _nine.has_cuda):
             raise ValueError(
-                f"{name} is on {t.device}: this build of nine computes on the CPU; pass {name}.cpu()"
+                f"{name} is on {t.device}: this build of nine computes on the CPU"
+                f"{' and on CUDA' if _nine.has_cuda else ''}; pass {name}.cpu()"
             )
+    first, device = next((name, t.device) for name, t in tensors.items())
+    for name, t in tensors.items():
+        if t.device != device:
+            raise ValueError(f"{name} is on {t.device}, and {first} is on {device}")
     if double and len(double) < len(tensors):
         other = next(name for name in tensors if name not in double)
         raise TypeError(
@@ -264,6 +292,8 @@ def kernel_cross_entropy(
     if kind not in (torch.int64, torch.int32):
         raise TypeError(f"target is {kind}, and a tensor of int64 or int32 was expected")
     for name, t in (("target", target), ("token_weight", token_weight)):
+        if t is not None and t.device != h.device:
+            raise ValueError(f"{name} is on {t.device}, and h is on {h.device}")
         if t is not None and t.shape != h.shape[:-1]:
             raise ValueError(
                 f"{name} has the shape {tuple(t.shape)}, and {tuple(h.shape[:-1])} was expected: a "
@@ -412,20 +442,21 @@ class KernelSoftmax(nn.Module):
         given = {name: None if t is None else _array(t.to(dtype)) for name, t in given.items()}
         rows = given.pop("h").reshape(-1, self.width)
         _threads.follow(torch.get_num_threads())
-        return function(self.head, rows, _nine.Weights(**given), *arguments)
+        weights = _nine.Weights(**given)
+        return function(self.head, rows, weights, *arguments, stream=_stream(h.device))
 
     def log_prob(self, h: Tensor) -> Tensor:
         """Returns log p of every word, (..., words), without a gradient. Pass many contexts a few
         at a time: the result has rows * words numbers."""
         log_p = torch.from_dlpack(self._call(_nine.log_probabilities, h))
-        return log_p.reshape(*h.shape[:-1], self.words).to(self._result_dtype(h))
+        return log_p.reshape(*h.shape[:-1], self.words).to(h.device, self._result_dtype(h))
 
     def topk(self, h: Tensor, k: int) -> Tuple[Tensor, Tensor]:
         """Returns log p of the k most probable words, best first, and the words: (..., k) each."""
         words, log_p = self._call(_nine.top_words, h, k)
         shape = (*h.shape[:-1], k)
-        values = torch.from_dlpack(log_p).reshape(shape).to(self._result_dtype(h))
-        return values, torch.from_dlpack(words).reshape(shape).to(torch.int64)
+        values = torch.from_dlpack(log_p).reshape(shape).to(h.device, self._result_dtype(h))
+        return values, torch.from_dlpack(words).reshape(shape).to(h.device, torch.int64)
 
     def sample(self, h: Tensor, *, generator: Optional[torch.Generator] = None) -> Tensor:
         """Draws a word for each context, (...)."""

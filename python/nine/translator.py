@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -139,44 +139,10 @@ class Translator:
         )
         return [[_translation(f) for f in line] for line in found]
 
-    def translate(
-        self,
-        lines: Iterable[str],
-        *,
-        beam: int = 5,
-        length_penalty: float = 1.0,
-        count_end: bool = False,
-        max_length: int = 200,
-        prefixes: Optional[Iterable[str]] = None,
-        allow_unknown: bool = False,
-        skip_long: bool = False,
-        batch: int = 64,
-        max_unknown: float = 0.5,
-        progress: Progress = False,
-    ) -> List[str]:
-        """Returns the best translation of each line; an empty line's is empty.
-
-        beam: the number of partial translations that the search keeps; 1: greedy. length_penalty:
-        the exponent of the length by which log p is divided; count_end counts </s> in the length.
-        max_length: most words of a translation. prefixes: words with which the translations begin,
-        one text for each line. allow_unknown: a translation may contain <unk>. skip_long: a line
-        that is longer than max_words gets an empty translation and a warning, and is no Error.
-        """
-        best = self.n_best(
-            lines,
-            1,
-            beam=beam,
-            length_penalty=length_penalty,
-            count_end=count_end,
-            max_length=max_length,
-            prefixes=prefixes,
-            allow_unknown=allow_unknown,
-            skip_long=skip_long,
-            batch=batch,
-            max_unknown=max_unknown,
-            progress=progress,
-        )
-        return [line[0].text for line in best]
+    def translate(self, lines: Iterable[str], **options: Any) -> List[str]:
+        """Returns the best translation of each line; an empty line's is empty. The options are those
+        of n_best()."""
+        return [line[0].text for line in self.n_best(lines, 1, **options)]
 
     def n_best(
         self,
@@ -196,8 +162,15 @@ class Translator:
         progress: Progress = False,
     ) -> List[List[Translation]]:
         """Returns the `count` best translations of each line, best first, or fewer if the search
-        finds fewer; with `attention` also their attention and alignment. The other options are
-        those of translate()."""
+        finds fewer. An empty line has one empty translation.
+
+        beam: the number of partial translations that the search keeps; 1: greedy. length_penalty:
+        the exponent of the length by which log p is divided; count_end counts </s> in the length.
+        max_length: most words of a translation. prefixes: words with which the translations begin,
+        one text for each line. attention: the translations have attention and alignment.
+        allow_unknown: a translation may contain <unk>. skip_long: a line that is longer than
+        max_words gets an empty translation and a warning, and is no Error.
+        """
         return self._search(
             lines,
             prefixes,
@@ -273,17 +246,8 @@ class Translator:
         )
         return np.split(log_p, np.cumsum(lengths)[:-1]) if to else []
 
-    def score(
-        self,
-        sources: Iterable[str],
-        targets: Iterable[str],
-        *,
-        batch: int = 64,
-        max_unknown: float = 0.5,
-        progress: Progress = False,
-    ) -> np.ndarray:
-        """Returns the natural log-probability of each given translation, (lines), float64."""
-        each = self.score_tokens(
-            sources, targets, batch=batch, max_unknown=max_unknown, progress=progress
-        )
+    def score(self, sources: Iterable[str], targets: Iterable[str], **options: Any) -> np.ndarray:
+        """Returns the natural log-probability of each given translation, (lines), float64. The
+        options are those of score_tokens()."""
+        each = self.score_tokens(sources, targets, **options)
         return np.array([_sum(line) for line in each], dtype=np.float64)

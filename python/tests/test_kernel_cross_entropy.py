@@ -2,17 +2,20 @@
 
 import math
 import os
+import random
 import threading
 import time
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn import functional as F
 
 import nine
-from nine.torch import kernel_cross_entropy
+from nine.torch import KernelSoftmax, kernel_cross_entropy
 
 FORMULA = "expr:{s*tanh(z/s)}:s=learn:2"
+MARGINS = ["cos:0.35", "arc:0.5", "lsm:3"]
 HEADS = [*nine.kernels(), *nine.presets(), FORMULA, "mix:lin,2*wav:a=learn:2"]
 
 
@@ -77,8 +80,8 @@ def test_gradients_of_every_head(head, reduction):
     check_gradients(tensors, target, head=head, reduction=reduction)
 
 
-@pytest.mark.parametrize("reduction", ["sum", "none"])
-@pytest.mark.parametrize("margin", ["cos:0.35", "arc:0.5", "lsm:3"])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("margin", MARGINS)
 def test_gradients_of_margins(margin, reduction):
     tensors, target = problem("mix:2*lin")
     check_gradients(tensors, target, head="mix:2*lin", margin=margin, reduction=reduction)
@@ -99,6 +102,26 @@ def test_gradients_of_options(head, reduction):
         z_loss=0.05,
         token_weight=torch.tensor([0.5, 2.0, 1.0, 0.0, 3.0]),
     )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_gradients_of_random_problems(seed):
+    draw = random.Random(seed)
+    torch.manual_seed(seed)
+    rows, words, width = draw.randint(1, 6), draw.randint(1, 9), draw.choice([3, 6])
+    margin = draw.choice([None, None, *MARGINS])
+    head = draw.choice(["lin", "mix:2*lin"] if margin else HEADS)
+    mixture = nine.Head(head).mixture
+    tensors, target = problem(
+        head, rows, words, width, untied=mixture and draw.random() < 0.5, bias=draw.random() < 0.7
+    )
+    settings = {"label_smoothing": 0.2} if draw.random() < 0.3 and words > 1 else {}
+    if margin:
+        settings["margin"] = margin
+    elif draw.random() < 0.3:
+        settings["z_loss"] = 0.1
+    reduction = draw.choice(["mean", "sum", "none"])
+    check_gradients(tensors, target, head=head, reduction=reduction, **settings)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 2, 9), (33, 70, 4), (70, 5, 3)])
@@ -440,15 +463,17 @@ def test_the_op_keeps_the_rules_of_torch_library():
         )
 
 
-@pytest.mark.parametrize("reduction", ["mean", "none"])
-def test_compile_takes_it_whole(reduction):
+@pytest.mark.parametrize(
+    "reduction, backend", [("mean", "aot_eager"), ("none", "aot_eager"), ("mean", "inductor")]
+)
+def test_compile_takes_it_whole(reduction, backend):
     tensors, target = problem("mix:2*lin")
 
     def loss(h, weight):
         values = {**tensors, "h": torch.relu(h), "weight": weight}
         return 2 * loss_of(values, target, head="mix:2*lin", reduction=reduction).sum()
 
-    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(loss, fullgraph=True, backend=backend)
     for f in (loss, compiled):
         h, weight = (tensors[n].detach().clone().requires_grad_() for n in ("h", "weight"))
         value = f(h, weight)
@@ -456,3 +481,52 @@ def test_compile_takes_it_whole(reduction):
         if f is loss:
             expected = value.detach(), h.grad, weight.grad
     torch.testing.assert_close((value.detach(), h.grad, weight.grad), expected)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_fake_tensors_have_the_shapes_and_types_of_results(reduction):
+    tensors, target = problem("mix:2*lin", dtype=torch.float32)
+    settings = {"head": "mix:2*lin", "reduction": reduction, "return_lse": True}
+    expected = loss_of(tensors, target, **settings)
+    with FakeTensorMode() as mode:
+        fakes = {name: mode.from_tensor(t) for name, t in tensors.items()}
+        results = loss_of(fakes, mode.from_tensor(target), **settings)
+        gradients = torch.autograd.grad(results[0].sum(), list(fakes.values()))
+    for fake, real in zip([*results, *gradients], [*expected, *tensors.values()]):
+        assert isinstance(fake, FakeTensor)
+        assert (fake.shape, fake.dtype) == (real.shape, real.dtype)
+
+
+def test_tensors_are_read_in_place():
+    wide = torch.zeros(6, 9)
+    for t in (wide, wide[:, :7], wide[2:4], wide.detach(), torch.zeros(2, 3, 4)):
+        assert nine.torch._array(t).data_ptr() == t.data_ptr()
+    assert nine.torch._array(wide.t()).is_contiguous()
+
+
+# --- data parallel
+
+
+def in_process(rank, folder):
+    """One of two processes: a step of DistributedDataParallel on its half of the rows."""
+    torch.manual_seed(7)
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2
+    )
+    layer = KernelSoftmax(6, 9, "mix:2*lin,rbf")
+    h, y = torch.randn(8, 6), torch.randint(9, (8,))
+    half = slice(4 * rank, 4 * rank + 4)
+    torch.nn.parallel.DistributedDataParallel(layer)(h[half], y[half]).backward()
+    gradients = [p.grad for p in layer.parameters()]
+    layer.zero_grad()
+    layer(h, y).backward()
+    for gradient, p in zip(gradients, layer.parameters()):
+        torch.testing.assert_close(gradient, p.grad)
+    torch.distributed.destroy_process_group()
+
+
+def test_data_parallel(tmp_path):
+    torch.multiprocessing.spawn(in_process, (str(tmp_path),), nprocs=2)
+    layer = KernelSoftmax(6, 9)
+    h, y = torch.randn(8, 6), torch.randint(9, (8,))
+    assert same_bits(torch.nn.DataParallel(layer)(h, y), layer(h, y))

@@ -1,9 +1,12 @@
 """LanguageModel, Translator, Tokenizer and rescore beside the programs: the same numbers and texts."""
 
 import math
+import os
 import re
+import subprocess
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -365,12 +368,47 @@ def test_rescoring_refuses(tmp_path):
         nine.rescore(lists, model, lambda_=1, references=references[1:])
     with pytest.raises(ValueError, match=r"lists\[1\] has a hypothesis without words"):
         nine.rescore([lists[0], [(0.0, " ")]], model, lambda_=1)
-    with pytest.raises(ValueError, match="list 0 has a hypothesis with the score nan"):
+    with pytest.raises(ValueError, match=r"lists\[0\] has a hypothesis with the score nan"):
         nine.rescore([[(math.nan, "she")]], model, lambda_=1)
     with pytest.raises(nine.UsageError, match="measure"):
         nine.rescore(lists, model, tune=(lists, references), measure="cer")
     impossible = nine.rescore([[(-math.inf, "she fed him"), (-3.0, "she fed")]], model, lambda_=1)
     assert list(impossible.chosen) == [1]
+
+
+def test_rescoring_warns_as_lm_rescore_does(tmp_path):
+    lists, references = n_best_lists(30, seed=1)
+    models = [programs.language_model(), programs.language_model(seed=2)]
+    reversed_lists = [[(-score, text) for score, text in hypotheses] for hypotheses in lists]
+    cases = {
+        "worst score": (reversed_lists, references, {"lambda_": 1}, ["--lambda", 1]),
+        "one score": ([[(0.0, t) for _, t in l] for l in lists], references, {"lambda_": 1},
+                      ["--lambda", 1]),
+        "does not fit": (lists, [text.upper() for text in references], {"lambda_": 1},
+                         ["--lambda", 1]),
+        "parts of subwords": (lists, ["th@@ e", *references[1:]], {"lambda_": 1}, ["--lambda", 1]),
+        "the very lists": (lists, references, {"tune": (lists, references)}, []),
+    }  # fmt: skip
+    for name, (given, right, options, flags) in cases.items():
+        files = write_lists("warned", given, right)
+        if not flags:
+            flags = ["--tune-nbest", files[0], "--tune-reference", files[1]]
+        done = subprocess.run(
+            [os.path.join(programs.BIN, "lm_rescore"), "--checkpoint", *models, "--nbest", files[0],
+             "--reference", files[1], "--output", tmp_path / name, *map(str, flags)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        expected = re.findall("warning: (.*)", done.stderr)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            nine.rescore(given, models, references=right, **options)
+        said = [str(w.message) for w in caught]
+        assert len(said) == len(expected) and any(name in message for message in said)
+        for ours, theirs in zip(said, expected):
+            for argument, file in zip(("lists", "references"), files):
+                theirs = theirs.replace(file, argument)
+            # Only the names of files and utterances, and the advice about the flag, differ.
+            assert ours[-40:] == theirs[-40:] or "nbest-cost" in theirs
 
 
 # --- progress, other threads, Ctrl-C

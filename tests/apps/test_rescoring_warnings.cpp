@@ -59,7 +59,8 @@ TEST_CASE("lm_rescore: lists that are tuned on and reported are known by what is
     f.dir.write("tune.ref", references);
     const Outcome r = f.run(f.tuning());
     REQUIRE_MESSAGE(r.code == 0, r.err);
-    const std::string warning = "warning: lambda is found on the very lists of --nbest: ";
+    const std::string warning =
+        "warning: lambda is found on the very lists that it chooses from: ";
     const size_t at = r.err.find(warning);
     return at == std::string::npos ? "" : r.err.substr(at + warning.size());
   };
@@ -96,7 +97,7 @@ TEST_CASE("lm_rescore: scores that run the wrong way get a hint at --nbest-cost"
     REQUIRE_MESSAGE(o.code == 0, o.err);
     return o.err;
   };
-  CHECK(has(run(true, {}), concat("lm_rescore: ", dir / "list",
+  CHECK(has(run(true, {}), concat("lm_rescore: warning: ", dir / "list",
                                   ": in 3 of 3 lists the first hypothesis has the worst score; are "
                                   "these costs, as Kaldi's? then give --nbest-cost")));
   CHECK_FALSE(has(run(true, {"--nbest-cost"}), "nbest-cost"));
@@ -251,7 +252,7 @@ TEST_CASE("lm_rescore: lists to tune on are known with fewer hypotheses, under s
       return (i >= renamed_from ? "z" : "") + line + "\n";
     });
   };
-  const std::string all = "the very lists of --nbest: 60 of the 60 lists of ";
+  const std::string all = "the very lists that it chooses from: 60 of the 60 lists of ";
   CHECK(tuned_on(with(f.test.nbest, 4, 60), f.test.reference).starts_with(all));
   CHECK(tuned_on(with(f.test.nbest, 4, 30), references(30)).starts_with(all));
   CHECK(tuned_on(with(f.test.nbest, 4, 0), references(0)).starts_with(all));
@@ -264,7 +265,7 @@ TEST_CASE("lm_rescore: lists to tune on are known with fewer hypotheses, under s
     });
   };
   const std::string sentences = tuned_on(only(f.test.reference), f.test.reference);
-  CHECK_MESSAGE(sentences.starts_with("the sentences of --nbest: 60 of the 60 references of "),
+  CHECK_MESSAGE(sentences.starts_with("the sentences that it chooses from: 60 of the 60 references of "),
                 sentences);
 }
 

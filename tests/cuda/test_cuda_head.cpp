@@ -5,16 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <string>
+#include <utility>
 
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
+#include "cuda/caller_stream.h"
 #include "kernels/loss/cuda/spare_bytes.h"
 #include "kernels/loss/head_blocks.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/settings/learned_numbers.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/support/compare.h"
+#ifdef NINE_CUDA_ON_HOST
+#include "tests/cuda_on_host/card.h"
+#endif
 
 using namespace nine;
 using namespace nine::checks;
@@ -340,3 +346,83 @@ TEST_CASE("cuda head: margins and norms") {
   untied.options.margin = margin_from_text("cos:0.2");
   compare(untied);
 }
+
+#ifdef NINE_CUDA_ON_HOST
+namespace {
+
+// A tensor as another library has it: in memory of its own, filled on its stream.
+class Foreign {
+ public:
+  Foreign(const Tensor& host, cudaStream_t stream) : host_(host), stream_(stream) {
+    REQUIRE(cudaMalloc(&memory_, bytes()) == cudaSuccess);
+    copy(memory_, host.view().data, cudaMemcpyHostToDevice);
+  }
+  ~Foreign() { cudaFree(memory_); }
+  Foreign(const Foreign&) = delete;
+  Foreign& operator=(const Foreign&) = delete;
+
+  Tensor view() const {
+    return Tensor::view_of(memory_, host_.dtype(), host_.shape(), {}, nullptr, kGpu);
+  }
+  Doubles read() const {
+    copy(host_.view().data, memory_, cudaMemcpyDeviceToHost);
+    REQUIRE(cudaStreamSynchronize(stream_) == cudaSuccess);
+    return host_.to_vector();
+  }
+
+ private:
+  size_t bytes() const { return static_cast<size_t>(host_.view().bytes()); }
+  void copy(void* to, const void* from, cudaMemcpyKind kind) const {
+    REQUIRE(cudaMemcpyAsync(to, from, bytes(), kind, stream_) == cudaSuccess);
+  }
+
+  Tensor host_;
+  cudaStream_t stream_;
+  void* memory_ = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("cuda head: within a caller's stream, on views of its memory") {
+  const HeadSpec head = parse_head("lin");
+  const Shape shapes[] = {{37, 6}, {75, 6}};
+  const std::vector<Doubles> values = random_values({{shapes[0]}, {shapes[1]}}, 21);
+  const Tensor y = tensor_of(random_indices({{{37}, -1, 75}}, 22)[0], {37});
+  const auto run_on = [&](const auto& view_of) {
+    Tape tape(poisoned_pool(kGpu));
+    std::vector<Parameter> parameters(2);
+    std::vector<Var> x;
+    for (size_t i = 0; i < 2; ++i) {
+      parameters[i].set_memory(view_of(tensor_of(values[i], shapes[i], DType::float32)),
+                               view_of(Tensor(shapes[i], DType::float32)));
+      x.push_back(tape.parameter(parameters[i]));
+    }
+    const SoftmaxLoss out = kernel_softmax(head, x[0], {.w = {x[1]}}, view_of(y), 1);
+    const double loss = out.loss.value().item();
+    tape.backward(out.loss);
+    return loss;
+  };
+  std::vector<Tensor> own;
+  const double expected = run_on([&](const Tensor& t) {
+    own.push_back(to_device(t, kGpu));
+    return own.back();
+  });
+  cudaStream_t stream{};
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  std::deque<Foreign> foreign;
+  cuda_on_host::take_orders();
+  {
+    const cuda::CallerStream within(kGpu.index, stream);
+    CHECK(run_on([&](const Tensor& t) { return foreign.emplace_back(t, stream).view(); }) ==
+          expected);
+  }
+  const auto orders = cuda_on_host::take_orders();
+  REQUIRE(orders.size() == 2);
+  CHECK(orders[0].first == stream);
+  CHECK(orders[1] == std::pair(orders[0].second, stream));
+  for (size_t i = 0; i < own.size(); ++i) CHECK(foreign[i].read() == own[i].to_vector());
+  foreign.clear();
+  CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+  CHECK_THROWS_AS(cuda::CallerStream(7, nullptr), Error);  // there is no such GPU
+}
+#endif

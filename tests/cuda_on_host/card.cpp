@@ -15,6 +15,7 @@ namespace {
 thread_local int g_current = 0;
 int g_captures = 0;
 int64_t g_calls = 0, g_graphs = 0, g_live_graphs = 0;
+std::vector<std::pair<cudaStream_t, cudaStream_t>> g_orders;
 int64_t g_work = 0;  // kernels, products and copies that ran
 cudaError_t g_last = cudaSuccess;
 std::string g_name;
@@ -129,6 +130,9 @@ cudaError_t count_blocks_at_once(int* blocks, const void* function, size_t share
   return cudaSuccess;
 }
 void set_card_name(const std::string& name) { g_name = name; }
+std::vector<std::pair<cudaStream_t, cudaStream_t>> take_orders() {
+  return std::exchange(g_orders, {});
+}
 int64_t api_calls() { return g_calls; }
 int64_t graphs_launched() { return g_graphs; }
 int64_t live_graphs() { return g_live_graphs; }
@@ -266,14 +270,23 @@ cudaError_t cudaEventCreate(cudaEvent_t* e) {
   *e = new std::shared_ptr<cuda_on_host_event>(new cuda_on_host_event);
   return cudaSuccess;
 }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return cudaEventCreate(e); }
 cudaError_t cudaEventDestroy(cudaEvent_t e) {
   delete e;
   NINE_ENTER();
   return cudaSuccess;
 }
+// Streams share a queue, so that the order holds already; which streams were ordered is kept.
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
+  NINE_ENTER();
+  if (!(*e)->recorded) return failed(cudaErrorInvalidResourceHandle);
+  g_orders.emplace_back((*e)->stream, s);
+  return cudaSuccess;
+}
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
   NINE_ENTER();
-  **e = {.recorded = true};
+  **e = {.recorded = true, .stream = s};
+  if (s == nullptr) return cudaSuccess;  // the default stream, to which nothing is submitted here
   s->submit({"event",
              {},
              [event = *e] {

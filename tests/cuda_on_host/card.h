@@ -5,6 +5,8 @@
 #include <deque>
 #include <exception>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/cuda_on_host/cuda_runtime.h"
 #include "tests/cuda_on_host/memory.h"
@@ -58,6 +60,8 @@ Counts counts();
 /// Lets the n-th call of the API from now on fail (1: the next one); 0: none. NINE_STAND_IN_FAIL in
 /// the environment does so from the beginning.
 void fail_call(int64_t n);
+/// The streams that waited for an event since the last call, behind the stream that recorded it.
+std::vector<std::pair<cudaStream_t, cudaStream_t>> take_orders();
 /// How many blocks fit on a card.
 struct CardSize {
   int multiprocessors = 20;

@@ -49,7 +49,7 @@ enum cudaDeviceAttr {
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
-inline constexpr unsigned cudaStreamNonBlocking = 1;
+inline constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2;
 struct cudaDeviceProp {
   char name[256];
   int major, minor;
@@ -58,11 +58,12 @@ struct cudaDeviceProp {
 struct cuda_on_host_graph {
   std::vector<cuda_on_host::Work> work;
 };
+using cudaStream_t = struct cuda_on_host_stream*;
 struct cuda_on_host_event {
   bool recorded = false, done = false;
   double seconds = 0;
+  cudaStream_t stream = nullptr;
 };
-using cudaStream_t = struct cuda_on_host_stream*;
 using cudaGraph_t = cuda_on_host_graph*;
 using cudaGraphExec_t = std::shared_ptr<const cuda_on_host_graph>*;
 using cudaEvent_t = std::shared_ptr<cuda_on_host_event>*;
@@ -199,7 +200,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long lo
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
 cudaError_t cudaGraphDestroy(cudaGraph_t);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned);
 cudaError_t cudaEventCreate(cudaEvent_t*);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned);
 cudaError_t cudaEventDestroy(cudaEvent_t);
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
 cudaError_t cudaEventSynchronize(cudaEvent_t);

@@ -1,0 +1,25 @@
+// Puts work for a GPU into the order of another library's stream, so that both libraries can use
+// the same tensors.
+#pragma once
+
+namespace nine::cuda {
+
+/// A span of work within a stream of another library: `stream` is its cudaStream_t for the GPU with
+/// this index; null is CUDA's default stream. Ops that Nine submits while the object exists run
+/// after the work that `stream` has at construction. Work that `stream` gets after the destruction
+/// runs after these ops. The host does not wait. So tensors may be views of memory that the other
+/// library fills before and reads after (Tensor::view_of). Call nine::install_cuda() first. Errors:
+/// a build without CUDA; there is no such GPU; a call of CUDA fails.
+class CallerStream {
+ public:
+  CallerStream(int index, void* stream);
+  ~CallerStream();
+  CallerStream(const CallerStream&) = delete;
+  CallerStream& operator=(const CallerStream&) = delete;
+
+ private:
+  int index_;
+  void* stream_;
+};
+
+}  // namespace nine::cuda
