@@ -391,7 +391,7 @@ std::vector<std::pair<std::string, double>> numbers_of(const HeadSpec& spec) {
 
 NB_MODULE(_nine, m) {
   m.doc() = "The functions of Nine on arrays and lists. Use nine and nine.torch instead.";
-  m.attr("__version__") = NINE_PYTHON_VERSION;
+  m.attr("version") = NINE_PYTHON_VERSION;
   m.attr("has_cuda") = kHasCuda;
 #ifdef NINE_PYTHON_CUDA
   nine::install_cuda();

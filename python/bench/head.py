@@ -27,7 +27,11 @@ import time
 
 SHAPES = ["1120,30000,512", "2048,50257,768", "4096,256000,2304:bfloat16"]
 PLAIN = ["nine", "torch", "torch_chunked", "torch_compiled", "torch_chunked_compiled"]
-HEADS = {"lin": [*PLAIN, "liger", "cce"], "mix:4*lin": PLAIN, "log": ["nine", "torch", "torch_compiled"]}
+HEADS = {
+    "lin": [*PLAIN, "liger", "cce"],
+    "mix:4*lin": PLAIN,
+    "log": ["nine", "torch", "torch_compiled"],
+}
 LONG = 1e13  # operations of a pass that is not repeated
 # What the table calls the contenders.
 NAMES = {

@@ -10,12 +10,12 @@ from ._nine import (
     Head,
     UsageError,
     WordErrors,
-    __version__,
     kernels,
     presets,
     set_matmul_precision,
     threads,
 )
+from ._nine import version as __version__
 from ._threads import set_threads
 from .language_model import Expectation, LanguageModel, WordSurprisal
 from .notebook import Experiment, Explanation, Figure, experiment, experiments, explain, plot

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable, Iterable, List, Optional, Union
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Union
+
+Path = Union[str, "os.PathLike[str]"]
 
 #: A call with the finished and all lines (or other units), or True for a line on standard error.
 Progress = Union[bool, Callable[[int, int], Any]]
@@ -28,8 +30,15 @@ def lines(given: Iterable[str], name: str = "lines", raw: bool = False) -> List[
     return [str(text) for text in texts]
 
 
-def path(given: Union[str, "os.PathLike[str]"]) -> str:
+def path(given: Path) -> str:
     return os.fspath(given)
+
+
+def paths(given: Union[Path, Sequence[Path]]) -> List[str]:
+    """The paths of one file or of several."""
+    if isinstance(given, (str, os.PathLike)):
+        return [path(given)]
+    return [path(each) for each in given]
 
 
 class _Line:

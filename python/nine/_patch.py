@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Optional, TypeVar
+from typing import Any, Optional, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 _Model = TypeVar("_Model", bound=nn.Module)
 
 
-def _head_class(base: type) -> type:
+def _head_class(base: Any) -> Any:
     class PatchedHead(base):
         """KernelSoftmax in the place of a model's lm_head."""
 
@@ -36,7 +36,7 @@ def _head_class(base: type) -> type:
 
 
 def _causal_loss(
-    model: nn.Module,
+    model: Any,
     logits: Tensor,
     labels: Optional[Tensor] = None,
     vocab_size: Optional[int] = None,
@@ -54,6 +54,7 @@ def _causal_loss(
             "use nine.torch.KernelSoftmax in a model of your own"
         )
     if shift_labels is None:
+        assert labels is not None
         shift_labels = nn.functional.pad(labels, (0, 1), value=ignore_index)[..., 1:]
     head.ignore_index, head.computed_loss = ignore_index, True
     mean = num_items_in_batch is None
@@ -61,7 +62,7 @@ def _causal_loss(
     return loss if mean else loss / num_items_in_batch
 
 
-def _patched_class(cls: type) -> type:
+def _patched_class(cls: Any) -> type:
     plain = cls.forward
     parameters = inspect.signature(plain)
 
@@ -114,6 +115,7 @@ def patch(model: _Model, head: str = "lin", **settings) -> _Model:
     """
     from .torch import KernelSoftmax
 
+    changed: Any = model
     output = getattr(model, "get_output_embeddings", lambda: None)()
     # A name that transformers does not know stands for the loss of causal models.
     causal = hasattr(type(model), "loss_function") and (
@@ -132,6 +134,6 @@ def patch(model: _Model, head: str = "lin", **settings) -> _Model:
     if output.bias is not None:
         new.bias = output.bias
     new.train(output.training)
-    model.set_output_embeddings(new)
+    changed.set_output_embeddings(new)
     model.__class__ = _patched_class(type(model))
     return model

@@ -6,7 +6,7 @@ import os
 import re
 import warnings
 from dataclasses import dataclass
-from typing import Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -116,20 +116,17 @@ def rescore(
         raise UsageError(f"lambda_ {lambda_} must be 0 or more")
     if lambda_ is None and mu != 0:
         raise UsageError("mu needs lambda_")
-    several = not isinstance(models, (str, os.PathLike, LanguageModel))
-    paths = [
-        m.path if isinstance(m, LanguageModel) else _lines.path(m)
-        for m in (models if several else [models])
-    ]
+    given = [models] if isinstance(models, (str, os.PathLike, LanguageModel)) else models
+    paths = [m.path if isinstance(m, LanguageModel) else _lines.path(m) for m in given]
     settings = (paths, interpolate, list(weights), batch_tokens, max_unknown)
     own = _lists(lists, "lists", allow_empty)
     scored = _nine.NBestLists(own, "lists")
     right = None if references is None else _references(references, own, "references")
     tuning, expected = None, []
     if tune is not None:
-        given = _lists(tune[0], "tune[0]", allow_empty)
-        expected = _references(tune[1], given, "tune[1]")
-        tuning = _nine.NBestLists(given, "tune[0]")
+        other = _lists(tune[0], "tune[0]", allow_empty)
+        expected = _references(tune[1], other, "tune[1]")
+        tuning = _nine.NBestLists(other, "tune[0]")
     for message in scored.warnings(right or [], tuning, expected):
         warnings.warn(message, stacklevel=2)
     if tuning is not None:
@@ -142,7 +139,7 @@ def rescore(
     chosen = scored.choose(lambda_, mu)
     texts = [hypotheses[i][1] for hypotheses, i in zip(own, chosen)]
     ends = np.cumsum([len(hypotheses) for hypotheses in own])[:-1]
-    quality = {}
+    quality: Dict[str, Any] = {}
     if right is not None:
         first = [hypotheses[i][1] for hypotheses, i in zip(own, scored.first_choices())]
         quality["errors"] = _nine.count_word_errors(right, texts)

@@ -80,7 +80,10 @@ def runs(directory: _Path) -> "pandas.DataFrame":
         events = _read_log(run / "log.jsonl")
         last = {e.get("event"): e for e in events}
         done, valid = last.get("done", {}), last.get("valid", {})
-        row = {"run": str(run.relative_to(root)), "state": "done" if done else "running"}
+        row: Dict[str, Any] = {
+            "run": str(run.relative_to(root)),
+            "state": "done" if done else "running",
+        }
         row["step"] = max((e.get("step", 0) for e in events), default=0)
         row["time_s"] = max((e.get("time_s", 0.0) for e in events), default=0.0)
         row["parameters"] = last.get("start", {}).get("parameters")

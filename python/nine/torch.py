@@ -8,7 +8,7 @@ written in place.
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -126,12 +126,10 @@ def _kernel_softmax(
         loss = (row_loss * row_weights).to(h.dtype)
     else:
         loss = torch.tensor(total, dtype=h.dtype, device=h.device)
-    return (loss, lse, *gradients)
+    return (loss, lse, *gradients)  # type: ignore[return-value]
 
 
-def _empty_gradients(
-    inputs: Tuple[Optional[Tensor], ...], reduction: str, wanted: int
-) -> List[Tensor]:
+def _empty_gradients(inputs: Tuple[Any, ...], reduction: str, wanted: int) -> List[Tensor]:
     return [
         (
             inputs[0].new_empty(0)
@@ -246,7 +244,7 @@ def kernel_cross_entropy(
     margin: str = "none",
     z_loss: float = 0.0,
     return_lse: bool = False,
-) -> Union[Tensor, Tuple[Tensor, Tensor]]:
+) -> Any:
     """Computes the cross-entropy of a kernel softmax over words.
 
     N rows, V words, K components, vectors of d numbers:
@@ -369,34 +367,35 @@ class KernelSoftmax(nn.Module):
         self.width, self.words, self.head = width, words, head
         self.ignore_index = ignore_index
         self.label_smoothing, self.margin, self.z_loss = label_smoothing, margin, z_loss
-        kind = {"dtype": dtype}
+        kind: Any = {"dtype": dtype}
         shape = (spec.size, words, width) if untied else (words, width)
         self.weight = nn.Parameter(torch.empty(shape, **kind))
         nn.init.normal_(self.weight, std=0.02)
         self.bias = nn.Parameter(torch.zeros(words, **kind)) if bias else None
         # Their initial values are those of nn.Linear.
-        linear = {"bias": False, **kind}
+        linear: Any = {"bias": False, **kind}
         self.prior = nn.Linear(width, spec.size, **linear) if spec.mixture else None
         self.latent = nn.Linear(width, spec.size * width, **linear) if spec.contexts else None
-        self.scores = nn.ModuleDict()
+        scores: Dict[str, nn.ParameterDict] = {}
         for name, value in spec.numbers:
             _, component, number = name.split(".")
-            if component not in self.scores:
-                self.scores[component] = nn.ParameterDict()
-            self.scores[component][number] = nn.Parameter(torch.full((1,), value, **kind))
+            numbers = scores.setdefault(component, nn.ParameterDict())
+            numbers[number] = nn.Parameter(torch.full((1,), value, **kind))
+        self.scores = nn.ModuleDict(scores)
         self._numbers = [tuple(name.split(".")[1:]) for name, _ in spec.numbers]
 
     def extra_repr(self) -> str:
         return f"{self.width}, {self.words}, head={self.head!r}"
 
-    def _weights(self) -> dict:
-        weights = {"bias": self.bias}
+    def _weights(self) -> Dict[str, Any]:
+        weights: Dict[str, Any] = {"bias": self.bias}
         if self.prior is not None:
             weights["prior"] = self.prior.weight
         if self.latent is not None:
             weights["context"] = self.latent.weight
         if self._numbers:
-            weights["numbers"] = torch.cat([self.scores[c][n] for c, n in self._numbers])
+            scores: Any = self.scores
+            weights["numbers"] = torch.cat([scores[c][n] for c, n in self._numbers])
         return weights
 
     def loss(
@@ -407,9 +406,9 @@ class KernelSoftmax(nn.Module):
         reduction: str = "mean",
         token_weight: Optional[Tensor] = None,
         return_lse: bool = False,
-    ) -> Union[Tensor, Tuple[Tensor, Tensor]]:
+    ) -> Any:
         """Computes kernel_cross_entropy with the module's weights."""
-        training = {}
+        training: Dict[str, Any] = {}
         if self.training:
             training = {
                 "label_smoothing": self.label_smoothing,

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _lines, _nine
-from ._lines import Progress
+from ._lines import Path, Progress
 from .language_model import _sum
 
 __all__ = ["Translation", "Translator"]
-
-_Path = Union[str, "os.PathLike[str]"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,8 @@ class Translation:
 
 def _translation(found) -> Translation:
     *members, sources = found
-    return Translation(*members, [(i, j) for j, i in enumerate(sources)])
+    members.append([(i, j) for j, i in enumerate(sources)])
+    return Translation(*members)
 
 
 class Translator:
@@ -53,10 +51,10 @@ class Translator:
 
     def __init__(
         self,
-        path: Union[_Path, Sequence[_Path]],
+        path: Union[Path, Sequence[Path]],
         *,
-        codes: Optional[_Path] = None,
-        vocabulary: Optional[_Path] = None,
+        codes: Optional[Path] = None,
+        vocabulary: Optional[Path] = None,
         vocabulary_threshold: int = 0,
         glossaries: Iterable[str] = (),
         raw: bool = False,
@@ -75,8 +73,7 @@ class Translator:
         gives prose without any of these. Error: there is no model; dictionaries or tokenizers that
         differ; one of these arguments for a model of raw text.
         """
-        several = not isinstance(path, (str, os.PathLike))
-        self.paths: List[str] = [_lines.path(p) for p in (path if several else [path])]
+        self.paths = _lines.paths(path)
         self._model = _nine.Translator(
             self.paths,
             "" if codes is None else _lines.path(codes),
