@@ -9,6 +9,7 @@
 #include "apps/lm_rescore/warn_of_lists.h"
 #include "core/number_format.h"
 #include "data/spelled_specials.h"
+#include "nn/models/model_directory.h"
 
 namespace nine::app {
 namespace {
