@@ -59,8 +59,7 @@ TEST_CASE("lm_rescore: lists that are tuned on and reported are known by what is
     f.dir.write("tune.ref", references);
     const Outcome r = f.run(f.tuning());
     REQUIRE_MESSAGE(r.code == 0, r.err);
-    const std::string warning =
-        "warning: lambda is found on the very lists that it chooses from: ";
+    const std::string warning = "warning: lambda is found on the very lists that it chooses from: ";
     const size_t at = r.err.find(warning);
     return at == std::string::npos ? "" : r.err.substr(at + warning.size());
   };
@@ -265,8 +264,9 @@ TEST_CASE("lm_rescore: lists to tune on are known with fewer hypotheses, under s
     });
   };
   const std::string sentences = tuned_on(only(f.test.reference), f.test.reference);
-  CHECK_MESSAGE(sentences.starts_with("the sentences that it chooses from: 60 of the 60 references of "),
-                sentences);
+  CHECK_MESSAGE(
+      sentences.starts_with("the sentences that it chooses from: 60 of the 60 references of "),
+      sentences);
 }
 
 TEST_CASE("lm_rescore: utterances without reference words do not make the interval wider") {
