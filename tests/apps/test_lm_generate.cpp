@@ -11,6 +11,7 @@
 #include "data/detokenize.h"
 #include "nn/models/sampling.h"
 #include "tests/apps/lm_score_runs.h"
+#include "tests/support/support.h"
 
 namespace nine::tests::test_lm_generate {
 namespace {

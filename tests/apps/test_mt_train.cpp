@@ -113,7 +113,7 @@ TEST_CASE(
   CHECK(has(refused({"--rotary-base", "500"}), "--rotary-base has no effect here"));
   CHECK(has(refused({"--norm", "pre", "--norm-type", "rms", "--activation", "swiglu", "--kv-heads",
                      "1", "--qk-norm", "--no-linear-bias", "--init", dir / "whole"}),
-            "they come from a network with positions rotary, but this network has sinusoidal"));
+            "a network with positions (--positions) rotary, but this network has sinusoidal"));
 }
 
 TEST_CASE("mt_train: the test's perplexity is that of mt_translate's best model") {
