@@ -367,9 +367,10 @@ TEST_CASE("lm_rescore: hypotheses are cut by the model's tokenizer, each with a 
   CHECK(has(run.err, concat("4 of them different, ", tokens, " tokens")));
   CHECK(slurp(dir / "out/hyp.trn") == chosen);
   // Models that cut texts otherwise cannot be mixed token by token.
-  const Outcome mixed = run_program(
-      "lm_rescore", {"--checkpoint", m.run, model_a(), "--nbest", dir / "nbest", "--reference",
-                     dir / "reference", "--lambda", "1", "--mu", "0", "--max-unknown", "1"});
+  const Outcome mixed =
+      run_program("lm_rescore", {"--checkpoint", m.run, model_a(), "--nbest", dir / "nbest",
+                                 "--reference", dir / "reference", "--lambda", "1", "--mu", "0",
+                                 "--max-unknown", "1", "--output", dir / "mixed"});
   CHECK(mixed.code == 1);
   CHECK(has(mixed.err, "cut a text into different tokens"));
 }

@@ -28,7 +28,8 @@ const std::string kText =
     "caf\xC3\xA9 \xE4\xBD\xA0\xE5\xA5\xBD\n";
 
 std::unique_ptr<Tokenizer> trained(int64_t size = 270, std::vector<std::string> special = {}) {
-  TokenizerTrainer trainer({.vocabulary_size = size, .form = {}, .special_tokens = special});
+  TokenizerTrainer trainer(
+      {.vocabulary_size = size, .form = {}, .min_frequency = 1, .special_tokens = special});
   trainer.add(kText);
   return trainer.train();
 }
