@@ -5,6 +5,7 @@ set(nine_inspect_headers apps/inspect/explain_page.h apps/inspect/plot.h apps/in
 # another header of the project; tests/repository/test_layout.cpp holds both.
 set(nine_public_headers
     core/arena.h
+    core/caller_stream.h
     core/device.h
     core/dtype.h
     core/enum_names.h
@@ -27,7 +28,6 @@ set(nine_public_headers
     autograd/parameter.h
     autograd/tape.h
     autograd/touched_rows.h
-    cuda/caller_stream.h
     kernels/install_cuda.h
     kernels/loss/kernel_softmax.h
     kernels/options/head_norms.h

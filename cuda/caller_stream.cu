@@ -1,4 +1,4 @@
-#include "cuda/caller_stream.h"
+#include "core/caller_stream.h"
 
 #include "core/error.h"
 #include "cuda/device.cuh"

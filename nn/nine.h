@@ -11,6 +11,7 @@
 
 // Start here: the eight headers that a program needs first
 #include "autograd/functions.h"           // operators and functions of Vars, with their gradients
+#include "core/caller_stream.h"           // another library's stream of a GPU
 #include "core/tensor.h"                  // Tensor: owns memory; View: points into memory
 #include "kernels/loss/kernel_softmax.h"  // the output layer as a function
 #include "nn/models/language_model.h"     // LanguageModel: opens and uses what lm_train made
@@ -29,7 +30,6 @@
 #include "core/random.h"            // RandomStream: numbers from a seed
 #include "core/safetensors.h"       // files of tensors
 #include "core/threads.h"           // set_threads, in_team
-#include "cuda/caller_stream.h"     // another library's stream of a GPU
 #include "kernels/install_cuda.h"   // install_cuda: before the first use of a GPU
 
 // Layers

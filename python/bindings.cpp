@@ -21,7 +21,7 @@
 #include "core/matmul_precision.h"
 #include "core/notice.h"
 #include "core/threads.h"
-#include "cuda/caller_stream.h"
+#include "core/caller_stream.h"
 #include "kernels/install_cuda.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/settings/learned_numbers.h"

@@ -126,7 +126,7 @@ void BpeFlags::declare(Options& o, const std::string& command) {
           "depend on it");
     o.add("temporary-folder", temporary_folder,
           "folder for the counts on disk; default: TMPDIR or /tmp")
-        .unit("FOLDER");
+        .unit("DIR");
   }
   if (answers_lines(command)) {
     o.group("Tokenizers");

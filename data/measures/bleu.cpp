@@ -77,7 +77,8 @@ BleuScore corpus_bleu(std::span<const std::string> hypotheses,
   double logs = 0;
   for (double p : out.precisions)
     logs += std::log(p);  // -inf if an order has no match; the score is then 0
-  out.score = out.brevity_penalty * std::exp(logs / kOrders);
+  // Four precisions of 100 give a number above 100 by rounding.
+  out.score = std::min(100.0, out.brevity_penalty * std::exp(logs / kOrders));
   return out;
 }
 

@@ -9,12 +9,14 @@
 
 namespace nine {
 
+bool has_tokenizer(const std::filesystem::path& directory) {
+  const auto names = {"tokenizer.json", "tokenizer.model", "vocab.json"};
+  return std::ranges::any_of(names, [&](const char* name) { return is_there(directory / name); });
+}
+
 LanguageWords language_words(const std::filesystem::path& directory, int64_t entries) {
   const std::filesystem::path dictionary = directory / kDictionaryFile;
-  const auto tokenizers = {"tokenizer.json", "tokenizer.model", "vocab.json"};
-  const bool has_tokenizer =
-      std::ranges::any_of(tokenizers, [&](const char* name) { return is_there(directory / name); });
-  if (!is_there(dictionary) && has_tokenizer) {
+  if (!is_there(dictionary) && has_tokenizer(directory)) {
     ModelTokenizer tokenizer =
         ModelTokenizer::of_file(directory.string(), Specials::kLanguageModel, entries);
     Vocabulary vocabulary = tokenizer.dictionary();

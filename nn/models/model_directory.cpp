@@ -191,7 +191,8 @@ bool reads_raw_text(const std::string& path) try {
   const bool weights_alone =
       (holds(path, kWeightsFile) || holds(path, kWeightsIndex)) && !holds_state(path);
   const fs::path directory = weights_alone ? fs::path(path) : resolve_checkpoint(path);
-  return !holds(directory, kDictionaryFile) || !ModelTokenizer::file_in(directory, "").empty();
+  if (!holds(directory, kDictionaryFile)) return has_tokenizer(directory);
+  return !ModelTokenizer::file_in(directory, "").empty();
 } catch (const Error&) {  // opening the model says what is wrong
   return false;
 }

@@ -103,8 +103,8 @@ TEST_CASE("lm_score --flush: what needs the whole text is refused by name") {
     return r.err;
   };
   CHECK(has(refused({"--checkpoint", "m", "--carry-state"}),
-            "--flush answers each line before the next is read, and --carry-state cuts the whole "
-            "text into columns"));
+            "--flush answers each line before the next is read, and --carry-state and --window cut "
+            "the whole text"));
   for (const Strings& task :
        {Strings{"--compare", "a", "b"}, Strings{"--compare", "a", "b", "--top", "2"},
         Strings{"--checkpoint", "m", "--restrict", "sets"},

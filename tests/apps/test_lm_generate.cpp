@@ -101,8 +101,9 @@ TEST_CASE("lm_score --generate: the greedy text takes --top's likeliest word at 
 }
 
 TEST_CASE("lm_score --generate --detokenize: prose of the same words") {
-  const Strings words{"--checkpoint", model_b(), "--generate", "--temperature", "0",
-                      "--max-words",  "3"};
+  const Strings words{
+      "--checkpoint",  model_b(), "--generate", "--temperature", "0", "--max-words", "3",
+      "--max-unknown", "1"};
   const std::string prompt = "a ze@@ bra , &quot; the &quot;",
                     text = lm_score(words, prompt + "\n"),
                     added = text.substr(prompt.size(), text.size() - prompt.size() - 1);

@@ -111,6 +111,9 @@ Wrong cases_of(const OptionData& option) {
             pairs.insert(pairs.end(), {text + ",0.5", "0.5," + text});
           w.texts = pairs;
           for (std::string& text : w.allowed) text += ",0.5";
+        } else if (option.name == "memory") {  // of bpe learn, a size
+          w.texts = {"", "0", "-1M", "M", "1.5G", "10x", "99999999999G"};
+          w.allowed = {"all", "10", "100K", "2G"};
         } else if (std::is_same_v<T, TextField> && option.choices.empty()) {  // a training length
           w.texts = {
               "",   "10", "u", "-1u", "nanu", "infe", "1.5u", "1e400u", "99999999999999999999u",

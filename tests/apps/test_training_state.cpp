@@ -345,7 +345,7 @@ TEST_CASE("training state: options that a training is too short for are said") {
       {{"--after", "3u", "--optimizer", "asgd", "--asgd-start", "9"},
        "--asgd-start 9 is more than the 3 updates"},
       {{"--after", "3u", "--schedule", "linear", "--schedule-length", "2u"},
-       "--schedule-length 2u is less than --after 3u: the learning rate stays at --min-lr 0.0001 "
+       "--schedule-length 2u is less than --after 3u: the learning rate stays at --min-lr 1e-04 "
        "from there on"},
       {{"--after", "3u", "--schedule", "linear", "--schedule-length", "9u"},
        "--schedule-length 9u is more than --after 3u: the learning rate does not fall to "

@@ -22,7 +22,7 @@ except ImportError as error:
     sys.exit(77)
 
 HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7af"
-# Kinds of lines on which both may differ: docs/detokenizing.md, "Where it departs".
+# Kinds of lines on which both may differ: docs/detokenizing.md, "Compared with sacremoses".
 EXPLAINED = {
     "a space that is no U+0020": r"[^\S ]",
     "a quote of another form": r"[\u2018-\u201f\u00ab\u00bb\u2039\u203a]|``|''",

@@ -11,7 +11,7 @@
 
 #include "autograd/functions.h"
 #include "checks/op_cases.h"
-#include "cuda/caller_stream.h"
+#include "core/caller_stream.h"
 #include "kernels/loss/cuda/spare_bytes.h"
 #include "kernels/loss/head_blocks.h"
 #include "kernels/loss/kernel_softmax.h"

@@ -68,7 +68,7 @@ done
 for program in $programs; do every_option "$program"; done
 for command in learn apply undo vocab; do every_option bpe "$command"; done
 
-offers "--label-smoothing --layers --lazy-adam" lm_train --la
+offers "--label-smoothing --layer-norm-eps --layers --lazy-adam" lm_train --la
 offers "--tie-embeddings" lm_train --tie
 offers "adam adamw asgd lion muon sgd" lm_train --optimizer ""
 offers "adam adamw" lm_train --optimizer ada

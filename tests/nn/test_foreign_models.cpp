@@ -3,6 +3,7 @@
 // translation_pytorch.py.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <filesystem>
@@ -245,9 +246,9 @@ TEST_CASE("foreign: what tensors of a language model do not show must be said") 
   for (const char* name : {"rms_norm_eps", "layer_norm_epsilon"}) {
     f.say(concat(R"({"heads": 2, "norm": "post", "activation": "relu", ")", name, R"(": 1e-6})"));
     LanguageModel::load(f.path);
-    REQUIRE(notices.all.size() > 1);  // the last is of what is assumed
-    CHECK(has(notices.all[notices.all.size() - 2],
-              concat("the key '", name, "' is read as 'layer_norm_eps'")));
+    CHECK(std::ranges::any_of(notices.all, [&](const std::string& said) {
+      return has(said, concat("the key '", name, "' is read as 'layer_norm_eps'"));
+    }));
   }
 }
 
