@@ -11,7 +11,6 @@
 
 // Start here: the eight headers that a program needs first
 #include "autograd/functions.h"           // operators and functions of Vars, with their gradients
-#include "core/caller_stream.h"           // another library's stream of a GPU
 #include "core/tensor.h"                  // Tensor: owns memory; View: points into memory
 #include "kernels/loss/kernel_softmax.h"  // the output layer as a function
 #include "nn/models/language_model.h"     // LanguageModel: opens and uses what lm_train made
@@ -22,6 +21,7 @@
 
 // Tensors, functions and their gradients
 #include "autograd/gradcheck.h"     // gradients against finite differences
+#include "core/caller_stream.h"     // another library's stream of a GPU
 #include "core/error.h"             // Error, require
 #include "core/interrupt.h"         // InterruptCheck: ends a long op early
 #include "core/matmul_precision.h"  // set_matmul_precision: highest, high, medium

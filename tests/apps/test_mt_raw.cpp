@@ -62,7 +62,7 @@ struct Prose {
 const Prose& learned() {
   static const Prose text;
   static const Outcome run = train(text.flags(
-      "run", {"--after", "250u", "--valid-every", "125u", "--dropout", "0", "--label-smoothing",
+      "run", {"--after", "600u", "--valid-every", "300u", "--dropout", "0", "--label-smoothing",
               "0", "--test-src", text.source, "--test-tgt", text.target}));
   REQUIRE_MESSAGE(run.code == 0, run.err);
   return text;

@@ -79,7 +79,7 @@ offers "cpu cuda" lm_train --device ""
 offers "split" lm_train --variance s
 offers "" lm_train --layers ""
 offers "" lm_train --layers 2 x
-offers "--layers" lm_train --sample --layer
+offers "--layer-norm-eps --layers" lm_train --sample --layer
 offers "text" lm_train --train te
 offers "text" lm_train --train run te
 offers "" lm_train --vocab text te
