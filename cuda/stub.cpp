@@ -1,7 +1,7 @@
 // cuda/cuda.h in a build without CUDA.
+#include "core/caller_stream.h"
 #include "core/error.h"
 #include "core/op_table.h"
-#include "core/caller_stream.h"
 #include "cuda/cuda.h"
 
 namespace nine::cuda {

@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/caller_stream.h"
 #include "core/enum_names.h"
 #include "core/matmul_precision.h"
 #include "core/notice.h"
 #include "core/threads.h"
-#include "core/caller_stream.h"
 #include "kernels/install_cuda.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/settings/learned_numbers.h"
@@ -373,8 +373,8 @@ std::pair<Matrix<int32_t>, Matrix<double>> top_words(const std::string& head, co
                                                      const Weights& weights, int64_t k,
                                                      uintptr_t stream) {
   nine::WordScores best = with_call(head, h, weights, {}, stream, [&](Call& call) {
-    return without_lock(
-        call, [&] { return nine::top_words(call.spec(), call.h(), call.weights(), k); });
+    return without_lock(call,
+                        [&] { return nine::top_words(call.spec(), call.h(), call.weights(), k); });
   });
   const int64_t rows = std::ssize(best.words) / k;
   return {matrix_of(std::move(best.words), rows, k), matrix_of(std::move(best.log_probs), rows, k)};
@@ -468,10 +468,10 @@ NB_MODULE(_nine, m) {
         "Returns the sum of the rows' losses times `row_weight` (rows), float64. Fills `gradients` "
         "with the gradients of this sum, `row_loss` (rows) and `lse` (components, rows), float64. "
         "`stream`: the address of the CUDA stream of arrays on a GPU.");
-  m.def("log_probabilities", &log_probabilities, "head"_a, "h"_a, "weights"_a,
-        "stream"_a = 0, "Returns log p of every word, (rows, words).");
-  m.def("top_words", &top_words, "head"_a, "h"_a, "weights"_a, "k"_a,
-        "stream"_a = 0, "Returns the k most probable words of each row, best first, and their log p.");
+  m.def("log_probabilities", &log_probabilities, "head"_a, "h"_a, "weights"_a, "stream"_a = 0,
+        "Returns log p of every word, (rows, words).");
+  m.def("top_words", &top_words, "head"_a, "h"_a, "weights"_a, "k"_a, "stream"_a = 0,
+        "Returns the k most probable words of each row, best first, and their log p.");
 
   m.def(
       "kernels",

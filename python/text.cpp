@@ -510,8 +510,7 @@ Lines warnings_of(const NBestLists& self, const Lines& references, const NBestLi
       "are these costs, as Kaldi's? then change the sign of the scores: a larger score is better";
   const nine::NamedLists own{self.name, "references", self.lists, references};
   nine::NamedLists other;
-  if (tuning != nullptr)
-    other = {tuning->name, "tune[1]", tuning->lists, tuning_references};
+  if (tuning != nullptr) other = {tuning->name, "tune[1]", tuning->lists, tuning_references};
   return nine::list_warnings(own, advice, tuning != nullptr ? &other : nullptr, advice);
 }
 

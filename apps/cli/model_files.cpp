@@ -41,7 +41,8 @@ void add_model_files(std::vector<NamedFile>& inputs, const char* flag, const std
     if (!is_device_or_pipe(file)) inputs.push_back({flag, file.string()});
   };
   for (const fs::path& directory : directories) {
-    for (const char* name : {"log.jsonl", "config.json", "state.json", kWeightsFile, kOptimizerFile})
+    for (const char* name :
+         {"log.jsonl", "config.json", "state.json", kWeightsFile, kOptimizerFile})
       add(directory / name);
     for (const std::string& name : text_file_names()) add(directory / name);
     try {

@@ -238,18 +238,12 @@ def compare(head, shape, options, rate) -> list:
     for name in HEADS[head]:
         if name.endswith("compiled") and (options.without_compiled or long):
             continue
-<<<<<<< HEAD
-        # It computes what torch_chunked does: torch.compile falls back there.
-        if name == "torch_chunked_compiled" and shape.operations(head) > 2e11:
-            continue
-=======
         # The first computes what torch_chunked does, because torch.compile falls back there. The
         # second computes each component twice, and takes a minute.
         if name == "torch_chunked_compiled" and shape.operations(head) > 2e11:
             continue
         if name == "torch_chunked" and head != "lin" and shape.operations(head) > 1e12:
             continue
->>>>>>> c8b83c3ed32786f44108258476fd2d769070d9ef
         contender = Contender(name, head, shape, options.threads)
         running.append(contender)
         if long:  # alone: several may not fit into memory
