@@ -49,10 +49,10 @@ struct Prose {
   // The flags of a model and its training.
   Strings flags(const std::string& run, const Strings& more,
                 const std::string& size = "280") const {
-    return joined({"--raw", "--src",       source,   "--tgt",          target, "--valid-src",
-                   source,  "--valid-tgt", target,   "--batch-tokens", "400",  "--layers",
-                   "1",     "--hidden",    "32",     "--ffn",          "32",   "--heads",
-                   "2",     "--warmup",    "20",     "--lr",           "0.01", "--vocab-size",
+    return joined({"--raw", "--src",       source,   "--tgt",          target,  "--valid-src",
+                   source,  "--valid-tgt", target,   "--batch-tokens", "400",   "--layers",
+                   "1",     "--hidden",    "64",     "--ffn",          "128",   "--heads",
+                   "2",     "--warmup",    "20",     "--lr",           "0.005", "--vocab-size",
                    size,    "--run",       dir / run},
                   more);
   }
@@ -62,7 +62,7 @@ struct Prose {
 const Prose& learned() {
   static const Prose text;
   static const Outcome run = train(text.flags(
-      "run", {"--after", "600u", "--valid-every", "300u", "--dropout", "0", "--label-smoothing",
+      "run", {"--after", "600u", "--valid-every", "200u", "--dropout", "0", "--label-smoothing",
               "0", "--test-src", text.source, "--test-tgt", text.target}));
   REQUIRE_MESSAGE(run.code == 0, run.err);
   return text;
@@ -228,7 +228,13 @@ TEST_CASE("mt_train --raw: a run resumes to the same bits with the same tokenize
     const std::string a = text.dir / ("whole" + std::to_string(n)),
                       b = text.dir / ("parts" + std::to_string(n));
     CHECK(weights_of(a) == weights_of(b));
-    CHECK(results_of(a) == results_of(b));
+    const auto validations = [](const std::string& run) {
+      std::vector<double> nll;
+      for (const Json& event : log_of(run))
+        if (event["event"] == "valid") nll.push_back(event["nll"].get<double>());
+      return nll;
+    };
+    CHECK(validations(a) == validations(b));
     for (const std::string& file : variants[n].files)
       CHECK(slurp(a + "/checkpoints/latest/" + file) == slurp(b + "/checkpoints/latest/" + file));
     const Translator model = Translator::load(a);
