@@ -4,12 +4,12 @@
 
 namespace nine::cuda {
 
-/// A span of work within a stream of another library: `stream` is its cudaStream_t for the GPU with
-/// this index; null is CUDA's default stream. Ops that Nine submits while the object exists run
-/// after the work that `stream` has at construction. Work that `stream` gets after the destruction
-/// runs after these ops. The host does not wait. So tensors may be views of memory that the other
-/// library fills before and reads after (Tensor::view_of). Call nine::install_cuda() first. Errors:
-/// a build without CUDA; there is no such GPU; a call of CUDA fails.
+/// A span of work within another library's stream. `index` is the number of a GPU, and `stream` a
+/// cudaStream_t of this GPU; null: CUDA's default stream. Ops that Nine submits while the object
+/// exists run after the work that `stream` has at construction. Work that `stream` gets after the
+/// destruction runs after these ops. The host does not wait. So tensors may be views of memory that
+/// the other library fills before and reads after (Tensor::view_of). Call nine::install_cuda()
+/// first. Errors: a build without CUDA; there is no such GPU; a call of CUDA fails.
 class CallerStream {
  public:
   CallerStream(int index, void* stream);

@@ -154,9 +154,9 @@ void segment_text(const BpeSegmenter& segmenter, TextReader& text,
 /// suggests that the text is already cut into subwords.
 int64_t count_joints(std::string_view block, std::string_view separator = kBpeSeparator);
 
-/// Returns a warning if one of two texts that are compared word by word has parts of subwords, and
-/// the other text has none: words that end in kBpeSeparator, begin with SentencePiece's `▁`, or
-/// begin or end with OpenNMT's `￭`. Otherwise returns an empty text.
+/// Returns a warning if only one of two texts, which are compared word by word, is cut into
+/// subwords. Subwords end in kBpeSeparator, begin with SentencePiece's `▁`, or begin or end with
+/// OpenNMT's `￭`. Otherwise returns an empty text.
 std::string subword_warning(std::span<const std::string> a, std::string_view name_a,
                             std::span<const std::string> b, std::string_view name_b);
 

@@ -23,17 +23,17 @@ struct AttentionMask {
   /// no padding.
   Tensor lengths = {};
   bool causal = false;  ///< true: position t attends to positions up to t only
-  /// If given, the keys of each row of x, as rows of x. All other members are then ignored; x need
+  /// If given, the keys of each row of x, as rows of x. The members above are then ignored; x need
   /// not have padding, and the result has no gradient.
   KeyLists lists = {};
-  /// With `lists` and rotary positions: the position of each row of x, int32 on the layer's device.
+  /// Required with `lists` and rotary positions: each row's position, int32 on the layer's device.
   Tensor places = {};
 };
 
 /// The choices of an attention layer that torch.nn.MultiheadAttention does not have.
 struct AttentionStyle {
   /// Heads of keys and values, a divisor of the heads of queries (Ainslie et al., 2023: grouped
-  /// queries); 0: as many.
+  /// queries); 0: as many as heads of queries.
   int64_t kv_heads = 0;
   /// RMS norms of each head's queries and keys, before the rotation (Henry et al., 2020): one
   /// weight for all heads, `NAME.q_norm.weight` and `NAME.k_norm.weight` (size of a head).
@@ -46,7 +46,7 @@ struct AttentionStyle {
 
 /// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2). Parameters:
 /// `NAME.in_proj_weight` (3 size, size) and `NAME.in_proj_bias` (3 size) for queries, keys and
-/// values in this order (with fewer heads of keys, both have fewer rows of keys and values);
+/// values in this order (style.kv_heads makes both shorter: fewer rows of keys and values);
 /// `NAME.out_proj.weight` (size, size) and `NAME.out_proj.bias` (size). The default initial values
 /// are PyTorch's: in_proj_weight as one matrix with xavier_uniform, out_proj.weight as in
 /// torch.nn.Linear, biases at 0. `init` replaces them for all parameters; for out_proj, `out_init`

@@ -1,6 +1,6 @@
-// The choices that a Transformer's layers have, in one structure and one table: flags of the
-// trainers, config.json, metadata and the opening of models read the table. A new choice is a
-// member here, its line in transformer_style.cpp, and the code that uses it.
+// The choices of a Transformer's layers, in one structure and one table. The trainers' flags,
+// config.json, the metadata and the opening of models follow the table. A new choice is a member
+// here, its line in transformer_style.cpp, and the code that uses it.
 #pragma once
 
 #include <cstdint>
@@ -66,15 +66,14 @@ struct StyleSetting {
       member;
   const char* help;   ///< text of the help
   const char* words;  ///< its name in error messages
-  /// Where the tensors of a layer show the choice: the end of a tensor's name, and the values that
-  /// its presence and its absence show. Null: the files of a model must say the choice. (Without
-  /// biases of norms, for example, a model may have RMS norms, or layer norms of PyTorch's
-  /// bias=False.)
+  /// End of the name of a layer's tensor that shows the choice, and the values that its presence
+  /// and its absence show. Null: the files of a model must say the choice. (Norms without biases,
+  /// for example, may be RMS norms, or layer norms with PyTorch's bias=False.)
   const char* tensor = nullptr;
   const char *present = nullptr, *absent = nullptr;
-  /// Metadata always have the key; otherwise if the value is not the usual one.
+  /// True: metadata always have the key. False: only if the value is not that of gpt2().
   bool always_written = false;
-  const char* default_text = "";  ///< of the help, where the member's value does not explain it
+  const char* default_text = "";  ///< the help's default, if the value does not explain itself
   /// True if the choice has an effect, given the others; null: it always has. `needs` says what it
   /// requires.
   bool (*has_effect)(const TransformerStyle& style) = nullptr;

@@ -1,5 +1,5 @@
-// Finds n-best lists and references that do not belong together, or from which nothing follows:
-// warnings for the user of a rescoring.
+// Finds lists and references that do not fit each other, and lists that leave nothing to choose.
+// The warnings are for the user of a rescoring.
 #pragma once
 
 #include <span>
@@ -22,24 +22,24 @@ struct NamedLists {
 /// have several scores.
 bool has_worst_first(std::span<const NBestList> lists);
 
-/// Returns the warnings about lists that are rescored and, unless null, about the lists on which
-/// the weights are found. `advice` and `tuning_advice` say what to do if the scores seem to run the
-/// wrong way (has_worst_first). The warnings say that
-///  - no list has a choice, no list has two scores, or the scores run the wrong way;
+/// Returns the warnings about the lists to rescore and, unless null, about the lists `tuning`, on
+/// which the weights are found. `advice` and `tuning_advice` say what to do if the scores seem to
+/// run the wrong way (has_worst_first). The warnings say that
+///  - no list has two different hypotheses or two different scores, or scores run the wrong way;
 ///  - references do not fit their lists (reference_warning), or only one of both is cut into
 ///    subwords (subword_warning in data/bpe.h);
-///  - lists are rescored on which the weights are found, under whatever name. Two lists are the
-///    same if they have three quarters of the different hypotheses of the shorter list in common; a
-///    hypothesis of more than 100 tuning lists does not count. A few short lists may be the same by
-///    chance, so that lists of other names count only if they are a tenth of all lists. If no lists
-///    are the same, the warning appears if half of the references are;
-///  - the spreads of the first-pass scores differ by a factor of 10 or more, so that weights that
-///    are found for one scale are used for another.
+///  - `tuning` has lists that are rescored. Two lists are the same if they share three quarters of
+///    the shorter list's different hypotheses; a hypothesis of more than 100 tuning lists does not
+///    count. Short lists may be the same by chance. So if less than a tenth of all lists are the
+///    same, only lists of one utterance's name count;
+///  - no list is in `tuning`, but half of the references are;
+///  - the spreads of the first-pass scores differ by a factor of 10 or more, so that the weights
+///    are found for one scale and used for another.
 std::vector<std::string> list_warnings(const NamedLists& lists, const std::string& advice,
                                        const NamedLists* tuning = nullptr,
                                        const std::string& tuning_advice = {});
 
-/// Texts of the utterances of lists, one or several of each, and the name that messages give them.
+/// What was heard in the utterances of lists: one or several texts of each. Messages use the name.
 struct HeardTexts {
   std::string name;
   std::vector<std::vector<std::string>> of_utterance;
@@ -49,11 +49,11 @@ struct HeardTexts {
 /// differently, in another case for example, or are of other utterances. Otherwise returns an empty
 /// text.
 ///
-/// A text fits by 2 * common / (words of both texts), where a word counts as often as both texts
-/// have it. A reference does not fit if the best text of its utterance fits by less than a quarter,
-/// or if the reference before or after it in the lists fits some text of the utterance better. The
-/// warning counts these utterances. It appears if they have more than a tenth of the words, so that
-/// a few short utterances that were recognised wrongly cause no warning.
+/// The fit of a reference and a text is 2 * common / (words of both), where `common` counts the
+/// words that both have, in any order. A reference is wrong if its best fit with a text of its
+/// utterance is below a quarter, or if the reference before or after it fits better. The warning
+/// gives the number of wrong references. It appears if their utterances have more than a tenth of
+/// the words, so that a few short utterances that were recognised wrongly cause no warning.
 std::string reference_warning(const HeardTexts& heard, const NamedLists& lists);
 
 }  // namespace nine

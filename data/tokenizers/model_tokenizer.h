@@ -31,9 +31,9 @@ class ModelTokenizer {
   /// it has no tokens.
   ModelTokenizer(std::unique_ptr<Tokenizer> tokenizer, const Specials& specials);
   /// Reads a tokenizer, as read_tokenizer() does. `entries` is the size of the model's dictionary,
-  /// special words included, if it has more than the tokenizer's tokens; the rest are without text
-  /// and called `<id_N>`. Errors: those of read_tokenizer(); the tokenizer has more tokens; it can
-  /// be written neither as tokenizer.json nor as its own file.
+  /// special words included; 0: the special words and the tokens. Entries beyond the tokens have no
+  /// text and are called `<id_N>`. Errors: those of read_tokenizer(); the tokenizer has more tokens
+  /// than `entries` allows; it can be written neither as tokenizer.json nor as its own file.
   static ModelTokenizer of_file(const std::string& path, const Specials& specials,
                                 int64_t entries = 0);
   /// Opens the tokenizer in a model's directory; nullopt if the directory has no tokenizer, because
@@ -60,8 +60,8 @@ class ModelTokenizer {
   /// Tokenizer::encode.
   void encode(std::string_view text, TokenCache& cache, std::vector<int32_t>& ids) const;
   std::vector<int32_t> encode(std::string_view text) const;
-  /// Returns the text of ids, which leave out special words. It may be any bytes: a token may be a
-  /// part of a character (visible_text). Error: an id outside of the dictionary.
+  /// Returns the text of ids, without special words. It may be any bytes: a token may be a part of
+  /// a character (visible_text). Error: an id outside of the dictionary.
   std::string decode(std::span<const int32_t> ids) const;
   /// Returns the bytes that a token adds to a text; empty for a special word. Error: as decode().
   std::string bytes(int32_t id) const;
@@ -83,8 +83,8 @@ class ModelTokenizer {
   std::string name_, file_;  // tokenizer.json or tokenizer.model, and its bytes
 };
 
-/// Returns a text with U+FFFD in place of each run of bytes that are not valid UTF-8, as for a
-/// character that a generated text ends within.
+/// Returns a text with U+FFFD in place of each run of bytes that are not valid UTF-8. A generated
+/// text, for example, may end within a character.
 std::string visible_text(std::string_view text);
 
 /// Calls f(line) for each line of a text, with its LF; the last line may lack it.

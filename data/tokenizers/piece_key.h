@@ -1,4 +1,4 @@
-// Short pieces of text as keys of small tables with one place for each hash.
+// Short pieces of text as keys of small hash tables.
 #pragma once
 
 #include <array>

@@ -12,13 +12,13 @@
 
 namespace nine {
 
-/// What a file without a split of its own leaves open: vocab.json, tiktoken's ranks.
+/// Settings of tiktoken's ranks, whose files have neither a split nor special tokens.
 struct TokenizerFileOptions {
-  Split split = Split::gpt4;  ///< of tiktoken's ranks; vocab.json has GPT-2's split
-  /// Special tokens of tiktoken's ranks, each "TEXT" or "TEXT=ID". Without an ID they get the ids
-  /// that ranks leave free, lowest first, then those after the largest rank; a notice says so.
+  Split split = Split::gpt4;
+  /// Special tokens, each "TEXT" or "TEXT=ID". Without an ID they get the ids that ranks leave
+  /// free, lowest first, then those after the largest rank; a notice says so.
   std::vector<std::string> special_tokens{"<|endoftext|>"};
-  /// True: error if the file has no ranks, where the settings above would have no effect.
+  /// True: a file of another format is an error, because the settings above do not change it.
   bool only_ranks = false;
 };
 
@@ -26,12 +26,12 @@ struct TokenizerFileOptions {
 /// merges.txt, a file of tiktoken's ranks, a SentencePiece model, or a folder with tokenizer.json,
 /// tekken.json, vocab.json and merges.txt, or tokenizer.model. Errors name the file: it is none of
 /// these; a part that Nine does not know; two tokens with one id, or two ids of one token; a merge
-/// of tokens that are not in the vocabulary; a size that the file does not have.
+/// of tokens that are not in the vocabulary; a field that the file's end cuts off.
 std::unique_ptr<Tokenizer> read_tokenizer(const std::string& path,
                                           const TokenizerFileOptions& options = {});
 
-/// The readers of the texts of files; the first one also reads tekken.json. `name` stands for the
-/// file in errors.
+/// Read a tokenizer from the text of a file; read_tokenizer_json() also reads tekken.json. Errors
+/// call the file `name`.
 std::unique_ptr<Tokenizer> read_tokenizer_json(const std::string& text, const std::string& name);
 std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::string& vocabulary,
                                                       const std::string& merges,
@@ -41,8 +41,8 @@ std::unique_ptr<Tokenizer> read_tiktoken(std::string_view text, const std::strin
 std::unique_ptr<Tokenizer> read_sentencepiece(std::string_view bytes, const std::string& name);
 
 /// Returns the text of a file of tiktoken's ranks: a line `BASE64 RANK` for each token that is not
-/// added. tiktoken merges any two tokens that together are a token, by rank; the tokens of a
-/// tokenizer whose merges follow another order have no such file, which is an error.
+/// special. Errors: the tokenizer is not byte-level BPE, or normalises; its merges are not in the
+/// order of the ids that they make, because tiktoken merges by rank.
 std::string tiktoken_text(const Tokenizer& tokenizer);
 
 }  // namespace nine

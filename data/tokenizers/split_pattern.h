@@ -19,16 +19,17 @@ const char* pattern_of(Split split);
 size_t piece_end(Split split, std::string_view text, size_t begin);
 
 /// A regular expression with Unicode properties. Its \s is Unicode's White_Space, as in Hugging
-/// Face tokenizers and tiktoken. The patterns of the named splits are cut by piece_end(), all
-/// others by PCRE2. Several threads may use one pattern.
+/// Face tokenizers and tiktoken. piece_end() cuts text by the patterns of the named splits, and
+/// PCRE2 by all others. Several threads may use one pattern.
 class SplitPattern {
  public:
-  /// Errors name the pattern: it does not compile, or has more than 4,096 bytes.
+  /// Errors name the pattern: it does not compile, can match the empty text, or has more than 4,096
+  /// bytes.
   explicit SplitPattern(const std::string& pattern);
 
   const std::string& text() const { return text_; }
-  /// Calls f(begin, end) for each non-empty match in valid UTF-8 `text`, from left to right. Error:
-  /// a match needs more steps than 100,000 and 16 for each byte of the text.
+  /// Calls f(begin, end) for each match in valid UTF-8 `text`, from left to right. Errors: a match
+  /// needs more than 100,000 + 16 * text.size() steps; \K moves the beginning of a match.
   template <class F>
   void for_each(std::string_view text, F&& f) const {
     if (named_) {

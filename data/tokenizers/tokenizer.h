@@ -23,8 +23,8 @@ struct EncodeOptions {
 };
 
 /// Short pieces of text with their few ids, so that a repeated piece is not encoded again. Each
-/// hash has one place, where a new piece replaces an old piece. So the size has a bound: 2 MiB. A
-/// cache belongs to one thread and one tokenizer.
+/// hash has two places, for its two newest pieces. So the size has a bound: 2 MiB. A cache belongs
+/// to one thread and one tokenizer.
 class TokenCache {
  public:
   /// Appends the ids of a piece, which encode(piece, ids) appends if the cache lacks the piece.
@@ -89,7 +89,7 @@ class Tokenizer {
   /// Returns the id of a token as token() spells it, or kNone.
   virtual int32_t find(std::string_view token) const = 0;
   virtual bool is_special(int32_t id) const = 0;
-  /// Returns the token for text that has no token of its own, or kNone.
+  /// Returns the id of the token for text that has no token of its own, or kNone.
   virtual int32_t unknown() const { return kNone; }
   /// Returns the ids of special tokens in increasing order.
   virtual std::vector<int32_t> special_ids() const = 0;

@@ -23,7 +23,7 @@ inline constexpr int64_t kFewestTokens = 256;
 
 /// Settings of a tokenizer that is learned.
 struct TokenizerTraining {
-  int64_t vocabulary_size = 32'000;  ///< ids: special tokens, 256 bytes, and a merge for each other
+  int64_t vocabulary_size = 32'000;  ///< ids: special tokens, 256 bytes, and results of merges
   Split split = Split::gpt4;
   std::optional<UnicodeForm> form;  ///< texts are put into this form first; nullopt: they are not
   int64_t min_frequency = 2;        ///< a pair of symbols that occurs fewer times is not merged
@@ -38,15 +38,15 @@ struct TokenizerTraining {
 /// depend on the number of threads.
 class TokenizerTrainer {
  public:
-  /// Errors: a vocabulary with no room for the special tokens and the bytes; a special token that
-  /// is empty, not UTF-8 or there twice; a form without utf8proc; a bound of memory and a folder
-  /// that takes no files.
+  /// Errors: a vocabulary with no room for the special tokens and the bytes; a special token of
+  /// fewer than two bytes, not UTF-8 or there twice; a form without utf8proc; with a bound of
+  /// memory, a temporary folder that takes no files.
   explicit TokenizerTrainer(const TokenizerTraining& how);
 
-  /// Adds a text, which no piece crosses the ends of.
+  /// Adds a text. No piece crosses its ends.
   void add(std::string_view text);
-  /// Adds the lines of a text of kCopiedText, each with its end, on all threads. Errors: those of
-  /// the reader; a full disk.
+  /// Adds the lines of a text, each with its LF, on all threads. `text` reads by kCopiedText or
+  /// kRawText, which keep all bytes. Errors: those of the reader; a full disk.
   void add(TextReader& text);
   /// Adds pieces that are counted already, such as those of another trainer.
   void add(const WordCounts& pieces);

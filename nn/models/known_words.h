@@ -15,10 +15,10 @@ namespace nine {
 void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
                    double most, const std::string& text);
 
-/// Returns a warning if several models will read the lines and a word is known to some models only,
-/// because a mixture then adds the probability of this word and that of <unk>, the probability of
-/// all unknown words together. Counts the words of different lines, with </s>. Otherwise, and if a
-/// dictionary is missing, returns an empty text.
+/// Returns a warning if several models will read the lines and only some of them know a word. A
+/// mixture of them then adds the probability of this word and that of <unk>, which stands for all
+/// unknown words together. The warning counts the words of each different line once, with </s>.
+/// Otherwise, if a dictionary is missing, or for models of raw text, returns an empty text.
 std::string partly_known_warning(const std::vector<std::string>& models,
                                  std::span<const std::string> lines, const std::string& text);
 

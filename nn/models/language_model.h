@@ -64,7 +64,7 @@ inline constexpr int64_t kMaxGenerateBatch = 32;
 struct GenerateOptions {
   SamplingOptions sampling = {};
   int64_t max_words = 50;  ///< most words added to a prompt
-  int64_t lines = 1;       ///< lines of a continuation: </s> ends the text after so many
+  int64_t lines = 1;       ///< lines of a continuation; the </s> of the last line ends it
   int64_t samples = 1;     ///< continuations of each prompt
   int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
   uint64_t seed = 1;
@@ -80,11 +80,12 @@ class LanguageModel {
  public:
   /// Opens the model at `path`. `path` is one of: the directory of a run of lm_train, or of the
   /// run's checkpoints (the best checkpoint, else the latest); a checkpoint; a directory that holds
-  /// only model.safetensors and dict.txt. Sizes come from the tensors' shapes, the head from
-  /// config.json or from model.safetensors' metadata. A GPU needs install_cuda()
-  /// (kernels/install_cuda.h) first. Errors: no model there; a translation model; vocabulary and
-  /// weights of different sizes; a weight that is NaN or infinite, except a bias of -infinity,
-  /// which excludes its word.
+  /// only model.safetensors and dict.txt; a model of Hugging Face's transformers (docs/models.md).
+  /// Sizes come from the tensors' shapes, the head from config.json or from model.safetensors'
+  /// metadata. A GPU needs install_cuda() (kernels/install_cuda.h) first. Errors: no model there; a
+  /// translation model; vocabulary and weights of different sizes; a model of raw text without its
+  /// tokenizer; a weight that is NaN or infinite, except a bias of -infinity, which excludes its
+  /// word.
   static LanguageModel load(const std::string& path, Device device = kCpu);
 
   ~LanguageModel();

@@ -42,7 +42,7 @@ struct TransformerConfig {
   std::optional<bool> final_norms = {};
   std::optional<double> embed_scale = {};  ///< of the embeddings; empty: sqrt(dim)
 
-  /// Returns the ties of its tensors as `tied` of the metadata has them; "" without one.
+  /// Returns the value of the metadata's key `tied`: the tensors that are one; "" without ties.
   std::string ties() const;
   bool has_final_norms() const { return final_norms.value_or(style.norm == NormOrder::pre); }
 };

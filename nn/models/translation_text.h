@@ -41,7 +41,7 @@ struct SegmentationOptions {
   /// The least count of an allowed subword in `vocabulary`.
   int64_t vocabulary_threshold = 0;
   std::vector<std::string> glossaries = {};  ///< what stays whole, see Glossaries
-  bool raw = false;                          ///< true: first tokenise as sacreBLEU's tokenizer 13a
+  bool raw = false;                          ///< true: first split into words, as sacreBLEU's 13a
   /// True: join subwords of translations to words; with codes this is always done.
   bool join = false;
   /// Rules by which translations become prose, after subwords are joined.

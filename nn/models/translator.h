@@ -99,8 +99,8 @@ class Translator {
   std::vector<BeamSearch::Ids> target_ids(const std::vector<std::string>& lines,
                                           const std::string& name) const;
   /// Returns a translation as prose if the models read prose. Otherwise returns its words,
-  /// separated by spaces; joins subwords to words if codes or
-  /// `join` were given, and makes prose if `detokenize` was.
+  /// separated by spaces; joins subwords to words if codes or `join` were given, and makes prose if
+  /// `detokenize` was given.
   std::string text(std::span<const int32_t> ids) const;
 
  private:

@@ -26,7 +26,7 @@
 
 namespace nine {
 
-/// A word of a line, with the places of its bytes and its surprisal.
+/// A word of a line: the bytes begin ... end - 1 of the line, and the surprisal.
 struct WordSurprisal {
   int64_t begin = 0, end = 0;
   double bits = 0;

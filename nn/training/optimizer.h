@@ -35,7 +35,7 @@ inline constexpr EnumNames<OptimizerKind, 6> kEnumNames<OptimizerKind>{
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;
   double momentum = 0;  ///< sgd, asgd, muon
-  /// adam, adamw, muon: decay of the averages of the two moments. lion: of LionStep.
+  /// adam, adamw, muon: decay of the averages of the two moments. lion: those of ops::LionStep.
   double beta1 = 0.9, beta2 = 0.999;
   double eps = 1e-8;  ///< adam, adamw, muon: added to the root of the second moment
   /// adam: updates only the rows of row-tracking parameters (Parameter::touched) that have had a
