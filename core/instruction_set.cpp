@@ -94,50 +94,19 @@ bool has_feature(const Cpu& cpu, const char* name, size_t length) {
   return false;
 }
 
-// Returns the fewest of nine counts of the time-stamp counter for 12,000 instructions OPERATION
-// (operands of 64 bytes), which do not wait for each other.
-#define NINE_TICKS(OPERATION)                                                                     \
-  [] {                                                                                            \
-    uint64_t fewest = ~uint64_t{0};                                                               \
-    for (int time = 0; time < 9; ++time) {                                                        \
-      uint32_t rounds = 1000;                                                                     \
-      const uint64_t before = __builtin_ia32_rdtsc();                                             \
-      __asm__ volatile(                                                                           \
-          "vpxorq %%zmm12, %%zmm12, %%zmm12\n"                                                    \
-          "1:\n"                                                                                  \
-          ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n" OPERATION                            \
-          " %%zmm12, %%zmm12, %%zmm\\sum\n"                                                       \
-          ".endr\n"                                                                               \
-          "dec %0\n"                                                                              \
-          "jnz 1b\n"                                                                              \
-          "vzeroupper"                                                                            \
-          : "+r"(rounds)                                                                          \
-          :                                                                                       \
-          : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
-            "xmm10", "xmm11", "xmm12");                                                           \
-      fewest = std::min<uint64_t>(fewest, __builtin_ia32_rdtsc() - before);                       \
-    }                                                                                             \
-    return fewest;                                                                                \
-  }()
-
 // Linux provides the registers of tiles, 8 KiB a thread, only to processes that ask for them.
 bool tiles_permitted() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
-// True if a product of pairs of bfloat16 takes less time than one of float32. AMD's CPUs start as
-// many instructions of either kind, and a pair does twice the work. Intel's start half as many for
-// pairs, and packing costs time too (docs/matmul-precision.md, "AVX512-BF16"). On other CPUs the
-// function measures, for some tenths of a millisecond. Call it only where AVX512-BF16 is there.
+// True if a product of pairs of bfloat16 takes less time than one of float32, as on AMD's CPUs:
+// they start as many instructions of either kind, and a pair does twice the work. Intel's start
+// half as many for pairs, and packing costs time too (docs/matmul-precision.md, "AVX512-BF16"). No
+// other maker's CPU was measured.
 bool pairs_are_faster() {
   const Registers vendor = cpuid(0, 0);
-  const auto is = [&](const char* name) {
-    return std::memcmp(&vendor.b, name, 4) == 0 && std::memcmp(&vendor.d, name + 4, 4) == 0 &&
-           std::memcmp(&vendor.c, name + 8, 4) == 0;
-  };
-  if (is("AuthenticAMD")) return true;
-  if (is("GenuineIntel")) return false;
-  return 2 * NINE_TICKS("vdpbf16ps") < 3 * NINE_TICKS("vfmadd231ps");
+  return std::memcmp(&vendor.b, "Auth", 4) == 0 && std::memcmp(&vendor.d, "enti", 4) == 0 &&
+         std::memcmp(&vendor.c, "cAMD", 4) == 0;
 }
 #else
 struct Cpu {};

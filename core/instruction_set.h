@@ -26,9 +26,10 @@ std::string to_text(InstructionSet set);
 
 /// Returns the instruction set of this process: the one that the environment variable NINE_ISA
 /// names, or the largest that this build has code for and this CPU can run. avx512_bf16 is left out
-/// on CPUs whose products of pairs are slower than those of float32. The first call chooses it.
-/// For amx the first call asks Linux for permission to use tiles, for the whole process. Errors:
-/// NINE_ISA names no instruction set; this build has no code for the named one; this CPU lacks it.
+/// on CPUs that are not AMD's, because their products of pairs may be slower than those of float32.
+/// The first call chooses it. For amx the first call asks Linux for permission to use tiles, for
+/// the whole process. Errors: NINE_ISA names no instruction set; this build has no code for the
+/// named one; this CPU lacks it.
 InstructionSet instruction_set();
 
 /// Returns the instruction sets that this build has code for, the smallest first.

@@ -1,6 +1,7 @@
 #include "apps/training/train_options.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "apps/cli/machine.h"
 #include "apps/cli/option_data.h"

@@ -367,8 +367,9 @@ TEST_CASE("lm_rescore: sclite's Sum/Avg and sc_stats' MAPSSWE of what it wrote" 
   }
   const std::string stats =
       output_of(cd +
-                "cat first.trn.sgml hyp.trn.sgml | sctk sc_stats -p -t mapsswe -v -u -n x; "
-                "cat x.stats.mapsswe x.stats.unified");
+                "for how in v u; do cat first.trn.sgml hyp.trn.sgml | "
+                "sctk sc_stats -p -t mapsswe -$how -n $how; done; "
+                "cat v.stats.mapsswe u.stats.unified");
   std::smatch z;
   REQUIRE_MESSAGE(
       std::regex_search(stats, z, std::regex(R"(# segs: (\d+)\)[^\n]*Z Stat: (-?[\d.]+)\))")),

@@ -49,7 +49,7 @@ TEST_CASE("instruction set: the one in use is built, and the CPU can run it") {
   CHECK(missing_feature(instruction_set()).empty());
   if (std::getenv("NINE_ISA") == nullptr) {
     std::vector<std::string> usual = runnable();
-    if (usual.back() == "avx512_bf16" && vendor() == "GenuineIntel") usual.pop_back();
+    if (usual.back() == "avx512_bf16" && vendor() != "AuthenticAMD") usual.pop_back();
     CHECK(to_text(instruction_set()) == usual.back());
   }
 }
