@@ -781,7 +781,7 @@ TEST_CASE("transformer LM: --arch llama trains, resumes, is opened by its metada
   const std::map<std::string, std::string> said{
       {"positions", "rotary"},  {"activation", "swiglu"}, {"norm_type", "rms"},  {"kv_heads", "1"},
       {"linear_bias", "false"}, {"qk_norm", "true"},      {"rotary_base", "500"}};
-  for (const auto& [key, value] : said) CHECK_MESSAGE(model.metadata.at(key) == value, key);
+  for (const auto& s : said) CHECK_MESSAGE(model.metadata.at(s.first) == s.second, s.first);
   const std::string layer = "transformer.layers.1.";
   CHECK(model.at(layer + "self_attn.in_proj_weight").shape() == Shape{32, 16});
   CHECK(model.at(layer + "self_attn.q_norm.weight").shape() == Shape{8});
