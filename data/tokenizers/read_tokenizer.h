@@ -2,6 +2,7 @@
 // models.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct TokenizerFileOptions {
   /// True: a file of another format is an error, because the settings above do not change it.
   bool only_ranks = false;
 };
+
+/// Returns the file that read_tokenizer() reads in a folder; an empty path if there is none.
+std::filesystem::path tokenizer_in(const std::filesystem::path& folder);
 
 /// Reads a tokenizer. `path` is a tokenizer.json, Mistral's tekken.json, a vocab.json beside its
 /// merges.txt, a file of tiktoken's ranks, a SentencePiece model, or a folder with tokenizer.json,

@@ -106,13 +106,20 @@ std::string tiktoken_text(const Tokenizer& tokenizer) {
   return text;
 }
 
+fs::path tokenizer_in(const fs::path& folder) {
+  for (const char* name : {"tokenizer.json", "tekken.json", "vocab.json", "tokenizer.model"})
+    if (is_there(folder / name)) return folder / name;
+  return {};
+}
+
 std::unique_ptr<Tokenizer> read_tokenizer(const std::string& path,
                                           const TokenizerFileOptions& options) {
   fs::path file = path;
   if (fs::is_directory(file)) {
-    for (const char* name : {"tokenizer.json", "tekken.json", "vocab.json", "tokenizer.model"})
-      if (is_there(file / name)) return read_tokenizer((file / name).string(), options);
-    fail(path, " has no tokenizer.json, tekken.json, vocab.json or tokenizer.model");
+    file = tokenizer_in(path);
+    require(!file.empty(), path,
+            " has no tokenizer.json, tekken.json, vocab.json or tokenizer.model");
+    return read_tokenizer(file.string(), options);
   }
   std::string text = read_text(file);
   if (!text.empty() && may_be_packed(static_cast<uint8_t>(text[0]))) {

@@ -1,22 +1,17 @@
 #include "nn/models/language_words.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/tokenizers/read_tokenizer.h"
 #include "nn/models/model_directory.h"
 
 namespace nine {
 
-bool has_tokenizer(const std::filesystem::path& directory) {
-  const auto names = {"tokenizer.json", "tokenizer.model", "vocab.json"};
-  return std::ranges::any_of(names, [&](const char* name) { return is_there(directory / name); });
-}
-
 LanguageWords language_words(const std::filesystem::path& directory, int64_t entries) {
   const std::filesystem::path dictionary = directory / kDictionaryFile;
-  if (!is_there(dictionary) && has_tokenizer(directory)) {
+  if (!is_there(dictionary) && !tokenizer_in(directory).empty()) {
     ModelTokenizer tokenizer =
         ModelTokenizer::of_file(directory.string(), Specials::kLanguageModel, entries);
     Vocabulary vocabulary = tokenizer.dictionary();

@@ -16,10 +16,6 @@ struct LanguageWords {
   std::optional<ModelTokenizer> tokenizer;
 };
 
-/// True if a model's directory has a tokenizer as transformers writes it: tokenizer.json,
-/// tokenizer.model, or vocab.json.
-bool has_tokenizer(const std::filesystem::path& directory);
-
 /// Opens the words in a model's directory, which model_directory() returned. A directory of
 /// transformers has a tokenizer and no dict.txt: the tokenizer then makes the dictionary, with
 /// `entries` entries (0: as many as its tokens need). Errors: neither is there; the tokens are not

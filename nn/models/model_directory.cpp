@@ -13,6 +13,7 @@
 #include "core/ops.h"
 #include "core/quote.h"
 #include "data/tokenizers/model_tokenizer.h"
+#include "data/tokenizers/read_tokenizer.h"
 #include "data/vocabulary.h"
 #include "kernels/settings/head_misfit.h"
 #include "nn/models/language_words.h"
@@ -191,7 +192,7 @@ bool reads_raw_text(const std::string& path) try {
   const bool weights_alone =
       (holds(path, kWeightsFile) || holds(path, kWeightsIndex)) && !holds_state(path);
   const fs::path directory = weights_alone ? fs::path(path) : resolve_checkpoint(path);
-  if (!holds(directory, kDictionaryFile)) return has_tokenizer(directory);
+  if (!holds(directory, kDictionaryFile)) return !tokenizer_in(directory).empty();
   return !ModelTokenizer::file_in(directory, "").empty();
 } catch (const Error&) {  // opening the model says what is wrong
   return false;
