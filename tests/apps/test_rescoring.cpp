@@ -365,11 +365,10 @@ TEST_CASE("lm_rescore: sclite's Sum/Avg and sc_stats' MAPSSWE of what it wrote" 
     CHECK(avg[6] == percent("insertions"));
     CHECK(avg[7] == percent("errors"));
   }
-  const std::string stats =
-      output_of(cd +
-                "for how in v u; do cat first.trn.sgml hyp.trn.sgml | "
-                "sctk sc_stats -p -t mapsswe -$how -n $how; done; "
-                "cat v.stats.mapsswe u.stats.unified");
+  const std::string stats = output_of(cd +
+                                      "for how in v u; do cat first.trn.sgml hyp.trn.sgml | "
+                                      "sctk sc_stats -p -t mapsswe -$how -n $how; done; "
+                                      "cat v.stats.mapsswe u.stats.unified");
   std::smatch z;
   REQUIRE_MESSAGE(
       std::regex_search(stats, z, std::regex(R"(# segs: (\d+)\)[^\n]*Z Stat: (-?[\d.]+)\))")),
