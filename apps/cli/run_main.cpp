@@ -1,6 +1,8 @@
 #include "apps/cli/run_main.h"
 
 #include <fcntl.h>
+#include <malloc.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <csignal>
@@ -49,6 +51,13 @@ __attribute__((constructor(101))) void hold_standard_streams() {
 // Before main(): options are made before run_main() is called.
 [[maybe_unused]] const bool kReserved = (install_memory_reserve(), true);
 
+// Serves all threads from one heap under a limit of addresses (ulimit -v). To start a thread's own
+// heap, the C library maps 128 MiB for a moment, and a pool of another thread then finds too few.
+void share_one_heap_under_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
+}
+
 // `code`, or failure where standard output could not be written.
 int exit_code(const char* program, int code) {
   const bool written = std::cout.flush() && std::fflush(stdout) == 0;
@@ -75,6 +84,7 @@ int run_main(const char* program, const std::function<int()>& body) {
   // A file that grows beyond `ulimit -f` is then an error that names the file; by default it would
   // end the program without a message.
   std::signal(SIGXFSZ, SIG_IGN);
+  share_one_heap_under_limit();
   try {
     return exit_code(program, body());
   } catch (const RefusedByFirst&) {
