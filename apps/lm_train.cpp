@@ -35,8 +35,10 @@ void check_known(const LmOptions& o, const LmData& data) {
             " has no word, only white space: give a text with words");
     require_known({text.tokens(), text.unknown()}, o.max_unknown,
                   concat(flag, files.empty() ? " of --sample" : " " + files[0]),
-                  o.vocab.empty() ? "the vocabulary that is built with --vocab-size and --min-count"
-                                  : o.vocab);
+                  o.is_raw() ? "the tokenizer " + o.raw_tokenizer.tokenizer
+                  : o.vocab.empty()
+                      ? "the vocabulary that is built with --vocab-size and --min-count"
+                      : o.vocab);
   };
   check(data.train, o.train_flag(), o.train_files());
   if (data.valid) check(*data.valid, "--valid", o.valid);

@@ -18,21 +18,25 @@ namespace {
 
 // Throws where a text has no word, or where a dictionary does not fit it.
 void check_known(const MtOptions& o, const MtData& data) {
+  const std::string& both = o.raw_tokenizer.tokenizer;
   const auto check = [&](int64_t unknown, int64_t tokens, int64_t pairs, const char* flag,
-                         const std::vector<std::string>& files, const std::string& dictionary) {
+                         const std::vector<std::string>& files, const std::string& dictionary,
+                         const std::string& tokenizer) {
     require_words(flag, files, tokens, pairs);
     require_known({tokens, unknown}, o.max_unknown,
                   concat(flag, files.empty() ? " of --sample" : " " + files[0]),
-                  dictionary.empty()
+                  o.raw ? "the tokenizer " + (both.empty() ? tokenizer : both)
+                  : dictionary.empty()
                       ? "the dictionary that is built with --vocab-size and --min-count"
                       : dictionary);
   };
   const auto source = [&](const ParallelCorpus& text, const char* flag, const auto& files) {
-    check(text.source_unknown(), text.source_tokens(), text.pairs(), flag, files, o.src_dict);
+    check(text.source_unknown(), text.source_tokens(), text.pairs(), flag, files, o.src_dict,
+          o.src_tokenizer);
   };
   const auto target = [&](const ParallelCorpus& text, const char* flag, const auto& files) {
     check(text.target_unknown(), text.target_tokens(), text.pairs(), flag, files,
-          o.shared_vocab ? o.src_dict : o.tgt_dict);
+          o.shared_vocab ? o.src_dict : o.tgt_dict, o.tgt_tokenizer);
   };
   source(data.train, "--src", o.src);
   target(data.train, "--tgt", o.tgt);

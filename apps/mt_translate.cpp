@@ -2,6 +2,7 @@
 // Parses and calls; the parts are in apps/mt_translate/.
 #include <algorithm>
 #include <cstdio>
+#include <tuple>
 
 #include "apps/cli/line_input.h"
 #include "apps/cli/machine.h"
@@ -46,13 +47,13 @@ void for_windows(size_t lines, int64_t batch, bool one, F&& f) {
 // spelled as specials.
 class InputNotes {
  public:
-  explicit InputNotes(std::string name, std::string whose = "the input's")
-      : name_(std::move(name)), whose_(std::move(whose)) {}
+  InputNotes(std::string name, int32_t unknown_id, std::string whose = "the input's")
+      : name_(std::move(name)), whose_(std::move(whose)), unknown_id_(unknown_id) {}
   void add(const std::vector<BeamSearch::Ids>& lines) {
     for (const BeamSearch::Ids& line : lines) {
       ++lines_;
       tokens_ += std::ssize(line);
-      unknown_ += std::count(line.begin(), line.end(), Specials::kTranslation.unknown);
+      unknown_ += std::count(line.begin(), line.end(), unknown_id_);
       spelled_.add(line);
     }
   }
@@ -74,6 +75,7 @@ class InputNotes {
 
  private:
   std::string name_, whose_;
+  int32_t unknown_id_;
   int64_t lines_ = 0, tokens_ = 0, unknown_ = 0;
   SpelledSpecials spelled_{Specials::kTranslation};
 };
@@ -122,7 +124,7 @@ int64_t joints_in(const Lines& lines) {
 // </s> that is its first word or has others behind it.
 void check_prefixes(const TranslateOptions& o, const Translator& translator, const Lines& lines,
                     const std::vector<BeamSearch::Ids>& ids) {
-  const int32_t unknown = Specials::kTranslation.unknown;
+  const int32_t unknown = translator.target_unknown();
   const auto has_unknown = [&](const BeamSearch::Ids& all) {
     return std::ranges::find(all, unknown) != all.end();
   };
@@ -165,7 +167,7 @@ class Prefixes {
     }
     if (communicator.first()) warn_of_other_kind(lines, name_);
     check_prefixes(o, translator, lines, ids_);
-    InputNotes notes(name_, "the prefixes'");
+    InputNotes notes(name_, translator.target_unknown(), "the prefixes'");
     notes.add(ids_);
     notes.require_known(o);
     if (communicator.first()) notes.report();
@@ -216,9 +218,9 @@ void translate(const TranslateOptions& o, const Options& options, Device device,
   const Prefixes prefixes(o, translator, communicator);
   TextOutput out(output_of(o.output, communicator));
   SideFiles side_files(o, communicator);
-  SearchOptions how = o.search();
+  SearchOptions how = o.search(translator);
   Lines translated;
-  InputNotes notes(name);
+  InputNotes notes(name, translator.source_unknown());
   const bool cuts = !o.codes.empty() || translator.reads_prose();
   int64_t joints = 0;
   while (text.next()) {
@@ -294,9 +296,10 @@ void score_given(const TranslateOptions& o, Device device, Communicator& communi
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
                                          translator.target_ids(given, input_name(o.score_given));
-  for (const auto& [ids, file] :
-       {std::pair(&sources, o.input), std::pair(&targets, o.score_given)}) {
-    InputNotes notes(input_name(file));
+  for (const auto& [ids, file, unknown] :
+       {std::tuple(&sources, o.input, translator.source_unknown()),
+        std::tuple(&targets, o.score_given, translator.target_unknown())}) {
+    InputNotes notes(input_name(file), unknown);
     notes.add(*ids);
     notes.require_known(o);
     if (communicator.first()) notes.report();

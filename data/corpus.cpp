@@ -36,12 +36,13 @@ Corpus Corpus::of_lines(std::span<const std::string> lines, const Vocabulary& vo
 }
 
 Corpus Corpus::of_ids(std::vector<int32_t> ids, std::vector<int64_t> offsets,
-                      const LineChecksum& checksum, RawSize size) {
+                      const LineChecksum& checksum, RawSize size, int64_t unknown) {
   Corpus corpus;
   corpus.flat_ = std::move(ids);
   corpus.offsets_ = std::move(offsets);
   corpus.checksum_ = checksum;
   corpus.raw_size_ = size;
+  corpus.unknown_ = unknown;
   return corpus;
 }
 

@@ -29,9 +29,9 @@ class Corpus {
   static Corpus of_lines(std::span<const std::string> lines, const Vocabulary& vocabulary);
 
   /// Takes ids that were encoded elsewhere (data/tokenizers/raw_text.h). offsets[i] is where
-  /// sentence i begins; the last offset is the number of ids.
+  /// sentence i begins; the last offset is the number of ids. `unknown` is what unknown() returns.
   static Corpus of_ids(std::vector<int32_t> ids, std::vector<int64_t> offsets,
-                       const LineChecksum& checksum, RawSize size);
+                       const LineChecksum& checksum, RawSize size, int64_t unknown);
 
   /// Joins sentences to documents, which then count as sentences: a document ends with an empty
   /// sentence, or with the text. Its tokens are those of its sentences, each with its </s>; an
@@ -42,7 +42,7 @@ class Corpus {
   int64_t sentences() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   /// Returns the number of predicted tokens: words and ends of sentence.
   int64_t tokens() const { return static_cast<int64_t>(flat_.size()); }
-  /// Returns the number of tokens that are <unk>.
+  /// Returns the number of tokens that are <unk>, or the unknown token of the text's tokenizer.
   int64_t unknown() const { return unknown_; }
   /// Returns the size of the raw text; 0 for a text of words.
   RawSize raw_size() const { return raw_size_; }

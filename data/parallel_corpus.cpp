@@ -78,7 +78,7 @@ PairCounts::PairCounts(const PairText& text, bool joint) {
 void ParallelCorpus::Side::add(std::span<const int32_t> ids) {
   flat.insert(flat.end(), ids.begin(), ids.end());
   offsets.push_back(std::ssize(flat));
-  unknown += std::count(ids.begin(), ids.end(), Specials::kTranslation.unknown);
+  unknown += std::count(ids.begin(), ids.end(), unknown_id);
   spelled.add(ids.first(ids.size() - 1));
 }
 
@@ -124,6 +124,8 @@ ParallelCorpus::ParallelCorpus(const PairText& text, const PairEncoding& encodin
     encoder(text_line, ids);
     ids.push_back(Specials::kTranslation.end);
   };
+  source_.unknown_id = encoding.source_unknown;
+  target_.unknown_id = encoding.target_unknown;
   int64_t line = 0;
   std::vector<int32_t> from, to;
   text([&](std::string_view s, std::string_view t) {

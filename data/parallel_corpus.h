@@ -41,6 +41,9 @@ using LineEncoder = std::function<void(std::string_view line, std::vector<int32_
 struct PairEncoding {
   LineEncoder source, target;
   bool raw = false;  ///< true: white space is text too, so that checksums cover it
+  /// The ids that stand for text without an id.
+  int32_t source_unknown = Specials::kTranslation.unknown,
+          target_unknown = Specials::kTranslation.unknown;
 };
 
 /// Chooses the pairs of a text.
@@ -66,7 +69,7 @@ class ParallelCorpus {
   /// Returns the line of pair i in its text, from 1.
   int64_t line(int64_t i) const { return lines_[static_cast<size_t>(i)]; }
 
-  /// Return the number of a side's tokens, with </s>, and the number of <unk> among them.
+  /// Return the number of a side's tokens, with </s>, and the number of unknown ones among them.
   int64_t source_tokens() const { return std::ssize(source_.flat); }
   int64_t target_tokens() const { return std::ssize(target_.flat); }
   int64_t source_unknown() const { return source_.unknown; }
@@ -102,6 +105,7 @@ class ParallelCorpus {
   struct Side {
     std::vector<int32_t> flat;
     std::vector<int64_t> offsets = {0};  // of the first token of each sentence, then the end
+    int32_t unknown_id = Specials::kTranslation.unknown;
     int64_t unknown = 0;
     LineChecksum lines;
     SpelledSpecials spelled{Specials::kTranslation};

@@ -71,7 +71,7 @@ void write_top_words(const LanguageModel& model, const EncodedLines& input, int6
           }
           const std::string_view word = words[static_cast<size_t>(t)];
           const bool known =
-              text.sentence(s)[static_cast<size_t>(t)] != Specials::kLanguageModel.unknown ||
+              text.sentence(s)[static_cast<size_t>(t)] != model.unknown() ||
               word == Specials::kLanguageModel.text(Specials::kLanguageModel.unknown);
           writer.write(input.first() + s + 1, t + 1, word, known, expectation);
         },

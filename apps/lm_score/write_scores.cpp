@@ -56,20 +56,27 @@ void write_scores(const ScoreOptions& o, const LanguageModel& model, EncodedLine
   out.finish();
   if (!communicator.first() || input.tokens() == 0) return;
   Evaluation total = writer.total();
+  // A text of words shows the share even where it is 0.
+  const std::string unknown_share =
+      model.tokenizer() != nullptr && input.unknown() == 0
+          ? ""
+          : concat(", ",
+                   fixed(100.0 * static_cast<double>(input.unknown()) /
+                             static_cast<double>(input.tokens()),
+                         2),
+                   "% unknown tokens");
   if (total.set_raw_size(input.raw_size()); total.bytes > 0)
     std::fprintf(stderr,
                  "perplexity %s a token, %s a word, %.4f bits per byte over %lld tokens, %lld "
-                 "words, %lld bytes (%lld lines)\n",
+                 "words, %lld bytes (%lld lines%s)\n",
                  power_of_e(total.nll(), 5).c_str(), power_of_e(total.word_nll(), 5).c_str(),
                  total.bits_per_byte(), static_cast<long long>(total.tokens),
                  static_cast<long long>(total.words), static_cast<long long>(total.bytes),
-                 static_cast<long long>(input.count()));
+                 static_cast<long long>(input.count()), unknown_share.c_str());
   else
-    std::fprintf(
-        stderr, "perplexity %s over %lld tokens (%lld sentences, %.2f%% unknown tokens)\n",
-        power_of_e(total.nll(), 5).c_str(), static_cast<long long>(total.tokens),
-        static_cast<long long>(input.count()),
-        100.0 * static_cast<double>(input.unknown()) / static_cast<double>(input.tokens()));
+    std::fprintf(stderr, "perplexity %s over %lld tokens (%lld sentences%s)\n",
+                 power_of_e(total.nll(), 5).c_str(), static_cast<long long>(total.tokens),
+                 static_cast<long long>(input.count()), unknown_share.c_str());
   if (writer.excluded() > 0)
     std::fprintf(stderr,
                  "lm_score: tokens of probability 0: %lld, which the model excludes by a bias of "

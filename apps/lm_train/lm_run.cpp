@@ -125,8 +125,10 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
       concat(parameters.count(), " parameters, ", data.vocabulary.size(),
              data.tokenizer ? " tokens in the vocabulary, " : " words, ", data.train.tokens(),
              " training tokens (",
-             data.tokenizer ? concat(size.words, " words, ", size.bytes, " bytes")
-                            : concat(data.train.unknown(), " unknown"),
+             data.tokenizer ? concat(size.words, " words, ", size.bytes, " bytes") : "",
+             data.tokenizer && data.train.unknown() == 0
+                 ? ""
+                 : concat(data.tokenizer ? ", " : "", data.train.unknown(), " unknown"),
              "), ", threads(), " threads")};
   if (data.tokenizer) start.update({{"train_words", size.words}, {"train_bytes", size.bytes}});
   if (!data.raw_message.empty()) messages.push_back(data.raw_message);

@@ -75,7 +75,11 @@ PairEncoding encoding(const TranslationSide& source, const TranslationSide& targ
       side.encode(line, cache, ids);
     };
   };
-  return {encoder(source), encoder(target), source.tokenizer.has_value()};
+  return {.source = encoder(source),
+          .target = encoder(target),
+          .raw = source.tokenizer.has_value(),
+          .source_unknown = source.unknown(),
+          .target_unknown = target.unknown()};
 }
 
 HeldOutPairs held_out(const PairText& text, const PairEncoding& encoding, int64_t positions,

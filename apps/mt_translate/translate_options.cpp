@@ -180,17 +180,19 @@ SegmentationOptions TranslateOptions::segmentation() const {
           .detokenize = detokenize};
 }
 
-SearchOptions TranslateOptions::search() const {
+SearchOptions TranslateOptions::search(const Translator& translator) const {
+  SamplingOptions draws = sampling;
+  draws.unknown = translator.target_unknown();
   return {.beam = beam,
           .length_penalty = length_penalty,
           .count_end = count_end,
           .max_length = max_length,
           .n_best = std::max<int64_t>(1, n_best),
-          .excluded = sampling.allow_unknown ? -1 : Specials::kTranslation.unknown,
+          .excluded = draws.allow_unknown ? -1 : draws.unknown,
           .batch = batch,
           .attention = !attention.empty() || !alignment.empty(),
           .samples = samples,
-          .sampling = sampling,
+          .sampling = draws,
           .seed = seed};
 }
 

@@ -26,7 +26,7 @@ struct TranslateOptions {
   double length_penalty = 1;
   // Sampling
   int64_t samples = 0;
-  SamplingOptions sampling{.allow_unknown = true, .unknown = Specials::kTranslation.unknown};
+  SamplingOptions sampling{.allow_unknown = true};
   uint64_t seed = 1;
   int threads = 0;
   double mpi_timeout = 600, max_unknown = kMaxUnknown;
@@ -39,7 +39,7 @@ struct TranslateOptions {
   /// Checks flags against each other. Throws UsageError.
   void check(const Options& options) const;
   SegmentationOptions segmentation() const;
-  SearchOptions search() const;
+  SearchOptions search(const Translator& translator) const;
   bool translates() const { return !checkpoint.empty() && score_given.empty(); }
   /// What messages call the model, or the ensemble.
   std::string model_name() const;

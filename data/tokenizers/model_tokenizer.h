@@ -66,6 +66,12 @@ class ModelTokenizer {
   /// Returns the bytes that a token adds to a text; empty for a special word. Error: as decode().
   std::string bytes(int32_t id) const;
 
+  /// Returns the dictionary's id that stands for text without a token: of the tokenizer's own
+  /// unknown token, or of <unk> (which is then in no text) if the tokenizer has no such token.
+  int32_t unknown() const {
+    const int32_t own = tokenizer_->unknown();
+    return own == Tokenizer::kNone ? specials_.unknown : own + specials_.size;
+  }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
 
  private:

@@ -111,6 +111,7 @@ Corpus encode_parts(const ModelTokenizer& tokenizer, std::span<const RawPart> pa
       for_each_raw_word(parts[i].text, [&](size_t, size_t) { ++own.words; });
     }
   });
+  int64_t unknown = 0;
   std::vector<int32_t> ids;
   std::vector<int64_t> offsets{0};
   LineChecksum checksum;
@@ -120,13 +121,14 @@ Corpus encode_parts(const ModelTokenizer& tokenizer, std::span<const RawPart> pa
     ids.insert(ids.end(), group.ids.begin(), group.ids.end());
     for (const int64_t end : group.ends) offsets.push_back(begin + end);
     size.words += group.words;
+    unknown += std::ranges::count(group.ids, tokenizer.unknown());
     group = {};
   }
   for (const RawPart& part : parts) {
     checksum.add_bytes(part.text);
     size.bytes += std::ssize(part.text);
   }
-  return Corpus::of_ids(std::move(ids), std::move(offsets), checksum, size);
+  return Corpus::of_ids(std::move(ids), std::move(offsets), checksum, size, unknown);
 }
 
 }  // namespace nine

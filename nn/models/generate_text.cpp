@@ -21,6 +21,11 @@ int64_t added_words(const GeneratedText& text) {
   return static_cast<int64_t>(text.ids.size() - text.prompt_words) - text.line_ends;
 }
 
+SamplingOptions with_unknown(SamplingOptions sampling, int32_t unknown) {
+  sampling.unknown = unknown;
+  return sampling;
+}
+
 class Generator {
  public:
   Generator(const LanguageModel& model, const GenerateOptions& options)
@@ -31,7 +36,7 @@ class Generator {
         guard_(tape_),
         decoder_(model_.decoder()),
         head_(model_.head()),
-        next_(head_, options.sampling),
+        next_(head_, with_unknown(options.sampling, model.unknown())),
         every_column_(!head_.independent_rows()) {}
 
   // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i % kMaxGenerateBatch

@@ -77,6 +77,9 @@ const Vocabulary& LanguageModel::vocabulary() const { return parts_->vocabulary;
 const ModelTokenizer* LanguageModel::tokenizer() const {
   return parts_->tokenizer ? &*parts_->tokenizer : nullptr;
 }
+int32_t LanguageModel::unknown() const {
+  return tokenizer() ? tokenizer()->unknown() : vocabulary().specials().unknown;
+}
 const LanguageNetwork& LanguageModel::network() const { return *parts_->network; }
 Device LanguageModel::device() const { return parts_->parameters.device(); }
 

@@ -127,6 +127,8 @@ class LanguageModel {
   const Vocabulary& vocabulary() const;
   /// Returns the tokenizer of a model that reads raw text; null for a model of words.
   const ModelTokenizer* tokenizer() const;
+  /// Returns the id that stands for text without an id: <unk>, or the tokenizer's unknown token.
+  int32_t unknown() const;
   /// Returns the network alone, for work with ids and tensors (nn/models/language_network.h): an
   /// LstmLanguageModel or a TransformerLanguageModel.
   const LanguageNetwork& network() const;

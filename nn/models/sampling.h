@@ -17,7 +17,7 @@ struct SamplingOptions {
   /// Keep the smallest set of likeliest words whose probabilities sum to at least top_p (nucleus
   /// sampling; Holtzman et al., 2020); at least one word.
   double top_p = 1;
-  int32_t unknown = 1;  ///< the id of <unk>: 1 in language models
+  int32_t unknown = 1;  ///< the id of <unk>; programs set it to the model's unknown()
 };
 
 /// Returns the id that `uniform`, a random number in [0, 1), chooses. log_p: natural log p of every

@@ -24,6 +24,10 @@ struct TranslationSide {
   Vocabulary dictionary;
   std::optional<ModelTokenizer> tokenizer = {};
 
+  /// Returns the id that stands for text without an id.
+  int32_t unknown() const {
+    return tokenizer ? tokenizer->unknown() : dictionary.specials().unknown;
+  }
   /// Appends the ids of a line, without </s>: of its raw text, or of its words. A special word's
   /// spelling in a raw text is text. A line of spaces and tabs alone has no ids.
   void encode(std::string_view line, TokenCache& cache, std::vector<int32_t>& ids) const;

@@ -135,6 +135,8 @@ Translator Translator::load(const std::string& path, const SegmentationOptions& 
 
 const Vocabulary& Translator::source() const { return parts_->source.dictionary; }
 const Vocabulary& Translator::target() const { return parts_->target.dictionary; }
+int32_t Translator::source_unknown() const { return parts_->source.unknown(); }
+int32_t Translator::target_unknown() const { return parts_->target.unknown(); }
 bool Translator::reads_prose() const { return parts_->source.tokenizer.has_value(); }
 const std::filesystem::path& Translator::directory() const { return parts_->directory; }
 const Transformer& Translator::network() const { return parts_->models.front().network; }

@@ -79,6 +79,9 @@ class Translator {
   const Vocabulary& source() const;
   /// Returns the dictionary of the target language. It equals source() if the vocabulary is shared.
   const Vocabulary& target() const;
+  /// Return the ids that stand for text without an id: <unk>, or the tokenizer's unknown token.
+  int32_t source_unknown() const;
+  int32_t target_unknown() const;
   /// True if the models take and give prose, by tokenizers of their own.
   bool reads_prose() const;
   /// Returns the directory of the (first) model's files.

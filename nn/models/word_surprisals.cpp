@@ -82,7 +82,7 @@ void answer(const LanguageModel& model, const WordEnds& ends, std::span<Sequence
     offsets.push_back(std::ssize(flat));
   }
   if (flat.empty()) return;
-  const Corpus corpus = Corpus::of_ids(std::move(flat), std::move(offsets), {}, {});
+  const Corpus corpus = Corpus::of_ids(std::move(flat), std::move(offsets), {}, {}, 0);
   const LanguageNetwork& network = model.network();
   Arena arena("score", model.device());
   Tape tape(arena);

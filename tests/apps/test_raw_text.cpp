@@ -182,6 +182,47 @@ TEST_CASE("lm_train --text: a given tokenizer, initial weights, and a text of li
   CHECK(has(words.err, "initial weights of"));
 }
 
+TEST_CASE("raw text: the tokenizer's own unknown token counts as unknown") {
+  const TemporaryDirectory dir;
+  // Knows a, b, space and LF alone.
+  const std::string tokenizer = dir.write(
+      "tokenizer.json", R"({"version": "1.0", "model": {"type": "BPE", "unk_token": "<unk>",
+      "vocab": {"<unk>": 0, "a": 1, "b": 2, " ": 3, "\n": 4}, "merges": []}})");
+  std::string known, foreign;
+  for (int i = 0; i < 30; ++i) {
+    known += "ab ba\nbaa c\n\n";  // one of 12 tokens, and </s>
+    foreign += "xyz zyx\nuvw\n\n";
+  }
+  const std::string text = dir.write("known", known), other = dir.write("foreign", foreign);
+  const auto train_on = [&](const char* run, const std::string& t, const Strings& more) {
+    return train(dir / run, joined({"--text", t, "--tokenizer", tokenizer, "--after", "5u"}, more));
+  };
+  const Outcome run = train_on("run", text, {"--valid", text});
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  CHECK_MESSAGE(has(run.err, ", 30 unknown)"), run.err);
+  const Outcome strict = train_on("strict", text, {"--valid", text, "--max-unknown", "0"});
+  CHECK(strict.code == 1);
+  CHECK_MESSAGE(has(strict.err, "of the 390 tokens are unknown to the tokenizer " + tokenizer),
+                strict.err);
+  const Outcome wrong = train_on("wrong", text, {"--valid", other});
+  CHECK(wrong.code == 1);
+  CHECK_MESSAGE(has(wrong.err, "--valid " + other + ": "), wrong.err);
+
+  const auto score = [&](const std::string& input) {
+    return run_program("lm_score", {"--checkpoint", dir / "run", "--input", input});
+  };
+  const Outcome scored = score(text);
+  REQUIRE_MESSAGE(scored.code == 0, scored.err);
+  CHECK_MESSAGE(has(scored.err, ", 7.69% unknown tokens)"), scored.err);
+  CHECK(score(other).code == 1);
+  // No continuation has the unknown token: of 400 drawn tokens of an untrained model some would.
+  const auto texts =
+      LanguageModel::load(dir / "run").generate({"a"}, {.max_words = 40, .samples = 10});
+  REQUIRE(texts.size() == 10);
+  for (const std::string& made : texts)
+    CHECK_MESSAGE(made.find_first_not_of("ab \n") == std::string::npos, made);
+}
+
 TEST_CASE("lm_train --text: what is wrong with a text is said") {
   const TemporaryDirectory dir;
   const std::string good = dir.write("good", some_text(30, 1));

@@ -91,7 +91,7 @@ class Oracle {
   std::vector<double> next(Ids prefix) const {
     const auto rows = std::ssize(prefix) + 1;
     prefix.push_back(0);
-    const Corpus text = Corpus::of_ids(prefix, {0, rows}, {}, {});
+    const Corpus text = Corpus::of_ids(prefix, {0, rows}, {}, {}, 0);
     Arena arena("oracle");
     Tape tape(arena);
     std::vector<double> p;
