@@ -30,8 +30,8 @@ Var gelu(const Var& x);
 /// Computes x s, where s = (1 + tanh(z)) / 2 and z = sqrt(2/pi) (x + 0.044715 x^3): GPT-2's gelu,
 /// PyTorch's approximate='tanh'. dx = dy (s + 2 x s (1 - s) dz/dx). At -infinity the value is -0.
 Var gelu_tanh(const Var& x);
-/// x s with s = sigmoid(x) (Elfwing et al., 2018; PyTorch's silu). dx = dy (s + x s (1 - s)). At
-/// -infinity the value is -0.
+/// Computes x s, where s = sigmoid(x) (Elfwing et al., 2018; PyTorch's silu). At -infinity the
+/// value is -0. dx = dy (s + x s (1 - s)).
 Var silu(const Var& x);
 Var scale(const Var& x, double alpha);  ///< alpha x; dx = alpha dy
 
@@ -143,12 +143,14 @@ struct NormedColumns {
   Var gamma = {};
   int64_t count = 0;  ///< a multiple of gamma's elements; 0: no columns
 };
-/// Computes rms_norm() of the first columns of x (rows, n) and of the columns behind them, and
-/// copies the other columns. y has x's shape. Error: x has fewer columns.
+/// Applies rms_norm() with first.gamma to the first first.count columns of x (rows, n), and with
+/// second.gamma to the next second.count columns. Copies the other columns. y has x's shape. Error:
+/// x has fewer than first.count + second.count columns.
 Var rms_norm_columns(const Var& x, const NormedColumns& first, const NormedColumns& second = {},
                      double eps = 1e-5);
-/// Rotates the first `columns` columns of x (sequences * steps, n) by the angles of rows'
-/// positions, and copies the other columns; see ops::rotary. angles: (steps, size), on x's device.
+/// Rotates the first `columns` columns of x (sequences * steps, n), and copies the other columns;
+/// see ops::rotary. Row r of x has the angles in row r mod steps of `angles` (steps, size), which
+/// is on x's device.
 Var rotary(const Var& x, const Tensor& angles, int64_t columns);
 
 /// The parameters of an LSTM layer with PyTorch's names and layout: w_ih (4H, I), w_hh (4H, H),
@@ -172,10 +174,12 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start);
 /// The sizes, the mask and the dropout of multi-head attention. ops::Attention has the formula.
 struct AttentionShape {
   int64_t batch = 1, heads = 1;
-  int64_t kv_heads = 0;  ///< heads of keys and values, a divisor of `heads`; 0: `heads`
-  Tensor lengths = {};   ///< (batch) int32: numbers of keys before the padding; empty: no padding
-  bool causal = false;   ///< query t attends to keys 0 ... t only
-  double dropout = 0;    ///< rate on the softmax's probabilities; 0 under NoGrad
+  /// Self-attention: heads of keys and values, a divisor of `heads`; 0: `heads`. For a separate kv
+  /// the width of kv gives their number.
+  int64_t kv_heads = 0;
+  Tensor lengths = {};  ///< (batch) int32: numbers of keys before the padding; empty: no padding
+  bool causal = false;  ///< query t attends to keys 0 ... t only
+  double dropout = 0;   ///< rate on the softmax's probabilities; 0 under NoGrad
   std::string_view stream = {};  ///< name of this dropout, as in dropout()
 };
 /// Computes multi-head self-attention: qkv (batch * steps, (heads + 2 kv_heads) * size) holds

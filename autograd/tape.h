@@ -70,13 +70,15 @@ class Var {
   /// Returns dL/dy of this output y, in y's shape; an empty view if the loss does not depend on y.
   View grad_output() const;
   /// Returns the view for dL/dx of this input x, in x's shape; an empty view if x needs no
-  /// gradient. The first call of a backward pass returns memory to overwrite (`add` is false),
-  /// later calls return memory to add to. So the caller must write the gradient. A caller that
-  /// calls grad_input() for several inputs must write their gradients in the order of these calls,
+  /// gradient. `add` is false if the memory holds no gradient yet: overwrite it. `add` is true
+  /// after an earlier call in this backward pass, for a parameter also after an earlier
+  /// micro-batch, and always for a parameter that tracks its rows: add to the memory. After the
+  /// call the memory counts as written, so the caller must write the gradient. A caller that calls
+  /// grad_input() for several inputs must write their gradients in the order of these calls,
   /// because two inputs may be one Var.
   OutputView grad_input() const;
   /// Returns the view for dL/dx like grad_input(), for functions that add to some elements only.
-  /// The first call of a backward pass sets the memory to zero.
+  /// Sets the memory to zero where grad_input() would return `add` = false.
   View zeroed_grad_input() const;
   /// Returns the view for dL/dx like zeroed_grad_input(), for functions that add to the rows `ids`
   /// (int32) of a table only; a vector counts as a table of single numbers. A parameter that tracks
@@ -153,9 +155,10 @@ class Tape {
   /// Returns the step's key with the stream of that name, e.g. "dropout.embedding".
   RandomKey random_key(std::string_view stream) const;
 
-  /// Calls f(inner) with a tape of its own that has this tape's pool and random key, and records as
-  /// this tape does. Afterwards releases all that f has computed. f may call backward on the inner
-  /// tape; gradients of parameters remain. recomputed() (autograd/recompute.h) uses it.
+  /// Calls f(inner), where `inner` is a second tape with the pool and the random key of this tape.
+  /// `inner` records if this tape records. Afterwards releases all that f has computed. f may call
+  /// backward on `inner`; gradients of parameters remain. recomputed() (autograd/recompute.h) uses
+  /// nested().
   template <class F>
   void nested(F&& f) {
     if (!inner_) inner_.reset(new Tape(arena_, Nested{}));

@@ -20,9 +20,9 @@ namespace nine {
 struct PoolWatch;
 
 /// A memory pool on one device. Most programs only make a pool and give it to a Tape. The contents
-/// of a new tensor are undefined. Tensor::view() of a tensor after reset() is an Error.
-/// OutOfMemory: the pool is full; the message states the pool's size, the bytes in use, the peak
-/// and the request.
+/// of a new tensor are undefined. Tensor::view() of a tensor after reset() is an Error. If the pool
+/// is full, saved(), temporary() and block() throw OutOfMemory; its message states the pool's size,
+/// the bytes in use, the peak and the request.
 class Arena {
  public:
   /// Reserves `capacity` bytes on the device; 0 reserves as much as the device has available. On

@@ -7,9 +7,10 @@ namespace nine::cuda {
 /// A span of work within another library's stream. `index` is the number of a GPU, and `stream` a
 /// cudaStream_t of this GPU; null: CUDA's default stream. Ops that Nine submits while the object
 /// exists run after the work that `stream` has at construction. Work that `stream` gets after the
-/// destruction runs after these ops. The host does not wait. So tensors may be views of memory that
-/// the other library fills before and reads after (Tensor::view_of). Call nine::install_cuda()
-/// first. Errors: a build without CUDA; there is no such GPU; a call of CUDA fails.
+/// destruction runs after these ops. The host does not wait. So an op may read tensors that the
+/// other library's earlier work fills, and write tensors that its later work reads
+/// (Tensor::view_of). Call nine::install_cuda() first. Errors: a build without CUDA; there is no
+/// GPU of this number; a call of CUDA fails.
 class CallerStream {
  public:
   CallerStream(int index, void* stream);

@@ -14,8 +14,9 @@ namespace nine {
 /// highest  at least float32: a CPU with bfloat16 tiles (AMX) cuts each number into three bfloat16
 ///          pieces and adds six products of pieces, with an error below that of float32 arithmetic
 ///          (core/bf16_product.h); on CUDA fp32
-/// high     factors of 16 bits or more: three products of bfloat16 pieces; on CUDA TF32 (11 bits)
-/// medium   factors rounded to bfloat16 (8 bits)
+/// high     a CPU with bfloat16 tiles keeps 16 bits of each factor, in three products of bfloat16
+///          pieces; CUDA keeps 11 bits (TF32)
+/// medium   factors may be rounded to bfloat16 (8 bits)
 ///
 /// A CPU without bfloat16 tiles computes all three in float32, with two exceptions. With
 /// AVX512-BF16 it rounds the factors of `medium` to bfloat16. With the environment variable

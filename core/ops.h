@@ -8,9 +8,9 @@
 // device. An OutputView says whether a result overwrites the old contents or is added to them. Sums
 // have a fixed order, so that the bits do not depend on the number of threads. Index views (`ids`,
 // `targets`) are int32. An op releases the temporary memory that it takes from `arena` before it
-// returns. A violated condition is an Error that names the op and the shapes. On a GPU an index out
-// of range is an Error only when a result is next copied to the CPU. In comments x' is the
-// transpose of x.
+// returns. A violated condition is an Error that names the op and the shapes. On a GPU the op
+// itself does not report an index out of range: the next copy from the GPU throws the Error. In
+// comments x' is the transpose of x.
 #pragma once
 
 #include <initializer_list>

@@ -43,8 +43,8 @@ class Shape {
 };
 
 std::string to_text(const Shape& s);  ///< "(32, 512)"
-/// Returns the indices of an element that is counted row by row: "[2, 0]" for element 8 of a tensor
-/// (4, 4).
+/// Returns the indices of element number `element`, from 0 in row-major order: "[2, 0]" for element
+/// 8 of a tensor (4, 4).
 std::string index_text(const Shape& shape, int64_t element);
 
 }  // namespace nine

@@ -15,8 +15,8 @@ namespace nine {
 enum class NBestFormat : uint8_t {
   tsv,    ///< utterance TAB score TAB words
   srilm,  ///< utterance acoustic-score lm-score number-of-words words: SRILM's lines after the name
-          ///< of the utterance; the score is the sum of both scores; <s> and </s> are left out of
-          ///< the words, but the number may count them
+          ///< of the utterance; the score is the sum of both scores; <s>, </s> and pauses (-pau-)
+          ///< are left out of the words, but the number may count them
   kaldi,  ///< utterance-N score words, with N = 1, 2, ... for the hypotheses of an utterance
   moses   ///< utterance ||| words ||| score; features may stand before the score, segmentation and
           ///< alignment before the score (Marian) or after it (Moses)
@@ -35,7 +35,7 @@ inline constexpr double kLogZero = -1e10;
 
 /// A hypothesis of the first pass, with its score: larger is better.
 struct NBestHypothesis {
-  double score = 0;   ///< below -kLogZero; -infinity: the logarithm of 0
+  double score = 0;   ///< below 1e10, which is -kLogZero; -infinity: the logarithm of 0
   std::string words;  ///< with single spaces between them
 };
 

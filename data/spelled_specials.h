@@ -1,7 +1,7 @@
-// Counts what a text has that is read as something else than it seems: words that are spelled as a
-// special word, such as </s>, and are therefore read as this special word (HTML, for example, has
-// <s> and </s>); and byte-order marks that begin a line inside the text, where two files were
-// joined, and are therefore a part of a word.
+// Counts two things in a text that a model reads in an unexpected way. A word that is spelled as a
+// special word is read as this special word; HTML, for example, has the words <s> and </s>. A
+// byte-order mark at the beginning of a line becomes a part of the first word; such a mark stands
+// where two files were joined.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace nine {
 
-/// Counts both. It does not count <unk>, because a text that has <unk> means the special
-/// word.
+/// Counts the words that are spelled as special words, and the lines that begin with a byte-order
+/// mark. Does not count <unk>, because a text that has <unk> means the special word.
 class SpelledSpecials {
  public:
   explicit SpelledSpecials(const Specials& specials) : specials_(specials) {}
@@ -25,7 +25,7 @@ class SpelledSpecials {
   /// Adds a line of kModelText (data/text.h). Compares each word with the texts of the special
   /// words.
   void add_line(std::string_view line);
-  /// Adds the beginning of a line whose words add() gets.
+  /// Counts a byte-order mark at the beginning of a line whose words go to add().
   void add_beginning(std::string_view line);
 
   /// Returns a message such as "TEXT: 8 words are spelled </s>, which ends a sentence here; ...";

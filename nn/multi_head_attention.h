@@ -23,8 +23,8 @@ struct AttentionMask {
   /// no padding.
   Tensor lengths = {};
   bool causal = false;  ///< true: position t attends to positions up to t only
-  /// If given, the keys of each row of x, as rows of x. The members above are then ignored; x need
-  /// not have padding, and the result has no gradient.
+  /// If given: for each row of x, the list of the rows of x that it attends to. The members above
+  /// are then ignored; x need not have padding, and the result has no gradient.
   KeyLists lists = {};
   /// Required with `lists` and rotary positions: each row's position, int32 on the layer's device.
   Tensor places = {};

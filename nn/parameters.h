@@ -69,11 +69,12 @@ class ParameterSet final : private ParameterMemory {
   /// Freezes the parameters whose name matches a pattern (Parameter::frozen). In a pattern, *
   /// stands for any characters and ? for one character. A frozen parameter has gradient 0. Its
   /// value still changes by weight decay, and by Adam's moments and SGD's velocity if they come
-  /// from updates before freeze(). Error, with the list of names: a pattern matches no parameter;
-  /// all parameters are frozen.
+  /// from updates before freeze(). UsageErrors: a pattern matches no parameter (the message has the
+  /// first names); all parameters are frozen.
   void freeze(std::span<const std::string> patterns);
 
-  /// Returns the parameter of that name. Error, with the list of names: no parameter has the name.
+  /// Returns the parameter of that name. Error: no parameter has the name; the message has the
+  /// first names.
   Parameter& at(std::string_view name);
   const std::deque<Parameter>& all() const { return parameters_; }
   /// Returns the number of elements of all parameters together.

@@ -25,7 +25,7 @@ inline constexpr const char* kNoLogP =
 /// A buffer of a head: a tensor that is saved with the model but not trained.
 struct HeadBuffer {
   const char* name;  ///< its tensor's name without the head's: ".counts"
-  /// True if such a head has the buffer.
+  /// True if a head with this configuration has the buffer.
   bool (*is_of)(const HeadConfig& config);
 };
 /// Returns all buffers that heads may have. The first holds a number for each word, the others hold
@@ -65,16 +65,18 @@ class SoftmaxHead {
 
   /// Returns the parameters on a tape, as kernel_softmax takes them.
   HeadWeights weights(Tape& tape) const;
-  /// Sets the words' counts in the training targets, for word norms that use counts. The counts are
-  /// saved with the model. If the head needs no counts, the call has no effect. Error: the number
-  /// of counts is not the number of words.
+  /// Sets the words' counts in the training targets. Word norms that use counts and a sampled
+  /// softmax need them before the first loss. The counts are saved with the model. If the head
+  /// needs no counts, the call has no effect. Error: the number of counts is not the number of
+  /// words.
   void set_counts(std::span<const int64_t> counts) const;
   /// Computes the loss of predicting `targets` from `hidden`; see kernel_softmax. targets: as many
   /// int32 as hidden has rows, on the CPU or the head's device; -1: no target. row_weight: the
-  /// weight of each row, usually 1 / (number of targets). Applies label smoothing and the prior's
-  /// regulariser as configured, but not under NoGrad. With a sampled softmax, loss and nll of
-  /// training are estimates over the words that the tape's random key draws. `factors`: of the
-  /// rows' weights (SoftmaxRows::factor), on either device, of targets' shape; empty: 1.
+  /// weight of each row, usually 1 / (number of targets). Applies label smoothing, the margin, the
+  /// z-loss and the prior's regulariser as configured, but not under NoGrad. With a sampled
+  /// softmax, loss and nll of training are estimates over the words that the tape's random key
+  /// draws. `factors`: of the rows' weights (SoftmaxRows::factor), on either device, of targets'
+  /// shape; empty: 1.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight,
                    const Tensor& factors = {}) const;
   /// Computes the mean loss over the rows that have a target: the loss of a whole batch. Error: no

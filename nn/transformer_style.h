@@ -74,8 +74,8 @@ struct StyleSetting {
   /// True: metadata always have the key. False: only if the value is not that of gpt2().
   bool always_written = false;
   const char* default_text = "";  ///< the help's default, if the value does not explain itself
-  /// True if the choice has an effect, given the others; null: it always has. `needs` says what it
-  /// requires.
+  /// True if the choice has an effect, given the others; null: it always has. `needs` says in words
+  /// what the effect requires.
   bool (*has_effect)(const TransformerStyle& style) = nullptr;
   const char* needs = "";
 

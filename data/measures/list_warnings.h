@@ -25,14 +25,15 @@ bool has_worst_first(std::span<const NBestList> lists);
 /// Returns the warnings about the lists to rescore and, unless null, about the lists `tuning`, on
 /// which the weights are found. `advice` and `tuning_advice` say what to do if the scores seem to
 /// run the wrong way (has_worst_first). The warnings say that
-///  - no list has two different hypotheses or two different scores, or scores run the wrong way;
+///  - no list has two different hypotheses, or no list has two different scores;
+///  - the scores run the wrong way;
 ///  - references do not fit their lists (reference_warning), or only one of both is cut into
 ///    subwords (subword_warning in data/bpe.h);
 ///  - `tuning` has lists that are rescored. Two lists are the same if they share three quarters of
-///    the shorter list's different hypotheses; a hypothesis of more than 100 tuning lists does not
-///    count. Short lists may be the same by chance. So if less than a tenth of all lists are the
-///    same, only lists of one utterance's name count;
-///  - no list is in `tuning`, but half of the references are;
+///    the shorter list's different hypotheses; a hypothesis that is in more than 100 tuning lists
+///    does not count. Short lists may be the same by chance. So if less than a tenth of all lists
+///    are the same, only pairs of lists whose utterances have the same name count;
+///  - `tuning` has none of the rescored lists, but half or more of their references;
 ///  - the spreads of the first-pass scores differ by a factor of 10 or more, so that the weights
 ///    are found for one scale and used for another.
 std::vector<std::string> list_warnings(const NamedLists& lists, const std::string& advice,

@@ -20,7 +20,7 @@ class PieceKey {
   explicit PieceKey(std::string_view piece)
       : words_{start_of(piece), word(piece, 8), word(piece, 16),
                word(piece, 24) | uint64_t{piece.size()} << 56} {}
-  /// (A comparison of the arrays would call memcmp.)
+  /// Compares word by word, because a comparison of the arrays would call memcmp.
   bool operator==(const PieceKey& other) const {
     return words_[0] == other.words_[0] && words_[3] == other.words_[3] &&
            words_[1] == other.words_[1] && words_[2] == other.words_[2];

@@ -27,7 +27,8 @@ struct EncodeOptions {
 /// to one thread and one tokenizer.
 class TokenCache {
  public:
-  /// Appends the ids of a piece, which encode(piece, ids) appends if the cache lacks the piece.
+  /// Appends the ids of a piece. If the cache lacks the piece, calls encode(piece, ids), which must
+  /// append the ids; then keeps them if the piece is short.
   template <class Encode>
   void append(std::string_view piece, std::vector<int32_t>& ids, Encode&& encode) {
     if (piece.empty() || piece.size() > PieceKey::kMost) return encode(piece, ids);

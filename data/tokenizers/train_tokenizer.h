@@ -45,15 +45,17 @@ class TokenizerTrainer {
 
   /// Adds a text. No piece crosses its ends.
   void add(std::string_view text);
-  /// Adds the lines of a text, each with its LF, on all threads. `text` reads by kCopiedText or
-  /// kRawText, which keep all bytes. Errors: those of the reader; a full disk.
+  /// Adds the lines of a text, each with its LF, on all threads. The reader must have been made
+  /// with the rules kCopiedText or kRawText, which keep all bytes. Errors: those of the reader; a
+  /// full disk.
   void add(TextReader& text);
   /// Adds pieces that are counted already, such as those of another trainer.
   void add(const WordCounts& pieces);
   /// Returns the counts in memory: all of them if memory has no bound.
   const WordCounts& pieces() const { return pieces_; }
 
-  /// Learns the tokenizer. A text that is too short for vocabulary_size gives fewer ids.
+  /// Learns the tokenizer. A text that is too short for vocabulary_size gives fewer ids. Error: a
+  /// special token has the spelling of a learned token.
   std::unique_ptr<Tokenizer> train() const;
 
  private:

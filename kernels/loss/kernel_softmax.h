@@ -71,9 +71,9 @@ struct SoftmaxLoss {
   Var share = {};
 };
 
-/// Tensors of one number a row, on the contexts' device: kernel_softmax reads `factor`, and fills
-/// `loss` and `lse`. An empty tensor is left out. The tensors may be views of another library's
-/// memory (Tensor::view_of).
+/// Numbers of each row, as tensors on the contexts' device: kernel_softmax reads `factor`, and
+/// fills `loss` and `lse`. An empty tensor is left out. The tensors may be views of another
+/// library's memory (Tensor::view_of).
 struct SoftmaxRows {
   /// (N) float64: a factor of each row's weight. Not together with HeadLoss::prior.
   Tensor factor = {};

@@ -23,9 +23,9 @@
 //   int64_t product_dims(int64_t n) const;
 //
 // 2. The score S is a function of the inner product z = w . h of word vector and context, and of
-// the statistics of each vector: a few numbers, for instance its squared norm. These functions, and
-// parts(), are NINE_HD templates over T, float or double. value and slopes are the body of a loop
-// over rows; a branch in them would prevent vectorisation.
+// the statistics of each vector: a few numbers, for instance its squared norm. The next functions
+// are NINE_HD templates over T, float or double; parts() and product_dims() above are NINE_HD.
+// value and slopes are the body of a loop over rows; a branch in them would prevent vectorisation.
 //
 //   static constexpr int kStats;               // statistics of one part of a vector; 0 for lin
 //   void stats(const T* x, int64_t n, double* s) const;                  // of a part of n numbers

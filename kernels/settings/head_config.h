@@ -115,7 +115,8 @@ struct HeadSetting {
   const char* example = "";     ///< an example of a value, for settings of inner products
   /// Returns the setting's value in a HeadConfig; null: the head string contains it.
   std::variant<bool, double, std::string> (*value)(const HeadConfig& config) = nullptr;
-  /// True: part of the loss in training; false: of the layer.
+  /// True: an option of the loss in training, which the trainers list under Regularisation. False:
+  /// an option of the layer, which they list under Model.
   bool regularises = false;
   std::vector<std::string> choices = {};  ///< the only texts allowed; empty: any
   /// Throws an Error that says what is wrong with a text; may be null.
@@ -123,7 +124,7 @@ struct HeadSetting {
   double low = -std::numeric_limits<double>::infinity();  ///< bounds of a number, inclusive
   double high = std::numeric_limits<double>::infinity();
   /// True if the setting has an effect, given the other settings; null: it always has. `needs` says
-  /// in words what it requires.
+  /// in words what the effect requires.
   bool (*has_effect)(const HeadSettings& settings) = nullptr;
   const char* needs = "";
   const char* unit = "";          ///< placeholder of a value in the help

@@ -5,12 +5,13 @@
 //   std::vector<Translation> found = search.translate(sources, {.beam = 5});
 //   found[0][0].words;  // the best translation of the first sentence
 //
-// The rules are CTranslate2's (docs/decoding.md). A step extends each of `beam` prefixes by every
-// word and takes the 2 * beam likeliest extensions. Of the first `beam` extensions, those that end
-// in </s> are finished hypotheses. For each of them, the next extension without </s> becomes a
-// prefix instead. All other extensions are dropped. A search ends when `beam` hypotheses are
-// finished. It also ends at max_length words; the first `beam` extensions are then hypotheses with
-// `complete` = false, if they do not end in </s>. Finished hypotheses are ranked by
+// The rules are CTranslate2's (docs/decoding.md). A step extends each of at most `beam` prefixes by
+// every word and takes the 2 * beam likeliest extensions. Of the first `beam` extensions, those
+// that end in </s> are finished hypotheses, and the others are prefixes of the next step. The
+// likeliest later extensions without </s> fill the places of the finished hypotheses. All other
+// extensions are dropped. A search ends when `beam` hypotheses are finished. It also ends at
+// max_length words: the first `beam` extensions then are hypotheses, and those without </s> have
+// `complete` = false. Finished hypotheses are ranked by
 //
 //   score = log p / length^length_penalty,  length without </s> unless count_end is set.
 //
@@ -102,8 +103,8 @@ class BeamSearch {
 
   /// Returns translations of sources (ids without </s>), in the order of the sources. Sentences of
   /// similar length form a batch; batches are translated in parallel. A source without words has
-  /// one translation, or options.samples of them, without words, with log p 0 and score 0.
-  /// prefixes: for each source the ids with which each of its translations begins; their log p
+  /// one translation (options.samples translations if samples are drawn): no words, log p 0, score
+  /// 0. prefixes: for each source the ids with which each of its translations begins; their log p
   /// counts. No prefixes: an empty span. Errors: an id outside of the dictionary; a source or
   /// prefix with more than max_words() words; not one prefix for each source; options out of range.
   std::vector<Translation> translate(std::span<const Ids> sources, const SearchOptions& options,

@@ -82,13 +82,14 @@ class LanguageNetwork {
   Var regulariser(const Hidden& hidden, int64_t batch, double share,
                   const Unpadded* unpadded = nullptr) const;
   /// Computes the loss of predicting targets (steps, batch) int32, on either device, from `hidden`;
-  /// -1: no target; see kernel_softmax. Applies label smoothing and regularisers as configured, but
-  /// not under NoGrad. `factors`: of the rows' weights; see SoftmaxHead::loss.
+  /// -1: no target; see kernel_softmax. Applies label smoothing, the margin, the z-loss and the
+  /// prior's regulariser as configured, but not under NoGrad. Add regulariser() for the other
+  /// penalties. `factors`: of the rows' weights; see SoftmaxHead::loss.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight,
                    const Tensor& factors = {}) const {
     return head().loss(hidden, targets, row_weight, factors);
   }
-  /// Returns log p of every word after a few contexts, (N, V) float64; see
+  /// Returns log p of every word for each of N contexts, (N, V) float64; see
   /// SoftmaxHead::log_probabilities.
   Tensor log_probabilities(const Var& hidden) const { return head().log_probabilities(hidden); }
   /// Returns the same with a cosine margin of training undone; see SoftmaxHead.

@@ -33,9 +33,10 @@ struct SentenceScoring {
 
 /// Scores of the sentences, with counts.
 struct SentenceScores {
-  std::vector<double> log_p;     ///< of each sentence with </s>, natural
+  std::vector<double> log_p;     ///< natural, of each sentence with </s> or, under a model of raw
+                                 ///< text, with a line feed
   int64_t distinct = 0;          ///< number of different sentences; each is scored once
-  int64_t tokens = 0;            ///< in the different sentences, including </s>
+  int64_t tokens = 0;            ///< in the different sentences, including these ends
   std::vector<int64_t> unknown;  ///< for each model: how many of these tokens its vocabulary lacks
 };
 

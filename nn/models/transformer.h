@@ -68,8 +68,9 @@ class Transformer {
   /// Declares `src_embedding.weight` (not with shared_vocab), `tgt_embedding.weight`,
   /// `transformer.encoder.*`, `transformer.decoder.*` and the head's parameters (SoftmaxHead) in
   /// `set`. Initial values are fairseq's. Matrices: U(-a, a), a = sqrt(6 / (in + out)) (Glorot &
-  /// Bengio, 2010); in_proj_weight counts as one matrix (3 dim, dim), as in PyTorch; a is then that
-  /// of fairseq's three matrices with a gain of 1/sqrt 2. Word vectors: N(0, 1 / dim). Biases: 0.
+  /// Bengio, 2010). in_proj_weight counts as one matrix (3 dim, dim), as in PyTorch; fairseq has
+  /// three matrices and multiplies their a by 1/sqrt 2, which gives the same a. Word vectors: N(0,
+  /// 1 / dim). Biases: 0.
   /// Errors: an odd width with sinusoidal positions; heads that do not divide the width; heads of
   /// an odd size with rotary positions; a shared vocabulary of two sizes; learned positions.
   Transformer(ParameterSet& set, const TransformerConfig& config);
@@ -81,7 +82,8 @@ class Transformer {
 
   /// Returns the encoder's output for src ids (B, S): (B * S, dim), row b * S + s.
   Var encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const;
-  /// Returns the decoder's output for tgt ids (B, T) over that memory: (B * T, dim), row b * T + t.
+  /// Returns the decoder's output for tgt ids (B, T): (B * T, dim), row b * T + t. `memory` is the
+  /// result of encode().
   Var decode(const Var& memory, const Tensor& src_lengths, const Tensor& tgt_in,
              const Tensor& tgt_lengths) const;
   /// Computes the loss of predicting targets (B, T) from the decoder's output; see kernel_softmax.

@@ -35,7 +35,8 @@ inline constexpr EnumNames<OptimizerKind, 6> kEnumNames<OptimizerKind>{
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;
   double momentum = 0;  ///< sgd, asgd, muon
-  /// adam, adamw, muon: decay of the averages of the two moments. lion: those of ops::LionStep.
+  /// adam, adamw, muon: decay of the averages of the two moments. lion: beta1 and beta2 in the
+  /// formula of ops::LionStep; the paper's values are 0.9 and 0.99.
   double beta1 = 0.9, beta2 = 0.999;
   double eps = 1e-8;  ///< adam, adamw, muon: added to the root of the second moment
   /// adam: updates only the rows of row-tracking parameters (Parameter::touched) that have had a
