@@ -43,10 +43,10 @@ std::string to_text(const MemoryBound& bound) {
 
 MemoryBound TextForm<MemoryBound>::from_text(std::string_view text) {
   if (text == "all") return {};
-  const size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
+  const size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
   std::string_view digits = text;
-  if (unit != kUnits.npos) digits.remove_suffix(1);
-  const int shift = unit == kUnits.npos ? 0 : 10 * (static_cast<int>(unit) + 1);
+  if (unit != std::string_view::npos) digits.remove_suffix(1);
+  const int shift = unit == std::string_view::npos ? 0 : 10 * (static_cast<int>(unit) + 1);
   int64_t number = 0;
   require(parse_count(digits, number) && number > 0 &&
               number <= std::numeric_limits<int64_t>::max() >> shift,

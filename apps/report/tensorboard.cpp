@@ -181,7 +181,8 @@ std::map<std::string, std::string> settings_of(std::string_view markdown) {
     std::string_view row = markdown.substr(0, end);
     markdown.remove_prefix(end + 1);
     const size_t middle = row.find(" | ", 2);
-    if (!row.starts_with("| ") || !row.ends_with(" |") || middle == row.npos) continue;
+    if (!row.starts_with("| ") || !row.ends_with(" |") || middle == std::string_view::npos)
+      continue;
     const std::string_view value = row.substr(middle + 3);
     out[std::string(row.substr(2, middle - 2))] = value.substr(0, value.size() - 2);
   }

@@ -73,8 +73,8 @@ ModelTokenizer ModelTokenizer::of_file(const std::string& path, const Specials& 
 
 fs::path ModelTokenizer::file_in(const fs::path& directory, std::string_view side) {
   for (const std::string_view owner : {side, std::string_view()}) {
-    const fs::path json = directory / file_name(owner, kJson),
-                   model = directory / file_name(owner, kSentencePiece);
+    fs::path json = directory / file_name(owner, kJson),
+             model = directory / file_name(owner, kSentencePiece);
     require(!is_there(json) || !is_there(model), directory.string(), " has ",
             json.filename().string(), " and ", model.filename().string(),
             ": keep the one of the model");

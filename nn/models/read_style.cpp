@@ -10,16 +10,15 @@ namespace {
 
 // Sets a choice that the presence of a tensor shows. Error: a key says something else.
 void read_shown(const ModelFiles& files, const StyleSetting& setting, const std::string& tensor,
-                TransformerStyle& style) {
-  const bool there = files.weights.tensors.contains(tensor);
-  setting.set(style, there ? setting.present : setting.absent);
+                const char* value, TransformerStyle& style) {
+  setting.set(style, value);
   const Json* const said = files.find(setting.name);
   if (said == nullptr) return;
   const std::string text = said->is_string() ? said->get<std::string>() : json_text(*said),
                     shown = setting.text(style);
   require(text == shown, files.said_in(setting.name), ": the key '", setting.name, "' is ",
-          shortened(text), ", but there is ", there ? "a" : "no", " tensor ", tensor,
-          ", which means ", shown);
+          shortened(text), ", but there is ", files.weights.tensors.contains(tensor) ? "a" : "no",
+          " tensor ", tensor, ", which means ", shown);
 }
 
 // Returns the heads of keys, 0 for as many as there are of queries.
@@ -48,8 +47,9 @@ TransformerStyle read_style(ModelFiles& files, const std::string& layer, int64_t
     if (setting.has_effect != nullptr && !setting.has_effect(style)) continue;
     if (setting.tensor != nullptr) {
       const std::string tensor = concat(layer, '.', setting.tensor);
-      if (setting.absent != nullptr || files.weights.tensors.contains(tensor)) {
-        read_shown(files, setting, tensor, style);
+      const bool there = files.weights.tensors.contains(tensor);
+      if (const char* const value = there ? setting.present : setting.absent; value != nullptr) {
+        read_shown(files, setting, tensor, value, style);
         continue;
       }
       files.require_keys({setting.name}, concat("; there is no tensor ", tensor,

@@ -520,7 +520,7 @@ TEST_CASE("bpe apply: what is no file of codes is named") {
   CHECK(has(vocabulary("a 1\nb 1\n"), "has no subword that occurs 2 times or more"));
   CHECK(has(vocabulary(""), "has no subword that occurs 2 times or more"));
   CHECK(has(refusal("#version: 0.2\nl o\n#version: 0.2\n"), "are these two files of codes joined"));
-  CHECK(has(refusal(std::string("l o\0\n", 6)), "is the file damaged"));
+  CHECK(has(refusal(std::string("l o\0\n", 5)), "is the file damaged"));
   CHECK(has(vocabulary("a: 0\nb: 1\n"), "is Marian's vocabulary: its numbers are ids"));
   CHECK(has(vocabulary("<eps> 0\na 1\nb 2\n"), "Kaldi's words.txt: its numbers are ids"));
   for (const char* json :
