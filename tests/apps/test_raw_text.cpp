@@ -190,7 +190,7 @@ TEST_CASE("raw text: the tokenizer's own unknown token counts as unknown") {
       "vocab": {"<unk>": 0, "a": 1, "b": 2, " ": 3, "\n": 4}, "merges": []}})");
   std::string known, foreign;
   for (int i = 0; i < 30; ++i) {
-    known += "ab ba\nbaa c\n\n";  // one of 12 tokens, and </s>
+    known += "ab ba\nbaa c\n\n";  // one of 13 tokens, and </s>
     foreign += "xyz zyx\nuvw\n\n";
   }
   const std::string text = dir.write("known", known), other = dir.write("foreign", foreign);
@@ -202,7 +202,7 @@ TEST_CASE("raw text: the tokenizer's own unknown token counts as unknown") {
   CHECK_MESSAGE(has(run.err, ", 30 unknown)"), run.err);
   const Outcome strict = train_on("strict", text, {"--valid", text, "--max-unknown", "0"});
   CHECK(strict.code == 1);
-  CHECK_MESSAGE(has(strict.err, "of the 390 tokens are unknown to the tokenizer " + tokenizer),
+  CHECK_MESSAGE(has(strict.err, "of the 420 tokens are unknown to the tokenizer " + tokenizer),
                 strict.err);
   const Outcome wrong = train_on("wrong", text, {"--valid", other});
   CHECK(wrong.code == 1);
