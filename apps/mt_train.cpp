@@ -56,9 +56,7 @@ int train(const Options& options, const MtOptions& o, Device device, Communicato
   o.initialise_head(model.head(), data.train.target_counts(data.target.dictionary.size()));
   std::string init_taken;
   const std::string init_error = init_error_of([&] {
-    if (!o.init.empty())
-      init_taken =
-          load_initial_weights(o.init, data.source.dictionary, data.target.dictionary, model);
+    if (!o.init.empty()) init_taken = load_initial_weights(o.init, data.source, data.target, model);
   });
   model.head().set_counts(data.train.target_counts(data.target.dictionary.size()));
   const TranslationValidationConfig validation{.text = data.valid ? &*data.valid : nullptr,

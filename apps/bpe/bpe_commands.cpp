@@ -68,13 +68,9 @@ void write_vocabularies(const BpeFlags& o, const std::string& codes) {
   }
 }
 
-Split split_of(const std::string& name) {
-  return name == "gpt2" ? Split::gpt2 : name == "gpt4" ? Split::gpt4 : Split::llama3;
-}
-
 void learn_tokenizer(const BpeFlags& o) {
   TokenizerTraining how{.vocabulary_size = o.vocab_size,
-                        .split = split_of(o.split),
+                        .split = o.split,
                         .form = {},
                         .min_frequency = o.min_frequency,
                         .special_tokens = o.special_tokens,
@@ -143,9 +139,10 @@ void change_lines(const BpeFlags& o, const Tokenizer& tokenizer, bool encodes) {
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer(const BpeFlags& o) {
-  auto tokenizer = read_tokenizer(
-      o.tokenizer,
-      {.split = split_of(o.split), .special_tokens = o.special_tokens, .only_ranks = o.of_ranks});
+  auto tokenizer =
+      read_tokenizer(o.tokenizer, {.split = o.split_given ? std::optional(o.split) : std::nullopt,
+                                   .special_tokens = o.special_tokens,
+                                   .only_ranks = o.of_ranks});
   require(!o.add_special || !tokenizer->encode("", {.add_special = true}).empty(), o.tokenizer,
           " names no special tokens to add around a line: leave out --add-special");
   return tokenizer;

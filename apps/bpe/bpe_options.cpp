@@ -113,8 +113,7 @@ void BpeFlags::declare(Options& o, const std::string& command) {
     o.add("bytes", bytes, "learn a tokenizer of bytes (tokenizer.json) from raw text, not codes");
     o.add("vocab-size", vocab_size, "tokens: special tokens, 256 bytes, and the results of merges")
         .range(256, 1 << 24);
-    o.add("split", split, "how text is cut before it is merged: as by GPT-2, GPT-4 or Llama 3")
-        .choices({"gpt2", "gpt4", "llama3"});
+    o.add("split", split, "how text is cut before it is merged: as by GPT-2, GPT-4 or Llama 3");
     o.add("normalize", normalize, "put text into this Unicode normal form first")
         .choices({"none", "nfc", "nfkc"});
     o.add("special-tokens", special_tokens, "special tokens, which get the first ids")
@@ -135,8 +134,7 @@ void BpeFlags::declare(Options& o, const std::string& command) {
         .unit("FILE");
     o.add("format", pieces, "lines of ids, or of tokens as the vocabulary spells them")
         .choices({"ids", "tokens"});
-    o.add("split", split, "split of tiktoken's ranks, whose file has none")
-        .choices({"gpt2", "gpt4", "llama3"});
+    o.add("split", split, "split of tiktoken's ranks, whose file has none");
     o.add("special-tokens", special_tokens,
           "special tokens of tiktoken's ranks; TEXT=ID gives the id too")
         .unit("TEXT...");
@@ -153,7 +151,8 @@ void BpeFlags::resolve(const Options& options, const std::string& command) {
   const bool reads_standard_input = std::find(input.begin(), input.end(), "-") != input.end();
   if (!answers_lines(command)) return;
   flush = flushes(options, flush, reads_standard_input);
-  of_ranks = options.was_set("split") || options.was_set("special-tokens");
+  split_given = options.was_set("split");
+  of_ranks = split_given || options.was_set("special-tokens");
 }
 
 void BpeFlags::check_idle(const Options& options, const std::string& command) const {

@@ -9,6 +9,7 @@
 #include "apps/cli/options.h"
 #include "data/bpe.h"
 #include "data/detokenize.h"
+#include "data/tokenizers/split_pattern.h"
 
 namespace nine::app {
 
@@ -66,7 +67,8 @@ struct BpeFlags {
   // learn --bytes
   bool bytes = false;
   int64_t vocab_size = 32'000;
-  std::string split = "gpt4", normalize = "none";
+  Split split = Split::gpt4;
+  std::string normalize = "none";
   std::vector<std::string> special_tokens{"<|endoftext|>"};
   std::string file_format = "json";
   MemoryBound memory;
@@ -74,6 +76,7 @@ struct BpeFlags {
 
   // apply and undo with a tokenizer
   std::string tokenizer, pieces = "ids";
+  bool split_given = false;
   bool of_ranks = false;  // true if options of tiktoken's ranks were given
   bool special_from_text = false, add_special = false, keep_special = false;
 
@@ -97,7 +100,7 @@ struct BpeFlags {
   /// Throws UsageError for options of `command` that have no effect beside the others.
   void check_idle(const Options& options, const std::string& command) const;
   /// Sets `flush` of `command`, whose default depends on where the program was started, and
-  /// `of_ranks`.
+  /// `split_given` and `of_ranks`.
   void resolve(const Options& options, const std::string& command);
 
  private:

@@ -151,7 +151,8 @@ void LmOptions::check(const Options& given) const {
                 "--sample brings its own validation and test text; leave out --valid and --test");
   require_usage(vocab.empty() || (vocab_size == 0 && min_count == 1),
                 "--vocab is used as it is; leave out --vocab-size and --min-count");
-  raw_tokenizer.check(given, is_raw(), "--text", vocab_size, Specials::kLanguageModel);
+  raw_tokenizer.check(given, is_raw(), !raw_tokenizer.tokenizer.empty(), "--text", vocab_size,
+                      Specials::kLanguageModel);
   require_usage(!is_raw() || (vocab.empty() && min_count == 1 && !sentences),
                 "--text has a tokenizer in place of a vocabulary of words, and documents in place "
                 "of sentences: leave out --vocab, --min-count and --sentences (--tokenizer, "

@@ -36,9 +36,7 @@ std::pair<Vocabulary, Vocabulary> dictionaries(const PairText& text, const MtOpt
 // The tokenizers of given files, or learned from the text.
 std::pair<ModelTokenizer, ModelTokenizer> tokenizers(const PairText& text, const MtOptions& o) {
   constexpr const Specials& kSpecials = Specials::kTranslation;
-  const auto given = [](const std::string& path) {
-    return ModelTokenizer::of_file(path, kSpecials);
-  };
+  const auto given = [&](const std::string& path) { return o.raw_tokenizer.read(path, kSpecials); };
   const std::string& both = o.raw_tokenizer.tokenizer;
   const std::string &of_source = both.empty() ? o.src_tokenizer : both,
                     &of_target = both.empty() ? o.tgt_tokenizer : both;

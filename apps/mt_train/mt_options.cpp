@@ -162,7 +162,10 @@ void MtOptions::resolve(const Options& given) {
 }
 
 void MtOptions::check_tokenizers(const Options& given) const {
-  raw_tokenizer.check(given, raw, "--raw", vocab_size, Specials::kTranslation);
+  raw_tokenizer.check(
+      given, raw,
+      !raw_tokenizer.tokenizer.empty() || !src_tokenizer.empty() || !tgt_tokenizer.empty(), "--raw",
+      vocab_size, Specials::kTranslation);
   only_with(given, raw, "--raw", {"src_tokenizer", "tgt_tokenizer"});
   if (!raw) return;
   const bool own = !src_tokenizer.empty() || !tgt_tokenizer.empty();

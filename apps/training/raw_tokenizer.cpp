@@ -18,11 +18,18 @@ void RawTokenizerOptions::declare(Options& o, const std::string& raw) {
   o.add("normalize", normalize,
         "with " + raw + ": Unicode normal form into which a tokenizer that is learned puts text")
       .choices({"none", "nfc", "nfkc"});
+  o.add("split", split, "split of tiktoken's ranks, whose file has none; default: gpt4")
+      .choices(enum_names<Split>());
+  o.add("special-tokens", special_tokens,
+        "special tokens of tiktoken's ranks; TEXT=ID gives the id too")
+      .unit("TEXT...");
 }
 
-void RawTokenizerOptions::check(const Options& given, bool is_raw, const std::string& raw,
-                                int64_t vocab_size, const Specials& specials) const {
+void RawTokenizerOptions::check(const Options& given, bool is_raw, bool reads_file,
+                                const std::string& raw, int64_t vocab_size,
+                                const Specials& specials) const {
   only_with(given, is_raw, raw.c_str(), {"tokenizer", "normalize"});
+  only_with(given, reads_file, "--tokenizer", {"split", "special_tokens"});
   require_usage(normalize == "none" || tokenizer.empty(),
                 "--normalize is for a tokenizer that is learned; --tokenizer is used as it is");
   require_usage(!is_raw || vocab_size == 0 || tokenizer.empty(),
@@ -33,10 +40,17 @@ void RawTokenizerOptions::check(const Options& given, bool is_raw, const std::st
                 " it is at least ", kFewestTokens + specials.size);
 }
 
+ModelTokenizer RawTokenizerOptions::read(const std::string& file, const Specials& specials) const {
+  TokenizerFileOptions how{.special_tokens = special_tokens};
+  how.only_ranks = !split.empty() || special_tokens != TokenizerFileOptions().special_tokens;
+  if (!split.empty()) how.split = enum_from_text<Split>(split);
+  return ModelTokenizer::of_file(file, specials, 0, how);
+}
+
 ModelTokenizer RawTokenizerOptions::make(std::span<const std::string_view> texts,
                                          const std::string& name, int64_t vocab_size,
                                          const Specials& specials) const {
-  if (!tokenizer.empty()) return ModelTokenizer::of_file(tokenizer, specials);
+  if (!tokenizer.empty()) return read(tokenizer, specials);
   TokenizerTrainer trainer(training(vocab_size, specials));
   for (const std::string_view text : texts) {
     std::istringstream in{std::string(text)};

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/cli/options.h"
 #include "data/tokenizers/model_tokenizer.h"
@@ -18,14 +19,19 @@ inline constexpr int64_t kRawVocabulary = 8192, kRawMinFrequency = 20;
 
 /// The options of the tokenizer, without --vocab-size, which a trainer has for words too.
 struct RawTokenizerOptions {
-  std::string tokenizer, normalize = "none";
+  std::string tokenizer, normalize = "none", split;
+  std::vector<std::string> special_tokens = TokenizerFileOptions().special_tokens;
 
-  /// Declares --tokenizer and --normalize. `raw` is the flag that gives the raw text.
+  /// Declares --tokenizer, --normalize, --split and --special-tokens. `raw` is the flag that gives
+  /// the raw text.
   void declare(Options& options, const std::string& raw);
   /// Checks the flags for a run that reads raw text, or for another run, which has no use for them.
+  /// `reads_file`: --tokenizer or a flag like it was given.
   /// Throws UsageError.
-  void check(const Options& given, bool is_raw, const std::string& raw, int64_t vocab_size,
-             const Specials& specials) const;
+  void check(const Options& given, bool is_raw, bool reads_file, const std::string& raw,
+             int64_t vocab_size, const Specials& specials) const;
+  /// Reads a tokenizer's file. Errors: those of ModelTokenizer::of_file().
+  ModelTokenizer read(const std::string& file, const Specials& specials) const;
   /// Reads the tokenizer, or learns it from `texts`, as training() and learned() do. Errors: those
   /// of ModelTokenizer::of_file() and of learned().
   ModelTokenizer make(std::span<const std::string_view> texts, const std::string& name,

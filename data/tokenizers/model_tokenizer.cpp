@@ -8,7 +8,6 @@
 #include "core/files.h"
 #include "core/quote.h"
 #include "data/text.h"
-#include "data/tokenizers/read_tokenizer.h"
 
 namespace nine {
 namespace fs = std::filesystem;
@@ -46,8 +45,8 @@ ModelTokenizer::ModelTokenizer(std::unique_ptr<Tokenizer> tokenizer, const Speci
 }
 
 ModelTokenizer ModelTokenizer::of_file(const std::string& path, const Specials& specials,
-                                       int64_t entries) {
-  std::unique_ptr<Tokenizer> tokenizer = read_tokenizer(path);
+                                       int64_t entries, const TokenizerFileOptions& options) {
+  std::unique_ptr<Tokenizer> tokenizer = read_tokenizer(path, options);
   const auto made = [&]() -> ModelTokenizer {
     try {
       std::string json = tokenizer->json();

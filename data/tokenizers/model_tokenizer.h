@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/tokenizers/read_tokenizer.h"
 #include "data/tokenizers/tokenizer.h"
 #include "data/vocabulary.h"
 
@@ -30,12 +31,13 @@ class ModelTokenizer {
   /// Takes a tokenizer that was learned or read. Errors: it cannot be written as tokenizer.json;
   /// it has no tokens.
   ModelTokenizer(std::unique_ptr<Tokenizer> tokenizer, const Specials& specials);
-  /// Reads a tokenizer, as read_tokenizer() does. `entries` is the size of the model's dictionary,
-  /// special words included; 0: the special words and the tokens. Entries beyond the tokens have no
-  /// text and are called `<id_N>`. Errors: those of read_tokenizer(); the tokenizer has more tokens
-  /// than `entries` allows; it can be written neither as tokenizer.json nor as its own file.
+  /// Reads a tokenizer, as read_tokenizer() does with `options`. `entries` is the size of the
+  /// model's dictionary, special words included; 0: the special words and the tokens. Entries
+  /// beyond the tokens have no text and are called `<id_N>`. Errors: those of read_tokenizer(); the
+  /// tokenizer has more tokens than `entries` allows; it can be written neither as tokenizer.json
+  /// nor as its own file.
   static ModelTokenizer of_file(const std::string& path, const Specials& specials,
-                                int64_t entries = 0);
+                                int64_t entries = 0, const TokenizerFileOptions& options = {});
   /// Opens the tokenizer in a model's directory; nullopt if the directory has no tokenizer, because
   /// the model reads words. `side` is "" for a language model, "src" or "tgt" for a translation
   /// model, whose sides may share tokenizer.json. `dictionary` is the model's, of this side. Error:

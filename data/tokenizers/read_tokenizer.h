@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,7 @@ namespace nine {
 
 /// Settings of tiktoken's ranks, whose files have neither a split nor special tokens.
 struct TokenizerFileOptions {
-  Split split = Split::gpt4;
+  std::optional<Split> split = {};  ///< without it GPT-4's; a notice says so
   /// Special tokens, each "TEXT" or "TEXT=ID". Without an ID they get the ids that ranks leave
   /// free, lowest first, then those after the largest rank; a notice says so.
   std::vector<std::string> special_tokens{"<|endoftext|>"};

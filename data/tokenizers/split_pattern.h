@@ -8,10 +8,16 @@
 #include <string>
 #include <string_view>
 
+#include "core/enum_names.h"
+
 namespace nine {
 
 /// The splits that have a name.
 enum class Split { gpt2, gpt4, llama3 };
+template <>
+inline constexpr EnumNames<Split, 3> kEnumNames<Split>{
+    "split", {{{Split::gpt2, "gpt2"}, {Split::gpt4, "gpt4"}, {Split::llama3, "llama3"}}}};
+
 /// Returns the pattern of a split. Those of gpt4 (cl100k) and llama3 are equal.
 const char* pattern_of(Split split);
 /// Returns the end of the piece that begins at byte `begin` of valid UTF-8 `text`: the match of

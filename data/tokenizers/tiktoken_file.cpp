@@ -68,10 +68,11 @@ std::unique_ptr<Tokenizer> tokenizer_of(std::string_view text, const std::string
                            .id = static_cast<int32_t>(id),
                            .special = true});
   }
+  if (!options.split) assumed = concat("the split of GPT-4", assumed.empty() ? "" : ", ", assumed);
   if (!assumed.empty())
-    notice(concat(name, " names no special tokens, as tiktoken's ranks never do; assumed: ",
-                  assumed, " (--special-tokens TEXT=ID says another)"));
-  set_split(parts, options.split);
+    notice(concat(name, " has tiktoken's ranks alone; assumed: ", assumed,
+                  " (--split and --special-tokens TEXT=ID say others)"));
+  set_split(parts, options.split.value_or(Split::gpt4));
   parts.model = model_of_ranks(parts.vocabulary);
   return std::make_unique<PipelineTokenizer>(std::move(parts));
 }

@@ -15,6 +15,14 @@ namespace {
 
 constexpr const char* kTypes = "gpt2, llama, mistral and qwen3";
 
+// True if both have the same type, shape and numbers.
+bool equal(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  return dispatch_float(a.dtype(), "hugging_face", [&]<class T>(T) {
+    return std::equal(a.data<T>(), a.data<T>() + a.elements(), b.data<T>());
+  });
+}
+
 // The tensors of a model by the names of transformers. Each is taken out once.
 class Tensors {
  public:
@@ -43,6 +51,17 @@ class Tensors {
     return out;
   }
   void drop(const std::string& name) { tensors_.erase(name); }
+  // Returns the head, of a tied model the words. Error: a tied model has another head beside them.
+  Tensor head(bool tied, const Tensor& words) {
+    constexpr const char* kName = "lm_head.weight";
+    if (!tied) return matrix(kName);
+    if (has(kName))
+      require(equal(take(kName), words), place_, ": 'tie_word_embeddings' is true or missing, but ",
+              "the tensor '", kName,
+              "' is not the table of embeddings: set the key to false if the ",
+              "model has a head of its own");
+    return words;
+  }
   // Error: a tensor is left.
   void require_empty() const {
     require(tensors_.empty(), place_, ": Nine does not read the tensor '",
@@ -64,6 +83,13 @@ class Config {
   const Json* find(const char* key) const {
     const auto found = keys_.find(key);
     return found == keys_.end() || found->is_null() ? nullptr : &*found;
+  }
+  bool has(const char* key) const { return keys_.contains(key); }
+  // Error: the key is there, and is not the size that the tensors have.
+  void size(const char* key, int64_t of_tensors) const {
+    require(find(key) == nullptr || whole(key) == of_tensors, place_, ": the key '", key, "' is ",
+            find(key) == nullptr ? "" : json_text(*find(key)), ", and the tensors have ",
+            of_tensors);
   }
   int64_t whole(const char* key) const {
     const Json* const value = find(key);
@@ -127,14 +153,17 @@ Tensor transposed(const Tensor& matrix) {
   return out;
 }
 
-// Returns matrices below each other, or vectors behind each other.
-Tensor stacked(const std::vector<Tensor>& parts) {
+// Returns matrices below each other, or vectors behind each other. Messages call them `what`.
+Tensor stacked(const std::string& what, const std::vector<Tensor>& parts) {
   const Shape first = parts.front().shape();
   int64_t rows = 0;
   for (const Tensor& part : parts) {
-    require(part.dtype() == parts.front().dtype() && part.shape().rank() == first.rank() &&
-                (first.rank() < 2 || part.shape()[1] == first[1]),
-            "tensors of shapes ", first, " and ", part.shape(), " cannot be stacked");
+    require(part.dtype() == parts.front().dtype(), what, " are of types ", parts.front().dtype(),
+            " and ", part.dtype(), ": store the model in one type");
+    require(
+        part.shape().rank() == first.rank() && (first.rank() < 2 || part.shape()[1] == first[1]),
+        what, " have shapes ", first, " and ", part.shape(),
+        ", which do not have one number of columns");
     rows += part.shape()[0];
   }
   Tensor out(first.rank() < 2 ? Shape{rows} : Shape{rows, first[1]}, parts.front().dtype());
@@ -161,9 +190,9 @@ void add_special_rows(const std::string& place, const Config& config, bool tied,
   for (const int64_t id : {bos, eos})
     require(id < tokens, place, ": the token ", id, " begins or ends a text, but the model has ",
             tokens, " tokens");
-  out["embedding.weight"] = stacked({words.row_range(bos, 1), zeros(words), words});
+  out["embedding.weight"] = stacked(place, {words.row_range(bos, 1), zeros(words), words});
   if (!tied || bos != eos)
-    out["head.weight"] = stacked({head.row_range(eos, 1), zeros(head), head});
+    out["head.weight"] = stacked(place, {head.row_range(eos, 1), zeros(head), head});
   Tensor bias({tokens + 2}, words.dtype());
   dispatch_float(bias.dtype(), "hugging_face", [&]<class T>(T) {
     for (const int64_t row : {int64_t{1}, eos + 2}) bias.data<T>()[row] = static_cast<T>(excluded);
@@ -200,10 +229,12 @@ Json read_gpt2(const std::string& place, const Config& config, Tensors& in, doub
     out[concat("transformer.norm", part)] = in.take(concat("ln_f", part));
   out["positions.weight"] = in.matrix("wpe.weight");
   const Tensor words = in.matrix("wte.weight");
+  config.size("vocab_size", words.shape()[0]);
+  config.size("n_embd", words.shape()[1]);
+  config.size("n_positions", out["positions.weight"].shape()[0]);
   const bool tied = config.yes("tie_word_embeddings", true);
-  if (tied) in.drop("lm_head.weight");
-  add_special_rows(place, config, tied, words, tied ? words : in.matrix("lm_head.weight"), excluded,
-                   out);
+  const Tensor head = in.head(tied, words);
+  add_special_rows(place, config, tied, words, head, excluded, out);
   return {{"heads", config.whole("n_head")},
           {"activation", config.text("activation_function", "gelu_new")},
           {"layer_norm_eps", config.number("layer_norm_epsilon", 1e-5)}};
@@ -211,21 +242,48 @@ Json read_gpt2(const std::string& place, const Config& config, Tensors& in, doub
 
 // Returns the base of the rotary angles. Error: the angles are scaled, as from Llama 3.1 on.
 double rotary_base(const std::string& place, const Config& config) {
-  double base = config.number("rope_theta", 10000);
+  std::optional<double> base;
+  const auto take = [&](const Config& from) {
+    if (from.find("rope_theta") == nullptr) return;
+    const double said = from.number("rope_theta", 0);
+    require(base.value_or(said) == said, place, " has two values of 'rope_theta', ", *base, " and ",
+            said, ": keep the one that the model was trained with");
+    base = said;
+  };
+  take(config);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Json* const said = config.find(key);
     if (said == nullptr) continue;
     require(said->is_object(), place, ": ", unexpected_value(key, *said, "an object"));
     const Config inner(place, *said);
     for (const char* type : {"rope_type", "type"}) inner.only(type, "default");
-    base = inner.number("rope_theta", base);
+    take(inner);
   }
-  return base;
+  return base.value_or(10000);
+}
+
+// Returns how many positions attention sees, as transformers does; nullopt: all. Error: some layers
+// see all positions and others do not.
+std::optional<int64_t> sliding_window(const std::string& place, const Config& config,
+                                      const std::string& type) {
+  if (type == "llama") return std::nullopt;  // has no use for the key
+  if (type == "qwen3") {
+    if (!config.yes("use_sliding_window", false)) return std::nullopt;
+    const Json* const first = config.find("max_window_layers");
+    require(first != nullptr && *first == 0, place,
+            ": 'use_sliding_window' is true for the layers from 'max_window_layers' on (28 without "
+            "the key), and Nine has one window for all layers, which is 0 there");
+  }
+  // Mistral's default.
+  if (!config.has("sliding_window")) return 4096;
+  return config.find("sliding_window") == nullptr ? std::nullopt
+                                                  : std::optional(config.whole("sliding_window"));
 }
 
 // Touvron et al., 2023 (Llama); Jiang et al., 2023 (Mistral); Qwen3 has norms of queries and keys.
-Json read_llama(const std::string& place, const Config& config, Tensors& in, double excluded,
-                std::map<std::string, Tensor>& out) {
+Json read_llama(const std::string& place, const std::string& type, const Config& config,
+                Tensors& in, double excluded, std::map<std::string, Tensor>& out) {
+  const bool qwen3 = type == "qwen3";
   const int64_t hidden = config.whole("hidden_size"), heads = config.whole("num_attention_heads");
   for (const char* key : {"attention_bias", "mlp_bias"}) config.only(key, false);
   config.only("hidden_act", "silu");
@@ -245,20 +303,23 @@ Json read_llama(const std::string& place, const Config& config, Tensors& in, dou
     std::vector<Tensor> maps;
     for (const char* map : {"q_proj", "k_proj", "v_proj"})
       maps.push_back(in.matrix(concat(from, "self_attn.", map, ".weight")));
-    out[to + "self_attn.in_proj_weight"] = stacked(maps);
-    for (const char* norm : {"self_attn.q_norm.weight", "self_attn.k_norm.weight"})
-      if (in.has(from + norm)) out[to + norm] = in.take(from + norm);
+    out[to + "self_attn.in_proj_weight"] =
+        stacked(concat(place, ": the tensors ", from, "self_attn.q_proj, k_proj, v_proj"), maps);
+    if (qwen3)  // the other types have no norms of queries and keys
+      for (const char* norm : {"self_attn.q_norm.weight", "self_attn.k_norm.weight"})
+        out[to + norm] = in.take(from + norm);
     in.drop(from + "self_attn.rotary_emb.inv_freq");
   }
   out["transformer.norm.weight"] = in.take("norm.weight");
   const Tensor words = in.matrix("embed_tokens.weight");
+  config.size("vocab_size", words.shape()[0]);
+  config.size("hidden_size", words.shape()[1]);
+  config.size("intermediate_size", out[layer_name(0) + "linear1.weight"].shape()[0]);
   const bool tied = config.yes("tie_word_embeddings", false);
-  if (tied) in.drop("lm_head.weight");
-  add_special_rows(place, config, tied, words, tied ? words : in.matrix("lm_head.weight"), excluded,
-                   out);
-  int64_t window = config.whole("max_position_embeddings");
-  if (config.find("sliding_window") != nullptr && config.yes("use_sliding_window", true))
-    window = std::min(window, config.whole("sliding_window"));
+  const Tensor head = in.head(tied, words);
+  add_special_rows(place, config, tied, words, head, excluded, out);
+  const int64_t window = std::min(config.whole("max_position_embeddings"),
+                                  sliding_window(place, config, type).value_or(INT64_MAX));
   return {
       {"heads", heads},
       {"kv_heads",
@@ -289,7 +350,7 @@ Json read_hugging_face(const std::string& config_file, const Json& config,
   require(gpt2 || llama, config_file, ": the model type is ", quote(type),
           ", and Nine reads the types ", kTypes, " (docs/models.md)");
   Json own = gpt2 ? read_gpt2(config_file, keys, in, excluded, out)
-                  : read_llama(config_file, keys, in, excluded, out);
+                  : read_llama(config_file, type, keys, in, excluded, out);
   in.require_empty();
   tensors = std::move(out);
   own.update({{"arch", "transformer"}, {"norm", "pre"}, {"embed_scale", 1}, {"head", "lin"}});

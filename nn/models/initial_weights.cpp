@@ -50,6 +50,20 @@ void check_same_positions(const std::string& path, const Tensor& table, const Te
             "); mt_translate can use this model, but mt_train cannot train it further");
 }
 
+// Error: the initial weights read texts otherwise than this run. `file` is their tokenizer, and
+// `flag` gives it to the trainer.
+void check_same_tokenizer(const std::string& path, const ModelTokenizer* stored,
+                          const std::filesystem::path& file, const ModelTokenizer* own,
+                          const char* flag, const char* words) {
+  if (stored == nullptr && own == nullptr) return;
+  require(stored != nullptr, "initial weights of ", path, " read words, and this run reads raw ",
+          "text: train on words (", words, ")");
+  require(own != nullptr && stored->checksum() == own->checksum(), "initial weights of ", path,
+          own == nullptr ? " read raw text, and this run reads words"
+                         : " have another tokenizer than this run",
+          ": train on raw text with ", flag, ' ', file.string());
+}
+
 void load_weights(const std::string& path, const Safetensors& weights,
                   const ParameterSet& parameters) {
   try {
@@ -83,16 +97,19 @@ std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
 }  // namespace
 
 std::string load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
-                                 const ParameterSet& parameters, const LanguageNetwork& network) {
+                                 const ModelTokenizer* tokenizer, const ParameterSet& parameters,
+                                 const LanguageNetwork& network) {
   const std::filesystem::path directory = model_directory(path, kDictionaryFile);
   ModelFiles files = read_model(directory, ExcludedWords::refused);
-  const Vocabulary stored =
-      language_words(directory, files.embedding("lm").shape().rows()).vocabulary;
+  const LanguageWords words = language_words(directory, files.embedding("lm").shape().rows());
+  check_same_tokenizer(path, words.tokenizer ? &*words.tokenizer : nullptr,
+                       files.hugging_face ? directory : ModelTokenizer::file_in(directory, ""),
+                       tokenizer, "--tokenizer", "--train");
+  const Vocabulary& stored = words.vocabulary;
   for (int32_t id = 0; id < std::min(stored.size(), vocabulary.size()); ++id)
     require(stored.word(id) == vocabulary.word(id), "initial weights of ", path, ": the word ", id,
             " of their vocabulary is '", stored.word(id), "', here it is '", vocabulary.word(id),
-            "'; train with ", files.hugging_face ? "--tokenizer " : "the vocabulary ",
-            (directory / (files.hugging_face ? "" : kDictionaryFile)).string());
+            "'; train with the vocabulary ", (directory / kDictionaryFile).string());
   const std::map<std::string, std::string> settings = language_settings(files),
                                            own = network.metadata();
   // The kind of network is compared first; an LSTM has no other settings.
@@ -108,15 +125,21 @@ std::string load_initial_weights(const std::string& path, const Vocabulary& voca
   return what_was_taken(files, network.head_config());
 }
 
-std::string load_initial_weights(const std::string& path, const Vocabulary& source,
-                                 const Vocabulary& target, const Transformer& network) {
+std::string load_initial_weights(const std::string& path, const TranslationSide& source,
+                                 const TranslationSide& target, const Transformer& network) {
   const std::filesystem::path directory = model_directory(path, kSourceDict);
-  check_same_words(
-      path, kSourceDict,
-      Vocabulary::read_saved((directory / kSourceDict).string(), Specials::kTranslation), source);
-  check_same_words(
-      path, kTargetDict,
-      Vocabulary::read_saved((directory / kTargetDict).string(), Specials::kTranslation), target);
+  const auto check_side = [&](const TranslationSide& own, const char* side, const char* file,
+                              const char* flag, const char* words) {
+    const Vocabulary stored =
+        Vocabulary::read_saved((directory / file).string(), Specials::kTranslation);
+    const std::optional<ModelTokenizer> tokenizer = ModelTokenizer::open(directory, side, stored);
+    check_same_tokenizer(path, tokenizer ? &*tokenizer : nullptr,
+                         ModelTokenizer::file_in(directory, side),
+                         own.tokenizer ? &*own.tokenizer : nullptr, flag, words);
+    check_same_words(path, file, stored, own.dictionary);
+  };
+  check_side(source, "src", kSourceDict, "--src-tokenizer", "without --raw");
+  check_side(target, "tgt", kTargetDict, "--tgt-tokenizer", "without --raw");
   ModelFiles files = read_model(directory, ExcludedWords::refused);
   const TransformerConfig stored = transformer_config(files), &own = network.config();
   check_same_setting(path, "heads", concat(stored.heads), concat(own.heads));

@@ -3,23 +3,27 @@
 
 #include <string>
 
+#include "data/tokenizers/model_tokenizer.h"
 #include "data/vocabulary.h"
 #include "nn/models/language_network.h"
 #include "nn/models/transformer.h"
+#include "nn/models/translation_text.h"
 #include "nn/parameters.h"
 
 namespace nine {
 
 /// Copies the weights of the language model at `path` (see model_directory) into `parameters`, the
 /// parameters of `network`. Returns a sentence that says what was copied and how the head there
-/// differs. Errors: its words are not those of `vocabulary`; its sizes, or settings of the network
-/// that do not follow from the tensors' shapes, differ; the errors of make_language_network.
+/// differs. Errors: its words are not those of `vocabulary`, or its tokenizer is not `tokenizer`
+/// (null for a text of words); its sizes, or settings of the network that do not follow from the
+/// tensors' shapes, differ; the errors of make_language_network.
 std::string load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
-                                 const ParameterSet& parameters, const LanguageNetwork& network);
+                                 const ModelTokenizer* tokenizer, const ParameterSet& parameters,
+                                 const LanguageNetwork& network);
 
-/// Does the same for a translation model, which has two dictionaries, into the parameters of
+/// Does the same for a translation model, which has two sides, into the parameters of
 /// `network`. Further error: the positions or the factor of the embeddings differ.
-std::string load_initial_weights(const std::string& path, const Vocabulary& source,
-                                 const Vocabulary& target, const Transformer& network);
+std::string load_initial_weights(const std::string& path, const TranslationSide& source,
+                                 const TranslationSide& target, const Transformer& network);
 
 }  // namespace nine

@@ -199,13 +199,20 @@ bool reads_raw_text(const std::string& path) try {
 }
 
 void require_same_tokens(const std::string& a, const std::string& b) {
+  // Says first what is wrong with a path.
+  const fs::path in_a = model_directory(a, kDictionaryFile),
+                 in_b = model_directory(b, kDictionaryFile);
   const bool raw = reads_raw_text(a);
-  const auto words = [](const std::string& model) {
-    return language_words(model_directory(model)).vocabulary.word_checksum();
-  };
-  require(raw == reads_raw_text(b) && (!raw || words(a) == words(b)), a, " and ", b,
-          " cut a text into different tokens, so that their probabilities cannot be compared or "
-          "mixed token by token: compare the bits per byte that lm_score prints for each");
+  constexpr const char* kSo =
+      ", so that their probabilities cannot be compared or mixed token by token: ";
+  require(raw == reads_raw_text(b), a, " and ", b, " cut a text into different tokens, one of ",
+          "raw text and one of words", kSo, "give models that read texts in the same way");
+  if (!raw) return;
+  const LanguageWords of_a = language_words(in_a), of_b = language_words(in_b);
+  require(of_a.vocabulary.word_checksum() == of_b.vocabulary.word_checksum() &&
+              of_a.tokenizer->checksum() == of_b.tokenizer->checksum(),
+          a, " and ", b, " cut a text into different tokens", kSo,
+          "compare the bits per byte that lm_score prints for each");
 }
 
 Json model_config(const fs::path& directory) {

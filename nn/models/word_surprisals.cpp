@@ -29,7 +29,8 @@ class WordEnds {
       const std::string bytes = tokenizer.bytes(id);
       const bool ends_text =
           id == specials.end ||
-          (id >= specials.size && tokenizer.tokenizer().is_special(id - specials.size));
+          (id >= specials.size && id - specials.size < tokenizer.tokenizer().size() &&
+           tokenizer.tokenizer().is_special(id - specials.size));
       if (ends_text || (!bytes.empty() && is_space(bytes[0]))) add("", id);
       for (size_t at = 1; at < bytes.size(); ++at)
         if (is_space(bytes[at]) && !is_space(bytes[at - 1])) add(bytes.substr(0, at), id);

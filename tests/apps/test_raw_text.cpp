@@ -61,6 +61,14 @@ const Made& made() {
   return m;
 }
 
+// Writes the tokenizer with the same tokens that puts a space before each line.
+std::string prefixed(const TemporaryDirectory& dir, const std::string& tokenizer) {
+  Json json = read_json_object(fs::path(tokenizer));
+  for (Json& part : json["pre_tokenizer"]["pretokenizers"])
+    if (part["type"] == "ByteLevel") part["add_prefix_space"] = true;
+  return dir.write("prefixed.json", json.dump());
+}
+
 // The number behind the last `before` in a text.
 double number_after(const std::string& text, const std::string& before) {
   const size_t at = text.rfind(before);
@@ -175,11 +183,21 @@ TEST_CASE("lm_train --text: a given tokenizer, initial weights, and a text of li
   CHECK(slurp(dir / "run/checkpoints/best/tokenizer.json") == slurp(tokenizer));
   CHECK(read_json_object(fs::path(dir / "run/config.json"))["resolved"]["document_ends"] ==
         "lines");
-  // Words of another dictionary are refused.
-  const Outcome words = train(
-      dir / "words", {"--text", lines, "--vocab-size", "270", "--init", m.run, "--after", "10u"});
-  CHECK(words.code == 1);
-  CHECK(has(words.err, "initial weights of"));
+  // Another tokenizer is refused, also if its tokens are the same, and so are words.
+  const auto refused = [&](const Strings& text) {
+    const Outcome other = train(dir / "other", joined(text, {"--init", m.run, "--after", "10u"}));
+    CHECK(other.code == 1);
+    CHECK(has(other.err, "initial weights of " + m.run));
+    CHECK_MESSAGE(has(other.err, "--tokenizer " + fs::canonical(tokenizer).string()), other.err);
+    return other.err;
+  };
+  CHECK(has(refused({"--text", lines, "--vocab-size", "270"}), "have another tokenizer than this"));
+  CHECK(has(refused({"--text", lines, "--tokenizer", prefixed(dir, tokenizer)}),
+            "have another tokenizer"));
+  CHECK(has(refused({"--train", lines}), "read raw text, and this run reads words"));
+  const Outcome raw = train(dir / "raw", {"--text", lines, "--init", model_a(), "--after", "10u"});
+  CHECK(raw.code == 1);
+  CHECK(has(raw.err, "read words, and this run reads raw text"));
 }
 
 TEST_CASE("raw text: the tokenizer's own unknown token counts as unknown") {
@@ -227,7 +245,7 @@ TEST_CASE("lm_train --text: what is wrong with a text is said") {
   const TemporaryDirectory dir;
   const std::string good = dir.write("good", some_text(30, 1));
   const auto error = [&](const Strings& more, int code) {
-    const Outcome run = train(dir / "run", joined(more, {"--after", "1u"}));
+    const Outcome run = train(dir / "run", joined(more, {"--after", "1u", "--restart"}));
     CHECK(run.code == code);
     return run.err;
   };
@@ -251,6 +269,22 @@ TEST_CASE("lm_train --text: what is wrong with a text is said") {
             "t.json"));
   CHECK(
       has(error({"--text", good, "--tokenizer", good, "--normalize", "nfc"}, 2), "used as it is"));
+  // tiktoken's ranks have no split: GPT-4's is assumed, and said.
+  std::string ranks;
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string two = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    ranks += concat(two[static_cast<size_t>(byte / 4)], two[static_cast<size_t>(byte % 4 * 16)],
+                    "== ", byte, '\n');
+  }
+  const std::string file = dir.write("ranks", ranks);
+  CHECK(has(error({"--text", good, "--tokenizer", file}, 0), "assumed: the split of GPT-4"));
+  CHECK(!has(error({"--text", good, "--tokenizer", file, "--split", "gpt2", "--special-tokens",
+                    "<|x|>=256"},
+                   0),
+             "assumed"));
+  CHECK(has(error({"--text", good, "--tokenizer", dir.write("k.json", "{}"), "--split", "gpt2"}, 1),
+            "leave out the split"));
+  CHECK(has(error({"--text", good, "--split", "gpt2"}, 2), "--tokenizer"));
   // Without --vocab-size the vocabulary is as large as the text allows; a single document with
   // --valid is enough.
   CHECK(error({"--text", dir.write("one", some_text(1, 8) + "More words, and more.\n"), "--valid",
@@ -367,6 +401,13 @@ TEST_CASE("raw text: tasks for words, and models that cut texts otherwise, are e
   REQUIRE(
       train(dir / "other", {"--text", m.text, "--tokenizer", tokenizer, "--after", "5u"}).code ==
       0);
+  // The same tokens, but a tokenizer that begins each line with a space.
+  REQUIRE(train(dir / "prefixed",
+                {"--text", m.text, "--tokenizer", prefixed(dir, tokenizer), "--after", "5u"})
+              .code == 0);
+  CHECK(has(error({"--compare", m.run, dir / "prefixed"}), "compare the bits per byte"));
+  CHECK(has(error({"--compare", m.run, dir / "none"}), "no such directory"));
+  CHECK(has(error({"--checkpoint", dir / "none", "--words"}), "no such directory"));
   const std::string compared =
       lm_score({"--compare", dir / "other", m.run, "--resamples", "100"}, some_text(3, 9));
   CHECK(has(compared, "\xC4\xA0"));

@@ -969,7 +969,7 @@ TEST_CASE("foreign: training goes on from what it would compute, and from nothin
                          Vocabulary::read_saved(f.dir / "src.dict.txt", Specials::kTranslation),
                      target =
                          Vocabulary::read_saved(f.dir / "tgt.dict.txt", Specials::kTranslation);
-    return error_of([&] { load_initial_weights(f.path, source, target, network); });
+    return error_of([&] { load_initial_weights(f.path, {source}, {target}, network); });
   };
   TransformerConfig c = ForeignTranslation::config();
   for (const bool brain : {false, true}) {

@@ -13,6 +13,7 @@
 #include "data/tokenizers/model_tokenizer.h"
 #include "nn/models/language_model.h"
 #include "nn/models/transformer_language_model.h"
+#include "nn/models/word_surprisals.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
@@ -174,6 +175,9 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
   older["h.0.attn.bias"] = Tensor({1, 1, 4, 4}, DType::float64);
   m.write(m.config, older);
   check_close(LanguageModel::load(m.path).score(kLines), expected);
+  // A head that differs from the embeddings is not left out silently.
+  older.at("lm_head.weight").data<double>()[3] += 1;
+  CHECK(has(m.error(m.config, older), "'tie_word_embeddings' is true or missing, but the tensor"));
   Json wrong = m.config;
   wrong["scale_attn_by_inverse_layer_idx"] = true;
   CHECK(has(m.error(wrong, parts),
@@ -251,6 +255,7 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
   CHECK(model.vocabulary().size() == kRows + 2);
   CHECK(model.vocabulary().word(kTokens + 2) == "<id_5>");
   CHECK(model.tokenizer()->bytes(kTokens + 2).empty());
+  CHECK(word_surprisals(model, kLines)[0].size() == 2);  // rows without token end no word
   CHECK(model.tokenizer()->decode(std::vector<int32_t>{2, kTokens + 2, 3}) == "ab");
   Json wrong = m.config;
   wrong["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8}};
@@ -262,6 +267,82 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
   wrong = m.config;
   wrong["num_key_value_heads"] = 2;
   CHECK(has(m.error(wrong, parts), "kv_heads"));
+  wrong = m.config;
+  wrong["rope_parameters"] = {{"rope_theta", 600}};
+  CHECK(has(m.error(wrong, parts), "has two values of 'rope_theta', 500 and 600"));
+  for (const char* key : {"vocab_size", "hidden_size", "intermediate_size"}) {
+    wrong = m.config;
+    wrong[key] = 9;
+    CHECK(has(m.error(wrong, parts), key));
+  }
+  // The type of the model says whether queries and keys have norms, not the tensors.
+  wrong = m.config;
+  wrong["model_type"] = "llama";
+  CHECK(has(m.error(wrong, parts), "Nine does not read the tensor 'layers.0.self_attn.k_norm"));
+  auto without = parts;
+  without.erase("model.layers.1.self_attn.k_norm.weight");
+  CHECK(has(m.error(m.config, without), "lacks the tensor 'layers.1.self_attn.k_norm.weight'"));
+  auto mixed = parts;
+  mixed["model.layers.0.self_attn.k_proj.weight"] = Tensor({4, kSize}, DType::float32);
+  CHECK(has(m.error(m.config, mixed), "are of types float64 and float32: store the model in one"));
+  // vocab.json and merges.txt do not say how Qwen3 cuts text.
+  m.write(m.config, parts);
+  std::filesystem::remove(m.dir / "tokenizer.json");
+  m.dir.write("vocab.json", R"({"a": 0, "b": 1})");
+  m.dir.write("merges.txt", "");
+  CHECK(has(error_of([&] { LanguageModel::load(m.path); }), "Write its tokenizer.json"));
+}
+
+TEST_CASE("hugging face: the positions that attention sees are those of transformers") {
+  TransformerStyle style = TransformerStyle::llama();
+  style.kv_heads = 2;
+  Model m(style, false, 1, 2);
+  std::map<std::string, Tensor> parts{
+      {"model.embed_tokens.weight", m.rows_of("embedding.weight")},
+      {"lm_head.weight", m.rows_of("head.weight")},
+      {"model.norm.weight", m.tensors.at("transformer.norm.weight")}};
+  for (int64_t layer = 0; layer < kLayers; ++layer) {
+    const std::string from = concat("transformer.layers.", layer, '.'),
+                      to = concat("model.layers.", layer, '.');
+    const Tensor& maps = m.tensors.at(from + "self_attn.in_proj_weight");
+    for (const auto& [name, row] : {std::pair("q", 0), {"k", 8}, {"v", 16}})
+      parts[concat(to, "self_attn.", name, "_proj.weight")] = maps.row_range(row, 8).clone();
+    for (const auto& [ours, theirs] : {std::pair("norm1", "input_layernorm"),
+                                       {"norm2", "post_attention_layernorm"},
+                                       {"self_attn.out_proj", "self_attn.o_proj"},
+                                       {"linear1", "mlp.gate_proj"},
+                                       {"linear3", "mlp.up_proj"},
+                                       {"linear2", "mlp.down_proj"}})
+      parts[concat(to, theirs, ".weight")] = m.tensors.at(concat(from, ours, ".weight"));
+  }
+  m.config.update({{"num_hidden_layers", kLayers},
+                   {"num_attention_heads", kHeads},
+                   {"hidden_size", kSize},
+                   {"max_position_embeddings", 5000}});
+  const auto window = [&](const char* type, const Json& more) {
+    Json keys = m.config;
+    keys["model_type"] = type;
+    keys.update(more);
+    auto own = parts;
+    if (std::string_view(type) == "qwen3")
+      for (int64_t layer = 0; layer < kLayers; ++layer)
+        for (const char* norm : {"q_norm", "k_norm"}) {
+          Tensor ones({kSize / kHeads}, DType::float64);
+          std::fill_n(ones.data<double>(), kSize / kHeads, 1.0);
+          own[concat("model.layers.", layer, ".self_attn.", norm, ".weight")] = ones;
+        }
+    return read_hugging_face("config.json", keys, own, -INFINITY)["bptt"].get<int64_t>();
+  };
+  CHECK(window("llama", Json{{"sliding_window", 8}}) == 5000);
+  CHECK(window("mistral", Json::object()) == 4096);  // transformers' default
+  CHECK(window("mistral", Json{{"sliding_window", nullptr}}) == 5000);
+  CHECK(window("mistral", Json{{"sliding_window", 8}}) == 8);
+  CHECK(window("qwen3", Json{{"sliding_window", 8}}) == 5000);
+  const Json slides{{"sliding_window", 8}, {"use_sliding_window", true}};
+  CHECK(has(error_of([&] { window("qwen3", slides); }), "'max_window_layers'"));
+  Json all = slides;
+  all["max_window_layers"] = 0;
+  CHECK(window("qwen3", all) == 8);
 }
 
 }  // namespace nine::tests::test_hugging_face
