@@ -25,6 +25,8 @@ ROWS = (
     "bench_lm --vocab 1000 --dim 64 --steps 200 --warmup 20",
     "bench_mt --steps 1 --warmup 1",
     "bench_decode --repeats 3",
+    "bench_generate",
+    "bench_generate --arch mt",
     "bpe apply",
 )
 LINES, MERGES = 60000, 4000

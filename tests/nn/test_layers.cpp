@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "autograd/gradcheck.h"
+#include "autograd/packed_weights.h"
 #include "nn/feed_forward.h"
 #include "nn/linear.h"
 #include "nn/lstm.h"
@@ -14,6 +18,7 @@
 #include "nn/softmax_head.h"
 #include "nn/transformer_decoder_layer.h"
 #include "nn/transformer_encoder_layer.h"
+#include "tests/support/compare.h"
 #include "tests/support/support.h"
 
 namespace nine::tests::test_layers {
@@ -50,6 +55,24 @@ void check_close(const Var& a, const Var& b) {
   REQUIRE(a.shape() == b.shape());
   const std::vector<double> x = a.value().to_vector(), y = b.value().to_vector();
   for (size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(1e-12));
+}
+
+// The function between the linear maps of a feed-forward network; of a gated one, that of the gate.
+double activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::gelu:
+    case Activation::geglu:
+      return x / 2 * std::erfc(-x / std::sqrt(2.0));
+    case Activation::gelu_tanh:
+      return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+    case Activation::silu:
+    case Activation::swiglu:
+      return x / (1 + std::exp(-x));
+  }
+  FAIL("this test needs the activation's formula");
+  return 0;
 }
 
 }  // namespace
@@ -127,21 +150,71 @@ TEST_CASE("layers: initialisers are arguments") {
   check_bound(set, "out.prior.weight", 1 / std::sqrt(24.0));
 }
 
-TEST_CASE("layers: the activation between the two maps of a feed-forward network") {
-  Arena arena("test");
-  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
+TEST_CASE("layers: a feed-forward network of every activation: values, gradients, packed weights") {
+  for (const auto& [named, name] : kEnumNames<Activation>.values) {
+    const Activation activation = named;  // clang 14 captures no structured binding
     CAPTURE(to_text(activation));
+    const LinearInit init{Init::normal(0.7), Init::normal(0.7)};
     ParameterSet set({.dtype = DType::float64, .seed = 3}),
         parts({.dtype = DType::float64, .seed = 3});
-    const FeedForward feed(set, "f", 8, 12, activation);
-    const Linear linear1(parts, "f.linear1", 8, 12), linear2(parts, "f.linear2", 12, 8);
+    const FeedForward feed(set, "f", 8, 12, activation, init);
+    const Linear linear1(parts, "f.linear1", 8, 12, true, init),
+        linear2(parts, "f.linear2", 12, 8, true, init);
+    std::optional<Linear> linear3;
+    if (is_gated(activation)) linear3.emplace(parts, "f.linear3", 8, 12, true, init);
+    Arena arena("test");
     Tape tape(arena);
-    const Var x = tape.constant(some_values({6, 8}, 1)), inner = linear1(x);
-    const Var between = activation == Activation::relu   ? relu(inner)
-                        : activation == Activation::gelu ? gelu(inner)
-                                                         : gelu_tanh(inner);
-    check_close(feed(x), linear2(between));
-    check_close(feed.add_to(x, x, 0), add(x, linear2(between)));
+    const Tensor values = some_values({6, 8}, 1);
+    const auto expected = [&] {
+      const Var x = tape.constant(values), inner = linear1(x);
+      std::vector<double> between = inner.value().to_vector();
+      for (double& v : between) v = activated(activation, v);
+      const Var f = tape.constant(Tensor::from(between, inner.shape()));
+      return add(x, linear2(linear3 ? mul(f, (*linear3)(x)) : f)).value().to_vector();
+    }();
+    const auto found = [&] {
+      const Var x = tape.constant(values);
+      const std::vector<double> y = feed.add_to(x, x, 0).value().to_vector();
+      CHECK(relative_error(add(x, feed(x)).value().to_vector(), y) < 1e-14);
+      return y;
+    };
+    CHECK(relative_error(found(), expected) < 1e-12);
+
+    const Tensor factors = some_values({6, 8}, 2);
+    const auto loss = [&](bool backward) {
+      tape.reset();
+      const Var x = tape.constant(values), y = feed.add_to(x, x, 0),
+                sum_of = sum(mul(y, tape.constant(factors)));
+      const double value = sum_of.value().item();
+      if (backward) tape.backward(sum_of);
+      return value;
+    };
+    set.zero_grad();
+    loss(true);
+    for (const Parameter& p : set.all()) {
+      CAPTURE(p.name);
+      const std::vector<double> grad = p.grad().to_vector();
+      std::vector<double> quotients(grad.size());
+      for (size_t i = 0; i < grad.size(); ++i) {
+        double& at = p.value().data<double>()[i];
+        const double before = at, step = 1e-5;
+        at = before + step;
+        const double above = loss(false);
+        at = before - step;
+        quotients[i] = (above - loss(false)) / (2 * step);
+        at = before;
+      }
+      CHECK(relative_error(grad, quotients) < 1e-7);
+    }
+    const auto of_x = [&](std::span<const Var> x) { return feed.add_to(x[0], x[0], 0); };
+    CHECK(gradcheck(of_x, {values}).worst < 1e-7);
+
+    PackedWeights packed;
+    feed.pack(packed);
+    tape.reset();
+    const NoGrad guard(tape);
+    const UsePacked use(tape, packed);
+    CHECK(relative_error(found(), expected) < 1e-12);
   }
 }
 
