@@ -346,6 +346,13 @@ TEST_CASE("layout: an op on both devices is in at most nine files") {
   }
 }
 
+TEST_CASE("layout: a function of one number is in five files, and as an activation in two more") {
+  const auto function = files_with("gelu_tanh", {"core", "cuda", "autograd", "checks"}),
+             activation = files_with("gelu_tanh", {"kernels", "data", "nn", "apps"});
+  CHECK_MESSAGE(function.size() == 5, listed(function));
+  CHECK_MESSAGE(activation.size() == 2, listed(activation));
+}
+
 TEST_CASE("layout: an option of the head that counts when a model is used is in few files") {
   const std::vector<std::string> folders{"autograd", "kernels", "nn", "data", "apps"};
   // The norm of contexts is a number of the log, too, and of the checks.
