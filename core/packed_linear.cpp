@@ -146,7 +146,7 @@ void PackedLinear<T>::operator()(const T* x, int64_t ldx, int64_t rows, T* y, in
       [&](int64_t p) {
         const int64_t columns = width(p);
         T *out = y + p * kPanel, *rest_y = out + whole * ldy;
-        multiply(p, left, out, ldy, add);
+        if (whole > 0) multiply(p, left, out, ldy, add);
         if (rest > 0) {
           T* tile = scratch<T>(Scratch::products, kRows * kPanel);
           for (int64_t r = 0; r < rest && add; ++r)

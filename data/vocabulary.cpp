@@ -122,10 +122,10 @@ Vocabulary Vocabulary::read_saved(const std::string& path, const Specials& speci
     const std::vector<bool> before = listed;
     v.add_dict_line(line, reader.place(), listed);
     const auto special = std::mismatch(before.begin(), before.end(), listed.begin()).first;
-    require(special == before.end() || special - before.begin() == row, reader.place(), ": '",
-            specials.texts[static_cast<size_t>(special - before.begin())], "' is row ",
-            special - before.begin(), " of a model here, and not row ", row,
-            ": put the rows of special words first, in the order ", listing(specials));
+    if (special == before.end() || special - before.begin() == row) continue;
+    fail(reader.place(), ": '", specials.texts[static_cast<size_t>(special - before.begin())],
+         "' is row ", special - before.begin(), " of a model here, and not row ", row,
+         ": put the rows of special words first, in the order ", listing(specials));
   }
   return v;
 }
@@ -143,9 +143,10 @@ void Vocabulary::add_dict_line(std::string_view line, const std::string& place,
       return;
     }
   }
-  require(is_new || entry.overwrite, place, ": ", quote(entry.word),
-          " is already in the dictionary, which begins with ", listing(specials_),
-          ": remove one of the two lines, or end this line with ", kDictOverwrite);
+  if (!is_new && !entry.overwrite)  // the message is made for an error only, and not for each word
+    fail(place, ": ", quote(entry.word), " is already in the dictionary, which begins with ",
+         listing(specials_), ": remove one of the two lines, or end this line with ",
+         kDictOverwrite);
   add(entry.word, entry.count);
 }
 
