@@ -181,7 +181,10 @@ void MtOptions::check_tokenizers(const Options& given) const {
       "--vocab-size and --normalize are for a tokenizer that is learned; --src-tokenizer and "
       "--tgt-tokenizer are used as they are");
   const char* words = "a dictionary of words, which --raw does not have";
-  only_with(given, false, words, {"min_count", "max_unknown"});
+  only_with(given, false, words, {"min_count"});
+  only_with(given, own || !raw_tokenizer.tokenizer.empty(),
+            "a given tokenizer, because one that is learned has a token for every text",
+            {"max_unknown"});
 }
 
 void MtOptions::check(const Options& given) const {

@@ -233,6 +233,30 @@ TEST_CASE("raw text: the tokenizer's own unknown token counts as unknown") {
   REQUIRE_MESSAGE(scored.code == 0, scored.err);
   CHECK_MESSAGE(has(scored.err, ", 7.69% unknown tokens)"), scored.err);
   CHECK(score(other).code == 1);
+  // A translation model's side.
+  const auto translation = [&](const std::string& target, const Strings& more) {
+    return run_program(
+        "mt_train",
+        joined({"--raw",    "--src",   text,       "--tgt", target,     "--tokenizer", tokenizer,
+                "--layers", "1",       "--hidden", "16",    "--ffn",    "16",          "--heads",
+                "2",        "--after", "2u",       "--run", dir / "mt", "--restart"},
+               more));
+  };
+  const Outcome foreign_target = translation(other, {});
+  CHECK(foreign_target.code == 1);
+  CHECK_MESSAGE(has(foreign_target.err, "--tgt " + other + ": "), foreign_target.err);
+  CHECK(translation(text, {"--max-unknown", "0"}).code == 1);
+  REQUIRE(translation(text, {}).code == 0);
+  for (const char* how : {"--beam", "--samples"}) {
+    const Outcome translated = run_program("mt_translate",
+                                           {"--checkpoint", dir / "mt", "--no-allow-unknown", how,
+                                            "3", "--token-pairs", dir / "pairs"},
+                                           "ab ba\nbaa c\n");
+    CHECK_MESSAGE(translated.code == 0, translated.err);
+    CHECK_MESSAGE(has(translated.err, "% of the input's tokens are unknown"), translated.err);
+    for (const std::string& pair : split(slurp(dir / "pairs"), '\n'))
+      CHECK_MESSAGE(!has(pair.substr(pair.find("|||")), "<id_0>"), pair);
+  }
   // No continuation has the unknown token: of 400 drawn tokens of an untrained model some would.
   const auto texts =
       LanguageModel::load(dir / "run").generate({"a"}, {.max_words = 40, .samples = 10});
