@@ -143,7 +143,7 @@ void Vocabulary::add_dict_line(std::string_view line, const std::string& place,
       return;
     }
   }
-  if (!is_new && !entry.overwrite)  // the message is made for an error only, and not for each word
+  if (!is_new && !entry.overwrite)  // makes the message only for an error
     fail(place, ": ", quote(entry.word), " is already in the dictionary, which begins with ",
          listing(specials_), ": remove one of the two lines, or end this line with ",
          kDictOverwrite);

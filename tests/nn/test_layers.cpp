@@ -152,7 +152,7 @@ TEST_CASE("layers: initialisers are arguments") {
 
 TEST_CASE("layers: a feed-forward network of every activation: values, gradients, packed weights") {
   for (const auto& [named, name] : kEnumNames<Activation>.values) {
-    const Activation activation = named;  // clang 14 captures no structured binding
+    const Activation activation = named;  // lambdas capture it; clang 14 captures no binding
     CAPTURE(to_text(activation));
     const LinearInit init{Init::normal(0.7), Init::normal(0.7)};
     ParameterSet set({.dtype = DType::float64, .seed = 3}),
