@@ -67,6 +67,7 @@ set(nine_public_headers
     data/unknown_words.h
     data/vocabulary.h
     data/word_counts.h
+    nn/attention_positions.h
     nn/carried_state.h
     nn/dropout.h
     nn/embedding.h

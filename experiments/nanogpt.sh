@@ -9,6 +9,10 @@
 # character. The first nine tenths are the training text, as in nanoGPT. Further options go to both
 # trainings. Prints nats a character and seconds of each: as lm_train validates, in overlapping
 # windows, and with `lm_score --window 64`, in windows of 64 with nothing before them.
+#
+# NANOGPT: a checkout of github.com/karpathy/nanoGPT, which then trains on the same text and is
+# evaluated in the same windows of 64. PYTHON: an interpreter that has torch. LR: the largest
+# learning rate of all trainings (1e-3). THREADS: of each program (1).
 set -euo pipefail
 text=${DATA:-}/shakespeare/input.txt
 if [ ! -f "$text" ]; then
@@ -18,6 +22,7 @@ fi
 here=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:-runs/nanogpt}
 shift || true
+rate=${LR:-1e-3} threads=${THREADS:-1}
 mkdir -p "$out"
 python3 - "$text" "$out" <<'PYTHON'
 import sys
@@ -33,7 +38,7 @@ for arch in transformer llama; do
   "$here"/build/bin/lm_train --train "$out/train.txt" --valid "$out/valid.txt" --run "$out/$arch" \
     --arch $arch --no-linear-bias --layers 4 --heads 4 --hidden 128 --bptt 64 --batch 12 \
     --order file --tie-embeddings --no-head-bias --dropout 0 --after 2000u --valid-every 500u \
-    --schedule cosine --warmup 100 --lr 1e-3 --optimizer adamw --betas 0.9,0.99 --weight-decay 0.1 \
+    --schedule cosine --warmup 100 --lr "$rate" --threads "$threads" --optimizer adamw --betas 0.9,0.99 --weight-decay 0.1 \
     --clip 1 "$@" 2> "$out/$arch.err"
   python3 - "$out/$arch/log.jsonl" $arch <<'PYTHON'
 import json
@@ -54,3 +59,8 @@ perplexity = float(open(sys.argv[1]).read().split("perplexity ")[1].split()[0])
 print(f"{sys.argv[2]}: {math.log(perplexity):.4f} nats a character in windows of 64 by themselves")
 PYTHON
 done
+if [ -n "${NANOGPT:-}" ]; then
+  "${PYTHON:-python3}" "$here"/experiments/baselines/nanogpt.py "$NANOGPT" "$text" --lr "$rate" --threads "$threads"
+else
+  echo "skipped nanoGPT: NANOGPT does not name a checkout of it" >&2
+fi

@@ -36,7 +36,7 @@ MultiHeadAttention::MultiHeadAttention(ParameterSet& set, const std::string& nam
       out_proj_(set, name + ".out_proj", size, size, style.bias,
                 out_init ? *out_init : init.value_or(LinearInit{.bias = Init::zeros()})),
       norm_eps_(style.norm_eps),
-      rotary_(style.rotary),
+      positions_(style.positions),
       weight_dropout_(weight_dropout),
       dropout_stream_("dropout." + name),
       weight_stream_(dropout_stream_ + ".weights") {
@@ -67,19 +67,19 @@ Var MultiHeadAttention::projected(const Var& x, int64_t first, int64_t count) co
   return linear(x, w, b);
 }
 
-Tensor MultiHeadAttention::angles(const Var& x, int64_t first, int64_t steps) const {
-  if (rotary_ == nullptr) return {};
-  return rotary_->rows(first, steps, x.dtype(), x.value().device());
+Tensor MultiHeadAttention::places(const Var& x, int64_t first, int64_t steps) const {
+  if (positions_ == nullptr) return {};
+  return positions_->rows(first, steps, x.dtype(), x.value().device());
 }
 
-Var MultiHeadAttention::queries_keys_values(const Var& x, const Tensor& angles) const {
+Var MultiHeadAttention::queries_keys_values(const Var& x, const Tensor& rows) const {
   Tape& tape = x.tape();
   const int64_t d = heads_ * head_size_;
   Var qkv = projected(x, 0, heads_ + 2 * kv_heads_);
   if (q_norm_ != nullptr)
     qkv = rms_norm_columns(qkv, {tape.parameter(*q_norm_), d}, {tape.parameter(*k_norm_), width()},
                            norm_eps_);
-  return angles ? rotary(qkv, angles, d + width()) : qkv;
+  return rows ? positions_->placed(qkv, rows, d + width()) : qkv;
 }
 
 Var MultiHeadAttention::queries(const Var& x) const {
@@ -95,12 +95,13 @@ Var MultiHeadAttention::keys_values(const Var& x) const {
 
 Var MultiHeadAttention::attend(const Var& x, const AttentionMask& mask) const {
   if (!mask.lists)
-    return attention(queries_keys_values(x, angles(x, 0, x.shape().rows() / mask.batch)),
+    return attention(queries_keys_values(x, places(x, 0, x.shape().rows() / mask.batch)),
                      shape_of(mask));
-  require(rotary_ == nullptr || mask.places, "[MultiHeadAttention] rotary positions need places");
+  require(positions_ == nullptr || mask.places,
+          "[MultiHeadAttention] AttentionPositions need places");
   Tensor of_rows;
-  if (rotary_ != nullptr) {
-    const Var table = x.tape().constant(rotary_->table(x.dtype(), x.value().device()));
+  if (positions_ != nullptr) {
+    const Var table = x.tape().constant(positions_->table(x.dtype(), x.value().device()));
     of_rows = embedding(table, mask.places).value();
   }
   const int64_t d = heads_ * head_size_;
@@ -135,7 +136,7 @@ Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Var& mem
 Var MultiHeadAttention::add_next_to(const Var& residual, const Var& x, KeyValueCache& cache,
                                     const KeyLists& lists, int64_t place) const {
   const int64_t d = heads_ * head_size_;
-  const Var qkv = queries_keys_values(x, angles(x, place, 1));
+  const Var qkv = queries_keys_values(x, places(x, place, 1));
   cache.append(qkv.value().view().col_range(d, 2 * width()));
   const Var y =
       attention(col_range(qkv, 0, d), x.tape().constant(cache.keys_values()), lists, heads_);
@@ -178,7 +179,7 @@ void MultiHeadAttention::pack_cross(PackedWeights& packed) const {
 Var MultiHeadAttention::weights(const Var& x) const {
   Tape& tape = x.tape();
   const int64_t steps = x.shape()[0], d = x.shape()[1], size = head_size_;
-  const Var qkv = queries_keys_values(x, angles(x, 0, steps));
+  const Var qkv = queries_keys_values(x, places(x, 0, steps));
   const Tensor unseen({steps, steps}, DType::float64), mask({steps, steps}, x.dtype());
   for (int64_t t = 0; t < steps; ++t)
     std::fill_n(unseen.data<double>() + t * steps + t + 1, steps - t - 1, -1e30);

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "autograd/functions.h"
+#include "nn/attention_positions.h"
 #include "nn/key_value_cache.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
 #include "nn/parameters.h"
-#include "nn/rotary_angles.h"
 
 namespace nine {
 
@@ -26,7 +26,8 @@ struct AttentionMask {
   /// If given: for each row of x, the list of the rows of x that it attends to. The members above
   /// are then ignored; x need not have padding, and the result has no gradient.
   KeyLists lists = {};
-  /// Required with `lists` and rotary positions: each row's position, int32 on the layer's device.
+  /// Required with `lists` and AttentionPositions: each row's position, int32 on the layer's
+  /// device.
   Tensor places = {};
 };
 
@@ -35,13 +36,13 @@ struct AttentionStyle {
   /// Heads of keys and values, a divisor of the heads of queries (Ainslie et al., 2023: grouped
   /// queries); 0: as many as heads of queries.
   int64_t kv_heads = 0;
-  /// RMS norms of each head's queries and keys, before the rotation (Henry et al., 2020): one
+  /// RMS norms of each head's queries and keys, before the positions (Henry et al., 2020): one
   /// weight for all heads, `NAME.q_norm.weight` and `NAME.k_norm.weight` (size of a head).
   bool qk_norm = false;
   double norm_eps = LayerNorm::kEps;  ///< of these norms
   bool bias = true;                   ///< of all linear maps
-  /// The rotations of queries and keys in self-attention; null: none.
-  std::shared_ptr<const RotaryAngles> rotary = nullptr;
+  /// The positions in queries and keys of self-attention; null: none.
+  std::shared_ptr<const AttentionPositions> positions = nullptr;
 };
 
 /// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2). Parameters:
@@ -78,7 +79,7 @@ class MultiHeadAttention {
 
   /// Adds the keys and values of x (rows, size) to `cache`, computes self-attention of x to the
   /// listed rows of the cache, and returns residual + the result. All rows of x are at position
-  /// `place`, by which rotary positions rotate queries and keys: the cache has rotated keys.
+  /// `place`, which AttentionPositions put into queries and keys: the cache has such keys.
   Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache, const KeyLists& lists,
                   int64_t place = 0) const;
   /// Adds the keys and values of x to `cache`, for add_seen_to().
@@ -104,11 +105,11 @@ class MultiHeadAttention {
   // The columns of keys or of values.
   int64_t width() const { return kv_heads_ * head_size_; }
   AttentionShape shape_of(const AttentionMask& mask) const;
-  // Returns queries, keys and values side by side, with norms of queries and keys, rotated by
-  // `angles` (ops::rotary) if there are any.
-  Var queries_keys_values(const Var& x, const Tensor& angles) const;
-  // Returns the angles of positions first ... first + steps - 1; empty without rotary positions.
-  Tensor angles(const Var& x, int64_t first, int64_t steps) const;
+  // Returns queries, keys and values side by side, with norms of queries and keys, and with the
+  // positions of `rows` (AttentionPositions::rows) unless it is empty.
+  Var queries_keys_values(const Var& x, const Tensor& rows) const;
+  // Returns the rows of positions first ... first + steps - 1; empty without AttentionPositions.
+  Tensor places(const Var& x, int64_t first, int64_t steps) const;
   Var queries(const Var& x) const;  // for attention to a memory
   Var keys_values(const Var& x) const;
   // Computes the rows of the projection of heads first ... first + count - 1 of all.
@@ -122,7 +123,7 @@ class MultiHeadAttention {
   Linear out_proj_;
   Parameter *q_norm_ = nullptr, *k_norm_ = nullptr;
   double norm_eps_;
-  std::shared_ptr<const RotaryAngles> rotary_;
+  std::shared_ptr<const AttentionPositions> positions_;
   double weight_dropout_;
   std::string dropout_stream_, weight_stream_;
 };

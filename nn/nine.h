@@ -44,7 +44,8 @@
 #include "nn/linear.h"                         // Linear
 #include "nn/lstm.h"                           // Lstm
 #include "nn/multi_head_attention.h"           // MultiHeadAttention
-#include "nn/norm.h"                           // RmsNorm, and Norm of either kind
+#include "nn/norm.h"                           // RmsNorm, and Norm of any kind
+#include "nn/rotary_angles.h"                  // RotaryAngles: positions inside of attention
 #include "nn/transformer_decoder_layer.h"      // TransformerDecoderLayer
 #include "nn/transformer_encoder_layer.h"      // TransformerEncoderLayer
 #include "nn/transformer_style.h"              // TransformerStyle: norms, positions, activation

@@ -35,6 +35,9 @@ template <>
 inline constexpr EnumNames<NormType, 2> kEnumNames<NormType>{
     "norm type", {{{NormType::layer, "layer"}, {NormType::rms, "rms"}}}};
 
+/// True if norms of this kind have the parameter `NAME.bias`.
+constexpr bool has_bias(NormType type) { return type != NormType::rms; }
+
 /// A norm of any kind.
 class Norm {
  public:

@@ -1,6 +1,14 @@
 #include "nn/transformer_encoder_layer.h"
 
+#include "nn/rotary_angles.h"
+
 namespace nine {
+
+void TransformerLayerConfig::make_positions(int64_t count) {
+  positions = nullptr;
+  if (style.positions == Positions::rotary)
+    positions = std::make_shared<RotaryAngles>(count, size / heads, style.rotary_base);
+}
 
 TransformerEncoderLayer::TransformerEncoderLayer(ParameterSet& set, const std::string& name,
                                                  const TransformerLayerConfig& c)

@@ -18,20 +18,24 @@ struct TransformerLayerConfig {
   double dropout = 0;            ///< at the end of each residual branch
   double attention_dropout = 0;  ///< of the attention weights
   TransformerStyle style = {};
-  /// The angles of rotary positions, which a model's layers share; null without them. It, not
+  /// Positions in the layers' attention, which a model's layers share; null without them. It, not
   /// style.positions, decides what a layer does.
-  std::shared_ptr<const RotaryAngles> rotary = nullptr;
+  std::shared_ptr<const AttentionPositions> positions = nullptr;
   std::optional<LinearInit> init = {};  ///< of all linear maps; empty: as in torch.nn
   /// Initial values of the last map of each residual branch; empty: `init`.
   std::optional<LinearInit> branch_init = {};
 
+  /// Sets `positions` to the kind of style.positions, for positions below `count`; null for kinds
+  /// that are added to embeddings. Reads `size`, `heads` and `style`. Error: heads of an odd size
+  /// with rotary positions.
+  void make_positions(int64_t count);
   /// Returns the choices of the layer's attention, to its own words or to a memory.
   AttentionStyle attention_style(bool own) const {
     return {.kv_heads = style.kv_heads,
             .qk_norm = style.qk_norm,
             .norm_eps = style.layer_norm_eps,
             .bias = style.linear_bias,
-            .rotary = own ? rotary : nullptr};
+            .positions = own ? positions : nullptr};
   }
 };
 

@@ -39,7 +39,8 @@ std::span<const StyleSetting> style_settings() {
                 "square 1",
         .words = "norm type",
         .tensor = "norm1.bias",
-        .present = "layer"},
+        .present = "layer",
+        .has_tensor = [](const S& s) { return has_bias(s.norm_type); }},
        {.name = "kv_heads",
         .member = &S::kv_heads,
         .help = "number of heads of keys and values, a divisor of --heads; each is read by as many "
@@ -52,7 +53,8 @@ std::span<const StyleSetting> style_settings() {
         .words = "norms of queries and keys",
         .tensor = "self_attn.q_norm.weight",
         .present = "true",
-        .absent = "false"},
+        .absent = "false",
+        .has_tensor = [](const S& s) { return s.qk_norm; }},
        {.name = "layer_norm_eps",
         .member = &S::layer_norm_eps,
         .help = "number that every norm adds to the variance or the mean square",
@@ -63,7 +65,8 @@ std::span<const StyleSetting> style_settings() {
         .words = "biases of linear maps",
         .tensor = "linear1.bias",
         .present = "true",
-        .absent = "false"}}};
+        .absent = "false",
+        .has_tensor = [](const S& s) { return s.linear_bias; }}}};
   return kSettings;
 }
 

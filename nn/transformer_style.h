@@ -28,6 +28,12 @@ inline constexpr EnumNames<Positions, 3> kEnumNames<Positions>{
       {Positions::sinusoidal, "sinusoidal"},
       {Positions::rotary, "rotary"}}}};
 
+/// True if a model adds these positions to its embeddings. The layers have all others:
+/// TransformerLayerConfig::make_positions().
+constexpr bool added_to_embeddings(Positions positions) {
+  return positions == Positions::learned || positions == Positions::sinusoidal;
+}
+
 /// The choices. The defaults are those of Vaswani et al. (2017).
 struct TransformerStyle {
   Activation activation = Activation::relu;
@@ -67,10 +73,13 @@ struct StyleSetting {
   const char* help;   ///< text of the help
   const char* words;  ///< its name in error messages
   /// End of the name of a layer's tensor that shows the choice, and the values that its presence
-  /// and its absence show. Null: the files of a model must say the choice. (Norms without biases,
-  /// for example, may be RMS norms, or layer norms with PyTorch's bias=False.)
+  /// and its absence show if the files of a model do not say the choice. Null: the files must say
+  /// it. (Norms without biases, for example, may be RMS norms, or layer norms with PyTorch's
+  /// bias=False.)
   const char* tensor = nullptr;
   const char *present = nullptr, *absent = nullptr;
+  /// True if a model of this style has the tensor; null without `tensor`.
+  bool (*has_tensor)(const TransformerStyle& style) = nullptr;
   /// True: metadata always have the key. False: only if the value is not that of gpt2().
   bool always_written = false;
   const char* default_text = "";  ///< the help's default, if the value does not explain itself

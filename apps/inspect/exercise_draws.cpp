@@ -116,7 +116,7 @@ std::vector<double> norm_penalty_numbers(Draws& draws) {
 std::optional<std::vector<double>> drawn_numbers(const std::string& name, Draws& draws) {
   if (name == "layer_norm") return layer_norm_numbers(draws);
   if (name == "rms_norm") return rms_norm_numbers(draws);
-  if (name == "swiglu") return swiglu_numbers(draws);
+  if (name == "swiglu" || name == "geglu") return swiglu_numbers(draws);
   if (name == "rotary") return rotary_numbers(draws);
   if (name == "attention") return attention_numbers(draws);
   if (name == "lstm") return lstm_numbers(draws);

@@ -19,14 +19,17 @@ struct Named {
 constexpr Named kLayers[] = {{"softmax", explain_softmax},
                              {"mixture", explain_mixture},
                              {"label_smoothing", explain_label_smoothing},
+                             {"z_loss", explain_z_loss},
                              {"pi_reg", explain_prior_penalty},
                              {"weight_norm_reg", explain_norm_penalty},
                              {"layer_norm", explain_layer_norm},
                              {"rms_norm", explain_rms_norm},
                              {"swiglu", explain_swiglu},
+                             {"geglu", explain_geglu},
                              {"rotary", explain_rotary},
                              {"lstm", explain_lstm},
-                             {"attention", explain_attention}};
+                             {"attention", explain_attention},
+                             {"grouped_attention", explain_grouped_attention}};
 
 // A UsageError that lists every example, unless the name begins with that of a kernel.
 void refuse_unknown(const std::string& name) {

@@ -67,12 +67,15 @@ WorkedExample explain_mixture_head(const HeadSpec& head, const ShortNumbers& num
 WorkedExample explain_prior_penalty(const ShortNumbers& numbers);
 WorkedExample explain_norm_penalty(const ShortNumbers& numbers);
 WorkedExample explain_label_smoothing(const ShortNumbers& numbers);
+WorkedExample explain_z_loss(const ShortNumbers& numbers);
 WorkedExample explain_layer_norm(const ShortNumbers& numbers);
 WorkedExample explain_rms_norm(const ShortNumbers& numbers);
 WorkedExample explain_swiglu(const ShortNumbers& numbers);
+WorkedExample explain_geglu(const ShortNumbers& numbers);
 WorkedExample explain_rotary(const ShortNumbers& numbers);
 WorkedExample explain_lstm(const ShortNumbers& numbers);
 WorkedExample explain_attention(const ShortNumbers& numbers);
+WorkedExample explain_grouped_attention(const ShortNumbers& numbers);
 /// Explains lin with the margin and the norms of a configuration.
 WorkedExample explain_margin(const HeadConfig& by_angle, const ShortNumbers& numbers);
 

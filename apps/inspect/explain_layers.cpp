@@ -147,6 +147,33 @@ WorkedExample explain_swiglu(const ShortNumbers& numbers) {
   return example;
 }
 
+WorkedExample explain_geglu(const ShortNumbers& numbers) {
+  const Tensor a = drawn(numbers, 0, {1, 2}, {1, -2}), b = drawn(numbers, 2, {1, 2}, {0.5, 3}),
+               dy = drawn(numbers, 4, {1, 2}, {1, -1});
+  const Tensor y = empty({1, 2}), da = empty({1, 2}), db = empty({1, 2});
+  ops::gated(ops::Unary::gelu, a, b, y);
+  WorkedExample example(numbers, "geglu: y = a P b, P = (1 + erf(a / sqrt(2))) / 2");
+  example.heading("The outputs of linear1 (a) and of linear3 (b)");
+  example.given("a", a);
+  example.given("b", b);
+  example.heading("Forward");
+  example.step("P", "(1 + erf(a/sqrt(2)))/2", "the normal distribution's function");
+  example.step("y", "a*P*b", "");
+  example.agree("y", y);
+  example.heading("Backward, from dL/dy as it comes from above");
+  example.given("dL/dy", dy);
+  ops::gated_backward(ops::Unary::gelu, a, b, dy, {da}, {db});
+  example.step("f", "exp(-a*a/2)/sqrt(2*pi)", "the slope of P by a: the normal density");
+  example.step("slope", "P + a*f", "of a P by a: product rule");
+  example.step("dL/da", "dL/dy*b*slope", "chain rule");
+  example.step("dL/db", "dL/dy*a*P", "y has the slope a P by b");
+  example.agree("dL/da", da);
+  example.agree("dL/db", db);
+  example.check([&](std::span<const Var> v) { return weighted(gelu_gated(v[0], v[1]), dy); },
+                {a, b});
+  return example;
+}
+
 WorkedExample explain_rotary(const ShortNumbers& numbers) {
   // One head of two pairs: elements 1 and 3, 2 and 4. The angles have short cosines and sines.
   const Tensor x = drawn(numbers, 0, {1, 4}, {1, 2, -1, 3}),
@@ -306,6 +333,64 @@ WorkedExample explain_attention(const ShortNumbers& numbers) {
   example.check(
       [&](std::span<const Var> x) {
         return weighted(attention(x[0], x[1], {.batch = 1, .heads = 1}), dy);
+      },
+      {q, kv});
+  return example;
+}
+
+WorkedExample explain_grouped_attention(const ShortNumbers& numbers) {
+  const Tensor q = drawn(numbers, 0, {1, 4}, {1, 0.5, -1, 2}),
+               k = drawn(numbers, 4, {2, 2}, {1, 0, -1, 2}),
+               v = drawn(numbers, 8, {2, 2}, {2, 1, 0, -1});
+  const Tensor dy = drawn(numbers, 12, {1, 4}, {1, -0.5, 2, 1}), y = empty({1, 4}),
+               lse = empty({2, 1});
+  const ops::Attention io{.q = q, .k = k, .v = v, .y = y, .lse = lse, .heads = 2};
+  ops::attention(io);
+  WorkedExample example(numbers,
+                        "grouped_attention: two heads of queries share one head of keys and values "
+                        "of n = 2 numbers; one query, two keys");
+  const auto head = [](const Tensor& t, int64_t h) { return t.col_range(2 * h - 2, 2); };
+  example.heading("A query for each head, keys, values");
+  for (int64_t h = 1; h <= 2; ++h) example.given(concat("q_", h), head(q, h));
+  for (int64_t s = 1; s <= 2; ++s) example.given(concat("k_", s), row(k, s - 1));
+  for (int64_t s = 1; s <= 2; ++s) example.given(concat("v_", s), row(v, s - 1));
+  example.heading("Forward, each head as in attention");
+  for (int64_t h = 1; h <= 2; ++h) {
+    const std::string query = concat("q_", h), a = concat("a_", h), p = concat("p_", h);
+    example.step(a, concat("[", query, ".k_1, ", query, ".k_2]/sqrt(2)"), "the scores");
+    example.step(p, concat("exp(", a, ")/sum(exp(", a, "))"), "their softmax");
+    example.step(concat("y_", h), concat(p, "[1]*v_1 + ", p, "[2]*v_2"), "the mean of the values");
+    example.agree(concat("y_", h), head(y, h));
+  }
+  example.heading("Backward, from dL/dy as it comes from above");
+  const Tensor dq = empty({1, 4}), dk = empty({2, 2}), dv = empty({2, 2});
+  ops::attention_backward(io, {.dy = dy, .dq = {dq}, .dk = {dk}, .dv = {dv}});
+  for (int64_t h = 1; h <= 2; ++h) example.given(concat("dL/dy_", h), head(dy, h));
+  for (int64_t h = 1; h <= 2; ++h) {
+    const std::string by_y = concat("dL/dy_", h), by_p = concat("dL/dp_", h),
+                      by_a = concat("dL/da_", h), by_q = concat("dL/dq_", h);
+    example.step(by_p, concat("[", by_y, ".v_1, ", by_y, ".v_2]"), "chain rule: y is linear in p");
+    example.step(by_a, concat("p_", h, "*(", by_p, " - ", by_y, ".y_", h, ")"),
+                 "a softmax has the slopes p_s ([s = u] - p_u)");
+    example.step(by_q, concat("(", by_a, "[1]*k_1 + ", by_a, "[2]*k_2)/sqrt(2)"),
+                 "chain rule: q.k has the slope k by q; sum rule");
+    example.agree(by_q, head(dq, h));
+  }
+  for (int64_t s = 1; s <= 2; ++s) {
+    const std::string key = concat("dL/dk_", s), value = concat("dL/dv_", s);
+    example.step(key, concat("(dL/da_1[", s, "]*q_1 + dL/da_2[", s, "]*q_2)/sqrt(2)"),
+                 "both heads read k: sum rule");
+    example.step(value, concat("p_1[", s, "]*dL/dy_1 + p_2[", s, "]*dL/dy_2"),
+                 "both heads read v: sum rule");
+    example.agree(key, row(dk, s - 1));
+    example.agree(value, row(dv, s - 1));
+  }
+  Tensor kv({2, 4}, DType::float64);
+  ops::copy(k, kv.col_range(0, 2));
+  ops::copy(v, kv.col_range(2, 2));
+  example.check(
+      [&](std::span<const Var> x) {
+        return weighted(attention(x[0], x[1], {.batch = 1, .heads = 2, .kv_heads = 1}), dy);
       },
       {q, kv});
   return example;

@@ -202,4 +202,44 @@ WorkedExample explain_label_smoothing(const ShortNumbers& numbers) {
   return example;
 }
 
+WorkedExample explain_z_loss(const ShortNumbers& numbers) {
+  const Tensor h = numbers({1, 2}, 0), w = numbers({kExampleWords, 2}, 2),
+               target = Tensor::from<int32_t>({0}, {1});
+  const HeadSpec head = parse_head("lin");
+  WorkedExample example(numbers,
+                        "z_loss: the loss grows by zeta times the square of the log of the "
+                        "softmax's normaliser; zeta = 0.1, head lin");
+  example.heading("One context, three words; the text goes on with word 1");
+  example.given("h", h);
+  for (int64_t v = 0; v < kExampleWords; ++v) example.given(concat("w_", v + 1), row(w, v));
+  example.given("zeta", {0.1});
+  example.heading("Forward");
+  example.step("S", "[w_1.h, w_2.h, w_3.h]", "lin");
+  example.step("lse", "ln(sum(exp(S)))", "the log of the normaliser");
+  example.step("L", "lse - S[1] + zeta*lse^2", "-ln p of word 1, and the z-loss");
+  example.heading("Backward");
+  example.step("p", "exp(S - lse)", "the slope of lse by S: ln has 1/x, exp is its own");
+  example.step("dL/dS", "p*(1 + 2*zeta*lse) - [1, 0, 0]",
+               "chain rule: the square of lse has the slope 2 lse; sum rule");
+  Arena pool("kernel_inspect");
+  Tape tape(pool);
+  const Var context = tape.leaf(h), words = tape.leaf(w);
+  const Var out = kernel_softmax(head, context, {.w = {words}}, target, 1.0, {.z_loss = 0.1}).loss;
+  example.agree("L", out.value());
+  tape.backward(out);
+  for (int64_t v = 1; v <= kExampleWords; ++v) {
+    const std::string symbol = concat("dL/dw_", v);
+    example.step(symbol, concat("dL/dS[", v, "]*h"), "chain rule: w.h has the slope h");
+    example.agree(symbol, row(words.grad(), v - 1));
+  }
+  example.step("dL/dh", "dL/dS[1]*w_1 + dL/dS[2]*w_2 + dL/dS[3]*w_3", "chain rule and sum rule");
+  example.agree("dL/dh", context.grad());
+  example.check(
+      [&](std::span<const Var> x) {
+        return kernel_softmax(head, x[0], {.w = {x[1]}}, target, 1.0, {.z_loss = 0.1}).loss;
+      },
+      {h, w});
+  return example;
+}
+
 }  // namespace nine::app

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/option_data.h"
 #include "apps/training/parity_export.h"
 #include "core/json.h"
 #include "nn/models/translation_config.h"
@@ -14,8 +13,8 @@ void check_replayable(const MtParityExport& o, const TransformerConfig& c) {
   require_replay(c.dropout == 0, "the replay has no dropout; set --dropout 0");
   require_replay(c.attention_dropout == 0,
                  "the replay has no dropout; leave out --attention-dropout");
-  require_replay(o.adam.kind == OptimizerKind::adam && o.adam.weight_decay == 0,
-                 "the replay supports --optimizer adam without --weight-decay only");
+  require_replay(o.optimizer.kind != OptimizerKind::asgd,
+                 "the replay averages no weights; leave out --optimizer asgd");
   check_replayed_head(c.head.spec, c.tie_embeddings, "set --no-tie-embeddings");
 }
 
@@ -40,18 +39,19 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
     kept.push_back(t);
     batches.push_back({concat(name, ".", step), kept.back()});
   };
+  std::vector<NamedView> buffers;  // which PyTorch and CTranslate2 read
+  if (const Tensor& positions = model.positions()) buffers.push_back({kPositionsName, positions});
   export_parity(
       {.directory = o.directory,
        .steps = o.steps,
-       .optimizer = o.adam,
+       .optimizer = o.optimizer,
        .schedule = o.schedule,
        .step = {.clip = o.clip, .detect_anomaly = o.detect_anomaly},
        .head = model.config().head,
        .tie_embeddings = model.config().tie_embeddings,
        .first = std::move(first),
        .metadata = model.metadata(),
-       // Which PyTorch and CTranslate2 read.
-       .buffers = {{kPositionsName, model.positions()}}},
+       .buffers = std::move(buffers)},
       parameters, data,
       [&](int64_t step) {
         const TranslationBatch& batch = data.batch(0);
@@ -64,12 +64,6 @@ void export_mt_parity(const MtParityExport& o, const Transformer& model, Paramet
 
 void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet& parameters,
                       TranslationTask& task) {
-  // The replay is built of torch.nn.Transformer.
-  std::string flags;
-  for (const StyleSetting& setting : style_settings())
-    if (setting.text(o.style) != setting.text({}) && std::string_view(setting.name) != "norm")
-      flags += " --" + flag_of(setting.name);
-  require_replay(flags.empty(), "the replay has torch.nn.Transformer's layers; leave out", flags);
   require_replay(!o.has_weights(),
                  "the replay has no weights; leave out --token-weights and --class-weights");
   check_replayed_options(o, task.stream().steps());
@@ -77,7 +71,7 @@ void export_mt_parity(const MtOptions& o, const Transformer& model, ParameterSet
   export_mt_parity({.directory = o.export_parity,
                     .steps = o.export_steps,
                     .pad = Specials::kTranslation.pad,
-                    .adam = trainer.optimizer,
+                    .optimizer = trainer.optimizer,
                     .schedule = trainer.schedule,
                     .clip = o.clip,
                     .detect_anomaly = o.detect_anomaly},

@@ -13,9 +13,9 @@ namespace nine::app {
 struct MtParityExport {
   std::string directory;
   int64_t steps = 20;
-  int32_t pad = 1;          ///< the id of padding in the batches
-  OptimizerConfig adam;     ///< must be without weight decay
-  ScheduleConfig schedule;  ///< constant or inverse-sqrt; the learning rate of each step is written
+  int32_t pad = 1;            ///< the id of padding in the batches
+  OptimizerConfig optimizer;  ///< not asgd
+  ScheduleConfig schedule;    ///< constant or inverse-sqrt; each step's learning rate is written
   double clip = 0;
   bool detect_anomaly = false;
 };
@@ -23,7 +23,7 @@ struct MtParityExport {
 /// Runs `steps` updates by the trainer's own step, of one micro-batch each, from the model's
 /// present weights. Writes init.safetensors, batches.safetensors, losses.json, final.safetensors
 /// and config.json. UsageError: an option that the replay does not support, which are dropout,
-/// other optimisers, and heads other than lin and mos.
+/// asgd, and heads other than lin and mos.
 void export_mt_parity(const MtParityExport& options, const Transformer& model,
                       ParameterSet& parameters, TranslationSource& data);
 /// Does the same with mt_train's options.

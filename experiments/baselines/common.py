@@ -176,6 +176,58 @@ class TransformerLanguageModel(nn.Module):
         return self.head(self.hidden(words))
 
 
+class LlamaLayer(nn.Module):
+    """A layer of Llama: RMS norms before the branches, rotary positions, SwiGLU, no biases."""
+
+    def __init__(self, dim, heads, ffn, dropout):
+        super().__init__()
+        self.heads, self.dropout = heads, nn.Dropout(dropout)
+        self.norm1, self.norm2 = nn.RMSNorm(dim, eps=1e-5), nn.RMSNorm(dim, eps=1e-5)
+        self.in_proj = nn.Linear(dim, 3 * dim, bias=False)
+        self.out_proj = nn.Linear(dim, dim, bias=False)
+        self.linear1, self.linear3 = (nn.Linear(dim, ffn, bias=False) for _ in range(2))
+        self.linear2 = nn.Linear(ffn, dim, bias=False)
+
+    def forward(self, x, cosines, sines):
+        parts = self.in_proj(self.norm1(x)).chunk(3, -1)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
+
+        def rotated(y):
+            a, b = y.chunk(2, -1)
+            return y * cosines + torch.cat([-b, a], -1) * sines
+
+        y = F.scaled_dot_product_attention(rotated(q), rotated(k), v, is_causal=True)
+        x = x + self.dropout(self.out_proj(y.transpose(1, 2).flatten(2)))
+        h = self.norm2(x)
+        return x + self.dropout(self.linear2(F.silu(self.linear1(h)) * self.linear3(h)))
+
+
+class LlamaLanguageModel(nn.Module):
+    """embedding.weight, layers.*, norm.weight, head.*: words (T, B) to rows (T, B, V). Dropout is on
+    the embeddings and on residual branches."""
+
+    def __init__(self, vocab, dim, layers, heads, ffn, window, dropout=0.0, base=10000.0, **head):
+        super().__init__()
+        self.embedding, self.dropout = nn.Embedding(vocab, dim), nn.Dropout(dropout)
+        self.layers = nn.ModuleList(LlamaLayer(dim, heads, ffn, dropout) for _ in range(layers))
+        self.norm = nn.RMSNorm(dim, eps=1e-5)
+        self.head = make_head(dim, vocab, **head)
+        half = dim // heads // 2
+        frequencies = base ** (-torch.arange(half, dtype=torch.float64) / half)
+        angles = (torch.arange(window)[:, None] * frequencies).repeat(1, 2)
+        self.register_buffer("cosines", angles.cos().float(), persistent=False)
+        self.register_buffer("sines", angles.sin().float(), persistent=False)
+
+    def hidden(self, words):
+        x, length = self.dropout(self.embedding(words.t())), len(words)
+        for layer in self.layers:
+            x = layer(x, self.cosines[:length], self.sines[:length])
+        return self.norm(x).transpose(0, 1)
+
+    def forward(self, words):
+        return self.head(self.hidden(words))
+
+
 class TranslationModel(nn.Module):
     """src_embedding, tgt_embedding, transformer.* (nn.Transformer's names), head.*: sources and
     targets (B, T) to rows (B, T, V).

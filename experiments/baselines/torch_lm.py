@@ -4,7 +4,7 @@
 An LSTM on random words with carried state, dropout 0.1 on the embeddings, no word bias, Adam at
 1e-3, gradients clipped to a norm of 1. --arch transformer: nn.TransformerEncoder with a causal mask
 over windows of their own, dropout 0.1 on the sum of embedding and position and on residual
-branches. Prints one JSON line: the keys of bench_lm for which this program has a value, and how
+branches. --arch llama: Llama's layers in place of GPT-2's. Prints one JSON line: the keys of bench_lm for which this program has a value, and how
 PyTorch was asked to compute.
 """
 import argparse
@@ -19,7 +19,9 @@ def parse():
         description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     p.add_argument("--vocab", type=int, default=30000, help="words")
-    p.add_argument("--arch", choices=("lstm", "transformer"), default="lstm", help="network")
+    p.add_argument(
+        "--arch", choices=("lstm", "transformer", "llama"), default="lstm", help="network"
+    )
     p.add_argument("--dim", type=int, default=512, help="width of the network")
     p.add_argument("--layers", type=int, default=2, help="layers")
     p.add_argument("--heads", type=int, default=8, help="transformer: attention heads")
@@ -27,7 +29,8 @@ def parse():
         "--ffn",
         type=int,
         default=0,
-        help="transformer: width inside of the feed-forward networks; 0: 4 times --dim",
+        help="transformer: width inside of the feed-forward networks; 0: 4 times --dim, llama: 8/3 "
+        "times --dim, rounded up to a multiple of 8",
     )
     p.add_argument(
         "--activation", choices=tuple(common.ACTIVATIONS), default="gelu", help="transformer"
@@ -60,6 +63,11 @@ def main():
     head = {"kind": o.head, "components": o.components, "untied": o.untied}
     if o.arch == "lstm":
         model = common.LanguageModel(o.vocab, o.dim, o.dim, o.layers, dropout=0.1, **head)
+    elif o.arch == "llama":
+        ffn = o.ffn or -(-8 * o.dim // 24) * 8
+        model = common.LlamaLanguageModel(
+            o.vocab, o.dim, o.layers, o.heads, ffn, o.bptt, dropout=0.1, **head
+        )
     else:
         model = common.TransformerLanguageModel(
             o.vocab,
@@ -80,8 +88,7 @@ def main():
     state = None
 
     def forward(inputs, targets, state):
-        h = model.hidden(inputs) if o.arch == "transformer" else model.hidden(inputs, state)
-        h, state = (h, None) if o.arch == "transformer" else h
+        h, state = model.hidden(inputs, state) if o.arch == "lstm" else (model.hidden(inputs), None)
         return common.context_loss(model.head, h, targets, o.chunked), state
 
     if o.compile:

@@ -34,16 +34,24 @@ class Export:
                 f"{directory} has a margin or norms, which tests/clients/margins_pytorch.py replays"
             )
         c = self.config
-        plain = {"norm_type": "layer", "qk_norm": False, "linear_bias": True, "optimizer": "adam"}
+        plain = {
+            "norm_type": "layer",
+            "qk_norm": False,
+            "layer_norm_eps": 1e-5,
+            "linear_bias": True,
+            "optimizer": "adam",
+        }
+        activations = ("relu",) if c["task"] == "mt" else tuple(common.ACTIVATIONS)
         if (
             {"weight_decay", "momentum", "class_weights", "kv_heads"} & c.keys()
             or any(c.get(key, value) != value for key, value in plain.items())
             or c.get("positions") == "rotary"
-            or c.get("activation") in ("silu", "swiglu", "geglu")
+            or c.get("activation", "relu") not in activations
         ):
+            other = "translation" if c["task"] == "mt" else "transformer_lm"
             sys.exit(
                 f"{directory} has a style, an optimizer or weights that "
-                "tests/clients/transformer_lm_pytorch.py replays"
+                f"tests/clients/{other}_pytorch.py replays"
             )
         self.losses = json.loads((directory / "losses.json").read_text())
         self.initial, self.final, self.batches = (

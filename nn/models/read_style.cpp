@@ -8,17 +8,25 @@
 namespace nine {
 namespace {
 
-// Sets a choice that the presence of a tensor shows. Error: a key says something else.
-void read_shown(const ModelFiles& files, const StyleSetting& setting, const std::string& tensor,
+// Sets a choice that the presence of a tensor shows. A key may name another kind that has the
+// tensor too. Error: the key's kind does not have the tensor that is there, or has one that is not.
+void read_shown(ModelFiles& files, const StyleSetting& setting, const std::string& tensor,
                 const char* value, TransformerStyle& style) {
   setting.set(style, value);
   const Json* const said = files.find(setting.name);
   if (said == nullptr) return;
   const std::string text = said->is_string() ? said->get<std::string>() : json_text(*said),
                     shown = setting.text(style);
-  require(text == shown, files.said_in(setting.name), ": the key '", setting.name, "' is ",
-          shortened(text), ", but there is ", files.weights.tensors.contains(tensor) ? "a" : "no",
-          " tensor ", tensor, ", which means ", shown);
+  std::visit(
+      [&](auto m) {
+        if constexpr (NamedEnum<std::remove_cvref_t<decltype(style.*m)>>)
+          style.*m = files.choice(setting.name, style.*m);
+      },
+      setting.member);
+  const bool there = files.weights.tensors.contains(tensor);
+  require(text == setting.text(style) && setting.has_tensor(style) == there,
+          files.said_in(setting.name), ": the key '", setting.name, "' is ", shortened(text),
+          ", but there is ", there ? "a" : "no", " tensor ", tensor, ", which means ", shown);
 }
 
 // Returns the heads of keys, 0 for as many as there are of queries.

@@ -46,31 +46,25 @@ Transformer::Transformer(ParameterSet& set, const TransformerConfig& config)
     : config_(config), parameters_(set) {
   if (config_.style.kv_heads == config_.heads) config_.style.kv_heads = 0;  // one way to say it
   const TransformerConfig& c = config_;
-  const bool rotary = c.style.positions == Positions::rotary;
-  require(rotary || c.dim % 2 == 0, "hidden size ", c.dim,
+  require(c.style.positions != Positions::sinusoidal || c.dim % 2 == 0, "hidden size ", c.dim,
           ": sinusoidal positions come in pairs, so the width must be even");
   require(c.heads > 0 && c.dim % c.heads == 0, "hidden size ", c.dim,
           " is not divisible by number of attention heads ", c.heads);
-  require(rotary || c.style.positions == Positions::sinusoidal,
-          "a translation model has sinusoidal or rotary positions, not ",
-          to_text(c.style.positions));
+  require(c.style.positions != Positions::learned, "a translation model has no learned positions");
   require(!c.shared_vocab || c.src_vocab == c.tgt_vocab, "a shared vocabulary cannot have ",
           c.src_vocab, " words in the source and ", c.tgt_vocab, " in the target");
   const Init words = Init::normal(1 / std::sqrt(static_cast<double>(c.dim)));
   tgt_embedding_ = &set.add("tgt_embedding.weight", {c.tgt_vocab, c.dim}, words);
   src_embedding_ = c.shared_vocab ? tgt_embedding_
                                   : &set.add("src_embedding.weight", {c.src_vocab, c.dim}, words);
-  const TransformerLayerConfig layer{
-      .size = c.dim,
-      .heads = c.heads,
-      .inner = c.ffn,
-      .dropout = c.dropout,
-      .attention_dropout = c.attention_dropout,
-      .style = c.style,
-      .rotary = rotary ? std::make_shared<RotaryAngles>(c.max_length, c.dim / c.heads,
-                                                        c.style.rotary_base)
-                       : nullptr,
-      .init = LinearInit::xavier()};
+  TransformerLayerConfig layer{.size = c.dim,
+                               .heads = c.heads,
+                               .inner = c.ffn,
+                               .dropout = c.dropout,
+                               .attention_dropout = c.attention_dropout,
+                               .style = c.style,
+                               .init = LinearInit::xavier()};
+  layer.make_positions(c.max_length);
   const std::string encoder = "transformer.encoder", decoder = "transformer.decoder";
   for (int64_t i = 0; i < c.encoder_layers; ++i)
     encoder_.emplace_back(set, concat(encoder, ".layers.", i), layer);
@@ -112,7 +106,7 @@ void Transformer::use_positions(const Tensor& table) {
 }
 
 const Tensor& Transformer::positions() const {
-  if (config_.style.positions == Positions::rotary) return positions_;
+  if (!added_to_embeddings(config_.style.positions)) return positions_;
   std::call_once(positions_made_, [&] {
     positions_ =
         sinusoidal_positions(config_.max_length, config_.dim, dtype(), parameters_.device());
@@ -188,7 +182,7 @@ std::map<std::string, std::string> Transformer::metadata() const {
   for (const StyleSetting& setting : style_settings()) {
     const std::string text = setting.text(config_.style);
     // The tensor `positions` shows positions that are added to embeddings.
-    const bool shown = config_.style.positions != Positions::rotary &&
+    const bool shown = added_to_embeddings(config_.style.positions) &&
                        std::string_view(setting.name) == kPositionsName,
                idle = setting.has_effect != nullptr && !setting.has_effect(config_.style);
     if (!text.empty() && !shown && !idle) m[setting.name] = text;

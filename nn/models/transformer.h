@@ -30,7 +30,7 @@ struct TransformerConfig {
   /// On embeddings and at the end of residual branches, but not on feed-forward activations.
   double dropout = 0.3;
   double attention_dropout = 0;  ///< of the attention weights
-  TransformerStyle style = {};   ///< positions must be sinusoidal or rotary
+  TransformerStyle style = {};   ///< positions must not be learned
   bool shared_vocab = false;     ///< true: both sides share one dictionary and one embedding
   bool tie_embeddings = true;    ///< true: the head's word vectors are the decoder's embeddings
   HeadConfig head = {};

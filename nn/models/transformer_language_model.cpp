@@ -17,11 +17,6 @@ Init words_of(const TransformerLanguageModelConfig& c) {
   return Init::normal(c.style.positions == Positions::sinusoidal ? 1 / root(c.hidden) : 0.02);
 }
 
-std::shared_ptr<const RotaryAngles> rotary_of(const TransformerLanguageModelConfig& c) {
-  if (c.style.positions != Positions::rotary) return nullptr;
-  return std::make_shared<RotaryAngles>(c.window, c.hidden / c.heads, c.style.rotary_base);
-}
-
 }  // namespace
 
 double TransformerLanguageModelConfig::embedding_factor() const {
@@ -53,15 +48,15 @@ TransformerLanguageModel::TransformerLanguageModel(ParameterSet& set,
     learned_positions_ = &set.add("positions.weight", {c.window, c.hidden}, Init::normal(0.01));
   const LinearInit maps{.weight = Init::normal(0.02), .bias = Init::zeros()},
       last{.weight = Init::normal(0.02 / root(2 * c.layers)), .bias = Init::zeros()};
-  const TransformerLayerConfig layer{.size = c.hidden,
-                                     .heads = c.heads,
-                                     .inner = c.ffn,
-                                     .dropout = c.dropout,
-                                     .attention_dropout = c.attention_dropout,
-                                     .style = c.style,
-                                     .rotary = rotary_of(c),
-                                     .init = maps,
-                                     .branch_init = last};
+  TransformerLayerConfig layer{.size = c.hidden,
+                               .heads = c.heads,
+                               .inner = c.ffn,
+                               .dropout = c.dropout,
+                               .attention_dropout = c.attention_dropout,
+                               .style = c.style,
+                               .init = maps,
+                               .branch_init = last};
+  layer.make_positions(c.window);
   for (int64_t i = 0; i < c.layers; ++i)
     layers_.emplace_back(set, concat("transformer.layers.", i), layer);
   if (c.has_final_norm())
@@ -81,11 +76,11 @@ Var TransformerLanguageModel::embed(Tape& tape, const Tensor& ids) const {
   return factor == 1 ? kept : scale(kept, factor);
 }
 
-// Adds the positions first, first + 1, ... to x (batch * steps, hidden), sequence by sequence. The
-// layers have rotary positions.
+// Adds the positions first, first + 1, ... to x (batch * steps, hidden), sequence by sequence, if
+// the layers do not have them.
 Var TransformerLanguageModel::with_positions(const Var& x, int64_t first, int64_t steps,
                                              int64_t batch) const {
-  if (config_.style.positions == Positions::rotary) return x;
+  if (!added_to_embeddings(config_.style.positions)) return x;
   Tape& tape = x.tape();
   if (learned_positions_ == nullptr)
     std::call_once(positions_made_, [&] {

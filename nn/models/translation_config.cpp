@@ -130,16 +130,17 @@ TransformerConfig transformer_config(ModelFiles& files) {
   if (!files.foreign) size("hidden", c.dim, target_name, " columns");
   files.assume_head();
   TransformerStyle usual;
-  if (files.says(kPositionsName) &&
-      files.choice(kPositionsName, usual.positions) == Positions::rotary)
-    usual.positions = Positions::rotary;
+  if (files.says(kPositionsName))
+    if (const Positions said = files.choice(kPositionsName, usual.positions);
+        !added_to_embeddings(said))
+      usual.positions = said;
   c.style = read_style(files, "transformer.encoder.layers.0", c.heads, usual);
   // Models of Nine have these norms if norms stand before the branches. Models of other programs
   // may have them or not.
   require(files.foreign || *c.final_norms == (c.style.norm == NormOrder::pre),
           files.said_in("norm"), ": the key 'norm' is '", c.style.norm, "', but there is ",
           *c.final_norms ? "a" : "no", " tensor transformer.encoder.norm.weight");
-  if (usual.positions == Positions::rotary) {
+  if (!added_to_embeddings(usual.positions)) {
     files.check_positions(weights.tensors.contains(kPositionsName), kPositionsName);
     // mt_train gives a model at least the usual number.
     if (files.says("max_length"))

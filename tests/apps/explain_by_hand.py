@@ -87,14 +87,17 @@ LAYERS = [
     "softmax",
     "mixture",
     "label_smoothing",
+    "z_loss",
     "pi_reg",
     "weight_norm_reg",
     "layer_norm",
     "rms_norm",
     "swiglu",
+    "geglu",
     "rotary",
     "lstm",
     "attention",
+    "grouped_attention",
 ]
 MARGINS = [
     "margin=none",

@@ -277,8 +277,8 @@ TEST_CASE("explain, show, plot: wrong names say what is there") {
   CHECK(has(error_of([] { explain("mix:lin,rfb"); }), "did you mean rbf?"));
   CHECK(error_of([] { explain("foo"); }) ==
         "--explain foo: nothing is called 'foo'. Kernels: lin, log, pow, pol, rbf, ssg, mog, hpb, "
-        "wav, sig; layers: softmax, mixture, label_smoothing, pi_reg, weight_norm_reg, layer_norm, "
-        "rms_norm, swiglu, rotary, lstm, attention");
+        "wav, sig; layers: softmax, mixture, label_smoothing, z_loss, pi_reg, weight_norm_reg, "
+        "layer_norm, rms_norm, swiglu, geglu, rotary, lstm, attention, grouped_attention");
   CHECK(error_of([] { explain("lin:p=1"); }) ==
         "--explain lin:p=1: lin has no parameters, not 'p'");
   CHECK(has(error_of([] { show("dog_and_cat"); }), "did you mean dog-and-cat?"));

@@ -118,7 +118,7 @@ int bench(const BenchOptions& o, Device device) {
     export_mt_parity({.directory = o.export_parity,
                       .steps = o.export_steps,
                       .pad = kPad,
-                      .adam = adam,
+                      .optimizer = adam,
                       .schedule = {.kind = o.export_warmup > 0 ? ScheduleKind::inverse_sqrt
                                                                : ScheduleKind::constant,
                                    .lr = kLr,

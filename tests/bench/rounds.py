@@ -12,7 +12,7 @@ that the row allows. The table takes the fastest configuration and names it; its
 smallest of all configurations. The table prints best and median of the rounds, the ratios of both,
 and the share of the floor: operations at the rate that bench_gemm measured in that round with a
 tile in cache, of float32 or of the precision's bfloat16 pieces, and bytes at its bandwidth, over
-the measured time; median of the rounds. `high` and `medium` are run where the CPU has pieces for
+the measured time; floor and share are medians of the rounds. `high` and `medium` are run where the CPU has pieces for
 them; `high` stands beside PyTorch's float32.
 """
 import argparse
@@ -25,6 +25,15 @@ import sys
 
 BASELINES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../experiments/baselines")
 LM30, LM10 = ["--vocab", "30000"], ["--vocab", "10000"]
+# Six layers, 2,048 tokens in windows of 128.
+WINDOWS = ["--layers", "6", "--vocab", "30000", "--batch", "16", "--bptt", "128"]
+GPT2 = ["--arch", "transformer", *WINDOWS]
+# bench_lm's flags of lm_train --arch llama; torch_lm.py has the architecture by name.
+LLAMA = [
+    *GPT2,
+    *"--ffn 1368 --positions rotary --norm-type rms --activation swiglu --no-linear-bias".split(),
+]
+TORCH_OPTIONS = {"llama": ["--arch", "llama", *WINDOWS]}
 # The configurations of PyTorch, and their options. Adam is fused in all but the first.
 TORCH = {
     "eager": [],
@@ -34,9 +43,9 @@ TORCH = {
     "compiled, chunked": ["--fused", "--compile", "--chunked"],
 }
 # The rows whose head and loss PyTorch's chunked linear cross-entropy has.
-CHUNKED = ("lm30", "lm10", "score", "small")
-# Row: what it is called, program, options, those that say how many steps, and the precisions that
-# it is asked for.
+CHUNKED = ("lm30", "lm10", "score", "small", "gpt2", "llama")
+# Row: what it is called, program, options (PyTorch's are those of TORCH_OPTIONS if it has the row),
+# those that say how many steps, and the precisions that it is asked for.
 ROWS = {
     "lm30": (
         "LM step, V = 30,000",
@@ -73,6 +82,20 @@ ROWS = {
         ["--steps", "2", "--warmup", "1"],
         ("highest", "medium"),
     ),
+    "gpt2": (
+        "Transformer LM step, GPT-2's shape",
+        "lm",
+        GPT2,
+        ["--steps", "3", "--warmup", "1"],
+        ("highest", "medium"),
+    ),
+    "llama": (
+        "Transformer LM step, Llama's shape",
+        "lm",
+        LLAMA,
+        ["--steps", "3", "--warmup", "1"],
+        ("highest", "medium"),
+    ),
     "small": (
         "small model, V = 1,000, d = 64",
         "lm",
@@ -88,6 +111,13 @@ def operations(row):
     (docs/performance-explained.md)."""
     if row == "mt":
         return 341.9, 41.8e6 * 32e-9
+    if row in ("gpt2", "llama"):
+        n, window, dim, layers, vocab = 2048, 128, 512, 6, 30000
+        # The weights of a layer's maps: attention, and two or three of the feed-forward network.
+        maps = 4 * dim * dim + (2 * dim * 4 * dim if row == "gpt2" else 3 * dim * 1368)
+        # The backward pass of attention computes the scores again.
+        products = 6 * n * (layers * maps + vocab * dim) + layers * 14 * n * window * dim
+        return products * 1e-9, (layers * maps + 2 * vocab * dim) * 32e-9
     vocab, dim = (1000, 64) if row == "small" else (10000 if row == "lm10" else 30000, 512)
     n, layers, components = 1120, 2, 4 if row == "mos" else 1
     head = 2 * n * vocab * dim * components + (
@@ -133,7 +163,7 @@ def commands(build, python, row, pieces):
         theirs = [
             python,
             os.path.join(BASELINES, f"torch_{program}.py"),
-            *options,
+            *TORCH_OPTIONS.get(row, options),
             *steps,
             *(["--precision", "bf16"] if precision == "medium" else []),
         ]
@@ -232,9 +262,9 @@ def peak(records):
 def table(records):
     machines = {r["round"]: r for r in records if r["row"] == "floor"}
     print(
-        "| work | precision | rounds | Nine, best / median, ms | PyTorch | times as fast | of the floor | MiB, Nine and PyTorch |"
+        "| work | precision | rounds | GFLOP | floor, ms | Nine, best / median, ms | PyTorch | times as fast | of the floor | MiB, Nine and PyTorch |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for row, (name, *_, precisions) in ROWS.items():
         for precision in precisions:
 
@@ -254,7 +284,8 @@ def table(records):
             ratio = f"{min(theirs) / min(ours):.2f} / {statistics.median(theirs) / statistics.median(ours):.2f}"
             least = min(map(peak, torch.values()))
             print(
-                f"| {name} | {precision} | {len(ours)} | {milliseconds(ours)} | "
+                f"| {name} | {precision} | {len(ours)} | {operations(row)[0]:.1f} | "
+                f"{statistics.median(floors) * 1e3:.3g} | {milliseconds(ours)} | "
                 f"{milliseconds(theirs)} ({fastest}) | {ratio} | {share} | {peak(nine):,.0f}, {least:,.0f} |"
             )
 

@@ -16,14 +16,12 @@
 Exit 0 fine, 1 wrong, 77 skipped: PyTorch is not installed.
 """
 
-import functools
 import json
 import math
 import os
 import subprocess
 import sys
 import tempfile
-import textwrap
 
 try:
     import torch
@@ -38,29 +36,10 @@ try:
 except ImportError:
     transformers = None
 
+from replay import ACTIVATIONS, GATED, Export, close, code_of_page, read_safetensors, replay
+
 BIN = sys.argv[1]
 LINES = ["the old king was here .", "", "a cat saw the dog", "the dog"]
-ACTIVATIONS = {
-    "relu": F.relu,
-    "silu": F.silu,
-    "gelu": F.gelu,
-    "gelu-tanh": functools.partial(F.gelu, approximate="tanh"),
-}
-
-
-def code_of_page(*names):
-    """What the indented blocks of docs/checkpoints.md define from these lines on."""
-    page = os.path.join(os.path.dirname(__file__), "../../docs/checkpoints.md")
-    with open(page, encoding="utf-8") as file:
-        lines = file.read().split("\n")
-    scope = {"torch": torch, "nn": nn, "F": F}
-    for name in names:
-        begin = lines.index("    " + name)
-        end = begin + next(i for i, x in enumerate(lines[begin:]) if x and not x.startswith("    "))
-        exec(textwrap.dedent("\n".join(lines[begin:end])), scope)
-    return scope
-
-
 PAGE = code_of_page("class Attention(nn.Module):", "def llama_state(t, width, kv_width):")
 
 
@@ -68,7 +47,6 @@ class Modern(PAGE["LM"]):
     """The page's module, of a config.json of --export-parity."""
 
     def __init__(self, c):
-        gated = {"swiglu": F.silu, "geglu": F.gelu}
         super().__init__(
             c["vocab"],
             c["hidden"],
@@ -77,8 +55,8 @@ class Modern(PAGE["LM"]):
             c["ffn"],
             kv_heads=int(c.get("kv_heads", 0)),
             norm=nn.RMSNorm if c["norm_type"] == "rms" else nn.LayerNorm,
-            activation=gated.get(c["activation"]) or ACTIVATIONS[c["activation"]],
-            gated=c["activation"] in gated,
+            activation=ACTIVATIONS[c["activation"]],
+            gated=c["activation"] in GATED,
             bias=c["linear_bias"],
             qk_norm=c["qk_norm"],
             base=float(c["rotary_base"]),
@@ -87,58 +65,6 @@ class Modern(PAGE["LM"]):
 
     def log_p(self, ids):
         return torch.log_softmax(self(ids), -1)
-
-
-class Lion(torch.optim.Optimizer):
-    """Chen et al. (2023)."""
-
-    def __init__(self, parameters, lr, betas, weight_decay):
-        super().__init__(parameters, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
-
-    @torch.no_grad()
-    def step(self):
-        for group in self.param_groups:
-            beta1, beta2 = group["betas"]
-            for p in group["params"]:
-                m = self.state[p].setdefault("m", torch.zeros_like(p))
-                p.mul_(1 - group["lr"] * group["weight_decay"])
-                p.sub_(group["lr"] * torch.sign(beta1 * m + (1 - beta1) * p.grad))
-                m.mul_(beta2).add_(p.grad, alpha=1 - beta2)
-
-
-class Muon(torch.optim.Optimizer):
-    """Jordan et al. (2024), with rates for AdamW's sizes (Liu et al., 2025). torch.optim.Muon
-    computes in bfloat16."""
-
-    def __init__(self, parameters, lr, momentum, weight_decay):
-        super().__init__(parameters, {"lr": lr, "momentum": momentum, "wd": weight_decay})
-
-    @torch.no_grad()
-    def step(self):
-        for group in self.param_groups:
-            for p in group["params"]:
-                v = self.state[p].setdefault("v", torch.zeros_like(p))
-                v.mul_(group["momentum"]).add_(p.grad)
-                u = p.grad + group["momentum"] * v
-                x = u / (u.norm() + 1e-7)
-                for _ in range(5):
-                    a = x @ x.T
-                    x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
-                p.mul_(1 - group["lr"] * group["wd"])
-                p.sub_(0.2 * math.sqrt(max(p.shape)) * group["lr"] * x)
-
-
-def optimizers_of(config, model):
-    lr, betas, decay = config["lr"], tuple(config["betas"]), config.get("weight_decay", 0.0)
-    kind, named = config["optimizer"], list(model.named_parameters())
-    maps = [p for name, p in named if "layers" in name and p.dim() == 2]
-    rest = [p for name, p in named if not ("layers" in name and p.dim() == 2)]
-    adam = {"lr": lr, "betas": betas, "eps": config["eps"], "weight_decay": decay}
-    if kind == "lion":
-        return [Lion(model.parameters(), lr, betas, decay)]
-    if kind == "muon":
-        return [Muon(maps, lr, config["momentum"], decay), torch.optim.AdamW(rest, **adam)]
-    return [{"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[kind](maps + rest, **adam)]
 
 
 class LM(nn.Module):
@@ -198,20 +124,6 @@ class LM(nn.Module):
         return torch.logsumexp(torch.log_softmax(self.head.prior(h), -1)[..., None] + parts, -2)
 
 
-def read_safetensors(path):
-    with open(path, "rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        header, data = json.loads(file.read(size)), bytearray(file.read())
-    types = {"F64": torch.float64, "F32": torch.float32, "I32": torch.int32}
-    return {
-        name: torch.frombuffer(
-            data, dtype=types[t["dtype"]], offset=t["data_offsets"][0], count=math.prod(t["shape"])
-        ).reshape(t["shape"])
-        for name, t in header.items()
-        if name != "__metadata__"
-    }
-
-
 def write_safetensors(path, tensors):
     header, data = {}, b""
     names = {torch.float32: "F32", torch.bfloat16: "BF16", torch.float16: "F16"}
@@ -236,13 +148,6 @@ def run(program, *arguments, text=None):
         input=text,
         capture_output=True,
     ).stdout
-
-
-def close(name, found, expected, limit):
-    found, expected = (torch.as_tensor(x, dtype=torch.float64) for x in (found, expected))
-    off, top = (found - expected).abs().max().item(), max(1e-3, expected.abs().max().item())
-    if not off <= limit * top:
-        sys.exit(f"{name}: off by {off:g} of {top:g}")
 
 
 def model_of(config, tensors, dtype):
@@ -306,38 +211,18 @@ def check_replay(*options):
             "20",
             *options,
         )
-        at = lambda name: os.path.join(directory, name)
-        initial, final, batches = (
-            read_safetensors(at(f"{x}.safetensors")) for x in ("init", "final", "batches")
-        )
-        with open(at("config.json")) as file:
-            config = json.load(file)
-        with open(at("losses.json")) as file:
-            losses = json.load(file)
-    model = model_of(config, initial, torch.float64).train()
-    optimizers = optimizers_of(config, model)
+        export = Export(directory)
+    config, batches = export.config, export.batches
+    model = model_of(config, export.initial, torch.float64).train()
     weight = torch.ones(config["vocab"], dtype=torch.float64)
     if "class_weights" in config:
         weight[0] = 0.25  # of </s>
-    for step, (words, targets) in enumerate(zip(batches["input"].long(), batches["target"].long())):
-        model.zero_grad()
-        loss = F.nll_loss(model.log_p(words.t()).flatten(0, 1), targets.t().flatten(), weight)
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), config["clip"])
-        for optimizer in optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = losses["lr"][step]
-            optimizer.step()
-        close(f"{label} step {step} loss", losses["loss"][step], loss.item(), 1e-10)
-        close(f"{label} step {step} gradient norm", losses["grad_norm"][step], norm.item(), 1e-10)
-    own = model.state_dict()
-    for name, x in final.items():
-        wanted = own[name].clone()
-        # the keys' has no gradient but rounding errors, which Adam turns into steps
-        if name.endswith("in_proj_bias"):
-            third = len(wanted) // 3
-            wanted[third : 2 * third] = x[third : 2 * third]
-        close(f"{label} {name}", x, wanted, 1e-8)
+
+    def loss_of(step):
+        words, targets = (batches[key][step].long() for key in ("input", "target"))
+        return F.nll_loss(model.log_p(words.t()).flatten(0, 1), targets.t().flatten(), weight)
+
+    replay(label, export, model, loss_of)
 
 
 def token_scores(model, lines, ids):
