@@ -471,6 +471,32 @@ TEST_CASE("mt_train: the parity export holds what the replay reads") {
                               "--export-parity", text.dir / "q", "--export-steps", "900"}));
   CHECK(many.code == 2);
   CHECK(has(many.err, "lower --export-steps 900"));
+  // tests/clients/translation_pytorch.py replays other layers and optimisers.
+  const auto modern = [&](const char* optimizer) {
+    return train(tiny(text.dir / "run", {"--src",           text.dir / "s",
+                                         "--tgt",           text.dir / "t",
+                                         "--dropout",       "0",
+                                         "--positions",     "rotary",
+                                         "--norm-type",     "rms",
+                                         "--activation",    "swiglu",
+                                         "--kv-heads",      "1",
+                                         "--qk-norm",       "--no-linear-bias",
+                                         "--optimizer",     optimizer,
+                                         "--export-parity", text.dir / "m",
+                                         "--export-steps",  "2"}));
+  };
+  CHECK(has(modern("asgd").err, "leave out --optimizer asgd"));
+  const Outcome muon = modern("muon");
+  REQUIRE_MESSAGE(muon.code == 0, muon.err);
+  const Json said = Json::parse(slurp(text.dir / "m/config.json"));
+  CHECK(said["positions"] == "rotary");
+  CHECK(said["norm_type"] == "rms");
+  CHECK(said["kv_heads"] == 1);
+  CHECK(said["qk_norm"] == true);
+  CHECK(said["linear_bias"] == false);
+  CHECK(said["optimizer"] == "muon");
+  CHECK(said["momentum"] == 0.95);
+  CHECK_FALSE(read_safetensors(text.dir / "m/init.safetensors").tensors.contains("positions"));
 }
 
 TEST_CASE("translation checkpoints: what does not fit is refused") {

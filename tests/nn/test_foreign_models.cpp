@@ -324,6 +324,21 @@ TEST_CASE("foreign: layers of a Llama's shape") {
             "the key 'positions' is \"learned\", but there is no tensor positions.weight"));
 }
 
+TEST_CASE("foreign: the key of the norms must have the biases that are there") {
+  const Notices notices;
+  const Foreign f;
+  const auto says = [&](const char* type) {
+    f.say(concat(R"({"heads": 2, "norm": "post", "activation": "relu", "norm_type": ")", type,
+                 "\"}"));
+    return error_of([&] { LanguageModel::load(f.path); });
+  };
+  CHECK(says("layer") == "");
+  CHECK(has(says("rms"),
+            "the key 'norm_type' is rms, but there is a tensor "
+            "transformer.layers.0.norm1.bias, which means layer"));
+  CHECK(has(says("batch"), "norm_type"));
+}
+
 TEST_CASE("foreign: prefixes of PyTorch's wrappers, bfloat16, float16 and shards") {
   const Notices notices;
   const Foreign f;
