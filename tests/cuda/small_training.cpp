@@ -8,11 +8,18 @@
 namespace nine::tests {
 namespace {
 
-std::unique_ptr<LanguageNetwork> network_of(LanguageArch arch, ParameterSet& set, int64_t words,
-                                            const HeadSpec& head, int64_t hidden) {
-  if (arch == LanguageArch::transformer) {
-    TransformerLanguageModelConfig config{
-        .vocab = words, .hidden = hidden, .ffn = 20, .heads = 3, .window = 5, .dropout = 0.1};
+std::unique_ptr<LanguageNetwork> network_of(const TrainingSettings& settings, ParameterSet& set,
+                                            int64_t words, const HeadSpec& head) {
+  const int64_t hidden = settings.hidden;
+  if (settings.arch == LanguageArch::transformer) {
+    TransformerLanguageModelConfig config{.vocab = words,
+                                          .hidden = hidden,
+                                          .ffn = 20,
+                                          .heads = 3,
+                                          .window = 5,
+                                          .style = settings.style,
+                                          .dropout = 0.1,
+                                          .recompute = settings.recompute};
     config.head.spec = head;
     return std::make_unique<TransformerLanguageModel>(set, config);
   }
@@ -42,13 +49,13 @@ Trained train_on(Device device, const std::string& head, DType dtype, int64_t st
   const Corpus text = Corpus::of_lines(lines, vocabulary);
   ParameterSet parameters({.dtype = dtype, .seed = 3, .device = device});
   const std::unique_ptr<LanguageNetwork> network =
-      network_of(settings.arch, parameters, vocabulary.size(), parse_head(head), settings.hidden);
+      network_of(settings, parameters, vocabulary.size(), parse_head(head));
   const LanguageNetwork& model = *network;
   if (!settings.load.empty()) parameters.load(read_safetensors(settings.load), parameters.values());
   LanguageModelTask task(model, text, &text,
                          {.batch = 4, .bptt = 5, .sentences = settings.sentences});
   Arena arena("step", device, settings.pool);
-  const std::unique_ptr<Optimizer> optimizer = make_optimizer(parameters, {});
+  const std::unique_ptr<Optimizer> optimizer = make_optimizer(parameters, settings.optimizer);
   TrainStep step(parameters, *optimizer, arena, {.clip = 1});
   Trained result;
   for (int64_t s = 1; s <= steps; ++s) {

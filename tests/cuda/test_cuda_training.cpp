@@ -35,14 +35,34 @@ TEST_CASE("cuda: training on the GPU follows the CPU") {
 }
 
 TEST_CASE("cuda: a Transformer language model trained on the GPU follows the CPU") {
-  const Trained cpu =
-                    train_on(kCpu, "lin", DType::float64, 12, {.arch = LanguageArch::transformer}),
-                gpu =
-                    train_on(kGpu, "lin", DType::float64, 12, {.arch = LanguageArch::transformer});
-  CHECK(relative_error(gpu.losses, cpu.losses) < 1e-9);
-  CHECK(relative_error(gpu.weights, cpu.weights) < 1e-7);
-  CHECK(std::abs(gpu.nll - cpu.nll) < 1e-8);
-  CHECK(cpu.losses.back() < cpu.losses.front());
+  TransformerStyle llama = TransformerStyle::llama(), post = TransformerStyle::llama();
+  llama.kv_heads = 1;
+  llama.qk_norm = true;
+  post.norm = NormOrder::post;
+  post.activation = Activation::geglu;
+  const OptimizerConfig adam, lion{.kind = OptimizerKind::lion, .weight_decay = 0.1},
+      muon{.kind = OptimizerKind::muon, .momentum = 0.95, .weight_decay = 0.1};
+  struct Case {
+    TransformerStyle style;
+    OptimizerConfig optimizer;
+    bool recompute;
+  };
+  for (const Case& c :
+       {Case{TransformerStyle::gpt2(), adam, false}, Case{llama, adam, false},
+        Case{post, adam, true}, Case{llama, lion, true}, Case{llama, muon, false}}) {
+    CAPTURE(to_text(c.optimizer.kind));
+    CAPTURE(to_text(c.style.activation));
+    const TrainingSettings settings{.arch = LanguageArch::transformer,
+                                    .style = c.style,
+                                    .recompute = c.recompute,
+                                    .optimizer = c.optimizer};
+    const Trained cpu = train_on(kCpu, "lin", DType::float64, 12, settings),
+                  gpu = train_on(kGpu, "lin", DType::float64, 12, settings);
+    CHECK(relative_error(gpu.losses, cpu.losses) < 1e-9);
+    CHECK(relative_error(gpu.weights, cpu.weights) < 1e-7);
+    CHECK(std::abs(gpu.nll - cpu.nll) < 1e-8);
+    CHECK(cpu.losses.back() < cpu.losses.front());
+  }
 }
 
 TEST_CASE("cuda: SimpleTrainer trains where its parameters are") {
