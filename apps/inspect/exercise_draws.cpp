@@ -51,20 +51,25 @@ std::vector<double> rotary_numbers(Draws& draws) {
   return all;
 }
 
-// Keys of whole numbers and a query of multiples of sqrt(2) ln 2: e^a is a power of 2.
-std::vector<double> attention_numbers(Draws& draws) {
-  std::vector<double> all;
-  std::array<double, 2> q{};
-  while (q[0] == 0 || q[1] == 0)
-    for (double& x : q) x = draws.of({-2, -1, 0, 1, 2});
+// Keys of whole numbers and queries of multiples of sqrt(2) ln 2: e^a is a power of 2. The queries
+// share the keys.
+std::vector<double> attention_numbers(Draws& draws, size_t queries) {
+  std::vector<double> q(2 * queries), all;
   std::array<double, 4> k{};
-  while (std::abs(q[0] * (k[0] - k[2]) + q[1] * (k[1] - k[3])) < 1 ||
-         std::abs(q[0] * (k[0] - k[2]) + q[1] * (k[1] - k[3])) > 3)
+  const auto is_fit = [&](size_t i) {
+    const double between = q[i] * (k[0] - k[2]) + q[i + 1] * (k[1] - k[3]);
+    return q[i] != 0 && q[i + 1] != 0 && std::abs(between) >= 1 && std::abs(between) <= 3;
+  };
+  for (bool fit = false; !fit;) {
+    for (double& x : q) x = draws.of({-2, -1, 0, 1, 2});
     for (double& x : k) x = draws.of({-1, 0, 1, 2});
+    fit = true;
+    for (size_t i = 0; i < q.size(); i += 2) fit = fit && is_fit(i);
+  }
   for (const double x : q) all.push_back(x * std::numbers::sqrt2 * std::log(2));
   all.insert(all.end(), k.begin(), k.end());
   for (int i = 0; i < 4; ++i) all.push_back(draws.of({-2, -1, 0, 1, 2, 3}));  // values
-  for (int i = 0; i < 2; ++i) all.push_back(draws.of(kFew));                  // dL/dy
+  for (size_t i = 0; i < q.size(); ++i) all.push_back(draws.of(kFew));        // dL/dy
   return all;
 }
 
@@ -118,7 +123,8 @@ std::optional<std::vector<double>> drawn_numbers(const std::string& name, Draws&
   if (name == "rms_norm") return rms_norm_numbers(draws);
   if (name == "swiglu" || name == "geglu") return swiglu_numbers(draws);
   if (name == "rotary") return rotary_numbers(draws);
-  if (name == "attention") return attention_numbers(draws);
+  if (name == "attention") return attention_numbers(draws, 1);
+  if (name == "grouped_attention") return attention_numbers(draws, 2);
   if (name == "lstm") return lstm_numbers(draws);
   if (name == "weight_norm_reg") return norm_penalty_numbers(draws);
   return {};
