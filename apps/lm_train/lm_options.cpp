@@ -70,6 +70,10 @@ void LmOptions::declare_model(Options& o) {
       .range(1, 1024)
       .called("number of attention heads");
   declare_style(o, style, recompute, "transformer: ");
+  o.add("init-std", init_std,
+        "transformer: standard deviation of the initial values of the layers' linear maps; 0: "
+        "1 / sqrt(--hidden)")
+      .at_least(0);
   o.add("tie-embeddings", tie_embeddings,
         "use one matrix for the input embeddings and the output word vectors; an LSTM needs "
         "--embed equal to --hidden")
@@ -173,6 +177,7 @@ void LmOptions::check(const Options& given) const {
   check_shared(given, hidden, "--valid", sample || is_raw() || !valid.empty());
   refuse_idle_flags(
       given, {{"sample-sentences", sample, "--sample"},
+              {"init-std", init.empty(), "initial values: leave out --init"},
               {"batch", batch_tokens == 0, "--batch-tokens 0, because --batch-tokens replaces it"},
               {"tar", apart || bptt > 1, "two time steps: --bptt above 1"},
               {"order", !apart, "columns: leave out --sentences and --documents"},
@@ -240,7 +245,8 @@ void LmOptions::resolve(const Options& given) {
 void LmOptions::check_arch(const Options& given) const {
   const bool is_lstm = arch == LmArch::lstm;
   only_with(given, is_lstm, "--arch lstm", {"embed", "dropout_hidden", "variational"});
-  std::vector<const char*> of_transformer{"ffn", "heads", "recompute", "attention_dropout"};
+  std::vector<const char*> of_transformer{"ffn", "heads", "recompute", "attention_dropout",
+                                          "init_std"};
   for (const StyleSetting& setting : style_settings()) of_transformer.push_back(setting.name);
   only_with(given, !is_lstm, "--arch transformer", of_transformer);
   if (!is_lstm) check_style(given, style, hidden, heads);
@@ -279,6 +285,7 @@ TransformerLanguageModelConfig LmOptions::transformer(int64_t vocabulary) const 
           .dropout = dropout,
           .attention_dropout = attention_dropout,
           .tie_embeddings = tie_embeddings,
+          .init_std = init_std,
           .head = head_config(),
           .recompute = recompute,
           .dropout_words = dropout_words,

@@ -42,6 +42,7 @@ struct LmOptions : TrainOptions {
   int64_t layers = 2, hidden = 512, embed = 512, ffn = 0, heads = 8;
   TransformerStyle style = TransformerStyle::gpt2();
   bool recompute = false;
+  double init_std = 0.02;
   double dropout = 0.1, attention_dropout = 0;
   bool tie_embeddings = false;
   // Regularisation

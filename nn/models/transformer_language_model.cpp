@@ -46,8 +46,9 @@ TransformerLanguageModel::TransformerLanguageModel(ParameterSet& set,
   require(c.window > 0, "bptt length ", c.window, ": a window has at least one position");
   if (c.style.positions == Positions::learned)
     learned_positions_ = &set.add("positions.weight", {c.window, c.hidden}, Init::normal(0.01));
-  const LinearInit maps{.weight = Init::normal(0.02), .bias = Init::zeros()},
-      last{.weight = Init::normal(0.02 / root(2 * c.layers)), .bias = Init::zeros()};
+  const double std = c.init_std > 0 ? c.init_std : 1 / root(c.hidden);
+  const LinearInit maps{.weight = Init::normal(std), .bias = Init::zeros()},
+      last{.weight = Init::normal(std / root(2 * c.layers)), .bias = Init::zeros()};
   TransformerLayerConfig layer{.size = c.hidden,
                                .heads = c.heads,
                                .inner = c.ffn,

@@ -28,6 +28,8 @@ struct TransformerLanguageModelConfig {
   double dropout = 0.1;  ///< on embeddings with positions and at the end of residual branches
   double attention_dropout = 0;  ///< of the attention weights
   bool tie_embeddings = false;   ///< true: the head's word vectors are the embeddings
+  /// Standard deviation of the initial values of the layers' linear maps; 0: 1 / sqrt(hidden).
+  double init_std = 0.02;
   HeadConfig head = {.bias = true};
 
   // For training only (docs/recipes.md):
@@ -59,10 +61,11 @@ class TransformerLanguageModel final : public LanguageNetwork {
   /// Declares in `set`: `embedding.weight` (V, hidden), `positions.weight` (window, hidden) for
   /// learned positions, `transformer.layers.N.*` and, with pre-norm, `transformer.norm.*` as
   /// torch.nn.TransformerEncoder does, and the head's parameters (SoftmaxHead). Initial values are
-  /// GPT-2's: N(0, 0.02^2), positions N(0, 0.01^2), the last map of each residual branch N(0,
-  /// 0.02^2 / (2 layers)), biases 0. With sinusoidal positions, which scale the embeddings, the
-  /// embeddings start as N(0, 1 / hidden). Errors: heads that do not divide the width; an odd width
-  /// with sinusoidal positions; heads of an odd size with rotary positions.
+  /// GPT-2's: word vectors N(0, 0.02^2), positions N(0, 0.01^2), linear maps N(0, s^2) with s =
+  /// init_std, the last map of each residual branch N(0, s^2 / (2 layers)), biases 0. With
+  /// sinusoidal positions, which scale the embeddings, the embeddings start as N(0, 1 / hidden).
+  /// Errors: heads that do not divide the width; an odd width with sinusoidal positions; heads of
+  /// an odd size with rotary positions.
   TransformerLanguageModel(ParameterSet& set, const TransformerLanguageModelConfig& config);
 
   const TransformerLanguageModelConfig& config() const { return config_; }

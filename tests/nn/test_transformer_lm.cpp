@@ -532,6 +532,32 @@ TEST_CASE("transformer LM: the right padding of a batch of sentences changes not
             doctest::Approx(alone[static_cast<size_t>(t * c.hidden + i)]).epsilon(1e-12));
 }
 
+TEST_CASE("transformer LM: initial values have the deviation that is asked for") {
+  for (const auto& [asked, expected] : {std::pair{0.02, 0.02}, {0.0, 0.125}, {0.3, 0.3}}) {
+    Config c = tiny();
+    c.layers = 2;
+    c.hidden = 64;
+    c.heads = 4;
+    c.ffn = 256;
+    c.init_std = asked;
+    const Model model(c, DType::float32);
+    const auto deviation = [&](const std::string& name) {
+      double squares = 0;
+      Doubles values;
+      for (const Parameter& p : model.parameters.all())
+        if (p.name == name) values = p.value().to_vector();
+      REQUIRE(values.size() > 1000);
+      for (const double x : values) squares += x * x;
+      return std::sqrt(squares / static_cast<double>(values.size()));
+    };
+    const std::string layer = "transformer.layers.1.";
+    for (const char* name : {"linear1.weight", "self_attn.in_proj_weight"})
+      CHECK(deviation(layer + name) == doctest::Approx(expected).epsilon(0.05));
+    for (const char* name : {"linear2.weight", "self_attn.out_proj.weight"})
+      CHECK(deviation(layer + name) == doctest::Approx(expected / 2).epsilon(0.05));
+  }
+}
+
 TEST_CASE("transformer LM: sizes that do not fit are refused") {
   const auto says = [](auto&& change) {
     Config c = tiny();
