@@ -69,7 +69,7 @@ check:
 	$(NINJA) all
 	tests/run.sh $(BUILD) -j $(JOBS) -L check
 
-# The package is compiled while the others are fetched.
+# The package is compiled while the others are fetched. Without --force-reinstall pip keeps an older build of the same version.
 clients:
 	@echo "make clients installs what tests/clients/requirements.txt lists into $(BUILD)/clients: some gigabytes"
 	@./cmake/install_deps.sh test clients
@@ -77,7 +77,7 @@ clients:
 	rm -rf $(BUILD)/clients/wheel
 	$(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt & others=$$!; \
 	  CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BUILD)/clients/bin/pip wheel --quiet --no-deps -w $(BUILD)/clients/wheel . && wait $$others
-	$(BUILD)/clients/bin/pip install --quiet --no-deps $(BUILD)/clients/wheel/*.whl
+	$(BUILD)/clients/bin/pip install --quiet --no-deps --force-reinstall $(BUILD)/clients/wheel/*.whl
 	$(CONFIGURE) -DNINE_CLIENTS_PYTHON=$(CURDIR)/$(BUILD)/clients/bin/python
 	$(NINJA) quick_tests
 	NINE_SKIPS=/dev/null tests/run.sh $(BUILD) -j $(JOBS) -L clients

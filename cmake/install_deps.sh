@@ -9,7 +9,7 @@ for more in "$@"; do
   case $more in
     test) packages="$packages doctest-dev python3" ;;
     check) packages="$packages valgrind sctk chromium fontconfig fonts-noto-core fonts-dejavu-core" ;;  # a CPU without AVX-512, on any machine; NIST's sclite and sc_stats; a browser, and text in two fonts
-    clients) packages="$packages python3-venv" ;;
+    clients) packages="$packages python3-venv python3-dev" ;;  # Python's headers, for the package
     clang) packages="$packages clang libclang-rt-dev libomp-dev" ;;  # libFuzzer and the sanitizers; OpenMP
     tidy) packages="$packages clang-tidy" ;;
     format) packages="$packages clang-format black" ;;

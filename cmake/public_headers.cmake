@@ -30,6 +30,7 @@ set(nine_public_headers
     autograd/touched_rows.h
     kernels/install_cuda.h
     kernels/loss/kernel_softmax.h
+    kernels/loss/least_memory.h
     kernels/options/head_norms.h
     kernels/options/margin.h
     kernels/options/prior_penalty.h

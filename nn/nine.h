@@ -13,6 +13,7 @@
 #include "autograd/functions.h"           // operators and functions of Vars, with their gradients
 #include "core/tensor.h"                  // Tensor: owns memory; View: points into memory
 #include "kernels/loss/kernel_softmax.h"  // the output layer as a function
+#include "kernels/loss/least_memory.h"    // the same in less memory
 #include "nn/models/language_model.h"     // LanguageModel: opens and uses what lm_train made
 #include "nn/models/translator.h"         // Translator: opens and uses what mt_train made
 #include "nn/parameters.h"                // a model's parameters, saved and loaded

@@ -24,6 +24,7 @@
 #include "core/threads.h"
 #include "kernels/install_cuda.h"
 #include "kernels/loss/kernel_softmax.h"
+#include "kernels/loss/least_memory.h"
 #include "kernels/settings/learned_numbers.h"
 #include "pages.h"
 #include "text.h"
@@ -325,7 +326,7 @@ double kernel_softmax(const std::string& head, const Input& h, const Input& targ
                       const Weights& weights, const Gradients& gradients, int64_t ignore_index,
                       double label_smoothing, const std::string& margin, double z_loss,
                       const std::optional<Input>& row_weight, const std::optional<Output>& row_loss,
-                      const std::optional<Output>& lse, uintptr_t stream) {
+                      const std::optional<Output>& lse, bool least_memory, uintptr_t stream) {
   const nine::HeadLoss options{.smoothing = {.epsilon = label_smoothing},
                                .margin = nine::margin_from_text(margin),
                                .z_loss = z_loss};
@@ -336,6 +337,8 @@ double kernel_softmax(const std::string& head, const Input& h, const Input& targ
   return with_call(head, h, weights, gradients, stream, [&](Call& call) {
     const Tensor targets = targets_of(target, call.h().shape().rows(), call.words(), ignore_index);
     return without_lock(call, [&] {
+      std::optional<nine::LeastMemory> least;
+      if (least_memory) least.emplace();
       const nine::SoftmaxLoss out =
           nine::kernel_softmax(call.spec(), call.h(), call.weights(), targets, 1, options, rows);
       const double loss = out.loss.value().item();
@@ -464,9 +467,10 @@ NB_MODULE(_nine, m) {
   m.def("kernel_softmax", &kernel_softmax, "head"_a, "h"_a, "target"_a, "weights"_a, "gradients"_a,
         "ignore_index"_a = -100, "label_smoothing"_a = 0.0, "margin"_a = "none", "z_loss"_a = 0.0,
         "row_weight"_a = nb::none(), "row_loss"_a = nb::none(), "lse"_a = nb::none(),
-        "stream"_a = 0,
+        "least_memory"_a = false, "stream"_a = 0,
         "Returns the sum of the rows' losses times `row_weight` (rows), float64. Fills `gradients` "
         "with the gradients of this sum, `row_loss` (rows) and `lse` (components, rows), float64. "
+        "`least_memory`: takes less working memory, and more time. "
         "`stream`: the address of the CUDA stream of arrays on a GPU.");
   m.def("log_probabilities", &log_probabilities, "head"_a, "h"_a, "weights"_a, "stream"_a = 0,
         "Returns log p of every word, (rows, words).");

@@ -5,6 +5,7 @@
 
 #include "core/bf16_product.h"
 #include "core/ops.h"
+#include "kernels/loss/least_memory.h"
 
 namespace nine {
 namespace {
@@ -17,6 +18,11 @@ constexpr int64_t kUntiedBytes = int64_t{128} << 20;
 // Bytes of a block's products on a GPU: chosen by calculation, not by measurement.
 constexpr int64_t kGpuBytes = int64_t{512} << 20;
 int64_t gpu_bytes = kGpuBytes;
+// Bytes of the products of a block after the first one with LeastMemory: about what the chunks of
+// PyTorch's linear_cross_entropy have at V = 30,000.
+constexpr int64_t kLeastBytes = int64_t{4} << 20;
+int64_t least_bytes = kLeastBytes;
+thread_local int least_memory = 0;  // the LeastMemory objects of this thread
 
 View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
 
@@ -30,7 +36,13 @@ int64_t whole_panels(int64_t rows) {
   return (rows + ops::kHeadPanel - 1) / ops::kHeadPanel * ops::kHeadPanel;
 }
 
+int64_t panels_within(int64_t rows) { return rows / ops::kHeadPanel * ops::kHeadPanel; }
+
 }  // namespace
+
+LeastMemory::LeastMemory() { ++least_memory; }
+LeastMemory::~LeastMemory() { --least_memory; }
+bool LeastMemory::wanted() { return least_memory > 0; }
 
 View vector_part(const View& v, int64_t begin, int64_t count) {
   if (!v) return v;
@@ -42,6 +54,7 @@ View vector_part(const View& v, int64_t begin, int64_t count) {
 }
 
 void set_gpu_block_bytes(int64_t bytes) { gpu_bytes = bytes > 0 ? bytes : kGpuBytes; }
+void set_least_block_bytes(int64_t bytes) { least_bytes = bytes > 0 ? bytes : kLeastBytes; }
 
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
                         Device device) {
@@ -170,13 +183,11 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
   options_ = options;
   dh_ = dh;
   check_kernels("kernel_softmax", options);
-  const int64_t most = head_block_rows(head_, words_, d, type, arena_.device());
-  // On the CPU `most` is the fastest in measurements, and a short last block costs no more per row.
-  block_rows_ = arena_.device() == kCpu ? std::min(most, whole_panels(rows()))
-                                        : balanced_block_rows(rows(), most);
-  group_rows_ =
-      head_.contexts ? std::max(block_rows_, kStackRows / block_rows_ * block_rows_) : block_rows_;
-  group_rows_ = std::min(group_rows_, whole_panels(rows()));
+  products_ = planes_of(head_, d);
+  // A GPU recomputes scores faster than it reads them.
+  for (const ops::HeadComponent& c : components_)
+    kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
+  choose_blocks(memory);
 
   start_words();
   start_biases();
@@ -192,25 +203,50 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
     dnumbers_ = arena_.temporary({std::ssize(dnumber_)}, DType::float64).view();
     ops::fill(dnumbers_, 0);
   }
-  kept_ = arena_.temporary({7, k * block_rows_}, DType::float64);
-  products_ = planes_of(head_, d);
-  if (gradients_ && memory == HeadMemory::blocks)
+  const int64_t most = std::max(first_rows_, block_rows_);
+  kept_ = arena_.temporary({7, k * most}, DType::float64);
+  if (gradients_ && memory == HeadMemory::blocks && (!products_in_dw_ || rows() > first_rows_))
     block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
-  // A GPU recomputes scores faster than it reads them.
-  for (const ops::HeadComponent& c : components_)
-    kept_scores_ += arena_.device() == kCpu ? ops::head_score_planes(c.score) : 0;
   if (block_products_ && kept_scores_ > 0)
     block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
-  if (k > 1 || head_.contexts) stack_ = arena_.temporary({k * block_rows_, d}, type);
-  if (scaling_.contexts())
-    scaling_.start_contexts(k, rows(), block_rows_, d, type, gradients_, arena_);
+  if (k > 1 || head_.contexts) stack_ = arena_.temporary({k * most, d}, type);
+  if (scaling_.contexts()) scaling_.start_contexts(k, rows(), most, d, type, gradients_, arena_);
   if (gradients_ && (stack_ || scaling_.contexts()))
-    dstack_ = arena_.temporary({k * block_rows_, d}, type);
+    dstack_ = arena_.temporary({k * most, d}, type);
   if (head_.contexts) {
-    latent_ = arena_.temporary({group_rows_, k * d}, type);
-    if (gradients_) dlatent_rows_ = arena_.temporary({group_rows_, k * d}, type);
+    const int64_t together = std::max(first_group_rows_, group_rows_);
+    latent_ = arena_.temporary({together, k * d}, type);
+    if (gradients_) dlatent_rows_ = arena_.temporary({together, k * d}, type);
   }
   if (scaling_.contexts() && scaling_.of_these_rows()) measure_contexts();
+}
+
+// Chooses the rows of blocks and of groups of blocks, and where the first block's products lie.
+void HeadBlocks::choose_blocks(HeadMemory memory) {
+  const int64_t d = contexts_.cols(), all = whole_panels(rows());
+  const auto number = static_cast<int64_t>(size_of(contexts_.dtype));
+  const int64_t most = head_block_rows(head_, words_, d, contexts_.dtype, arena_.device());
+  // On the CPU `most` is the fastest in measurements, and a short last block costs no more per row.
+  first_rows_ = block_rows_ =
+      arena_.device() == kCpu ? std::min(most, all) : balanced_block_rows(rows(), most);
+  if (gradients_ && memory == HeadMemory::blocks && LeastMemory::wanted() &&
+      arena_.device() == kCpu && !weights_.norms) {
+    const int64_t planes = products_ + kept_scores_, row_bytes = words_ * planes * number,
+                  bytes = std::max(least_bytes, row_bytes * ops::kHeadPanel);
+    const bool pieces = contexts_.dtype == DType::float32 && bf16::loops() != nullptr;
+    if (!pieces)
+      first_rows_ = block_rows_ = std::min(block_rows_, panels_within(bytes / row_bytes));
+    // Its contexts, packed, and two threads' partial sums of their gradients also fit.
+    const int64_t in_dw = panels_within(std::min(d / planes, bytes / (3 * size() * d * number)));
+    products_in_dw_ = in_dw >= block_rows_ && weights_.w.size() == 1 && !head_.untied &&
+                      dw_.front().view && !dw_.front().add &&
+                      dw_.front().view.dtype == contexts_.dtype;
+    if (products_in_dw_) first_rows_ = std::min({in_dw, pieces ? most : in_dw, all});
+  }
+  group_rows_ = first_group_rows_ = block_rows_;
+  if (head_.contexts) group_rows_ = std::max(block_rows_, kStackRows / block_rows_ * block_rows_);
+  group_rows_ = std::min(group_rows_, all);
+  first_group_rows_ = products_in_dw_ ? first_rows_ : group_rows_;
 }
 
 void HeadBlocks::set_rows(const View& factors, const View& losses) {
@@ -266,11 +302,11 @@ void HeadBlocks::start_biases() {
 // Measures the norms of all contexts before the first block, because all blocks use the largest
 // norm.
 void HeadBlocks::measure_contexts() {
-  for (int64_t group = 0; group < rows(); group += group_rows_) {
-    const int64_t end = std::min(rows(), group + group_rows_);
+  for (int64_t group = 0, end = 0; group < rows(); group = end) {
+    end = group_end(group);
     compute_contexts(group, end - group);
-    for (int64_t first = group; first < end; first += block_rows_) {
-      const int64_t count = std::min(block_rows_, end - first);
+    for (int64_t first = group, count = 0; first < end; first += count) {
+      count = std::min(block_end(first), end) - first;
       const View h = stacked_contexts(first, count, group);
       for (int64_t k = 0; k < size(); ++k)
         scaling_.measure(k, first, h.row_range(k * whole_panels(count), count));
@@ -309,30 +345,34 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
   View h = stacked_contexts(first, count, group_first);
   if (scaling_.contexts()) h = scaling_.scaled(h, count, padded);
   const auto kept = [&](int64_t i) {
-    return vector_part(kept_.view().reshaped({7 * k * block_rows_}), i * k * block_rows_,
-                       k * count);
+    const int64_t each = kept_.shape().cols();
+    return vector_part(kept_.view().reshaped({7 * each}), i * each, k * count);
   };
-  ops::HeadBlock block{
-      .components = components_,
-      .h = h,
-      .bias = bias_,
-      .target_bias = target_bias_,
-      .targets = vector_part(targets_, first, count),
-      .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
-      .row_factor = vector_part(row_factors_, first, count),
-      .options = options_,
-      .products =
-          block_products_ ? block_products_.view().col_range(0, products_ * padded) : View{},
-      .scores = block_scores_ ? block_scores_.view().col_range(0, kept_scores_ * padded) : View{},
-      .lse = kept(0),
-      .target_score = kept(1),
-      .plain_score = options_.margin ? kept(6) : View{},
-      .score_sum = options_.spread != 0 && k == 1 ? kept(2) : View{},
-      .share = kept(3),
-      .weight = kept(4),
-      .target_slope = kept(5),
-      .row_loss = vector_part(row_losses_, first, count),
-      .first_row = first};
+  const View in_dw = products_in_dw_ && first == 0 ? dw_.front().view : View{};
+  const int64_t products = products_ * padded, scores = kept_scores_ * padded;
+  ops::HeadBlock block{.components = components_,
+                       .h = h,
+                       .bias = bias_,
+                       .target_bias = target_bias_,
+                       .targets = vector_part(targets_, first, count),
+                       .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
+                       .row_factor = vector_part(row_factors_, first, count),
+                       .options = options_,
+                       .products = in_dw             ? in_dw.col_range(0, products)
+                                   : block_products_ ? block_products_.view().col_range(0, products)
+                                                     : View{},
+                       .scores = in_dw && scores > 0 ? in_dw.col_range(products, scores)
+                                 : block_scores_     ? block_scores_.view().col_range(0, scores)
+                                                     : View{},
+                       .lse = kept(0),
+                       .target_score = kept(1),
+                       .plain_score = options_.margin ? kept(6) : View{},
+                       .score_sum = options_.spread != 0 && k == 1 ? kept(2) : View{},
+                       .share = kept(3),
+                       .weight = kept(4),
+                       .target_slope = kept(5),
+                       .row_loss = vector_part(row_losses_, first, count),
+                       .first_row = first};
   if (scaling_.contexts()) scaling_.give(block);
   return block;
 }

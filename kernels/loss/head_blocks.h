@@ -16,6 +16,9 @@ namespace nine {
 
 /// Sets the bytes of products that a block may have on a GPU; 0: the default, 512 MiB. For tests.
 void set_gpu_block_bytes(int64_t bytes);
+/// Sets the bytes of products that a block may have with LeastMemory; 0: the default, 4 MiB. For
+/// tests.
+void set_least_block_bytes(int64_t bytes);
 
 /// Assigns word vectors to components, computes the statistics of the word vectors and the prior
 /// once, and cuts the contexts into blocks of rows. Computes the contexts tanh(C_k' h) of each
@@ -62,12 +65,20 @@ class HeadBlocks {
     std::pmr::monotonic_buffer_resource memory{bytes.data(), bytes.size()};
   };
 
+  // Returns the end of the block, or of the group, that begins at a row.
+  int64_t block_end(int64_t first) const {
+    return std::min(rows(), first + (first == 0 ? first_rows_ : block_rows_));
+  }
+  int64_t group_end(int64_t first) const {
+    return std::min(rows(), first + (first == 0 ? first_group_rows_ : group_rows_));
+  }
   void resolve_words(const char* op, bool gradients);
   void read_numbers(const char* op, bool gradients);
   void check_shapes(const char* op) const;
   void check_kernels(const char* op, const ops::HeadBlockOptions& options) const;
   void start_words();
   void start_biases();
+  void choose_blocks(HeadMemory memory);
   void finish_number_gradients();
   void compute_contexts(int64_t first, int64_t count);
   void measure_contexts();
@@ -83,14 +94,17 @@ class HeadBlocks {
   Arena& arena_;
   View contexts_, targets_, log_prior_, dlogits_, dh_, bias_, target_bias_, row_factors_,
       row_losses_;
-  int64_t words_ = 0;        // size of the vocabulary
-  int64_t block_rows_ = 0;   // contexts of a block
-  int64_t group_rows_ = 0;   // contexts of a group of blocks
-  int64_t group_first_ = 0;  // the first context of the current group
-  int64_t products_ = 0;     // products of a word and a context, over all components
+  int64_t words_ = 0;             // size of the vocabulary
+  int64_t block_rows_ = 0;        // contexts of a block after the first one
+  int64_t first_rows_ = 0;        // contexts of the first block
+  int64_t group_rows_ = 0;        // contexts of a group of blocks after the first one
+  int64_t first_group_rows_ = 0;  // contexts of the first group
+  int64_t group_first_ = 0;       // the first context of the current group
+  int64_t products_ = 0;          // products of a word and a context, over all components
   int64_t kept_scores_ = 0;  // how many of those components keep their scores for the gradients
   ops::HeadBlockOptions options_;
   bool gradients_, later_block_ = false, later_dh_ = false;
+  bool products_in_dw_ = false;  // those of the first block, see LeastMemory
   std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
   std::pmr::vector<OutputView> dw_{&scratch_.memory};
   std::pmr::vector<View> dstats_{&scratch_.memory};
@@ -103,13 +117,14 @@ class HeadBlocks {
 
 template <class F>
 void HeadBlocks::for_blocks(F&& f) {
-  for (int64_t group = 0; group < rows(); group += group_rows_) {
-    const int64_t end = std::min(rows(), group + group_rows_);
+  for (int64_t group = 0, end = 0; group < rows(); group = end) {
+    end = group_end(group);
     group_first_ = group;
     compute_contexts(group, end - group);
-    for (int64_t first = group; first < end; first += block_rows_) {
+    for (int64_t first = group, count = 0; first < end; first += count) {
       check_interrupt();
-      f(block_of(first, std::min(block_rows_, end - first), group), first);
+      count = std::min(block_end(first), end) - first;
+      f(block_of(first, count, group), first);
     }
     if (gradients_) compute_context_gradients(group, end - group);
   }

@@ -20,6 +20,7 @@ from ._patch import patch
 __all__ = ["KernelSoftmax", "kernel_cross_entropy", "patch"]
 
 _REDUCTIONS = ("mean", "sum", "none")
+_MEMORY = ("blocks", "least")
 
 
 # --- the op
@@ -96,6 +97,7 @@ def _kernel_softmax(
     label_smoothing: float,
     margin: str,
     z_loss: float,
+    memory: str,
     wanted: int,
 ) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Returns the loss, lse (components, rows) and the gradients of the reduced loss. Bit i of
@@ -120,6 +122,7 @@ def _kernel_softmax(
         row_weight=_array(row_weights),
         row_loss=_array(row_loss),
         lse=_array(lse),
+        least_memory=memory == "least",
         stream=_stream(h.device),
     )
     if reduction == "none":
@@ -171,7 +174,7 @@ def _is_last_use(grad: Tensor) -> bool:
 @once_differentiable
 def _backward(ctx, grad, *_):
     if grad is None:
-        return (None,) * 15
+        return (None,) * 16
     head, reduction, *settings = ctx.settings
     if reduction == "none":
         # The gradients of the weights are sums over rows, so they are computed anew with the rows'
@@ -191,7 +194,7 @@ def _backward(ctx, grad, *_):
             gradients = [g.mul_(grad) for g in gradients]
     wanted = settings[-1]
     h, weight, *others = (g if wanted >> i & 1 else None for i, g in enumerate(gradients))
-    return (h, weight, None, *others, *(None,) * 8)
+    return (h, weight, None, *others, *(None,) * 9)
 
 
 _kernel_softmax.register_autograd(_backward, setup_context=_setup_context)
@@ -244,6 +247,7 @@ def kernel_cross_entropy(
     margin: str = "none",
     z_loss: float = 0.0,
     return_lse: bool = False,
+    memory: str = "blocks",
 ) -> Any:
     """Computes the cross-entropy of a kernel softmax over words.
 
@@ -265,6 +269,7 @@ def kernel_cross_entropy(
     z_loss        adds z_loss * lse^2 to each row's loss, for mixtures the components' mean
     return_lse    returns (loss, lse) where lse (...), for mixtures (..., K), is the log of the sum
                   of the exponentials of the scores; it has no gradient
+    memory        'blocks'; 'least': on the CPU, less memory beyond the gradients, and more time
 
     Computes in float64 if all tensors are float64, and else in float32; so does the result. A row's
     loss does not depend on the other rows, and no bit depends on the number of threads.
@@ -276,6 +281,8 @@ def kernel_cross_entropy(
     dtype = _common_dtype(given)
     if reduction not in _REDUCTIONS:
         raise ValueError(f"reduction is {reduction!r}, and one of {_REDUCTIONS} was expected")
+    if memory not in _MEMORY:
+        raise ValueError(f"memory is {memory!r}, and one of {_MEMORY} was expected")
     if weight.dim() not in (2, 3) or weight.numel() == 0:
         raise ValueError(
             f"weight has the shape {tuple(weight.shape)}, and (words, width) or (components, "
@@ -319,6 +326,7 @@ def kernel_cross_entropy(
         float(label_smoothing),
         margin,
         float(z_loss),
+        memory,
         wanted,
     )
     if reduction == "none":
@@ -338,7 +346,8 @@ class KernelSoftmax(nn.Module):
     width: the size of a context; words: the size of the vocabulary; head: see
     kernel_cross_entropy. bias=False leaves out the bias of each word. context: 'tanh' or 'none',
     '' is tanh for mixtures. untied: each component has word vectors of its own. label_smoothing,
-    margin and z_loss count while the module trains, and not after eval().
+    margin and z_loss count while the module trains, and not after eval(). memory: see
+    kernel_cross_entropy.
 
     The names of its tensors are those of Nine's models after "head.": weight, bias, prior.weight,
     latent.weight, scores.INDEX.NUMBER.
@@ -357,6 +366,7 @@ class KernelSoftmax(nn.Module):
         label_smoothing: float = 0.0,
         margin: str = "none",
         z_loss: float = 0.0,
+        memory: str = "blocks",
         dtype: Optional[torch.dtype] = None,
     ):
         super().__init__()
@@ -367,6 +377,7 @@ class KernelSoftmax(nn.Module):
         self.width, self.words, self.head = width, words, head
         self.ignore_index = ignore_index
         self.label_smoothing, self.margin, self.z_loss = label_smoothing, margin, z_loss
+        self.memory = memory
         kind: Any = {"dtype": dtype}
         shape = (spec.size, words, width) if untied else (words, width)
         self.weight = nn.Parameter(torch.empty(shape, **kind))
@@ -425,6 +436,7 @@ class KernelSoftmax(nn.Module):
             ignore_index=self.ignore_index,
             token_weight=token_weight,
             return_lse=return_lse,
+            memory=self.memory,
             **training,
         )
 

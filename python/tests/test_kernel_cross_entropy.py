@@ -1,8 +1,10 @@
 """nine.torch.kernel_cross_entropy: values beside plain PyTorch, gradients beside differences."""
 
 import copy
+import importlib.util
 import math
 import os
+import pathlib
 import random
 import threading
 import time
@@ -289,6 +291,54 @@ def test_the_bits_depend_neither_on_threads_nor_on_other_rows(head, dtype):
         assert same_bits(loss_of(alone, target[r : r + 1], head=head, reduction="none")[0], rows[r])
 
 
+def peak_of(pass_) -> float:
+    """The MiB that a pass needs at most, with its results."""
+    spec = importlib.util.spec_from_file_location(
+        "head", pathlib.Path(__file__).parents[1] / "bench/head.py"
+    )
+    head = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(head)
+    pass_()
+    try:
+        head.reset_peak()
+    except OSError as error:
+        pytest.skip(f"the kernel keeps no peak of this process: {error}")
+    before = head.memory_mib("VmRSS")
+    kept = pass_()
+    peak = head.memory_mib("VmHWM") - before
+    del kept
+    return peak
+
+
+@pytest.mark.parametrize("head, components", [("lin", 1), ("mix:2*lin", 2)])
+def test_the_least_memory(head, components):
+    # As many words as give further blocks one panel. Of the first block nothing is kept besides dW.
+    words, width, rows = 40_000, 64, 250
+    tensors, target = problem(head, rows, words, width, torch.float32)
+    before = nine.threads()
+    results, peaks = {}, {}
+
+    def run(memory):
+        loss = loss_of(tensors, target, head=head, memory=memory)
+        return [loss.detach(), *gradients_of(tensors, loss).values()]
+
+    try:
+        for memory, count in (("blocks", 1), ("least", 1), ("least", 2), ("least", 3)):
+            nine.set_threads(count)
+            results[memory, count] = run(memory)
+            peaks[memory, count] = peak_of(lambda: run(memory))
+    finally:
+        nine.set_threads(before)
+    usual, least = results["blocks", 1], results["least", 1]
+    for count in (2, 3):
+        assert all(same_bits(a, b) for a, b in zip(least, results["least", count]))
+    for a, b in zip(usual, least):
+        assert (a - b).norm() <= 1e-5 * a.norm()
+    gradients = sum(g.numel() * 4 for g in usual[1:]) / 2**20
+    products_of_panel = components * words * 32 * 4 / 2**20
+    assert peaks["least", 1] < gradients + products_of_panel + 2 < peaks["blocks", 1]
+
+
 # --- errors
 
 
@@ -324,6 +374,7 @@ def test_the_bits_depend_neither_on_threads_nor_on_other_rows(head, dtype):
         ({"margin": "arc:0.5", "head": "rbf"}, nine.Error, "inner products"),
         ({"label_smoothing": 1.5}, nine.Error, "must be in"),
         ({"reduction": "max"}, ValueError, "'max'"),
+        ({"memory": "tiles"}, ValueError, "memory is 'tiles'"),
         ({"token_weight": torch.ones(4)}, ValueError, "token_weight has the shape"),
         ({"token_weight": torch.ones(5, requires_grad=True)}, ValueError, "no gradient"),
         ({"numbers": torch.ones(2).double()}, ValueError, r"numbers has the shape \(2\)"),
@@ -459,6 +510,7 @@ def test_the_op_keeps_the_rules_of_torch_library():
                 0.1,
                 "none",
                 0.1,
+                "blocks",
                 0b11111,
             ),
         )

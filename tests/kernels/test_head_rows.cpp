@@ -9,7 +9,10 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/threads.h"
+#include "kernels/loss/head_blocks.h"
 #include "kernels/loss/kernel_softmax.h"
+#include "kernels/loss/least_memory.h"
 #include "tests/kernels/head_problem.h"
 #include "tests/support/support.h"
 
@@ -72,6 +75,55 @@ TEST_CASE("head: numbers of rows that do not fit are refused") {
   CHECK_THROWS_WITH_AS(call({.loss = Tensor({5}, DType::float32)}),
                        doctest::Contains("must be float64, got float32"), Error);
   CHECK_THROWS_AS(call({.lse = Tensor({1, 5}, DType::float64)}), Error);
+}
+
+TEST_CASE("head: with the least memory, gradients are the same to the last digits") {
+  struct Restore {
+    int before = threads();
+    ~Restore() {
+      set_threads(before);
+      set_least_block_bytes(0);
+    }
+  } const restore;
+  // The first block has 64 rows if its products and scores fit into 160 numbers, and else 32. The
+  // last block is not a whole panel.
+  for (const std::string head : {"lin", "log", "ssg", "mix:2*lin", "mix:lin,log", "mog"}) {
+    CAPTURE(head);
+    for (const double smoothing : {0.0, 0.1}) {
+      HeadProblem p = head_problem(parse_head(head), 140, 1000, 160);
+      p.options.smoothing.epsilon = smoothing;
+      p.options.z_loss = 0.05;
+      for (const DType dtype : {DType::float64, DType::float32}) {
+        const HeadResult usual = run(p, dtype);
+        const LeastMemory least;
+        set_least_block_bytes(1);  // further blocks have 32 rows
+        set_threads(1);
+        const HeadResult one = run(p, dtype);
+        set_threads(3);
+        CHECK(same_bits(run(p, dtype), one));
+        const double tolerance = dtype == DType::float64 ? 1e-12 : 2e-5;
+        CHECK(std::abs(one.loss - usual.loss) < tolerance * std::abs(usual.loss));
+        CHECK(one.nll == usual.nll);
+        REQUIRE(one.gradients.size() == usual.gradients.size());
+        for (size_t i = 0; i < one.gradients.size(); ++i)
+          CHECK(relative_error(one.gradients[i], usual.gradients[i]) < tolerance);
+        CHECK(one.peak < usual.peak);
+      }
+    }
+  }
+}
+
+TEST_CASE("head: with the least memory, a batch of one block keeps no products of its own") {
+  // The words' gradient has room for 64 rows of products; later blocks have 32.
+  const auto bytes = [](int64_t rows) {
+    const LeastMemory least;
+    return static_cast<int64_t>(
+        run(head_problem(parse_head("lin"), rows, 20000, 64), DType::float32).peak);
+  };
+  const int64_t one = bytes(64), two = bytes(65), many = bytes(400), products = 20000 * 32 * 4;
+  CHECK(two - one > products);
+  CHECK(two - one < products + (1 << 19));
+  CHECK(many - two < 1 << 20);
 }
 
 TEST_CASE("head: the caller ends a long loss between two blocks") {

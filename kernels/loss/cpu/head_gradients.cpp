@@ -1,12 +1,15 @@
 // The backward pass of a block on the CPU. It replaces the products z by dL/dz tile by tile. Two
 // matrix products with each tile give dW and dH.
+#include <atomic>
 #include <utility>
 
 #include "core/gemm.h"
 #include "core/scratch.h"
+#include "core/threads.h"
 #include "kernels/cpu/ops.h"
 #include "kernels/loss/cpu/head_gradient_pieces.h"
 #include "kernels/loss/cpu/vector_pairs.h"
+#include "kernels/loss/least_memory.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
@@ -85,7 +88,10 @@ class Backward {
         g_(g),
         d_(block.dims()),
         padded_(stack_.panels() * kHeadPanel),
-        joint_(block.options.spread != 0 && stack_.size() > 1) {
+        joint_(block.options.spread != 0 && stack_.size() > 1),
+        in_dw_(block.products && g.dw.front().view.data == block.products.data),
+        partial_sums_(LeastMemory::wanted() ? std::min<int64_t>(threads(), kHeadChunks)
+                                            : kHeadChunks) {
     for (int64_t k = 0; k < stack_.size(); ++k) exact_ = exact_ || pairs_.others(stack_[k]);
     if (g.dnumbers) {
       numbers_ = g.dnumbers.elements();
@@ -100,7 +106,7 @@ class Backward {
     if (!pieces_.used() && any_dw)
       contexts_ = {row_ptr<T>(h, 0), h.ld, h.rows(), d_,
                    pool_array<T>(arena, FirstFactor<T>::copied_size(h.rows(), d_))};
-    if (g.dh) partial_dh_ = pool_array<T>(arena, kHeadChunks * block.h.rows() * d_);
+    if (g.dh) partial_dh_ = pool_array<T>(arena, partial_sums_ * block.h.rows() * d_);
     if (g.dcontext_norm)
       std::fill_n(static_cast<double*>(g.dcontext_norm.data), stack_.size() * block.rows(), 0.0);
     if (g.dh)
@@ -110,7 +116,7 @@ class Backward {
   void run() {
     parallel_for(
         kHeadChunks, [&](int64_t chunk) { run_chunk(chunk); }, 2 * stack_.operations());
-    if (g_.dh) combine_dh();
+    if (g_.dh) finish_dh();
     for (int64_t i = 0; i < numbers_; ++i)
       for (int64_t c = 0; c < kHeadChunks; ++c)
         static_cast<double*>(g_.dnumbers.data)[i] += partial_numbers_[c * numbers_ + i];
@@ -128,7 +134,9 @@ class Backward {
     const auto [begin, end] = chunk_words(block_.words(), chunk);
     // `lanes` has one tile of the pairs that are computed from their vectors.
     const int64_t strip = exact_ ? kHeadTile : stack_.strip_words();
-    T* z = block_.products ? nullptr : scratch<T>(Scratch::products, strip * stack_.columns());
+    T* z = block_.products && !in_dw_ ? nullptr
+                                      : scratch<T>(Scratch::products, strip * stack_.columns());
+    const Turn turn(*this, chunk);
     WordPacks packs = stack_.word_packs();
     // Memory for the bias, for the statistics, and, for smoothed mixtures, for the scores of all
     // components and log p.
@@ -141,7 +149,10 @@ class Backward {
     if (g_.dh) clear_dh(chunk, begin == end);
     for (int64_t first = begin; first < end; first += strip) {
       const int64_t last = std::min(end, first + strip);
-      if (z != nullptr) multiply(z, first, last - first, packs);
+      if (in_dw_)
+        take_products(z, first, last - first);
+      else if (z != nullptr)
+        multiply(z, first, last - first, packs);
       for (int64_t word = first; word < last; word += kHeadTile) {
         const int64_t words = std::min(kHeadTile, last - word);
         T* tile_z = z == nullptr ? nullptr : z + (word - first) * stack_.columns();
@@ -156,6 +167,53 @@ class Backward {
         add_targets(chunk, word, std::min(kHeadTile, last - word));
       if (exact_) add_exact_pairs(chunk, first, last - first, lanes.exact);
     }
+    turn.take();
+  }
+
+  // A chunk's turn to add its dH to the sum of the chunks before it, if there are fewer partial
+  // sums than chunks. Chunks begin in order, so a chunk's partial sum has been added when a later
+  // chunk begins to use its memory. The destructor ends the turn, also if the chunk failed.
+  class Turn {
+   public:
+    Turn(Backward& all, int64_t chunk) : all_(all), chunk_(chunk) {}
+    ~Turn() {
+      if (!all_.in_turn()) return;
+      wait();
+      all_.turn_ = static_cast<int>(chunk_) + 1;
+      all_.turn_.notify_all();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    void take() const {
+      if (!all_.in_turn()) return;
+      wait();
+      all_.add_partial_dh(chunk_);
+    }
+
+   private:
+    void wait() const {
+      for (int t = all_.turn_; t != chunk_; t = all_.turn_) all_.turn_.wait(t);
+    }
+    Backward& all_;
+    int64_t chunk_;
+  };
+  bool in_turn() const { return g_.dh && partial_sums_ < kHeadChunks; }
+  void add_partial_dh(int64_t chunk) const {
+    for (int64_t k = 0; k < stack_.size(); ++k)
+      for (int64_t r = stack_.stacked(k, 0); r < stack_.stacked(k, block_.rows()); ++r) {
+        T* sum = row_ptr<T>(g_.dh, r);
+        if (chunk == 0)
+          std::copy_n(dh_row(chunk, r), d_, sum);
+        else
+          add_row(d_, dh_row(chunk, r), sum);
+      }
+  }
+
+  // Copies the products of words from dW's memory, which the words' dW will overwrite.
+  void take_products(T* z, int64_t word, int64_t words) const {
+    for (int64_t v = 0; v < words; ++v)
+      std::copy_n(row_ptr<T>(block_.products, word + v), stack_.columns(),
+                  z + v * stack_.columns());
   }
 
   HeadTile<T> tile(const TilePlace<T>& at, T* z) const {
@@ -410,7 +468,7 @@ class Backward {
   }
 
   T* dh_row(int64_t chunk, int64_t stacked) const {
-    return partial_dh_ + (chunk * block_.h.rows() + stacked) * d_;
+    return partial_dh_ + (chunk % partial_sums_ * block_.h.rows() + stacked) * d_;
   }
   void clear_dh(int64_t chunk, bool empty) const {
     std::fill_n(partial_row_stats_ + chunk * stack_.stats() * padded_, stack_.stats() * padded_,
@@ -460,19 +518,21 @@ class Backward {
     }
   }
 
-  void combine_dh() const {
+  void finish_dh() const {
     for (int64_t k = 0; k < stack_.size(); ++k)
       parallel_ranges(block_.rows(), std::max<int64_t>(1, kGrain / d_),
                       [&](int64_t begin, int64_t end) {
-                        for (int64_t r = begin; r < end; ++r) combine_dh_row(k, r);
+                        for (int64_t r = begin; r < end; ++r) finish_dh_row(k, r);
                       });
   }
-  void combine_dh_row(int64_t k, int64_t r) const {
+  void finish_dh_row(int64_t k, int64_t r) const {
     const int64_t stacked = stack_.stacked(k, r);
-    T* sum = dh_row(0, stacked);  // the sums are formed in place, chunk after chunk
-    for (int64_t c = 1; c < kHeadChunks; ++c) add_row(d_, dh_row(c, stacked), sum);
     T* out = row_ptr<T>(g_.dh, stacked);
-    std::copy_n(sum, d_, out);
+    if (!in_turn()) {
+      T* sum = dh_row(0, stacked);  // the sums are formed in place, chunk after chunk
+      for (int64_t c = 1; c < kHeadChunks; ++c) add_row(d_, dh_row(c, stacked), sum);
+      std::copy_n(sum, d_, out);
+    }
     const HeadKernel<T>& kernel = stack_[k].kernel;
     if (kernel.stats == 0) return;
     double* s = scratch<double>(Scratch::reduction, 2 * kernel.stats);
@@ -501,7 +561,10 @@ class Backward {
   int64_t numbers_ = 0;      // learned numbers of all components that have a gradient
   double* partial_numbers_ = nullptr;  // [chunk][number]
   bool exact_ = false;       // true if a component has pairs that are computed from their vectors
-  T* partial_dh_ = nullptr;  // [chunk][stacked row][d]
+  bool in_dw_;               // true if the products lie in dW's memory
+  int64_t partial_sums_;     // of dH: one for each chunk, or as many as threads (LeastMemory)
+  T* partial_dh_ = nullptr;  // [partial sum][stacked row][d]
+  std::atomic<int> turn_ = 0;            // the chunk that adds its partial sum next
   double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]
 };
 
