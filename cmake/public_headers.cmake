@@ -12,6 +12,7 @@ set(nine_public_headers
     core/error.h
     core/file_digest.h
     core/interrupt.h
+    core/least_memory.h
     core/matmul_precision.h
     core/notice.h
     core/number_format.h
@@ -30,7 +31,6 @@ set(nine_public_headers
     autograd/touched_rows.h
     kernels/install_cuda.h
     kernels/loss/kernel_softmax.h
-    kernels/loss/least_memory.h
     kernels/options/head_norms.h
     kernels/options/margin.h
     kernels/options/prior_penalty.h

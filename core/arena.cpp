@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/least_memory.h"
 #include "core/memory_reserve.h"
 #include "core/op_table.h"
 #include "core/pool_watch.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr size_t kAlign = 64;  // a cache line, and an AVX-512 register
 
 const PoolWatch* pool_watch = nullptr;
+thread_local int least_memory = 0;  // the LeastMemory objects of this thread
 
 size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign; }
 
@@ -37,6 +39,10 @@ SizeClass size_class(size_t bytes) {
 
 }  // namespace
 
+LeastMemory::LeastMemory() { ++least_memory; }
+LeastMemory::~LeastMemory() { --least_memory; }
+bool LeastMemory::wanted() { return least_memory > 0; }
+
 void set_pool_watch(const PoolWatch* watch) { pool_watch = watch; }
 
 Arena::Arena(std::string name, Device device, size_t capacity)
@@ -50,7 +56,7 @@ Arena::Arena(std::string name, Device device, size_t capacity)
       throw OutOfMemory(concat("out of memory: no address space for the pool '", name_, "' of ",
                                bytes_text(capacity_),
                                "; raise the limit of address space (ulimit -v unlimited)"));
-    madvise(p, capacity_, MADV_HUGEPAGE);
+    madvise(p, capacity_, LeastMemory::wanted() ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     base_ = static_cast<std::byte*>(p);
   } else {
     base_ = static_cast<std::byte*>(op_table(device_).allocate(capacity_, device_.index));

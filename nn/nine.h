@@ -13,7 +13,6 @@
 #include "autograd/functions.h"           // operators and functions of Vars, with their gradients
 #include "core/tensor.h"                  // Tensor: owns memory; View: points into memory
 #include "kernels/loss/kernel_softmax.h"  // the output layer as a function
-#include "kernels/loss/least_memory.h"    // the same in less memory
 #include "nn/models/language_model.h"     // LanguageModel: opens and uses what lm_train made
 #include "nn/models/translator.h"         // Translator: opens and uses what mt_train made
 #include "nn/parameters.h"                // a model's parameters, saved and loaded
@@ -25,6 +24,7 @@
 #include "core/caller_stream.h"     // another library's stream of a GPU
 #include "core/error.h"             // Error, require
 #include "core/interrupt.h"         // InterruptCheck: ends a long op early
+#include "core/least_memory.h"      // less working memory for a loss
 #include "core/matmul_precision.h"  // set_matmul_precision: highest, high, medium
 #include "core/notice.h"            // set_notices: where notices about files go
 #include "core/ops.h"               // ops on Views, without gradients; for new functions

@@ -19,12 +19,12 @@
 
 #include "core/caller_stream.h"
 #include "core/enum_names.h"
+#include "core/least_memory.h"
 #include "core/matmul_precision.h"
 #include "core/notice.h"
 #include "core/threads.h"
 #include "kernels/install_cuda.h"
 #include "kernels/loss/kernel_softmax.h"
-#include "kernels/loss/least_memory.h"
 #include "kernels/settings/learned_numbers.h"
 #include "pages.h"
 #include "text.h"
@@ -334,11 +334,11 @@ double kernel_softmax(const std::string& head, const Input& h, const Input& targ
       .factor = row_weight ? tensor_of(*row_weight, "row_weight") : Tensor(),
       .loss = row_loss ? tensor_of(*row_loss, "row_loss") : Tensor(),
       .lse = lse ? tensor_of(*lse, "lse") : Tensor()};
+  std::optional<nine::LeastMemory> least;
+  if (least_memory) least.emplace();
   return with_call(head, h, weights, gradients, stream, [&](Call& call) {
     const Tensor targets = targets_of(target, call.h().shape().rows(), call.words(), ignore_index);
     return without_lock(call, [&] {
-      std::optional<nine::LeastMemory> least;
-      if (least_memory) least.emplace();
       const nine::SoftmaxLoss out =
           nine::kernel_softmax(call.spec(), call.h(), call.weights(), targets, 1, options, rows);
       const double loss = out.loss.value().item();

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/bf16_product.h"
+#include "core/least_memory.h"
 #include "core/ops.h"
-#include "kernels/loss/least_memory.h"
 
 namespace nine {
 namespace {
@@ -18,11 +18,10 @@ constexpr int64_t kUntiedBytes = int64_t{128} << 20;
 // Bytes of a block's products on a GPU: chosen by calculation, not by measurement.
 constexpr int64_t kGpuBytes = int64_t{512} << 20;
 int64_t gpu_bytes = kGpuBytes;
-// Bytes of the products of a block after the first one with LeastMemory: about what the chunks of
-// PyTorch's linear_cross_entropy have at V = 30,000.
+// Bytes of a block's products that are little with LeastMemory: about those of a chunk of PyTorch's
+// linear_cross_entropy at V = 30,000.
 constexpr int64_t kLeastBytes = int64_t{4} << 20;
 int64_t least_bytes = kLeastBytes;
-thread_local int least_memory = 0;  // the LeastMemory objects of this thread
 
 View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
 
@@ -39,10 +38,6 @@ int64_t whole_panels(int64_t rows) {
 int64_t panels_within(int64_t rows) { return rows / ops::kHeadPanel * ops::kHeadPanel; }
 
 }  // namespace
-
-LeastMemory::LeastMemory() { ++least_memory; }
-LeastMemory::~LeastMemory() { --least_memory; }
-bool LeastMemory::wanted() { return least_memory > 0; }
 
 View vector_part(const View& v, int64_t begin, int64_t count) {
   if (!v) return v;
@@ -205,8 +200,7 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
   }
   const int64_t most = std::max(first_rows_, block_rows_);
   kept_ = arena_.temporary({7, k * most}, DType::float64);
-  if (gradients_ && memory == HeadMemory::blocks && (!products_in_dw_ || rows() > first_rows_))
-    block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
+  if (keeps_products_) block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
   if (block_products_ && kept_scores_ > 0)
     block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
   if (k > 1 || head_.contexts) stack_ = arena_.temporary({k * most, d}, type);
@@ -223,30 +217,39 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
 
 // Chooses the rows of blocks and of groups of blocks, and where the first block's products lie.
 void HeadBlocks::choose_blocks(HeadMemory memory) {
-  const int64_t d = contexts_.cols(), all = whole_panels(rows());
-  const auto number = static_cast<int64_t>(size_of(contexts_.dtype));
-  const int64_t most = head_block_rows(head_, words_, d, contexts_.dtype, arena_.device());
+  const int64_t all = whole_panels(rows());
+  const int64_t most =
+      head_block_rows(head_, words_, contexts_.cols(), contexts_.dtype, arena_.device());
   // On the CPU `most` is the fastest in measurements, and a short last block costs no more per row.
   first_rows_ = block_rows_ =
       arena_.device() == kCpu ? std::min(most, all) : balanced_block_rows(rows(), most);
-  if (gradients_ && memory == HeadMemory::blocks && LeastMemory::wanted() &&
-      arena_.device() == kCpu && !weights_.norms) {
-    const int64_t planes = products_ + kept_scores_, row_bytes = words_ * planes * number,
-                  bytes = std::max(least_bytes, row_bytes * ops::kHeadPanel);
-    const bool pieces = contexts_.dtype == DType::float32 && bf16::loops() != nullptr;
-    if (!pieces)
-      first_rows_ = block_rows_ = std::min(block_rows_, panels_within(bytes / row_bytes));
-    // Its contexts, packed, and two threads' partial sums of their gradients also fit.
-    const int64_t in_dw = panels_within(std::min(d / planes, bytes / (3 * size() * d * number)));
-    products_in_dw_ = in_dw >= block_rows_ && weights_.w.size() == 1 && !head_.untied &&
-                      dw_.front().view && !dw_.front().add &&
-                      dw_.front().view.dtype == contexts_.dtype;
-    if (products_in_dw_) first_rows_ = std::min({in_dw, pieces ? most : in_dw, all});
-  }
+  keeps_products_ = gradients_ && memory == HeadMemory::blocks;
+  if (keeps_products_ && LeastMemory::wanted() && arena_.device() == kCpu && !weights_.norms)
+    choose_least_memory();
   group_rows_ = first_group_rows_ = block_rows_;
   if (head_.contexts) group_rows_ = std::max(block_rows_, kStackRows / block_rows_ * block_rows_);
   group_rows_ = std::min(group_rows_, all);
   first_group_rows_ = products_in_dw_ ? first_rows_ : group_rows_;
+}
+
+// Keeps the products of blocks only where they take little memory, or none.
+void HeadBlocks::choose_least_memory() {
+  const auto number = static_cast<int64_t>(size_of(contexts_.dtype));
+  const int64_t d = contexts_.cols(), planes = products_ + kept_scores_;
+  if (words_ * planes * block_rows_ * number <= least_bytes) return;
+  keeps_products_ = false;
+  // A row of the first block takes d numbers of each component: packed, in two threads' partial
+  // sums of dH and, for mixtures, as context and product of the context, with gradients.
+  const bool pieces = contexts_.dtype == DType::float32 && bf16::loops() != nullptr;
+  const int64_t arrays = 3 + (size() > 1 || head_.contexts ? 2 : 0) + (head_.contexts ? 2 : 0),
+                panel = words_ * ops::kHeadPanel * number,
+                fit = std::max(least_bytes, panel) / (arrays * size() * d * number),
+                rows_in_dw = panels_within(std::min(d / planes, pieces ? block_rows_ : fit));
+  // A small block saves less than its passes over the words cost.
+  products_in_dw_ = rows_in_dw > 0 && 2 * rows_in_dw >= block_rows_ && weights_.w.size() == 1 &&
+                    !head_.untied && dw_.front().view && !dw_.front().add &&
+                    dw_.front().view.dtype == contexts_.dtype;
+  if (products_in_dw_) first_rows_ = std::min(rows_in_dw, whole_panels(rows()));
 }
 
 void HeadBlocks::set_rows(const View& factors, const View& losses) {

@@ -16,7 +16,7 @@ namespace nine {
 
 /// Sets the bytes of products that a block may have on a GPU; 0: the default, 512 MiB. For tests.
 void set_gpu_block_bytes(int64_t bytes);
-/// Sets the bytes of products that a block may have with LeastMemory; 0: the default, 4 MiB. For
+/// Sets the bytes of products that LeastMemory keeps for any block; 0: the default, 4 MiB. For
 /// tests.
 void set_least_block_bytes(int64_t bytes);
 
@@ -79,6 +79,7 @@ class HeadBlocks {
   void start_words();
   void start_biases();
   void choose_blocks(HeadMemory memory);
+  void choose_least_memory();
   void finish_number_gradients();
   void compute_contexts(int64_t first, int64_t count);
   void measure_contexts();
@@ -104,6 +105,7 @@ class HeadBlocks {
   int64_t kept_scores_ = 0;  // how many of those components keep their scores for the gradients
   ops::HeadBlockOptions options_;
   bool gradients_, later_block_ = false, later_dh_ = false;
+  bool keeps_products_ = false;  // those of every block in turn
   bool products_in_dw_ = false;  // those of the first block, see LeastMemory
   std::pmr::vector<ops::HeadComponent> components_{&scratch_.memory};
   std::pmr::vector<OutputView> dw_{&scratch_.memory};

@@ -33,6 +33,7 @@
 
 #include <algorithm>
 
+#include "core/least_memory.h"
 #include "core/ops.h"
 #include "kernels/loss/head_blocks.h"
 #include "kernels/ops.h"
@@ -71,15 +72,24 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
     out.prior = tape.result("kernel_softmax", {rows, size}, h.dtype(), {});
     out.share = tape.result("kernel_softmax", {size, rows}, DType::float64, {});
   }
-  const Var dh = needs_grad && h.needs_grad()
-                     ? tape.result("kernel_softmax", {rows, h.shape().cols()}, h.dtype(), {})
-                     : Var();
+  // The gradient of the contexts is a result that backward adds, or is written in place.
+  Var dh;
+  View dh_rows;
+  if (needs_grad && h.needs_grad()) {
+    const OutputView in_place = LeastMemory::wanted() ? h.grad_input() : OutputView{};
+    if (in_place.view && !in_place.add) {
+      dh_rows = in_place.view.reshaped({rows, h.shape().cols()});
+    } else {
+      dh = tape.result("kernel_softmax", {rows, h.shape().cols()}, h.dtype(), {});
+      dh_rows = dh.value().view();
+    }
+  }
 
   Arena& arena = tape.arena();
   {
     const Arena::Scope scope(arena);
     blocks.start(targets, options.for_block(blocks.words()), options.memory,
-                 out.prior ? out.prior.value().view() : View{}, dh ? dh.value().view() : View{});
+                 out.prior ? out.prior.value().view() : View{}, dh_rows);
     blocks.set_rows(own.factor.view(), own.loss.view());
     blocks.for_blocks([&](const ops::HeadBlock& block, int64_t first) {
       const int64_t count = block.rows();

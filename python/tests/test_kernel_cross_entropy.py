@@ -310,10 +310,9 @@ def peak_of(pass_) -> float:
     return peak
 
 
-@pytest.mark.parametrize("head, components", [("lin", 1), ("mix:2*lin", 2)])
-def test_the_least_memory(head, components):
-    # As many words as give further blocks one panel. Of the first block nothing is kept besides dW.
-    words, width, rows = 40_000, 64, 250
+@pytest.mark.parametrize("head", ["lin", "mix:2*lin"])
+def test_the_least_memory(head):
+    words, width, rows = 40_000, 64, 100
     tensors, target = problem(head, rows, words, width, torch.float32)
     before = nine.threads()
     results, peaks = {}, {}
@@ -335,8 +334,9 @@ def test_the_least_memory(head, components):
     for a, b in zip(usual, least):
         assert (a - b).norm() <= 1e-5 * a.norm()
     gradients = sum(g.numel() * 4 for g in usual[1:]) / 2**20
-    products_of_panel = components * words * 32 * 4 / 2**20
-    assert peaks["least", 1] < gradients + products_of_panel + 2 < peaks["blocks", 1]
+    products = words * rows * 4 / 2**20
+    assert peaks["least", 1] < gradients + 3
+    assert peaks["blocks", 1] > gradients + products
 
 
 # --- errors

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "core/gemm.h"
+#include "core/least_memory.h"
 #include "core/scratch.h"
 #include "core/threads.h"
 #include "kernels/cpu/ops.h"
 #include "kernels/loss/cpu/head_gradient_pieces.h"
 #include "kernels/loss/cpu/vector_pairs.h"
-#include "kernels/loss/least_memory.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {
@@ -560,11 +560,11 @@ class Backward {
   FirstFactor<T> contexts_;  // all stacked rows
   int64_t numbers_ = 0;      // learned numbers of all components that have a gradient
   double* partial_numbers_ = nullptr;  // [chunk][number]
-  bool exact_ = false;       // true if a component has pairs that are computed from their vectors
-  bool in_dw_;               // true if the products lie in dW's memory
-  int64_t partial_sums_;     // of dH: one for each chunk, or as many as threads (LeastMemory)
-  T* partial_dh_ = nullptr;  // [partial sum][stacked row][d]
-  std::atomic<int> turn_ = 0;            // the chunk that adds its partial sum next
+  bool exact_ = false;         // true if a component has pairs that are computed from their vectors
+  bool in_dw_;                 // true if the products lie in dW's memory
+  int64_t partial_sums_;       // of dH: one for each chunk, or as many as threads (LeastMemory)
+  T* partial_dh_ = nullptr;    // [partial sum][stacked row][d]
+  std::atomic<int> turn_ = 0;  // the chunk that adds its partial sum next
   double* partial_row_stats_ = nullptr;  // [chunk][component][panel][stats][kHeadPanel]
 };
 
