@@ -28,7 +28,8 @@ constexpr Command kCommands[] = {
     {"learn", "bpe learn", learn_codes, "Learns codes of byte pair encoding (BPE) from text"},
     {"apply", "bpe apply", apply_codes, "Cuts the words of a text into subwords"},
     {"undo", "bpe undo", undo_codes, "Joins subwords to words"},
-    {"vocab", "bpe vocab", write_vocabulary, "Counts the subwords of a text"}};
+    {"vocab", "bpe vocab", write_vocabulary, "Counts the subwords of a text"},
+    {"convert", "bpe convert", convert_tokenizer, "Writes a tokenizer in another format"}};
 
 int run_command(const Command& command, int argc, char** argv) {
   Options options(command.program,
@@ -68,9 +69,9 @@ int run(std::string_view asked, std::string_view value) {
     require_usage(value == "bash", "--completion knows one shell: --completion bash");
     return print_completion();
   }
-  throw UsageError(asked.empty()
-                       ? "a command is missing: learn, apply, undo or vocab"
-                       : concat("unknown command ", quote(asked), ": learn, apply, undo or vocab"));
+  throw UsageError(asked.empty() ? "a command is missing: learn, apply, undo, vocab or convert"
+                                 : concat("unknown command ", quote(asked),
+                                          ": learn, apply, undo, vocab or convert"));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ printf '#!/bin/sh\nsed s/^usage:/Usage:/ "%s"\n' "$work/help" > "$work/$name"
 chmod +x "$work/$name"
 # The line that `whatis` prints: the first sentence of the help, or its beginning up to a semicolon.
 what=$(sed '/^$/,$d' "$work/help" | tr '\n' ' ' | sed -E 's/[.;]( .*|$)//; s/^./\l&/; s/ *$//')
-others=$(case $name in bpe) echo "bpe-learn bpe-apply bpe-undo bpe-vocab" ;; bpe-*) echo bpe ;; esac)
+others=$(case $name in bpe) echo "bpe-learn bpe-apply bpe-undo bpe-vocab bpe-convert" ;; bpe-*) echo bpe ;; esac)
 set -- --no-info --section=1 --source="nine $version" --manual=Nine --version-string="$version" --name="$what"
 if [ -n "$others" ]; then
   { echo "[see also]"; for other in $others; do echo ".BR $other (1)"; done; } > "$work/more"

@@ -65,7 +65,7 @@ foreach(program ${nine_programs})
                      DEPENDS ${program} VERBATIM)
   list(APPEND outputs ${made}/completions/${program})
 endforeach()
-foreach(command learn apply undo vocab)
+foreach(command learn apply undo vocab convert)
   nine_man_page(bpe ${command})
 endforeach()
 

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_stream.h"
 #include "core/quote.h"
 
 namespace nine {
@@ -67,8 +68,9 @@ std::string short_what(std::string what) {
 class Builder : public nlohmann::json_sax<Json> {
  public:
   // `place` returns the place that is read, for errors.
-  Builder(int max_levels, std::function<std::string()> place)
-      : max_levels_(max_levels), place_(std::move(place)) {}
+  Builder(int max_levels, std::function<std::string()> place,
+          std::span<const JsonStream> streams = {})
+      : max_levels_(max_levels), place_(std::move(place)), streams_(streams) {}
 
   Json root;
   std::string repeated, too_deep, wrong;  // the first complaint of each kind; empty: none
@@ -82,6 +84,10 @@ class Builder : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { return false; }
   bool key(string_t& value) override {
     Open& object = open_.back();
+    if (object.stream != nullptr) {
+      key_ = std::move(value);
+      return true;
+    }
     const auto [known, is_new] = object.members.emplace(value, object.value->size());
     if (!is_new && repeated.empty())
       repeated = concat('"', shortened(value), "\" is given twice", place_());
@@ -110,10 +116,16 @@ class Builder : public nlohmann::json_sax<Json> {
   struct Open {
     Json* value;                                      // it does not move while it is open
     std::unordered_map<std::string, size_t> members;  // of an object: their places
+    std::string key;                                  // under which its object has it
+    const JsonStream* stream = nullptr;               // that takes its elements
   };
 
   Json& add(Json value) {
     if (open_.empty()) return root = std::move(value);
+    if (open_.back().stream != nullptr) {
+      element_key_ = std::move(key_);
+      return element_ = std::move(value);
+    }
     Json& parent = *open_.back().value;
     if (parent.is_array()) return parent.get_ref<Json::array_t&>().emplace_back(std::move(value));
     auto& members = parent.get_ref<Json::object_t&>();
@@ -123,41 +135,67 @@ class Builder : public nlohmann::json_sax<Json> {
   }
   bool put(Json value) {
     add(std::move(value));
+    take_element();
     return true;
+  }
+  // Gives the element that is complete to the stream of its array or object.
+  void take_element() {
+    if (open_.empty() || open_.back().stream == nullptr) return;
+    open_.back().stream->take(open_.back().value->is_object() ? &element_key_ : nullptr, element_);
+  }
+  const JsonStream* stream_of(const std::string& key) const {
+    constexpr size_t kLevels = 2;  // the streams' level: the root and the parent are open
+    if (open_.size() != kLevels || !open_[0].value->is_object() || !open_[1].value->is_object())
+      return nullptr;
+    const auto found = std::ranges::find_if(streams_, [&](const JsonStream& stream) {
+      return stream.parent == open_[1].key && stream.name == key;
+    });
+    return found == streams_.end() ? nullptr : &*found;
   }
   bool open(Json value) {
     if (open_.size() >= static_cast<size_t>(max_levels_)) {
       too_deep = concat("is nested more deeply than ", max_levels_, " levels", place_());
       return false;
     }
+    std::string key = open_.empty() || !open_.back().value->is_object() ? "" : key_;
+    const JsonStream* const stream = stream_of(key);
     Json& added = add(std::move(value));
-    open_.push_back({&added, {}});
+    open_.push_back({&added, {}, std::move(key), stream});
     return true;
   }
   bool close() {
     open_.pop_back();
+    take_element();
     return true;
   }
 
   const int max_levels_;
   const std::function<std::string()> place_;
+  const std::span<const JsonStream> streams_;
   std::vector<Open> open_;
   std::string key_;
   size_t member_ = 0;  // the place of key_ among the members of the open object
+  Json element_;       // of a stream
+  std::string element_key_;
 };
 
-}  // namespace
-
-Json parse_json(const std::string& text, int max_levels) {
+Json parse(const std::string& text, int max_levels, std::span<const JsonStream> streams) {
   const char *const begin = text.data(), *const end = begin + text.size(), *read = begin;
-  Builder builder(max_levels, [&] {
-    return place_text({begin, static_cast<size_t>(read - begin)});
-  });
+  Builder builder(
+      max_levels,
+      [&] {
+        return place_text({begin, static_cast<size_t>(read - begin)});
+      },
+      streams);
   Json::sax_parse(ReadingPlace{begin, &read}, ReadingPlace{end, &read}, &builder);
   for (const std::string* what : {&builder.too_deep, &builder.wrong, &builder.repeated})
     if (!what->empty()) throw UsageError(*what);
   return std::move(builder.root);
 }
+
+}  // namespace
+
+Json parse_json(const std::string& text, int max_levels) { return parse(text, max_levels, {}); }
 
 Json parse_json_object(std::string_view text) {
   Builder builder(kJsonLevels, [] { return std::string(); });
@@ -165,10 +203,12 @@ Json parse_json_object(std::string_view text) {
                                                                      : Json();
 }
 
-Json require_json_object(const std::string& text) {
+Json require_json_object(const std::string& text) { return require_json_object(text, {}); }
+
+Json require_json_object(const std::string& text, std::span<const JsonStream> streams) {
   Json value;
   try {
-    value = parse_json(text);
+    value = parse(text, kJsonLevels, streams);
   } catch (const UsageError& e) {
     const std::string_view what = e.what();
     const bool of_file = what.starts_with("is ") || what.starts_with("has ");

@@ -150,6 +150,12 @@ std::unique_ptr<Tokenizer> open_tokenizer(const BpeFlags& o) {
 
 }  // namespace
 
+void convert_tokenizer(const BpeFlags& o) {
+  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(o);
+  write_file(o.output[0],
+             o.file_format == "tiktoken" ? tiktoken_text(*tokenizer) : converted_json(*tokenizer));
+}
+
 void learn_codes(const BpeFlags& o) {
   if (o.bytes) return learn_tokenizer(o);
   WordCounts counts;

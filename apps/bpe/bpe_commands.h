@@ -14,5 +14,7 @@ void apply_codes(const BpeFlags& o);
 void undo_codes(const BpeFlags& o);
 /// `bpe vocab`: counts the words of the inputs, together or, with several outputs, one by one.
 void write_vocabulary(const BpeFlags& o);
+/// `bpe convert`: writes the tokenizer as tokenizer.json or tiktoken's ranks.
+void convert_tokenizer(const BpeFlags& o);
 
 }  // namespace nine::app

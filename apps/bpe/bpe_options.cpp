@@ -54,8 +54,26 @@ MemoryBound TextForm<MemoryBound>::from_text(std::string_view text) {
   return {number << shift};
 }
 
+void BpeFlags::declare_tokenizer(Options& o) {
+  o.add("tokenizer", tokenizer,
+        "tokenizer.json, vocab.json, tiktoken's ranks, SentencePiece's model, or a folder")
+      .unit("FILE");
+  o.add("split", split, "split of tiktoken's ranks, whose file has none");
+  o.add("special-tokens", special_tokens,
+        "special tokens of tiktoken's ranks; TEXT=ID gives the id too")
+      .unit("TEXT...");
+}
+
 void BpeFlags::declare(Options& o, const std::string& command) {
-  const bool learns = command == "learn", applies = command == "apply";
+  const bool learns = command == "learn", applies = command == "apply",
+             converts = command == "convert";
+  if (converts) {
+    declare_tokenizer(o);
+    o.add("output", output, "file for the tokenizer; -: standard output").unit("FILE");
+    o.add("format", file_format, "write tokenizer.json, or tiktoken's ranks")
+        .choices({"json", "tiktoken"});
+    return;
+  }
   o.add("input", input, "text, one sentence a line; -: standard input").unit("FILE...");
   o.add("output", output,
         learns ? "file for the codes; -: standard output"
@@ -129,15 +147,9 @@ void BpeFlags::declare(Options& o, const std::string& command) {
   }
   if (answers_lines(command)) {
     o.group("Tokenizers");
-    o.add("tokenizer", tokenizer,
-          "tokenizer.json, vocab.json, tiktoken's ranks, SentencePiece's model, or a folder")
-        .unit("FILE");
+    declare_tokenizer(o);
     o.add("format", pieces, "lines of ids, or of tokens as the vocabulary spells them")
         .choices({"ids", "tokens"});
-    o.add("split", split, "split of tiktoken's ranks, whose file has none");
-    o.add("special-tokens", special_tokens,
-          "special tokens of tiktoken's ranks; TEXT=ID gives the id too")
-        .unit("TEXT...");
   }
   if (applies) {
     o.add("special-from-text", special_from_text,
@@ -149,8 +161,8 @@ void BpeFlags::declare(Options& o, const std::string& command) {
 
 void BpeFlags::resolve(const Options& options, const std::string& command) {
   const bool reads_standard_input = std::find(input.begin(), input.end(), "-") != input.end();
-  if (!answers_lines(command)) return;
-  flush = flushes(options, flush, reads_standard_input);
+  if (answers_lines(command)) flush = flushes(options, flush, reads_standard_input);
+  if (!answers_lines(command) && command != "convert") return;
   split_given = options.was_set("split");
   of_ranks = split_given || options.was_set("special-tokens");
 }
@@ -163,6 +175,8 @@ void BpeFlags::check_idle(const Options& options, const std::string& command) co
     only_with(options, bytes, "--bytes",
               {"vocab_size", "split", "normalize", "special_tokens", "format", "memory"});
     only_with(options, memory.bytes > 0, "--memory", {"temporary_folder"});
+  } else if (command == "convert") {
+    require_usage(!tokenizer.empty(), "--tokenizer is required: the tokenizer to write");
   } else if (answers_lines(command)) {
     require_usage(command == "undo" || codes.empty() != tokenizer.empty(),
                   codes.empty()

@@ -40,7 +40,9 @@ inline constexpr const char* kBpeHelp =
     "  apply                       bpe apply --codes codes --input test.de --output\n"
     "                              test.bpe.de\n"
     "  undo                        bpe undo --input test.bpe.de --output test.de\n"
-    "  vocab                       bpe vocab --input test.bpe.de --output vocab.de\n\n"
+    "  vocab                       bpe vocab --input test.bpe.de --output vocab.de\n"
+    "  convert                     bpe convert --tokenizer tokenizer.model --output\n"
+    "                              tokenizer.json\n\n"
     "General:\n"
     "  -h, --help                  prints this page; bpe COMMAND --help: the options of\n"
     "                              a command\n"
@@ -51,7 +53,7 @@ inline constexpr const char* kBpeHelp =
 
 /// The values of the flags of all commands. Each value has the name of its flag, except
 /// `first_merges`, which is --merges of `bpe apply`, `file_format`, which is --format of `bpe
-/// learn`, and `pieces`, which is --format of `bpe apply` and `bpe undo`.
+/// learn` and `bpe convert`, and `pieces`, which is --format of `bpe apply` and `bpe undo`.
 struct BpeFlags {
   std::vector<std::string> input{"-"}, output{"-"};
   std::string tokenize = "none";
@@ -64,7 +66,7 @@ struct BpeFlags {
   bool total_symbols = false, dict_input = false;
   std::vector<std::string> write_vocabulary;
 
-  // learn --bytes
+  // learn --bytes, convert
   bool bytes = false;
   int64_t vocab_size = 32'000;
   Split split = Split::gpt4;
@@ -74,7 +76,7 @@ struct BpeFlags {
   MemoryBound memory;
   std::string temporary_folder;
 
-  // apply and undo with a tokenizer
+  // apply and undo with a tokenizer, convert
   std::string tokenizer, pieces = "ids";
   bool split_given = false;
   bool of_ranks = false;  // true if options of tiktoken's ranks were given
@@ -93,7 +95,7 @@ struct BpeFlags {
   // vocab
   std::string format = "subword-nmt";
 
-  /// Declares the options of `command`: learn, apply, undo or vocab.
+  /// Declares the options of `command`: learn, apply, undo, vocab or convert.
   void declare(Options& options, const std::string& command);
   /// Throws UsageError for options of `command` that contradict each other.
   void check(const std::string& command) const;
@@ -104,6 +106,7 @@ struct BpeFlags {
   void resolve(const Options& options, const std::string& command);
 
  private:
+  void declare_tokenizer(Options& options);
   void check_write_vocabulary() const;
 };
 

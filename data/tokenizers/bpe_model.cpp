@@ -23,6 +23,12 @@ size_t character_length(std::string_view text) {
              : 1;
 }
 
+// True if `text` is `character` again and again.
+bool is_run_of(std::string_view text, std::string_view character) {
+  while (text.starts_with(character)) text.remove_prefix(character.size());
+  return text.empty();
+}
+
 bool goes_on_with_space(std::string_view token) {
   for (size_t at = token.find(kSpaceMark); at != std::string_view::npos;
        at = token.find(kSpaceMark, at + 3))
@@ -125,12 +131,32 @@ void BpeModel::encode(std::string_view piece, std::vector<int32_t>& ids) const {
   merges_.apply({symbols, n}, ids);
 }
 
-void BpeModel::require_ranks_by_id() const {
+std::vector<std::pair<uint32_t, int32_t>> BpeModel::ranked_results() const {
   std::vector<std::pair<uint32_t, int32_t>> ranked;
   merges_.for_each([&](int32_t, int32_t, const MergeTable::Merge& merge) {
     ranked.emplace_back(merge.rank, merge.result);
   });
   std::sort(ranked.begin(), ranked.end());
+  return ranked;
+}
+
+void BpeModel::require_one_result_a_rank(const TokenList& tokens) const {
+  const auto ranked = ranked_results();
+  for (size_t i = 1; i < ranked.size(); ++i) {
+    if (ranked[i].first != ranked[i - 1].first || ranked[i].second == ranked[i - 1].second)
+      continue;
+    const std::string_view a = tokens.token(ranked[i - 1].second),
+                           b = tokens.token(ranked[i].second);
+    require(is_run_of(a, a.substr(0, character_length(a))) &&
+                is_run_of(b, a.substr(0, character_length(a))),
+            "the pieces ", quote(a), " and ", quote(b),
+            " have one score: of these the leftmost is merged first, which tokenizer.json cannot "
+            "express");
+  }
+}
+
+void BpeModel::require_ranks_by_id() const {
+  const auto ranked = ranked_results();
   for (size_t i = 1; i < ranked.size(); ++i)
     require(ranked[i].second >= ranked[i - 1].second, "the merge number ", i, " makes the token ",
             ranked[i].second, ", and the merge before it the token ", ranked[i - 1].second,
@@ -145,15 +171,18 @@ Json BpeModel::json(const TokenList& tokens) const {
     if (tokens.has(id)) members.emplace_back(std::string(tokens.token(id)), id);
   struct Ranked {
     uint32_t rank;
+    size_t size;  // of the result
     int32_t left, right;
   };
   std::vector<Ranked> ranked;
   ranked.reserve(merges_.size());
   merges_.for_each([&](int32_t left, int32_t right, const MergeTable::Merge& merge) {
-    ranked.push_back({merge.rank, left, right});
+    ranked.push_back({merge.rank, tokens.token(merge.result).size(), left, right});
   });
+  // Of equal ranks the longest result comes first: so a run of spaces grows from its left end, as
+  // where the leftmost of equal pairs is merged.
   std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
-    return std::tie(a.rank, a.left, a.right) < std::tie(b.rank, b.left, b.right);
+    return std::tie(a.rank, b.size, a.left, a.right) < std::tie(b.rank, a.size, b.left, b.right);
   });
   for (const Ranked& merge : ranked)
     merges.push_back(

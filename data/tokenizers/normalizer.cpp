@@ -81,6 +81,15 @@ CharactersMap::CharactersMap(std::string_view map) {
   texts_ += '\0';
 }
 
+std::string CharactersMap::bytes() const {
+  if (empty()) return {};
+  const auto size = static_cast<uint32_t>(units_.size() * sizeof units_[0]);
+  std::string map(sizeof size, '\0');
+  std::memcpy(map.data(), &size, sizeof size);
+  map.append(reinterpret_cast<const char*>(units_.data()), size);
+  return map.append(texts_, 0, texts_.size() - 1);
+}
+
 // A unit of Darts-clone's double array: bit 31 marks a value; bits 0-7 are the byte that leads to
 // the unit; bit 8 says that a value follows; bits 10-30, shifted by bit 9, are the link.
 size_t CharactersMap::find(std::string_view text, bool longest,

@@ -20,6 +20,8 @@ class CharactersMap {
   /// Error: the sizes in `map` do not fit, or a link of the trie leads out of it.
   explicit CharactersMap(std::string_view map);
   bool empty() const { return units_.empty(); }
+  /// Returns the table as its file has it.
+  std::string bytes() const;
   /// Finds the replacement of the longest, or the shortest, start of `text` that has one. Returns
   /// the number of bytes that it replaces; 0: there is no replacement.
   size_t find(std::string_view text, bool longest, std::string_view& replacement) const;

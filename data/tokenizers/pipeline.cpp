@@ -26,10 +26,11 @@ PipelineTokenizer::PipelineTokenizer(TokenizerParts parts)
       pre_tokenizer_(part(parts_.pre_tokenizer)),
       decoder_(part(parts_.decoder)) {
   parts_.vocabulary.check_gaps();
-  for (int32_t id = 0; id < parts_.vocabulary.size(); ++id)
-    if (parts_.vocabulary.has(id)) all_.add(parts_.vocabulary.token(id), id);
   for (const AddedToken& token : parts_.added) {
-    if (all_.find(token.content) != token.id) all_.add(token.content, token.id);
+    if (all().find(token.content) != token.id) {
+      if (!extended_) extended_ = parts_.vocabulary;
+      extended_->add(token.content, token.id);
+    }
     kinds_.resize(std::max(kinds_.size(), static_cast<size_t>(token.id) + 1), Kind::none);
     kinds_[static_cast<size_t>(token.id)] = token.special ? Kind::special : Kind::added;
     if (normalizer_.empty() || !token.normalized) {
@@ -42,18 +43,19 @@ PipelineTokenizer::PipelineTokenizer(TokenizerParts parts)
       of_normalized_.add(changed);
     }
   }
-  all_.check_gaps();
-  kinds_.resize(static_cast<size_t>(all_.size()), Kind::none);
-  for (int32_t id = 0; id < all_.size(); ++id) {
+  all().check_gaps();
+  kinds_.resize(static_cast<size_t>(all().size()), Kind::none);
+  for (int32_t id = 0; id < all().size(); ++id) {
     Kind& kind = kinds_[static_cast<size_t>(id)];
-    if (kind == Kind::none && all_.has(id)) kind = Kind::usual;
+    if (kind == Kind::none && all().has(id)) kind = Kind::usual;
   }
   byte_level_ = decoder_.is_byte_level();
   if (!byte_level_) return;
-  bytes_.resize(static_cast<size_t>(all_.size()));
-  for (int32_t id = 0; id < all_.size(); ++id) {
+  bytes_.resize(static_cast<size_t>(all().size()));
+  for (int32_t id = 0; id < all().size(); ++id) {
     std::string& bytes = bytes_[static_cast<size_t>(id)];
-    if (kind_at(id) != Kind::usual || !read_spelling(all_.token(id), bytes)) bytes = all_.token(id);
+    if (kind_at(id) != Kind::usual || !read_spelling(all().token(id), bytes))
+      bytes = all().token(id);
   }
 }
 
@@ -63,7 +65,7 @@ PipelineTokenizer::Kind PipelineTokenizer::kind_at(int32_t id) const {
 }
 
 std::string_view PipelineTokenizer::token(int32_t id) const {
-  return kind_at(id) == Kind::none ? std::string_view() : all_.token(id);
+  return kind_at(id) == Kind::none ? std::string_view() : all().token(id);
 }
 
 void PipelineTokenizer::encode(std::string_view text, const EncodeOptions& options,
@@ -134,7 +136,7 @@ void PipelineTokenizer::decode(std::span<const int32_t> ids, bool keep_special,
     if (byte_level_) {
       text += bytes_[static_cast<size_t>(id)];
     } else {
-      tokens.emplace_back(all_.token(id));
+      tokens.emplace_back(all().token(id));
     }
   }
   if (!byte_level_ && !tokens.empty()) decoder_.decode(tokens, text);
@@ -159,8 +161,13 @@ std::vector<int32_t> PipelineTokenizer::special_ids() const {
 
 std::string PipelineTokenizer::json() const {
   require(!parts_.sentence_piece,
-          "tokenizer.json cannot express a SentencePiece model: its normalisation, its float32 "
-          "scores, and its order of pairs that make one piece; keep the .model file");
+          "tokenizer.json cannot express a SentencePiece model exactly: its normalisation, its "
+          "float32 scores, and its order of pairs that make one piece; keep the .model file, or "
+          "let `bpe convert` write what other programs read");
+  return json_text(members(), 2) + '\n';
+}
+
+Json PipelineTokenizer::members() const {
   Json added = Json::array();
   for (const AddedToken& token : parts_.added)
     added.push_back({{"id", token.id},
@@ -170,16 +177,15 @@ std::string PipelineTokenizer::json() const {
                      {"rstrip", token.rstrip},
                      {"normalized", token.normalized},
                      {"special", token.special}});
-  Json all = {{"version", "1.0"},
-              {"truncation", nullptr},
-              {"padding", nullptr},
-              {"added_tokens", std::move(added)},
-              {"normalizer", part(parts_.normalizer)},
-              {"pre_tokenizer", part(parts_.pre_tokenizer)},
-              {"post_processor", part(parts_.post_processor)},
-              {"decoder", part(parts_.decoder)},
-              {"model", parts_.model->json(parts_.vocabulary)}};
-  return json_text(all, 2) + '\n';
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", std::move(added)},
+          {"normalizer", part(parts_.normalizer)},
+          {"pre_tokenizer", part(parts_.pre_tokenizer)},
+          {"post_processor", part(parts_.post_processor)},
+          {"decoder", part(parts_.decoder)},
+          {"model", parts_.model->json(parts_.vocabulary)}};
 }
 
 }  // namespace nine

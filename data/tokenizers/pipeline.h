@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,22 +42,26 @@ class PipelineTokenizer : public Tokenizer {
   void encode(std::string_view text, const EncodeOptions& options, TokenCache& cache,
               std::vector<int32_t>& ids) const override;
   void decode(std::span<const int32_t> ids, bool keep_special, std::string& text) const override;
-  int32_t size() const override { return all_.size(); }
+  int32_t size() const override { return all().size(); }
   std::string_view token(int32_t id) const override;
   std::string token_bytes(int32_t id) const override;
-  int32_t find(std::string_view token) const override { return all_.find(token); }
+  int32_t find(std::string_view token) const override { return all().find(token); }
   bool is_special(int32_t id) const override { return kind_at(id) == Kind::special; }
   int32_t unknown() const override { return parts_.model->unknown(); }
   std::vector<int32_t> special_ids() const override;
   std::string json() const override;
+  /// Returns the members of a tokenizer.json. Without a normaliser of SentencePiece they are all.
+  Json members() const;
 
   const PreTokenizer& pre_tokenizer() const { return pre_tokenizer_; }
   const Normalizer& normalizer() const { return normalizer_; }
+  const TokenizerParts& parts() const { return parts_; }
   const TokenModel& model() const { return *parts_.model; }
   const TokenList& vocabulary() const { return parts_.vocabulary; }
 
  private:
   enum class Kind : uint8_t { none, usual, added, special };
+  const TokenList& all() const { return extended_ ? *extended_ : parts_.vocabulary; }
   Kind kind_at(int32_t id) const;
   void encode_part(std::string_view text, bool at_start, const EncodeOptions& options,
                    TokenCache& cache, std::vector<int32_t>& ids) const;
@@ -68,8 +73,8 @@ class PipelineTokenizer : public Tokenizer {
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;
   TokenDecoder decoder_;
-  TokenList all_;            // the vocabulary and the added tokens
-  std::vector<Kind> kinds_;  // by id
+  std::optional<TokenList> extended_;  // the vocabulary and added tokens that it lacks; if any
+  std::vector<Kind> kinds_;            // by id
   AddedTokenFinder of_text_, of_normalized_;
   bool byte_level_ = false;         // tokens are decoded one by one
   std::vector<std::string> bytes_;  // if so, by id

@@ -1,5 +1,7 @@
 #include "data/tokenizers/raw_text.h"
 
+#include "core/error.h"
+#include "core/files.h"
 #include "core/threads.h"
 
 namespace nine {
@@ -47,9 +49,14 @@ struct Lines {
 
 RawText RawText::read(const std::vector<std::string>& paths) {
   RawText text;
+  TextRules rules = kRawText;
+  rules.refuse_empty_file = false;  // the reader's error speaks of sentences
   for (const std::string& path : paths) {
-    TextReader reader(std::vector<std::string>{path}, kRawText);
+    TextReader reader(std::vector<std::string>{path}, rules);
+    const size_t before = text.bytes.size();
     for (std::string_view block; reader.next_block(block);) text.bytes += block;
+    require(text.bytes.size() > before || is_device_or_pipe(path), path,
+            " is empty: it must hold text");
     text.files.push_back(text.bytes.size());
   }
   return text;

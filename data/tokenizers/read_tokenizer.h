@@ -50,4 +50,10 @@ std::unique_ptr<Tokenizer> read_sentencepiece(std::string_view bytes, const std:
 /// order of the ids that they make, because tiktoken merges by rank.
 std::string tiktoken_text(const Tokenizer& tokenizer);
 
+/// Returns a tokenizer.json for other programs. For a SentencePiece model it has the parts that
+/// Hugging Face transformers converts the model into: a few texts get other ids than from the
+/// model itself (docs/tokenizers.md). For any other tokenizer it is json(). Errors name a piece
+/// that the format cannot express.
+std::string converted_json(const Tokenizer& tokenizer);
+
 }  // namespace nine

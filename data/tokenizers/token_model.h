@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/json.h"
@@ -53,8 +54,13 @@ class BpeModel : public TokenModel {
   /// Throws an Error unless the ranks of merges have the order of the ids that they result in, so
   /// that these ids can stand for the ranks.
   void require_ranks_by_id() const;
+  /// Throws an Error unless merges of one rank make one token of `tokens`, or runs of one
+  /// character.
+  void require_one_result_a_rank(const TokenList& tokens) const;
 
  private:
+  std::vector<std::pair<uint32_t, int32_t>> ranked_results() const;  // sorted
+
   Settings settings_;
   MergeTable merges_;
   std::array<int32_t, 256> bytes_{};  // the token of a byte, or -1

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_stream.h"
 #include "core/quote.h"
 #include "data/text.h"
 #include "data/tokenizers/byte_alphabet.h"
@@ -72,7 +73,52 @@ int32_t unknown_token(const Json& model, const TokenList& tokens) {
   return tokens.find(unknown);
 }
 
-void read_bpe(const Json& model, bool of_bytes, TokenizerParts& parts) {
+// The elements of the model's vocab and merges, which are many.
+struct ModelLists {
+  TokenList tokens;
+  std::vector<double> scores;  // of a vocab that is an array
+  std::string wrong_score;     // the complaint about the first element that is no token and score
+  std::string merged;          // the texts of all merges, one after another
+  std::vector<size_t> merge_ends;
+
+  void take_token(const std::string* key, const Json& value) {
+    if (key != nullptr) {
+      tokens.add(*key, id_of(value, "the id of ", *key));
+    } else if (value.is_array() && value.size() == 2 && value[0].is_string() &&
+               value[1].is_number()) {
+      tokens.add(value[0].get_ref<const std::string&>(), std::ssize(scores));
+      scores.push_back(value[1]);
+    } else if (wrong_score.empty()) {
+      wrong_score = unexpected_value("vocab", value, "a list of tokens and scores");
+    }
+  }
+  void take_merge(const Json& merge) {
+    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+      put(merge[0].get_ref<const std::string&>());
+      put(merge[1].get_ref<const std::string&>());
+      return;
+    }
+    const std::string_view text =
+        merge.is_string() ? std::string_view(merge.get_ref<const std::string&>()) : "";
+    const size_t space = text.find(' ');
+    if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos)
+      fail("the merge ", shortened(json_text(merge)), " is not two tokens");
+    put(text.substr(0, space));
+    put(text.substr(space + 1));
+  }
+  std::string_view merge_text(size_t i) const {
+    const size_t begin = i == 0 ? 0 : merge_ends[i - 1];
+    return std::string_view(merged).substr(begin, merge_ends[i] - begin);
+  }
+
+ private:
+  void put(std::string_view text) {
+    merged += text;
+    merge_ends.push_back(merged.size());
+  }
+};
+
+void read_bpe(const Json& model, bool of_bytes, ModelLists& lists, TokenizerParts& parts) {
   check_members(model, "model BPE",
                 {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
                  "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
@@ -83,23 +129,13 @@ void read_bpe(const Json& model, bool of_bytes, TokenizerParts& parts) {
     require(text_member(model, key, "").empty(), "the model has a ", key,
             ", which Nine does not know");
   require(model.contains("vocab"), "the model has no vocab");
-  read_vocabulary(model["vocab"], parts.vocabulary);
+  if (!model["vocab"].is_object())
+    fail(unexpected_value("vocab", model["vocab"], "an object of tokens and ids"));
+  parts.vocabulary = std::move(lists.tokens);
+  array_member(model, "merges");
   MergeTable merges;
-  for (const Json& merge : array_member(model, "merges")) {
-    std::string left, right;
-    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-      left = merge[0];
-      right = merge[1];
-    } else {
-      const std::string text = merge.is_string() ? merge.get<std::string>() : "";
-      const size_t space = text.find(' ');
-      if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos)
-        fail("the merge ", shortened(json_text(merge)), " is not two tokens");
-      left = text.substr(0, space);
-      right = text.substr(space + 1);
-    }
-    add_merge(parts.vocabulary, left, right, merges);
-  }
+  for (size_t i = 0; i < lists.merge_ends.size(); i += 2)
+    add_merge(parts.vocabulary, lists.merge_text(i), lists.merge_text(i + 1), merges);
   parts.model = std::make_unique<BpeModel>(
       parts.vocabulary, std::move(merges),
       BpeModel::Settings{.of_bytes = of_bytes,
@@ -109,18 +145,15 @@ void read_bpe(const Json& model, bool of_bytes, TokenizerParts& parts) {
                          .unknown = unknown_token(model, parts.vocabulary)});
 }
 
-void read_unigram(const Json& model, bool of_bytes, TokenizerParts& parts) {
+void read_unigram(const Json& model, bool of_bytes, ModelLists& lists, TokenizerParts& parts) {
   check_members(model, "model Unigram", {"unk_id", "vocab", "byte_fallback"});
   require(!of_bytes,
           "the model Unigram follows the pre_tokenizer ByteLevel, which Nine does not "
           "know");
-  std::vector<double> scores;
-  for (const Json& one : array_member(model, "vocab")) {
-    if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_number())
-      fail(unexpected_value("vocab", one, "a list of tokens and scores"));
-    parts.vocabulary.add(one[0].get<std::string>(), std::ssize(scores));
-    scores.push_back(one[1]);
-  }
+  array_member(model, "vocab");
+  if (!lists.wrong_score.empty()) fail(lists.wrong_score);
+  parts.vocabulary = std::move(lists.tokens);
+  std::vector<double>& scores = lists.scores;
   const int64_t unknown = int_member(model, "unk_id", -1);
   require(unknown >= -1 && unknown < std::ssize(scores), "the unk_id is ", unknown,
           ", and the vocabulary has ", scores.size(), " tokens");
@@ -179,7 +212,13 @@ std::shared_ptr<const Json> member(const Json& json, const char* key) {
   return found == json.end() || found->is_null() ? nullptr : std::make_shared<Json>(*found);
 }
 
-std::unique_ptr<Tokenizer> tokenizer_of(const Json& json) {
+std::unique_ptr<Tokenizer> tokenizer_of(const std::string& text) {
+  ModelLists lists;
+  const JsonStream streams[] = {
+      {"model", "vocab",
+       [&](const std::string* key, const Json& value) { lists.take_token(key, value); }},
+      {"model", "merges", [&](const std::string*, const Json& value) { lists.take_merge(value); }}};
+  const Json json = require_json_object(text, streams);
   if (is_tekken(json)) return tekken_tokenizer(json);
   check_members(json, "tokenizer",
                 {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
@@ -199,9 +238,9 @@ std::unique_ptr<Tokenizer> tokenizer_of(const Json& json) {
                            : model.contains("merges") ? "BPE"
                                                       : "";
   if (type == "BPE") {
-    read_bpe(model, of_bytes, parts);
+    read_bpe(model, of_bytes, lists, parts);
   } else if (type == "Unigram") {
-    read_unigram(model, of_bytes, parts);
+    read_unigram(model, of_bytes, lists, parts);
   } else {
     fail("the model ", quote(type),
          " is of a type that Nine does not know; it knows BPE and "
@@ -216,7 +255,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(const Json& json) {
 
 std::unique_ptr<Tokenizer> read_tokenizer_json(const std::string& text, const std::string& name) {
   try {
-    return tokenizer_of(require_json_object(text));
+    return tokenizer_of(text);
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& e) {

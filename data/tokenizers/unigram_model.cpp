@@ -145,9 +145,6 @@ void UnigramModel::best_path(std::string_view piece, std::vector<int32_t>& ids) 
 }
 
 Json UnigramModel::json(const TokenList& tokens) const {
-  require(!settings_.single,
-          "a Unigram model of SentencePiece computes in float, and "
-          "tokenizer.json in double: keep the .model file");
   Json vocab = Json::array();
   for (int32_t id = 0; id < tokens.size(); ++id)
     vocab.push_back({std::string(tokens.token(id)), scores_[static_cast<size_t>(id)]});

@@ -165,7 +165,7 @@ void check_every_flag(int least = 11) {
   CHECK(flags >= least);
 }
 
-constexpr const char* kBpeCommands[] = {"learn", "apply", "undo", "vocab"};
+constexpr const char* kBpeCommands[] = {"learn", "apply", "undo", "vocab", "convert"};
 
 template <size_t Index>
 struct BpeCommand : BpeFlags {
@@ -255,6 +255,7 @@ TEST_CASE("option table: bpe's commands refuse whatever is out of range") {
   check_every_flag<BpeCommand<1>>(10);
   check_every_flag<BpeCommand<2>>(3);
   check_every_flag<BpeCommand<3>>(4);
+  check_every_flag<BpeCommand<4>>(2);
 }
 
 namespace {

@@ -2,10 +2,11 @@
 """bpe beside other people's tokenizers, in turns: seconds and peak memory of learning and encoding.
 
   pip install tokenizers tiktoken sentencepiece subword-nmt rs-bpe youtokentome
+  apt-get install iso-codes
   python3 tests/bench/bench_bpe.py build/bin/bpe TEXT...
 
-The texts are joined to one; the name `iso-codes` stands for the translations of Debian's iso-codes
-in all languages, repeated to 100 MB. `bpe learn --bytes` and `bpe apply --tokenizer` stand beside the
+The texts are joined to one; the name `iso-codes` stands for the translations of Debian's package
+iso-codes in all languages and scripts, repeated to MEGABYTES. `bpe learn --bytes` and `bpe apply --tokenizer` stand beside the
 tokenizers of raw text; `bpe learn` and `bpe apply --codes` beside subword-nmt and fastBPE, which cut
 words. Each round runs each program once, one after the other; a figure is the median of the rounds.
 
@@ -13,10 +14,12 @@ bpe is timed from its start to its end, with reading and writing. Others are tim
 of Python: learning from the file; encoding lines in batches of 10,000, whose ids are dropped. Peak
 memory is the process's, Python included.
 
-Environment: ROUNDS (3), THREADS ("1 2"), SIZE (32000 tokens or merges), PEERS (all that are
-installed), FASTBPE (the program `fast` of fastBPE, whose package learns nothing), MODELS (a folder
-that keeps learned models). Exits with 1 when files differ that must be equal: codes and text of bpe
-and subword-nmt, merges of bpe and tokenizers.
+Environment: ROUNDS (3), THREADS ("1 2"), SIZE (32000 tokens or merges), MEGABYTES (100, of
+iso-codes), PEERS (all that are installed), FASTBPE (the program `fast` of fastBPE, whose package
+learns nothing), MODELS (a folder that keeps learned models), LOCALES (/usr/share/locale, where
+iso-codes is), PAGE (docs/tokenizers.md, whose table of this text is written anew). Exits with 1
+when files differ that must be equal: codes and text of bpe and subword-nmt, merges of bpe and
+tokenizers, ids of the first CHECKED (12) MB of bpe, tokenizers, tiktoken and SentencePiece.
 """
 
 import base64
@@ -34,6 +37,9 @@ import sys
 import tempfile
 import time
 
+CHECKED = int(os.environ.get("CHECKED", "12")) * 1_000_000
+MEGABYTES = int(os.environ.get("MEGABYTES", "100"))
+LOCALES = os.environ.get("LOCALES", "/usr/share/locale")
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 SIZE = int(os.environ.get("SIZE", "32000"))
 BATCH = 10_000
@@ -46,16 +52,22 @@ GPT4 = (
 
 def iso_codes():
     words = []
-    for path in sorted(glob.glob("/usr/share/locale/*/LC_MESSAGES/iso_*.mo")):
+    for path in sorted(glob.glob(os.path.join(LOCALES, "*/LC_MESSAGES/iso_*.mo"))):
         with open(path, "rb") as file:
             catalog = gettext.GNUTranslations(file)._catalog
         words += [value for key, value in catalog.items() if key and isinstance(value, str)]
+    if not words:
+        sys.exit(
+            f"{LOCALES} has no translations of iso-codes: apt-get install iso-codes, or\n"
+            "  apt-get download iso-codes && dpkg -x iso-codes_*.deb iso && "
+            "export LOCALES=iso/usr/share/locale"
+        )
     rng, lines = random.Random(1), []
     rng.shuffle(words)
     for at in range(0, len(words), 8):
         lines.append(", ".join(words[at : at + 8]).replace("\n", " ") + "\n")
     once = "".join(lines).encode()
-    return once * (100_000_000 // len(once) + 1)
+    return once * (MEGABYTES * 1_000_000 // len(once) + 1)
 
 
 def batches(text):
@@ -71,13 +83,20 @@ def batches(text):
 
 
 def encoded(text, encode):
-    """Seconds in `encode`, which returns the number of ids of a batch, and their sum."""
+    """Seconds in `encode`, which returns the ids of each line of a batch, and the number of ids.
+    With the environment's IDS, writes the ids to that file, and no seconds count."""
+    if "IDS" in os.environ:
+        with open(os.environ["IDS"], "w", encoding="ascii") as out:
+            for batch in batches(text):
+                for ids in encode(batch):
+                    out.write(" ".join(map(str, getattr(ids, "ids", ids))) + "\n")
+        return 0, None
     seconds = ids = 0
     for batch in batches(text):
         start = time.perf_counter()
         found = encode(batch)
         seconds += time.perf_counter() - start
-        ids += found
+        ids += found if isinstance(found, int) else sum(map(len, found))
     return seconds, ids
 
 
@@ -109,8 +128,7 @@ def tokenizers(task, text, model, threads):
         tokenizer.save(model + ".tokenizers.json")
         return seconds, None
     tokenizer = Tokenizer.from_file(model + ".json")
-    count = lambda batch: sum(len(e) for e in tokenizer.encode_batch_fast(batch))
-    return encoded(text, count)
+    return encoded(text, tokenizer.encode_batch_fast)
 
 
 def tiktoken(task, text, model, threads):
@@ -119,8 +137,7 @@ def tiktoken(task, text, model, threads):
     encoding = tiktoken.Encoding(
         "bench", pat_str=GPT4, mergeable_ranks=ranks_of(model + ".ranks"), special_tokens={}
     )
-    count = lambda batch: sum(map(len, encoding.encode_ordinary_batch(batch, num_threads=threads)))
-    return encoded(text, count)
+    return encoded(text, lambda batch: encoding.encode_ordinary_batch(batch, num_threads=threads))
 
 
 def rs_bpe(task, text, model, threads):
@@ -151,8 +168,7 @@ def sentencepiece(task, text, model, threads):
         )
         return time.perf_counter() - start, None
     processor = sentencepiece.SentencePieceProcessor(model_file=model + ".sp.model")
-    count = lambda batch: sum(map(len, processor.encode(batch, num_threads=threads)))
-    return encoded(text, count)
+    return encoded(text, lambda batch: processor.encode(batch, num_threads=threads))
 
 
 def youtokentome(task, text, model, threads):
@@ -165,7 +181,7 @@ def youtokentome(task, text, model, threads):
         )
         return time.perf_counter() - start, None
     bpe = youtokentome.BPE(model=model + ".yttm", n_threads=threads)
-    return encoded(text, lambda batch: sum(map(len, bpe.encode(batch))))
+    return encoded(text, bpe.encode)
 
 
 WORKERS = (tokenizers, tiktoken, rs_bpe, sentencepiece, youtokentome)
@@ -248,6 +264,36 @@ def equal_files(folder, a, b):
     return same
 
 
+def ids_are_same(ours, text, folder, model):
+    """The ids of the start of the text by the tokenizers that Nine reads too."""
+    part = os.path.join(folder, "part")
+    with open(text, "rb") as file, open(part, "wb") as out:
+        for line in file:
+            if out.tell() >= CHECKED:
+                break
+            out.write(line.rstrip(b"\n") + b"\n")
+    same = True
+    for worker, ending in (
+        (tokenizers, ".json"),
+        (tiktoken, ".ranks"),
+        (sentencepiece, ".sp.model"),
+    ):
+        name = worker.__name__
+        command = [sys.executable, __file__, "--work", name, "encode", part, model, "2"]
+        if not os.path.exists(model + ending) or importlib.util.find_spec(name) is None:
+            continue
+        environment = {**os.environ, "IDS": os.path.join(folder, name + ".ids")}
+        subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+        apply = [ours, "apply", "--tokenizer", model + ending, "--input", part]
+        subprocess.run(
+            apply + ["--output", os.path.join(folder, "nine.ids")],
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
+        same = equal_files(folder, "nine.ids", name + ".ids") and same
+    return same
+
+
 def merges_are_same(model):
     theirs = model + ".tokenizers.json"
     if not os.path.exists(theirs):
@@ -276,6 +322,52 @@ def print_table(found, megabytes, threads):
             )
 
 
+def table_of(all_found):
+    """The rows of docs/tokenizers.md: times and memory of the others by those of bpe."""
+    threads = list(all_found)
+    plural = lambda t: f"{t} thread" + ("s" if t != 1 else "")
+    heads = [f"{task}, {plural(t)}" for task in ("learn", "encode") for t in threads]
+    rows = ["| | " + " | ".join(heads) + " | memory, learn | memory, encode |"]
+    rows.append("|---" * (len(heads) + 3) + "|")
+    for name in next(iter(all_found.values())):
+        if name.startswith("nine"):
+            continue
+        base = "nine, codes" if name in ("subword-nmt", "fastBPE") else "nine"
+        cells, memory = [], []
+        for task in ("learn", "encode"):
+            ratios = []
+            for t in threads:
+                found = all_found[t]
+                if task not in found[name]:
+                    cells.append("")
+                    continue
+                seconds, megabytes = (
+                    statistics.median(r[k] for r in found[name][task])
+                    / statistics.median(r[k] for r in found[base][task])
+                    for k in (0, 1)
+                )
+                cells.append(f"{seconds:.1f}")
+                ratios.append(megabytes)
+            memory.append(f"{min(ratios):.1f}" if ratios else "")
+        rows.append(f"| {name} | " + " | ".join(cells + memory) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def write_page(name, table):
+    """Writes the table between the marks of `name` in PAGE."""
+    page = os.environ.get("PAGE")
+    if not page:
+        return
+    begin, end = (f"<!-- bench_bpe.py {name}: {mark} -->\n" for mark in ("begin", "end"))
+    with open(page, encoding="utf-8") as file:
+        before, _, rest = file.read().partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        sys.exit(f"{page} lacks {begin.strip()} or {end.strip()}")
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(f"{before}{begin}\n{table}\n{end}{after}")
+
+
 def main():
     if sys.argv[1] == "--work":
         name, task, text, model, threads = sys.argv[2:]
@@ -293,8 +385,9 @@ def main():
             with open(name, "rb") as file:
                 shutil.copyfileobj(file, out)
     megabytes = os.path.getsize(text) / 1e6
+    all_found = {}
     for threads in map(int, os.environ.get("THREADS", "1 2").split()):
-        found = {}
+        found = all_found[threads] = {}
         for _ in range(ROUNDS):
             for name, tasks in programs(ours, text, folder, model, threads).items():
                 for task, command in tasks.items():
@@ -303,7 +396,9 @@ def main():
                         ranks = command[:-1] + [model + ".ranks", "--format", "tiktoken"]
                         subprocess.run(ranks, check=True, capture_output=True)
         print_table(found, megabytes, threads)
+    write_page("iso-codes" if "iso-codes" in inputs else "text", table_of(all_found))
     same = [
+        ids_are_same(ours, text, folder, model),
         equal_files(folder, "nine.codes", "nmt.codes"),
         equal_files(folder, "nine.bpe", "nmt.bpe"),
         merges_are_same(model),

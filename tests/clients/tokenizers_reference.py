@@ -161,6 +161,44 @@ class Comparison:
         model = sentencepiece.SentencePieceProcessor(model_file=path)
         self.check(name, self.ours(path, ""), [model.encode(text) for text in self.texts])
 
+    def check_converted(self, name, path):
+        """The tokenizer.json of a SentencePiece model: read by Hugging Face tokenizers, and beside
+        the tokenizer that transformers makes of the model."""
+        written = self.path("converted.json")
+        subprocess.run([self.bpe, "convert", "--tokenizer", path, "--output", written], check=True)
+        self.check_hugging_face(f"{name}, converted", written)
+        tokenizer = Tokenizer.from_file(written)
+        # Where transformers has no special tokens, and normalises what spells these.
+        plain = [
+            text for text in self.texts if not any(s in text for s in ("<s>", "</s>", "<unk>"))
+        ]
+        ids = [e.ids for e in tokenizer.encode_batch(plain, add_special_tokens=False)]
+        if importlib.util.find_spec("transformers") is not None:
+            theirs = of_transformers(path)
+            other = [e.ids for e in theirs.encode_batch(plain)]
+            wrong = [i for i in range(len(plain)) if other[i] != ids[i]]
+            for i in wrong[:3]:
+                print(f"  {plain[i][:60]!r}: {ids[i][:12]}, transformers {other[i][:12]}")
+            text = lambda tokenizer, i: tokenizer.decode(ids[i], skip_special_tokens=False)
+            back = [i for i in range(len(plain)) if text(theirs, i) != text(tokenizer, i)]
+            print(f"{name}, by transformers: {len(wrong)} differ in ids, {len(back)} decoded")
+            self.wrong += len(wrong) + len(back)
+        model = sentencepiece.SentencePieceProcessor(model_file=path)
+        own = model.encode(plain)
+        unlike = [i for i in range(len(plain)) if own[i] != ids[i]]
+        for i in unlike[: int(os.environ.get("SHOWN", "0"))]:
+            print(f"  {plain[i][:60]!r}: {ids[i][:12]}, SentencePiece {own[i][:12]}")
+        unknown = model.unk_id()
+        whole = [i for i in range(len(plain)) if own[i] == ids[i] and unknown not in own[i]]
+        back = [i for i in whole if model.decode(own[i]) != tokenizer.decode(ids[i])]
+        print(
+            f"{name}, converted, beside the model: {len(unlike)} of {len(plain)} texts differ in "
+            f"ids; of {len(whole)} others without unknown tokens {len(back)} are decoded otherwise"
+        )
+        # The differences that docs/tokenizers.md names, on texts of random characters too.
+        most = 0 if name.startswith("mistral-common") else len(plain) // 10
+        self.wrong += max(0, len(unlike) - most) + len(back)
+
     def check_tekken(self, name, path):
         from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
@@ -202,6 +240,15 @@ class Comparison:
         )
         self.wrong += not same
         return path
+
+
+def of_transformers(path):
+    """The tokenizer that transformers makes of a SentencePiece model."""
+    from transformers.convert_slow_tokenizer import SentencePieceExtractor, SpmConverter
+
+    extractor = SentencePieceExtractor(path)
+    vocab = extractor.extract(None)["vocab"]
+    return SpmConverter.build_tokenizer_from_spm_proto(extractor.proto, vocab)
 
 
 def unlike(tokenizer, path):
@@ -271,7 +318,9 @@ def own_tokenizers(c, corpus):
             minloglevel=2,
             **options,
         )
-        c.check_sentencepiece(f"SentencePiece {kind} {options}", prefix + ".model")
+        name = f"SentencePiece {kind} {options}"
+        c.check_sentencepiece(name, prefix + ".model")
+        c.check_converted(name, prefix + ".model")
         if kind == "unigram" and not options:
             t5(c, prefix + ".model")
 
@@ -348,6 +397,7 @@ def packaged(c):
     for path in files("mistral_common", "data", "*.model.v*"):
         if not path.endswith("m1"):
             c.check_sentencepiece("mistral-common, " + os.path.basename(path), path)
+            c.check_converted("mistral-common, " + os.path.basename(path), path)
     for path in files("mistral_common", "data", "tekken_*.json"):
         c.check_tekken("mistral-common, " + os.path.basename(path), path)
     for path in files("litellm", "litellm_core_utils/tokenizers", "*"):

@@ -209,7 +209,8 @@ TEST_CASE("RawText::read: bytes as they are; what is not UTF-8 is an error with 
       "d\n");
   CHECK(has(error_of([&] { RawText::read({dir / "bad"}); }), "line 2"));
   put(dir / "empty", "");
-  CHECK(has(error_of([&] { RawText::read({dir / "empty"}); }), "is empty"));
+  CHECK(
+      has(error_of([&] { RawText::read({dir / "empty"}); }), "empty is empty: it must hold text"));
 }
 
 TEST_CASE("encode_parts: ids of the parts with </s>, on any number of threads; bytes and words") {

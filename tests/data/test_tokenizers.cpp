@@ -666,6 +666,61 @@ TEST_CASE("tokenizers: SentencePiece's BPE and Unigram") {
             "the token 'a' has two ids"));
 }
 
+TEST_CASE("tokenizers: a SentencePiece model as tokenizer.json") {
+  const auto converted = [](const std::string& bytes) {
+    return converted_json(*read_sentencepiece(bytes, "m"));
+  };
+  // A trie of one replacement, "a" for "A".
+  std::vector<uint32_t> units(0x44);
+  units[0x41] = 0x41 | 1U << 8 | 2U << 10;
+  units[0x43] = 1U << 31;
+  const auto trie_bytes = static_cast<uint32_t>(units.size() * sizeof units[0]);
+  std::string map(sizeof trie_bytes + trie_bytes, '\0');
+  std::memcpy(map.data(), &trie_bytes, sizeof trie_bytes);
+  std::memcpy(map.data() + sizeof trie_bytes, units.data(), trie_bytes);
+  map += std::string("a\0", 2);
+  CHECK(CharactersMap(map).bytes() == map);
+  const std::string with_map = bytes_field(3, bytes_field(2, map)),
+                    no_prefix = bytes_field(3, number_field(3, 0)),
+                    keeps_spaces = bytes_field(3, number_field(4, 0));
+  std::string fallback = bytes_field(2, number_field(35, 1));
+  for (int byte = 0; byte < 256; ++byte)
+    fallback += piece(byte_token(static_cast<unsigned char>(byte)), 0, 6);
+  const std::string user_defined = piece("<sep>", 0, 4) + piece("+.", 0, 4);
+  const Strings parts{"a", "b", "c", "ab", "bb", "A", " ", "  ", kSpace, "\xC3\xA9", "<sep>", "+."};
+  Random random(9);
+  for (const uint64_t kind : {1, 2})
+    for (const std::string& more :
+         {std::string(), with_map, no_prefix, keeps_spaces, fallback, user_defined,
+          no_prefix + keeps_spaces + user_defined, with_map + fallback + user_defined}) {
+      const auto model = read_sentencepiece(sentencepiece_model(kind) + more, "m");
+      const std::string json = converted_json(*model);
+      const auto written = read_tokenizer_json(json, "t.json");
+      CHECK(written->json() == json);
+      for (int i = 0; i < 300; ++i) {
+        std::string text;
+        for (size_t n = random.below(9); n > 0; --n) text += parts[random.below(parts.size())];
+        const Ids ids = model->encode(text, {.add_special = i % 2 == 0});
+        CHECK_MESSAGE(written->encode(text, {.add_special = i % 2 == 0}) == ids, text);
+        CHECK(written->decode(ids) == model->decode(ids));
+      }
+    }
+  const std::string model = sentencepiece_model(2), sep = piece("<sep>", 0, 4);
+  CHECK(has(error_of([&] { converted(model + piece("bc", -9) + piece("ca", -9)); }),
+            "the pieces 'bc' and 'ca' have one score"));
+  // Runs of one character may have one score: the run grows from its left end.
+  const auto runs = read_tokenizer_json(
+      converted(model + piece("cc", -9) + piece("cccc", -9) + piece("ccc", -9)), "t.json");
+  CHECK(runs->encode("ccccc") == Ids{7, 12, 10});
+  CHECK(has(error_of([&] { converted(model + with_map + piece("xA", 0, 4)); }),
+            "makes 'xa' of the user-defined piece 'xA'"));
+  CHECK(has(error_of([&] { converted(model + piece("xyz", -9) + sep); }),
+            "the text of the piece 'xyz' becomes other pieces"));
+  CHECK(error_of([&] { converted(model + piece("xyz", -9)); }) == "");
+  // Any other tokenizer is written as it is.
+  CHECK(converted_json(*trained()) == trained()->json());
+}
+
 TEST_CASE("tokenizers: Mistral's tekken.json") {
   const auto all = trained(some_text(), {.vocabulary_size = 400, .form = {}, .special_tokens = {}});
   constexpr int32_t kRanks = 330, kSpecials = 3;
@@ -868,6 +923,12 @@ TEST_CASE("bpe learn --bytes, apply --tokenizer, undo --tokenizer") {
     CHECK(has(fails({"learn", "--bytes", "--memory", size}),
               "is not a size such as 500M or 2G, nor 'all'"));
   CHECK(has(fails({"learn", "--memory", "1G"}), "--memory is for --bytes"));
+  CHECK(has(fails({"convert"}), "--tokenizer is required"));
+  const std::string model = dir.write("m.model", sentencepiece_model(2));
+  const Outcome written = run_program("bpe", {"convert", "--tokenizer", model});
+  CHECK(written.out == converted_json(*read_tokenizer(model)));
+  CHECK(has(fails({"convert", "--tokenizer", model, "--format", "tiktoken"}),
+            "are for byte-level BPE"));
   CHECK(has(fails({"learn", "--bytes", "--temporary-folder", folder}), "is for --memory"));
 }
 

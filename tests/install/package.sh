@@ -83,7 +83,7 @@ files > "$work/before"
 apt install "/tmp/$(basename "$deb")"
 trains /usr/bin
 for isa in ${ISAS:-}; do trains /usr/bin "$isa"; done
-for page in $programs bpe-learn bpe-apply bpe-undo bpe-vocab; do [ -s "$root/usr/share/man/man1/$page.1.gz" ] || fail "$page has no manual page"; done
+for page in $programs bpe-learn bpe-apply bpe-undo bpe-vocab bpe-convert; do [ -s "$root/usr/share/man/man1/$page.1.gz" ] || fail "$page has no manual page"; done
 mkdir -p "$root/tmp/nine/tests"
 cp "$source/tests/install/package_files.sh" "$root/tmp/nine/tests"
 # shellcheck disable=SC2086

@@ -66,7 +66,7 @@ for program in $programs; do
   source "$work/$program.bash"
 done
 for program in $programs; do every_option "$program"; done
-for command in learn apply undo vocab; do every_option bpe "$command"; done
+for command in learn apply undo vocab convert; do every_option bpe "$command"; done
 
 offers "--label-smoothing --layer-norm-eps --layers --lazy-adam" lm_train --la
 offers "--tie-embeddings" lm_train --tie
@@ -93,7 +93,7 @@ offers "run run two" nine_report run r
 offers "--most-frequent" nine_report run --mo
 offers "text" mt_translate --codes te
 offers "text" kernel_inspect --input te
-offers "--completion --help --version apply learn undo vocab" bpe ""
+offers "--completion --help --version apply convert learn undo vocab" bpe ""
 offers "13a none" bpe learn --tokenize ""
 offers "fairseq subword-nmt" bpe vocab --format ""
 offers "text" bpe apply --codes te
