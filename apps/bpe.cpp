@@ -1,5 +1,7 @@
 // bpe: byte pair encoding: learns codes, applies them to text, undoes them, counts subwords. Parses
 // and calls; the commands are in apps/bpe/, the algorithms in data/.
+#include <malloc.h>
+
 #include <cstdio>
 #include <deque>
 #include <iostream>
@@ -78,6 +80,8 @@ int run(std::string_view asked, std::string_view value) {
 }  // namespace nine::app
 
 int main(int argc, char** argv) {
+  // Keeps large tables in mappings of their own, which return to the system when a table grows.
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
   std::ios::sync_with_stdio(false);
   using namespace nine::app;
   const std::string_view asked = argc > 1 ? argv[1] : "";

@@ -151,7 +151,11 @@ bool TextReader::read_more() {
   if (begin_ > 0) std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
   end_ -= std::exchange(begin_, 0);
   const auto needed = static_cast<size_t>(end_) + kReadBytes;
-  if (buffer_.size() < needed) buffer_.resize(needed);
+  if (buffer_.size() < needed) {
+    // Leaves room for longer lines, where resize() alone would double the memory.
+    if (needed <= 2 * kBlockBytes) buffer_.reserve(needed + kReadBytes / 4);
+    buffer_.resize(needed);
+  }
   constexpr auto most = static_cast<std::streamsize>(kReadBytes);
   char* const to = buffer_.data() + end_;
   const std::streamsize count =

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "apps/cli/text_io.h"
 #include "apps/cli/text_kind.h"
@@ -79,7 +80,7 @@ void learn_tokenizer(const BpeFlags& o) {
   if (o.normalize != "none") how.form = o.normalize == "nfc" ? UnicodeForm::nfc : UnicodeForm::nfkc;
   TokenizerTrainer trainer(how);
   for (const std::string& input : o.input) trainer.add(*open_text(input));
-  const std::unique_ptr<Tokenizer> tokenizer = trainer.train();
+  const std::unique_ptr<Tokenizer> tokenizer = std::move(trainer).train();
   write_file(o.output[0],
              o.file_format == "tiktoken" ? tiktoken_text(*tokenizer) : tokenizer->json());
   if (tokenizer->size() < o.vocab_size)

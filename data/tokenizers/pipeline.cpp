@@ -51,11 +51,13 @@ PipelineTokenizer::PipelineTokenizer(TokenizerParts parts)
   }
   byte_level_ = decoder_.is_byte_level();
   if (!byte_level_) return;
-  bytes_.resize(static_cast<size_t>(all().size()));
+  std::string bytes;
+  ends_.reserve(kinds_.size());
   for (int32_t id = 0; id < all().size(); ++id) {
-    std::string& bytes = bytes_[static_cast<size_t>(id)];
     if (kind_at(id) != Kind::usual || !read_spelling(all().token(id), bytes))
       bytes = all().token(id);
+    bytes_ += bytes;
+    ends_.push_back(bytes_.size());
   }
 }
 
@@ -134,7 +136,7 @@ void PipelineTokenizer::decode(std::span<const int32_t> ids, bool keep_special,
     require(kind != Kind::none, "[tokenizer] the id ", id, " has no token");
     if (kind == Kind::special && !keep_special) continue;
     if (byte_level_) {
-      text += bytes_[static_cast<size_t>(id)];
+      text += bytes_of(id);
     } else {
       tokens.emplace_back(all().token(id));
     }
@@ -144,7 +146,7 @@ void PipelineTokenizer::decode(std::span<const int32_t> ids, bool keep_special,
 
 std::string PipelineTokenizer::token_bytes(int32_t id) const {
   const Kind kind = kind_at(id);
-  if (byte_level_) return bytes_[static_cast<size_t>(id)];
+  if (byte_level_) return std::string(bytes_of(id));
   if (kind != Kind::usual) return std::string(token(id));
   std::vector<std::string> tokens{"x", std::string(token(id))};  // not the first of the text
   std::string text;

@@ -62,6 +62,11 @@ class PipelineTokenizer : public Tokenizer {
  private:
   enum class Kind : uint8_t { none, usual, added, special };
   const TokenList& all() const { return extended_ ? *extended_ : parts_.vocabulary; }
+  std::string_view bytes_of(int32_t id) const {
+    const auto i = static_cast<size_t>(id);
+    const size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(bytes_).substr(begin, ends_[i] - begin);
+  }
   Kind kind_at(int32_t id) const;
   void encode_part(std::string_view text, bool at_start, const EncodeOptions& options,
                    TokenCache& cache, std::vector<int32_t>& ids) const;
@@ -76,8 +81,10 @@ class PipelineTokenizer : public Tokenizer {
   std::optional<TokenList> extended_;  // the vocabulary and added tokens that it lacks; if any
   std::vector<Kind> kinds_;            // by id
   AddedTokenFinder of_text_, of_normalized_;
-  bool byte_level_ = false;         // tokens are decoded one by one
-  std::vector<std::string> bytes_;  // if so, by id
+  bool byte_level_ = false;  // tokens are decoded one by one
+  // If so, the bytes of all tokens, and by id the end of each.
+  std::string bytes_;
+  std::vector<size_t> ends_;
 };
 
 }  // namespace nine

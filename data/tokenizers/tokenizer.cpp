@@ -9,7 +9,7 @@ void TokenCache::keep(const PieceKey& piece, std::span<const int32_t> ids) {
   if (bits_ < kMostBits && ++misses_ >= places_.size()) {  // the next misses fill it again
     bits_ = bits_ == 0 ? kFirstBits : bits_ + 2;
     misses_ = 0;
-    places_ = {};  // before the larger places are there
+    std::vector<Place>().swap(places_);  // before the larger places are there
     places_.assign(size_t{2} << bits_, Place());
   }
   Place* const place = &places_[2 * piece.hash(bits_)];

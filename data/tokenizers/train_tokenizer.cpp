@@ -38,6 +38,13 @@ const char* name_of(UnicodeForm form) {
   return "NFKD";
 }
 
+// Calls f(piece, count) for each piece.
+template <class F>
+void for_each_count(const WordCounts& pieces, const F& f) {
+  for (int32_t piece = 0; piece < pieces.words.size(); ++piece)
+    f(pieces.words.text(piece), pieces.counts[static_cast<size_t>(piece)]);
+}
+
 // Counts pieces. A small table in front of the counts holds the pieces that were seen last.
 class PieceTally {
  public:
@@ -135,8 +142,7 @@ void TokenizerTrainer::add(std::string_view text) {
 }
 
 void TokenizerTrainer::add(const WordCounts& pieces) {
-  for (int32_t piece = 0; piece < pieces.words.size(); ++piece)
-    pieces_.add(pieces.words.text(piece), pieces.counts[static_cast<size_t>(piece)]);
+  for_each_count(pieces, [&](std::string_view piece, int64_t count) { pieces_.add(piece, count); });
   keep_bound();
 }
 
@@ -169,16 +175,26 @@ void TokenizerTrainer::add(TextReader& text) {
   });
 }
 
-std::unique_ptr<Tokenizer> TokenizerTrainer::train() const {
+std::unique_ptr<Tokenizer> TokenizerTrainer::train() const& {
+  return train([&](const auto& f) {
+    if (runs_) runs_->for_each(f);
+    for_each_count(pieces_, f);
+  });
+}
+
+std::unique_ptr<Tokenizer> TokenizerTrainer::train() && {
+  return train([&](const auto& f) {
+    if (runs_) runs_->for_each(f);
+    for_each_count(pieces_, f);
+    pieces_ = {};
+  });
+}
+
+std::unique_ptr<Tokenizer> TokenizerTrainer::train(const CountedWords& counted) const {
   const auto specials = std::ssize(how_.special_tokens);
   const std::vector<unsigned char> alphabet = bytes_by_character();
   const BpeMergeLearning learning{.symbols = how_.vocabulary_size - specials,
                                   .min_frequency = how_.min_frequency};
-  const CountedWords counted = [&](const auto& f) {
-    if (runs_) runs_->for_each(f);
-    for (int32_t piece = 0; piece < pieces_.words.size(); ++piece)
-      f(pieces_.words.text(piece), pieces_.counts[static_cast<size_t>(piece)]);
-  };
   const BpeMerges learned = learn_merges(counted, alphabet, learning);
   TokenizerParts parts;
   for (const std::string& token : how_.special_tokens) {

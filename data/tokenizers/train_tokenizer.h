@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/bpe_merges.h"
 #include "data/tokenizers/split_pattern.h"
 #include "data/tokenizers/tokenizer.h"
 #include "data/tokenizers/unicode_forms.h"
@@ -56,10 +57,14 @@ class TokenizerTrainer {
 
   /// Learns the tokenizer. A text that is too short for vocabulary_size gives fewer ids. Error: a
   /// special token has the spelling of a learned token.
-  std::unique_ptr<Tokenizer> train() const;
+  std::unique_ptr<Tokenizer> train() const&;
+  /// As above, but gives back the memory of the counts when they are read, before the merges are
+  /// learned.
+  std::unique_ptr<Tokenizer> train() &&;
 
  private:
   class Counter;
+  std::unique_ptr<Tokenizer> train(const CountedWords& counted) const;
   bool over(const WordCounts& pieces, int64_t shares) const;
   void keep_bound();
 

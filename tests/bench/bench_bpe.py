@@ -25,6 +25,7 @@ tokenizers, ids of the first CHECKED (12) MB of bpe, tokenizers, tiktoken and Se
 import base64
 import gettext
 import glob
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -97,6 +98,7 @@ def encoded(text, encode):
         found = encode(batch)
         seconds += time.perf_counter() - start
         ids += found if isinstance(found, int) else sum(map(len, found))
+        del found  # before the next batch is there
     return seconds, ids
 
 
@@ -322,6 +324,13 @@ def print_table(found, megabytes, threads):
             )
 
 
+def with_version(name):
+    try:
+        return f"{name} {importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        return name
+
+
 def table_of(all_found):
     """The rows of docs/tokenizers.md: times and memory of the others by those of bpe."""
     threads = list(all_found)
@@ -349,7 +358,7 @@ def table_of(all_found):
                 cells.append(f"{seconds:.1f}")
                 ratios.append(megabytes)
             memory.append(f"{min(ratios):.1f}" if ratios else "")
-        rows.append(f"| {name} | " + " | ".join(cells + memory) + " |")
+        rows.append(f"| {with_version(name)} | " + " | ".join(cells + memory) + " |")
     return "\n".join(rows) + "\n"
 
 
