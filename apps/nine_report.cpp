@@ -175,7 +175,7 @@ void say_missing(const std::vector<ModelAngles>& models, const AngleSettings& se
           without.push_back(m.model);
       const std::string lacking =
           concat(quote(word), " of the group ", quote(group.name), " is not among the ",
-                 settings.words, " most frequent words");
+                 settings.words, " ", models[0].words.chosen());
       require(without.size() < models.size(), "--group: ", lacking, " of ",
               models.size() == 1 ? models[0].model : "any model",
               ": check its spelling, or raise --most-frequent");

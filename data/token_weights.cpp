@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 #include "core/error.h"
@@ -68,6 +69,18 @@ std::vector<double> read_class_weights(const std::string& path, const Vocabulary
   }
   require_some(weights, path);
   return weights;
+}
+
+void require_trainable(const std::vector<double>& weights, const std::string& token_file,
+                       const std::string& class_file) {
+  const bool both = !token_file.empty() && !class_file.empty();
+  const std::string place =
+      concat(token_file, both ? " and " : "", class_file,
+             both ? ": the products of tokens' and words' weights " : ": the weights of the text ");
+  require(std::ranges::any_of(weights, [](double w) { return w > 0 || std::isnan(w); }), place,
+          "are all 0, so that nothing would be trained");
+  require(std::isfinite(std::accumulate(weights.begin(), weights.end(), 0.0)), place,
+          "or their sum are too large for a double: divide the weights of a file by a number");
 }
 
 }  // namespace nine

@@ -23,4 +23,10 @@ std::vector<double> read_token_weights(const std::vector<std::string>& paths, in
 /// that the vocabulary lacks, or that has a line already; a number as above.
 std::vector<double> read_class_weights(const std::string& path, const Vocabulary& vocabulary);
 
+/// Checks the weights of a text's tokens, after they were multiplied by those of their words.
+/// `token_file` and `class_file` are the files of the two factors; empty: there is none. Errors
+/// name the files: a weight or the sum of all is not finite; all weights are 0.
+void require_trainable(const std::vector<double>& weights, const std::string& token_file,
+                       const std::string& class_file);
+
 }  // namespace nine

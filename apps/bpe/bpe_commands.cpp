@@ -239,7 +239,7 @@ void write_vocabulary(const BpeFlags& o) {
   WordCounts counts;
   for (size_t i = 0; i < o.input.size(); ++i) {
     if (o.output.size() > 1) counts = WordCounts();
-    const auto text = open_text(o.input[i], o.tokenize);
+    const auto text = open_text(o.input[i], o.tokenize, fairseq ? kModelText : kCopiedText);
     if (fairseq) {
       count_model_words(*text, counts);
     } else {

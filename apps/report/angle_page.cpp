@@ -108,9 +108,10 @@ std::string figure_html(const ModelAngles& m, size_t number,
                             "reference word lies to the right."},
             drawing);
   return concat("<figure class=\"map polar\"><figcaption><h2>", isolated(m.model), "</h2><p>The ",
-                std::min(kTop, m.places.size()), " most frequent words and the groups; t-SNE of ",
-                m.places.size(), " words with perplexity ", plain(m.perplexity),
-                ", turned and scaled so that “", isolated(m.words.words[reference_word(m.words)]),
+                std::min(kTop, m.places.size()), " ", m.words.chosen(),
+                " and the groups; t-SNE of ", m.places.size(), " words with perplexity ",
+                plain(m.perplexity), ", turned and scaled so that “",
+                isolated(m.words.words[reference_word(m.words)]),
                 "” lies at distance 1 to the right</p></figcaption>\n<div class=\"plane\">\n",
                 picture, labels_html(words), "</div></figure>\n");
 }
@@ -195,16 +196,22 @@ void write_angle_page(const AngleStudy& study, const AngleSettings& settings,
   const std::vector<AngleGroup>& groups =
       settings.groups.empty() ? english_pairs() : settings.groups;
   std::string figures;
+  const auto same_origin = [&](const ModelAngles& m) {
+    return m.words.counted == study.models.front().words.counted;
+  };
+  const bool one_kind = std::ranges::all_of(study.models, same_origin);
+  const WordVectors& first = study.models.front().words;
   for (size_t i = 0; i < study.models.size(); ++i)
     figures += concat("<section>\n", figure_html(study.models[i], i, groups), "</section>\n");
-  const std::string body =
-      concat("<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>Angles of words</h1>\n",
-             "<p class=\"lead\">At most ", settings.words,
-             " most frequent words of each model</p>\n</header>\n<section>\n",
-             cells_html(kMeasuresNote, measure_cells(study)),
-             study.pairs.empty() ? "" : cells_html(pairs_note(study, settings), pair_cells(study)),
-             groups_html(groups), "</section>\n", figures,
-             "<footer>Written by Nine from model.safetensors and dict.txt.</footer>\n");
+  const std::string body = concat(
+      "<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>Angles of words</h1>\n",
+      "<p class=\"lead\">At most ", settings.words, " ",
+      one_kind ? first.chosen() : "most frequent words, or first tokens of the tokenizer,",
+      " of each model</p>\n</header>\n<section>\n", cells_html(kMeasuresNote, measure_cells(study)),
+      study.pairs.empty() ? "" : cells_html(pairs_note(study, settings), pair_cells(study)),
+      groups_html(groups), "</section>\n", figures, "<footer>Written by Nine from ",
+      one_kind ? first.origin() : "the models’ tensors, dictionaries and tokenizers",
+      ".</footer>\n");
   write_whole(output.string(), page_html("Angles of words – Nine", body));
 }
 

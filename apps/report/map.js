@@ -1,4 +1,4 @@
-// A map of words: rows of [word, count, norm, x, y], by frequency; places in 0..1 from the upper left corner.
+// A map of words: rows of [word, count, norm, x, y], by frequency, a count null where it is unknown; places in 0..1 from the upper left corner.
 for (const figure of document.querySelectorAll('figure.map')) {
   const data = figure.querySelector('script');
   if (!data) continue;  // a picture alone, as the page of angles has
@@ -8,7 +8,7 @@ for (const figure of document.querySelectorAll('figure.map')) {
   let at = -1;
   hit.tabIndex = 0;
   hit.setAttribute('role', 'group');
-  hit.setAttribute('aria-label', figure.querySelector('h2').textContent + ': go through the words, the most frequent first, with the arrow keys');
+  hit.setAttribute('aria-label', figure.querySelector('h2').textContent + ': go through the words, ' + (words[0][1] === null ? 'in the order of their tokens' : 'the most frequent first') + ', with the arrow keys');
   tip.setAttribute('role', 'status');
   const hide = () => { spot.hidden = tip.hidden = true; };
   const show = i => {
@@ -19,7 +19,7 @@ for (const figure of document.querySelectorAll('figure.map')) {
     spot.style.top = 100 * y + '%';
     tip.replaceChildren();
     element('bdi', '', element('b', '', tip)).textContent = word;
-    element('div', '', tip).textContent = format(count) + (count === 1 ? ' time' : ' times') + ', norm ' + format(norm);
+    element('div', '', tip).textContent = (count === null ? '' : format(count) + (count === 1 ? ' time' : ' times') + ', ') + 'norm ' + format(norm);
     beside(tip, x);
     tip.style.top = y < 0.85 ? `calc(${100 * y}% + 0.5rem)` : 'auto';
     tip.style.bottom = y < 0.85 ? 'auto' : `calc(${100 - 100 * y}% + 0.5rem)`;

@@ -42,6 +42,17 @@ constexpr std::array<std::pair<double, double>, kFieldNames.size()> kPossible{
      {0.99, kNoLimit},
      {-1e-3, kNoLimit}}};
 
+// Other keys of numbers, and keys of lists of numbers, which mean the same in every event. `tokens`
+// is a list in target_angles alone.
+constexpr std::array kNumberKeys{
+    "step",      "epoch",     "time_s",       "parameters",        "lost_updates",
+    "vocab",     "src_vocab", "tgt_vocab",    "entropy_floor_nll", "entropy_floor_ppl",
+    "best_step", "test_ppl",  "context_norm", "best_valid_ppl",    "degrees",
+    "line"};
+constexpr std::array kListKeys{"pi_mean", "pi_var", "context_max", "counts", "norms", "given"};
+constexpr std::array kKinds{"start",       "resume",    "train",      "valid",         "test",
+                            "translation", "attention", "word_norms", "target_angles", "done"};
+
 constexpr double kSameNats = 1e-3;  // that a perplexity may be rounded by
 
 bool says_not_finite(std::string text) {
@@ -147,7 +158,8 @@ class PossibleLines {
  public:
   void line(const std::string& kind, const Json& event, bool of_best, int64_t number) {
     const bool from_here = kind == "start" || kind == "resume";
-    std::string problem = kind == "start" && seen_ ? "a second start" : impossible_value(event);
+    std::string problem = kind == "start" && seen_ ? "a second start" : wrong_type(kind, event);
+    if (problem.empty()) problem = impossible_value(event);
     seen_ = true;
     if (problem.empty() && !of_best) {
       if (const auto step = event.find("step"); step != event.end() && !is_whole(*step))
@@ -167,7 +179,8 @@ class PossibleLines {
                        : concat(plural(count_, "line"), " of log.jsonl ",
                                 count_ == 1 ? "has" : "have", " what no run writes (", first_,
                                 "): the log is damaged, or not of one run. The page shows it as it "
-                                "is.");
+                                "is",
+                                left_out_ ? ", without what has another type." : ".");
   }
 
  private:
@@ -182,6 +195,40 @@ class PossibleLines {
   static double number_or(const Json& event, const char* key, double other) {
     const double value = number(event, key);
     return std::isfinite(value) ? value : other;
+  }
+  // A value of another type than a run writes, which the page cannot show; or nothing.
+  std::string wrong_type(const std::string& kind, const Json& event) {
+    if (!has(kKinds, kind)) return "";
+    std::string problem;
+    const auto check = [&](const std::string& key, const Json& value, const char* wanted,
+                           bool fits) {
+      if (problem.empty() && !fits)
+        problem = concat(key, " is ", shortened(json_text(value)), ", not ", wanted);
+    };
+    for (const auto& [key, value] : event.items()) {
+      if (has(kListKeys, key) || (key == "tokens" && kind == "target_angles")) {
+        check(key, value, "a list of numbers", are_numbers(value));
+      } else if (has(kFieldNames, key) || has(kNumberKeys, key)) {
+        check(key, value, "a number", is_number(value));
+      } else if (key == "attention") {
+        check(key, value, "rows of numbers",
+              value.is_array() && std::all_of(value.begin(), value.end(), are_numbers));
+      } else if (key == "best") {
+        check(key, value, "true or false", value.is_boolean());
+      } else if (key == "learned") {
+        check(key, value, "an object of numbers",
+              value.is_object() && std::all_of(value.begin(), value.end(), is_number));
+      }
+    }
+    left_out_ = left_out_ || !problem.empty();
+    return problem;
+  }
+  static bool has(const auto& keys, const std::string& key) {
+    return std::ranges::find(keys, key) != keys.end();
+  }
+  static bool is_number(const Json& value) { return !std::isnan(number(value)); }
+  static bool are_numbers(const Json& value) {
+    return value.is_array() && std::all_of(value.begin(), value.end(), is_number);
   }
   static std::string impossible_value(const Json& event) {
     const auto outside = [&](const char* key, double low, double high) {
@@ -204,7 +251,7 @@ class PossibleLines {
   }
 
   std::array<Last, 3> last_{{{"step", 0}, {"epoch", 0}, {"time_s", 0}}};
-  bool seen_ = false;
+  bool seen_ = false, left_out_ = false;
   double count_ = 0;
   std::string first_;
 };

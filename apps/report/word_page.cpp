@@ -110,7 +110,8 @@ std::string points_svg(const Map& map) {
 std::string data_json(const Map& map, const WordVectors& words) {
   std::string rows;
   for (size_t i = 0; i < map.places.size(); ++i)
-    rows += concat(i > 0 ? ",\n" : "", "[", json_string(words.words[i]), ",", words.counts[i], ",",
+    rows += concat(i > 0 ? ",\n" : "", "[", json_string(words.words[i]), ",",
+                   words.counted ? std::to_string(words.counts[i]) : "null", ",",
                    json_number(words.norms[i], 4), ",", json_number(map.places[i].x, 5), ",",
                    json_number(map.places[i].y, 5), "]");
   return "[" + rows + "]";
@@ -167,8 +168,8 @@ Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
       "t-SNE with perplexity ", plain(perplexity),
       ": words whose vectors are close stand close; directions and far distances say little");
   map.description =
-      "Each word is a point, coloured by how often it occurs; the words with the closest vectors "
-      "stand side by side.";
+      concat("Each word is a point", words.counted ? ", coloured by how often it occurs" : "",
+             "; the words with the closest vectors stand side by side.");
   Place low{INFINITY, INFINITY}, high{-INFINITY, -INFINITY};
   for (size_t i = 0; i < y.size(); i += 2) {
     low = {std::min(low.x, y[i]), std::min(low.y, y[i + 1])};
@@ -184,6 +185,7 @@ Map tsne_map(const WordVectors& words, const WordPageSettings& settings) {
                           0.5 - unit / map.aspect * (y[2 * i + 1] - (low.y + high.y) / 2)});
     map.classes.push_back("f" + std::to_string(scale.of(words.counts[i])));
   }
+  if (!words.counted) return map;
   map.legend = "<ul class=\"legend\"><li class=\"quiet\">occurrences, from</li>";
   for (size_t f = 0; f < kFrequencies; ++f)
     map.legend += legend_item("f" + std::to_string(f), count(scale.from(f)));
@@ -285,7 +287,7 @@ Map polar_map(const WordVectors& words, uint64_t seed) {
       "distance from the centre: the vector's norm in all dimensions; angle: that of the two first "
       "principal components, turned so that “",
       isolated(words.words[reference_word(words)]), "” points up; marked: the ",
-      count(static_cast<double>(map.labels)), " most frequent words");
+      count(static_cast<double>(map.labels)), " ", words.chosen());
   map.description =
       "Words around the origin: the distance is the vector's norm, the angle that of the first two "
       "principal components.";
@@ -297,19 +299,22 @@ Map polar_map(const WordVectors& words, uint64_t seed) {
   map.legend = "<ul class=\"legend\">";
   for (size_t g = 0; g < kWordGroups; ++g)
     if (present[g]) map.legend += legend_item("marked g" + std::to_string(g), word_group_name(g));
-  map.legend += legend_item("marked", "others of the most frequent") +
-                legend_item("other", "rarer words") + "</ul>\n";
+  map.legend +=
+      legend_item("marked", words.counted ? "others of the most frequent" : "others of the first") +
+      legend_item("other", words.counted ? "rarer words" : "later tokens") + "</ul>\n";
   return map;
 }
 
 std::string table_of(const WordVectors& words) {
-  Table table{"The most frequent words", {"Word", "Occurrences", "Norm", "Group"}, {}, true, -1};
+  Table table{
+      concat("The ", words.chosen()), {"Word", "Occurrences", "Norm", "Group"}, {}, true, -1};
   for (size_t i = 0; i < std::min(kMarked, words.words.size()); ++i) {
     const size_t group = word_group(words.words[i]);
-    table.rows.push_back({isolated(words.words[i]), count(static_cast<double>(words.counts[i])),
+    table.rows.push_back({isolated(words.words[i]),
+                          words.counted ? count(static_cast<double>(words.counts[i])) : "unknown",
                           figure(words.norms[i]), group == kNoGroup ? "" : word_group_name(group)});
   }
-  return folded("The most frequent words as a table", table_html(table));
+  return folded(concat(table.caption, " as a table"), table_html(table));
 }
 
 }  // namespace
@@ -321,12 +326,12 @@ void write_word_page(const std::filesystem::path& directory, const std::string& 
           " words besides the specials: too few for a picture");
   const std::string body =
       concat("<header>\n<p class=\"kicker\">Nine word vectors</p>\n<h1>", isolated(title),
-             "</h1>\n<p class=\"lead\">The ", count(static_cast<double>(words.words.size())),
-             " most frequent words, ", words.vectors.view().cols(), " numbers each (", words.tensor,
+             "</h1>\n<p class=\"lead\">The ", count(static_cast<double>(words.words.size())), " ",
+             words.chosen(), ", ", words.vectors.view().cols(), " numbers each (", words.tensor,
              ")</p>\n</header>\n<section>\n", map_html(tsne_map(words, settings), words),
              "</section>\n<section>\n", map_html(polar_map(words, settings.seed), words),
              "</section>\n<section>\n", table_of(words), "</section>\n",
-             "<footer>Written by Nine from model.safetensors and dict.txt.</footer>\n");
+             "<footer>Written by Nine from ", words.origin(), ".</footer>\n");
   write_whole(output.string(), page_html(title + " – Nine word vectors", body));
 }
 

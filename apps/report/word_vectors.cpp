@@ -7,8 +7,10 @@
 #include <numeric>
 
 #include "apps/report/pca.h"
+#include "core/files.h"
 #include "core/ops.h"
 #include "nn/models/language_network.h"
+#include "nn/models/language_words.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/read_model.h"
 
@@ -26,6 +28,42 @@ std::string output_tensor(const ModelFiles& files) {
   return has_tied_embeddings(weights, head) ? embedding : own;
 }
 
+WordVectors vectors_in(const ModelFiles& files, const Vocabulary& vocabulary,
+                       std::span<const int32_t> ids) {
+  WordVectors out;
+  out.tensor = output_tensor(files);
+  const Tensor& all = files.weights.at(out.tensor);
+  const Shape& shape = all.shape();
+  const std::string place = (files.directory / kDictionaryFile).string();
+  require(shape.rank() >= 2 && shape[shape.rank() - 2] == vocabulary.size(), "[report] ", place,
+          " has ", vocabulary.size(), " entries with </s> and <unk>, but ", out.tensor,
+          " of its model has the shape ", shape, ": put the model's own dictionary there");
+  const int64_t n = std::ssize(ids), d = all.view().cols();
+  const Tensor rows = all.reshaped({all.view().rows(), d});
+  out.vectors = Tensor({n, d}, DType::float64);
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t id = ids[static_cast<size_t>(i)];
+    out.words.push_back(vocabulary.word(id));
+    out.counts.push_back(vocabulary.count(id));
+    ops::copy(rows.row_range(id, 1), out.vectors.row_range(i, 1));
+  }
+  const double* row = out.vectors.data<double>();
+  for (int64_t i = 0; i < n; ++i, row += d) {
+    out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));
+    require(std::isfinite(out.norms.back()), files.directory.string(), ": the vector of '",
+            out.words[static_cast<size_t>(i)], "' in ", out.tensor, " is too long to have a norm");
+    // Squares of norms are multiplied with each other: beyond these bounds as 0 or infinity.
+    constexpr double kShortest = 1e-75, kLongest = 1e75;
+    const double norm = out.norms.back();
+    const bool zero = std::all_of(row, row + d, [](double x) { return x == 0; });
+    require(zero || (norm >= kShortest && norm <= kLongest), files.directory.string(),
+            ": the vector of '", out.words[static_cast<size_t>(i)], "' in ", out.tensor, " is too ",
+            norm < 1 ? "short" : "long",
+            " for angles and distances: its norm must lie between 1e-75 and 1e75");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary) {
@@ -39,47 +77,19 @@ std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary) {
 
 WordVectors read_word_vectors(const std::filesystem::path& directory, const Vocabulary& vocabulary,
                               std::span<const int32_t> ids) {
-  const ModelFiles files = read_model(directory);
-  WordVectors out;
-  out.tensor = output_tensor(files);
-  const Tensor& all = files.weights.at(out.tensor);
-  const Shape& shape = all.shape();
-  require(shape.rank() >= 2 && shape[shape.rank() - 2] == vocabulary.size(), "[report] ",
-          (directory / kDictionaryFile).string(), " has ", vocabulary.size(),
-          " entries with </s> and <unk>, but ", out.tensor, " of its model has the shape ", shape,
-          ": put the model's own dictionary there");
-  const int64_t n = std::ssize(ids), d = all.view().cols();
-  const Tensor rows = all.reshaped({all.view().rows(), d});
-  out.vectors = Tensor({n, d}, DType::float64);
-  for (int64_t i = 0; i < n; ++i) {
-    const int32_t id = ids[static_cast<size_t>(i)];
-    out.words.push_back(vocabulary.word(id));
-    out.counts.push_back(vocabulary.count(id));
-    ops::copy(rows.row_range(id, 1), out.vectors.row_range(i, 1));
-  }
-  const double* row = out.vectors.data<double>();
-  for (int64_t i = 0; i < n; ++i, row += d) {
-    out.norms.push_back(std::sqrt(std::inner_product(row, row + d, row, 0.0)));
-    require(std::isfinite(out.norms.back()), directory.string(), ": the vector of '",
-            out.words[static_cast<size_t>(i)], "' in ", out.tensor, " is too long to have a norm");
-    // Squares of norms are multiplied with each other: beyond these bounds as 0 or infinity.
-    constexpr double kShortest = 1e-75, kLongest = 1e75;
-    const double norm = out.norms.back();
-    const bool zero = std::all_of(row, row + d, [](double x) { return x == 0; });
-    require(zero || (norm >= kShortest && norm <= kLongest), directory.string(),
-            ": the vector of '", out.words[static_cast<size_t>(i)], "' in ", out.tensor, " is too ",
-            norm < 1 ? "short" : "long",
-            " for angles and distances: its norm must lie between 1e-75 and 1e75");
-  }
-  return out;
+  return vectors_in(read_model(directory), vocabulary, ids);
 }
 
 WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most) {
+  const ModelFiles files = read_model(directory);
+  const bool counted = is_there(directory / kDictionaryFile);
   const Vocabulary vocabulary =
-      Vocabulary::read_saved((directory / kDictionaryFile).string(), Specials::kLanguageModel);
+      language_words(directory, counted ? 0 : files.embedding("lm").shape().rows()).vocabulary;
   std::vector<int32_t> ids = ids_by_count(vocabulary);
   ids.resize(static_cast<size_t>(std::min(std::ssize(ids), std::max<int64_t>(most, 0))));
-  return read_word_vectors(directory, vocabulary, ids);
+  WordVectors out = vectors_in(files, vocabulary, ids);
+  out.counted = counted;
+  return out;
 }
 
 size_t reference_word(const WordVectors& words) {

@@ -18,10 +18,22 @@ namespace nine::app {
 /// without </s> and <unk>.
 struct WordVectors {
   std::vector<std::string> words;
-  std::vector<int64_t> counts;  ///< in the training text
+  std::vector<int64_t> counts;  ///< in the training text; all 0 if not `counted`
   Tensor vectors;               ///< (n, d), float64
   std::vector<double> norms;    ///< of the vectors
   std::string tensor;           ///< its name in model.safetensors
+  /// False: the model has no dict.txt with counts. The words are then the first tokens of its
+  /// tokenizer.
+  bool counted = true;
+
+  /// "most frequent words", or "first tokens of the tokenizer".
+  const char* chosen() const {
+    return counted ? "most frequent words" : "first tokens of the tokenizer";
+  }
+  /// The names of the files that the vectors and their words come from.
+  const char* origin() const {
+    return counted ? "model.safetensors and dict.txt" : "the model’s tensors and its tokenizer";
+  }
 };
 
 /// The ids of a vocabulary's words after the specials by their counts, the largest first, ties in
@@ -34,7 +46,8 @@ std::vector<int32_t> ids_by_count(const Vocabulary& vocabulary);
 /// is no such model; it has another number of words than `vocabulary`.
 WordVectors read_word_vectors(const std::filesystem::path& directory, const Vocabulary& vocabulary,
                               std::span<const int32_t> ids);
-/// The same of the at most `most` first words of ids_by_count of its dict.txt.
+/// The same of the at most `most` first words of ids_by_count of the model's own words: those of
+/// its dict.txt, or, in a directory of transformers, of its tokenizer (language_words).
 WordVectors read_word_vectors(const std::filesystem::path& directory, int64_t most);
 
 /// The word by which polar plots are turned: "the", or the most frequent where there is no such

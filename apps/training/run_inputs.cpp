@@ -1,14 +1,13 @@
 #include "apps/training/run_inputs.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/read_model.h"
 
 namespace nine::app {
 
@@ -26,11 +25,11 @@ void RunInputs::add_model(const char* key, const std::string& directory) {
   try {
     uint32_t crc = 0;
     const std::filesystem::path model = model_directory(directory);
-    std::vector<std::string> names{kWeightsFile};
-    std::ranges::copy(text_file_names(), std::back_inserter(names));
-    for (const std::string& name : names)
-      if (exists(model / name)) {
-        const uint32_t own = digest_of_file(model / name).crc32c;
+    std::vector<std::filesystem::path> files = weight_files(model);
+    for (const std::string& name : text_file_names()) files.push_back(model / name);
+    for (const std::filesystem::path& file : files)
+      if (exists(file)) {
+        const uint32_t own = digest_of_file(file).crc32c;
         crc = crc32c(crc, &own, sizeof own);
       }
     identity[key] = crc;

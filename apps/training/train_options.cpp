@@ -122,9 +122,11 @@ std::vector<double> TrainOptions::weights(std::span<const int32_t> ids,
                                           const std::function<int64_t(int64_t)>& tokens) const {
   std::vector<double> out(ids.size(), 1);
   if (!token_weights.empty()) out = read_token_weights(token_weights, lines, tokens);
-  if (class_weights.empty()) return out;
-  const std::vector<double> of_word = read_class_weights(class_weights, vocabulary);
-  for (size_t i = 0; i < ids.size(); ++i) out[i] *= of_word[static_cast<size_t>(ids[i])];
+  if (!class_weights.empty()) {
+    const std::vector<double> of_word = read_class_weights(class_weights, vocabulary);
+    for (size_t i = 0; i < ids.size(); ++i) out[i] *= of_word[static_cast<size_t>(ids[i])];
+  }
+  require_trainable(out, token_weights.empty() ? "" : token_weights.front(), class_weights);
   return out;
 }
 

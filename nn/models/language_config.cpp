@@ -49,12 +49,6 @@ TransformerLanguageModelConfig transformer_of(ModelFiles& files, const HeadConfi
   TransformerStyle style = TransformerStyle::gpt2();
   if (!learned) style.positions = files.choice("positions", Positions::sinusoidal);
   c.style = read_style(files, concat(kLayers, 0), c.heads, style);
-  if (files.foreign && c.style.positions == Positions::rotary)
-    for (const char* key : {"rope_scaling", "rope_parameters", "partial_rotary_factor"})
-      if (const Json* const said = files.find(key); said != nullptr)
-        require(said->is_null() || *said == 1, files.said_in(key), ": the key '", key, "' is ",
-                shortened(json_text(*said)), ", but Nine rotates whole heads by the angles of ",
-                "rotary_base alone: if the model does so too, leave out the key");
   c.final_norm = weights.tensors.contains("transformer.norm.weight");
   // Models of Nine have this norm if norms stand before the branches. Models of other programs may
   // have it or not.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -245,6 +246,16 @@ std::optional<double> number_in(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(number)
                                                                   : std::nullopt;
+}
+
+// Whether a key's value is that of a JSON text. In metadata the value is a text itself, perhaps as
+// Python writes it.
+bool means(const Json& said, const std::string& json) {
+  if (!said.is_string()) return said == parse_json(json);
+  std::string text = said.get<std::string>();
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto x = number_in(text), y = number_in(json);
+  return x && y ? *x == *y : text == (json == "null" ? "none" : json);
 }
 
 // Whether two sources have one value of a key, which one of them may have as a text.
@@ -595,7 +606,47 @@ void ModelFiles::require_keys(std::initializer_list<const char*> keys,
        more, " (docs/pytorch.md)");
 }
 
+void ModelFiles::require_known_settings() const {
+  // Keys by which other programs change a network in a way that tensors do not show, and the value
+  // without an effect, as JSON.
+  struct OtherSetting {
+    const char *key, *without_effect = "null";
+  };
+  constexpr std::array kOtherSettings = {OtherSetting{"sliding_window"},
+                                         OtherSetting{"attention_chunk_size"},
+                                         OtherSetting{"attention_multiplier"},
+                                         OtherSetting{"query_pre_attn_scalar"},
+                                         OtherSetting{"attn_logit_softcapping"},
+                                         OtherSetting{"final_logit_softcapping"},
+                                         OtherSetting{"clip_qkv"},
+                                         OtherSetting{"scale_depth"},
+                                         OtherSetting{"dim_model_base"},
+                                         OtherSetting{"logit_scale", "1"},
+                                         OtherSetting{"logits_scaling", "1"},
+                                         OtherSetting{"lm_head_multiplier", "1"},
+                                         OtherSetting{"embedding_multiplier", "1"},
+                                         OtherSetting{"scale_emb", "1"},
+                                         OtherSetting{"residual_multiplier", "1"},
+                                         OtherSetting{"key_multiplier", "1"},
+                                         OtherSetting{"scale_attn_weights", "true"},
+                                         OtherSetting{"scale_attn_by_inverse_layer_idx", "false"},
+                                         OtherSetting{"use_parallel_residual", "false"},
+                                         OtherSetting{"parallel_attn", "false"},
+                                         OtherSetting{"alibi", "false"}};
+  const Json* const windows = find("use_sliding_window");
+  for (const auto& [key, without_effect] : kOtherSettings) {
+    const Json* const said = find(key);
+    if (said == nullptr || means(*said, "null") || means(*said, without_effect)) continue;
+    if (key == std::string_view("sliding_window") && windows != nullptr && means(*windows, "false"))
+      continue;
+    fail(said_in(key), ": the key '", key, "' is ", shortened(json_text(*said)),
+         ", and Nine has no such setting: if the model computes without it, leave out the key ",
+         "(docs/pytorch.md)");
+  }
+}
+
 void ModelFiles::say_assumed() const {
+  if (foreign) require_known_settings();
   // Words of other programs for keys that are assumed.
   struct OtherName {
     const char *key, *other;

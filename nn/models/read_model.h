@@ -116,7 +116,8 @@ struct ModelFiles {
   /// the values for a model with PyTorch's defaults, and `more`, for keys that PyTorch does not
   /// have.
   void require_keys(std::initializer_list<const char*> keys, std::string_view more = {}) const;
-  /// Gives a notice() of what was assumed, if anything was.
+  /// Gives a notice() of what was assumed, if anything was. Errors, of a foreign model: the files
+  /// have another program's key for something that was assumed, or for a setting that Nine lacks.
   void say_assumed() const;
   /// Calls `open`, which makes a network of the files. An Error in it names the directory.
   template <class F>
@@ -134,6 +135,7 @@ struct ModelFiles {
  private:
   bool names_directory(std::string_view message) const;
   void check_buffers(const HeadConfig& head) const;
+  void require_known_settings() const;
   std::string text_or(const char* key, const std::string& usual);
 };
 

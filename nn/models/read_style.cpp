@@ -46,6 +46,16 @@ int64_t kv_heads_of(const ModelFiles& files, const std::string& layer, int64_t h
   return shown == heads ? 0 : shown;
 }
 
+// Error: a key of another program says that heads are rotated in another way than Nine's.
+void require_plain_rotation(const ModelFiles& files) {
+  for (const char* key :
+       {"rope_scaling", "rope_parameters", "partial_rotary_factor", "rotary_pct", "rotary_dim"})
+    if (const Json* const said = files.find(key); said != nullptr)
+      require(said->is_null() || *said == 1, files.said_in(key), ": the key '", key, "' is ",
+              shortened(json_text(*said)), ", but Nine rotates whole heads by the angles of ",
+              "rotary_base alone: if the model does so too, leave out the key");
+}
+
 }  // namespace
 
 TransformerStyle read_style(ModelFiles& files, const std::string& layer, int64_t heads,
@@ -82,6 +92,7 @@ TransformerStyle read_style(ModelFiles& files, const std::string& layer, int64_t
         },
         setting.member);
   }
+  if (files.foreign && style.positions == Positions::rotary) require_plain_rotation(files);
   return style;
 }
 

@@ -18,6 +18,7 @@
 #include "apps/report/word_page.h"
 #include "apps/report/word_vectors.h"
 #include "apps/svg/text.h"
+#include "core/json.h"
 #include "core/random.h"
 #include "core/safetensors.h"
 #include "data/sample/sample.h"
@@ -223,6 +224,90 @@ TEST_CASE("words: vectors of a checkpoint, in polar coordinates") {
   CHECK(has(error_of([&] { read_word_vectors(dir / "model", 2); }),
             "dict.txt has 4 entries with </s> and <unk>, but embedding.weight of its model has the "
             "shape (8, 3)"));
+}
+
+TEST_CASE("words: a directory of transformers has the first tokens of its tokenizer") {
+  const TemporaryDirectory dir;
+  const std::string folder = dir / "llama";
+  std::filesystem::create_directory(folder);
+  const std::vector<std::string> tokens{"a", "b", "c", "d", "e", "f", "g",
+                                        "h", "i", "j", "k", ".", "Ċ", "Ġ"};
+  Json vocabulary = Json::object();
+  for (const std::string& token : tokens) vocabulary[token] = vocabulary.size();
+  const Json tokenizer{
+      {"version", "1.0"},
+      {"added_tokens", Json::array()},
+      {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}}},
+      {"decoder", {{"type", "ByteLevel"}}},
+      {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", Json::array()}}}};
+  dir.write("llama/tokenizer.json", tokenizer.dump());
+  dir.write("llama/config.json", Json{{"model_type", "llama"},
+                                      {"num_hidden_layers", 1},
+                                      {"num_attention_heads", 2},
+                                      {"hidden_size", 4},
+                                      {"hidden_act", "silu"},
+                                      {"max_position_embeddings", 16},
+                                      {"bos_token_id", 12},
+                                      {"eos_token_id", 12}}
+                                     .dump());
+  std::map<std::string, Tensor> tensors;
+  const auto add = [&](const char* name, const Shape& shape) {
+    Tensor t(shape, DType::float32);
+    RandomStream random({.seed = 4, .op = stream_id(name)});
+    for (int64_t i = 0; i < t.elements(); ++i)
+      t.data<float>()[i] = static_cast<float>(random.uniform() - 0.5);
+    tensors[name] = t;
+  };
+  // Two rows more than the tokenizer has tokens.
+  for (const char* name : {"model.embed_tokens.weight", "lm_head.weight"}) add(name, {16, 4});
+  for (const char* name : {"model.norm.weight", "model.layers.0.input_layernorm.weight",
+                           "model.layers.0.post_attention_layernorm.weight"})
+    add(name, {4});
+  for (const char* name :
+       {"model.layers.0.self_attn.q_proj.weight", "model.layers.0.self_attn.k_proj.weight",
+        "model.layers.0.self_attn.v_proj.weight", "model.layers.0.self_attn.o_proj.weight"})
+    add(name, {4, 4});
+  for (const char* name :
+       {"model.layers.0.mlp.gate_proj.weight", "model.layers.0.mlp.up_proj.weight"})
+    add(name, {6, 4});
+  add("model.layers.0.mlp.down_proj.weight", {4, 6});
+  std::vector<NamedView> views;
+  for (const auto& [name, tensor] : tensors) views.push_back({name, tensor});
+  write_safetensors(folder + "/model.safetensors", views);
+
+  const WordVectors words = read_word_vectors(folder, 13);
+  CHECK_FALSE(words.counted);
+  CHECK(words.words == std::vector<std::string>(tokens.begin(), tokens.begin() + 13));
+  const std::vector<double> vectors = words.vectors.to_vector(),
+                            all = tensors.at("lm_head.weight").to_vector();
+  CHECK(std::equal(vectors.begin(), vectors.end(), all.begin()));
+  CHECK(read_word_vectors(folder, 100).words.back() == "<id_15>");
+
+  const auto report = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all_of{"--words", folder, "--output", dir / "page.html"};
+    all_of.insert(all_of.end(), more.begin(), more.end());
+    return run_program("nine_report", all_of);
+  };
+  const Outcome page = report({});
+  REQUIRE_MESSAGE(page.code == 0, page.err);
+  const std::string html = slurp(dir / "page.html");
+  CHECK(has(html, "The 16 first tokens of the tokenizer, 4 numbers each (head.weight)"));
+  CHECK(has(html, "[\"a\",null,"));
+  CHECK_FALSE(has(html, "most frequent words"));
+  CHECK_FALSE(has(html, "occurrences, from"));
+  CHECK_FALSE(has(html, "dict.txt"));
+  const Outcome angles = report({"--angles"});
+  REQUIRE_MESSAGE(angles.code == 0, angles.err);
+  CHECK(has(slurp(dir / "page.html"), "At most 1000 first tokens of the tokenizer of each model"));
+  const Outcome clusters = run_program(
+      "lm_score", {"--checkpoint", folder, "--clusters", "2:inner", "--cluster-size", "2"});
+  CHECK(clusters.code == 1);
+  CHECK_MESSAGE(has(clusters.err, folder + " has a tokenizer and no dict.txt, so that nothing says "
+                                           "which of its tokens are frequent"),
+                clusters.err);
+  // Neither a dictionary nor a tokenizer.
+  std::filesystem::remove(folder + "/tokenizer.json");
+  CHECK(has(report({}).err, "a model of transformers needs its tokenizer.json there"));
 }
 
 TEST_CASE(

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "apps/report/downsample.h"
@@ -220,6 +221,35 @@ TEST_CASE("report: a log that no run can have written is named on the page") {
     CHECK_MESSAGE(has(note, nine::concat("has what no run writes (line 2: ", what, "):")), note);
   }
   CHECK(has(note_of(event(R"("resume","step":5,"lost_updates":-5)")), "lost_updates is -5"));
+  // Values of another type are named, since the page cannot show them.
+  for (const auto& [kind, value, what] :
+       {std::tuple("valid", R"("nll":"2.5")", R"(nll is "2.5", not a number)"),
+        {"train", R"("step":"7","nll":2)", R"(step is "7", not a number)"},
+        {"train", R"("epoch":true)", "epoch is true, not a number"},
+        {"test", R"("ppl":[4])", "ppl is [4], not a number"},
+        {"valid", R"("tokens":[4])", "tokens is [4], not a number"},
+        {"valid", R"("nll":2,"best":"true")", R"(best is "true", not true or false)"},
+        {"valid", R"("pi_mean":[0.5,"0.5"])", R"(pi_mean is [0.5,"0.5"], not a list of numbers)"},
+        {"train", R"("pi_var":0.1)", "pi_var is 0.1, not a list of numbers"},
+        {"train", R"("context_norm":"1")", R"(context_norm is "1", not a number)"},
+        {"train", R"("learned":{"g":"1"})", R"(learned is {"g":"1"}, not an object of numbers)"},
+        {"start", R"("parameters":"12")", R"(parameters is "12", not a number)"},
+        {"done", R"("best_step":"7")", R"(best_step is "7", not a number)"},
+        {"word_norms", R"("counts":["1"],"norms":[1])",
+         R"(counts is ["1"], not a list of numbers)"},
+        {"target_angles", R"("degrees":1,"tokens":3)", "tokens is 3, not a list of numbers"},
+        {"translation", R"("attention":[["1"]])",
+         R"(attention is [["1"]], not rows of numbers)"}}) {
+    const std::string note = note_of(event(nine::concat('"', kind, R"(","step":1,)", value)));
+    CHECK_MESSAGE(
+        has(note, nine::concat("1 line of log.jsonl has what no run writes (line 1: ", what,
+                               "): the log is damaged, or not of one run. The page "
+                               "shows it as it is, without what has another type.")),
+        note);
+  }
+  for (const char* fine : {R"("valid","step":1,"nll":null,"ppl":"NaN","bleu":"-Infinity")",
+                           R"("other","step":1,"nll":"2.5","best":2)"})
+    CHECK(note_of(event(fine)).empty());
   // The loss may be below 0.
   CHECK(note_of(kStart + event(R"("train","step":1,"loss":-3)")).empty());
   check_page(page_of(dir, {dir.path() / "log"}));

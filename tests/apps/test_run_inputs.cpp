@@ -8,6 +8,7 @@
 #include "apps/training/compare_configs.h"
 #include "core/crc32c.h"
 #include "core/json.h"
+#include "core/safetensors.h"
 #include "data/corpus.h"
 #include "nn/training/checkpoint.h"
 #include "tests/support/programs.h"
@@ -207,6 +208,49 @@ TEST_CASE("run inputs: a model to start from may move, and may have been trained
   const Outcome gone = run.go("a", "5e", {"--init", run.at("nowhere")});
   CHECK(gone.code == 2);
   CHECK(has(gone.err, "--init was " + run.at("copy") + " in this run, now " + run.at("nowhere")));
+}
+
+TEST_CASE("run inputs: a model to start from in several files is known by each of them") {
+  const LmRun run;
+  REQUIRE(run.go("a", "1e").code == 0);
+  const fs::path model = fs::canonical(run.at("run/checkpoints/best"));
+  const Safetensors whole = read_safetensors(model / "model.safetensors");
+  // The model in two files: the embedding, and the rest times `factor`.
+  const auto parts = [&](const char* folder, float factor) {
+    fs::create_directory(run.at(folder));
+    std::vector<NamedView> first, second;
+    std::vector<Tensor> kept;
+    Json map = Json::object();
+    for (const auto& [name, tensor] : whole.tensors) {
+      const bool words = name == "embedding.weight";
+      kept.push_back(tensor.clone());
+      for (int64_t i = 0; !words && i < tensor.elements(); ++i)
+        kept.back().data<float>()[i] *= factor;
+      (words ? first : second).push_back({name, kept.back()});
+      map[name] = words ? "model-1.safetensors" : "model-2.safetensors";
+    }
+    const fs::path to = run.at(folder);
+    write_safetensors(to / "model-1.safetensors", first, whole.metadata);
+    write_safetensors(to / "model-2.safetensors", second, whole.metadata);
+    put(to / "model.safetensors.index.json", Json{{"weight_map", map}}.dump());
+    for (const char* name : {"dict.txt", "config.json"}) fs::copy_file(model / name, to / name);
+    return to.string();
+  };
+  const std::string one = parts("one", 1), copy = parts("copy", 1), other = parts("other", 1.5);
+  fs::remove_all(run.at("run"));
+  const Outcome begun = run.go("a", "1e", {"--init", one});
+  REQUIRE_MESSAGE(begun.code == 0, begun.err);
+  const Outcome moved = run.go("a", "2e", {"--init", copy});
+  CHECK_MESSAGE(moved.code == 0, moved.err);
+  const Outcome changed = run.go("a", "3e", {"--init", other});
+  CHECK(changed.code == 2);
+  CHECK_MESSAGE(has(changed.err, "--init was " + copy + " (checksum "), changed.err);
+  // The index names the files, so that it is one of the inputs.
+  fs::remove_all(other);
+  fs::copy(copy, other);
+  put(fs::path(other) / "model.safetensors.index.json",
+      slurp(copy + "/model.safetensors.index.json") + "\n");
+  CHECK(run.go("a", "3e", {"--init", other}).code == 2);
 }
 
 namespace {

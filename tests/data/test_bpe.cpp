@@ -684,10 +684,52 @@ TEST_CASE(
   const std::string a = dir.write("a", "b a b é\n"), b = dir.write("b", "a a c\n");
   CHECK(run({"vocab"}, "b a a b é c\n") == "b 2\na 2\né 1\nc 1\n");
   CHECK(run({"vocab", "--format", "fairseq"}, "b a a b é c </s>\n") == "a 2\nb 2\nc 1\né 1\n");
+  CHECK(run({"vocab", "--format", "fairseq"},
+            "\xEF\xBB\xBF"
+            "a b\r\na\tc <s> <pad>\n") == "a 2\nb 1\nc 1\n");
+  CHECK(run({"vocab"},
+            "\xEF\xBB\xBF"
+            "a b\n") ==
+        "\xEF\xBB\xBF"
+        "a 1\nb 1\n");
   CHECK(run({"vocab", "--input", a, b}) == "a 3\nb 2\né 1\nc 1\n");
   run({"vocab", "--input", a, b, "--output", dir / "va", dir / "vb"});
   CHECK(slurp(dir / "va") == "b 2\na 1\né 1\n");
   CHECK(slurp(dir / "vb") == "a 2\nc 1\n");
+}
+
+TEST_CASE("bpe vocab --format fairseq: the dict.txt that lm_train and mt_train build of the text") {
+  const TemporaryDirectory dir;
+  // A byte-order mark at the start and one inside, tabs, CRLF, an empty line, spaces of other
+  // kinds.
+  const std::string text = dir.write("text",
+                                     "\xEF\xBB\xBF"
+                                     "b a\ta\r\n\r\nc\xC2\xA0"
+                                     "c  \xEF\xBB\xBF"
+                                     "b a\xE2\x80\xA8"
+                                     "b </s> <unk>\na b");
+  const std::string counted = run({"vocab", "--format", "fairseq", "--input", text});
+  const auto built = [&](const std::string& program, const Strings& texts, const char* file) {
+    Strings all = texts;
+    for (const std::string& o : Strings{"--hidden", "4", "--layers", "1", "--after", "1u", "--run",
+                                        dir / program, "--max-unknown", "1"})
+      all.push_back(o);
+    const Outcome r = run_program(program, all);
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return slurp(dir.path() / program / "checkpoints" / "best" / file);
+  };
+  CHECK(counted == built("lm_train", {"--train", text, "--embed", "4"}, "dict.txt"));
+  CHECK(counted == built("mt_train", {"--src", text, "--tgt", text, "--ffn", "4", "--heads", "1"},
+                         "tgt.dict.txt"));
+  // What the programs refuse is refused.
+  for (const std::string& bad : {dir.write("nul", std::string("a\0b\n", 4)),
+                                 dir.write("cr", "a\rb\n"), dir.write("empty", "")}) {
+    const Outcome r = run_program("bpe", {"vocab", "--format", "fairseq", "--input", bad});
+    CHECK(r.code == 1);
+    CHECK_MESSAGE(has(run_program("lm_train", {"--train", bad, "--run", dir / "no"}).err,
+                      r.err.substr(r.err.find(':'))),
+                  r.err);
+  }
 }
 
 TEST_CASE("bpe: blocks and parts of a long text leave no seam" * doctest::test_suite("check")) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "checks/op_cases.h"
 #include "core/notice.h"
@@ -299,6 +300,11 @@ TEST_CASE("foreign: layers of a Llama's shape") {
   CHECK(has(says(""), "of layer norms with bias=False store biases of zeros"));
   CHECK(has(says(R"(, "norm_type": "rms", "rope_scaling": {"factor": 8})"),
             "the key 'rope_scaling' is {\"factor\":8}, but Nine rotates"));
+  for (const char* key : {"partial_rotary_factor", "rotary_pct"}) {
+    CHECK(has(says(concat(R"(, "norm_type": "rms", ")", key, R"(": 0.25)")), "but Nine rotates"));
+    CHECK(says(concat(R"(, "norm_type": "rms", ")", key, R"(": 1.0)")) == "");
+  }
+  CHECK(has(says(R"(, "norm_type": "rms", "rotary_dim": 2)"), "but Nine rotates"));
   CHECK(says(R"(, "norm_type": "rms", "rope_scaling": null)") == "");
   CHECK(says(R"(, "norm_type": "rms")") == "");
   check_close(LanguageModel::load(f.path).score(kLines), f.expected());
@@ -701,6 +707,52 @@ TEST_CASE("foreign: Hugging Face's names of activations, and a factor of an LSTM
   CHECK(with("rms_norm_eps", 1e-6) == "");
   CHECK(with("scale_embedding", false) == "");
   CHECK(has(with("scale_embedding", true), "Nine reads the key 'embed_scale'"));
+  // Other programs' settings that Nine lacks, and their values without an effect.
+  for (const auto& [key, value, without_effect] :
+       {std::tuple<const char*, Json, Json>("sliding_window", 4, nullptr),
+        {"attention_chunk_size", 8, nullptr},
+        {"attention_multiplier", 0.25, nullptr},
+        {"query_pre_attn_scalar", 256, nullptr},
+        {"attn_logit_softcapping", 50.0, nullptr},
+        {"final_logit_softcapping", 30.0, nullptr},
+        {"clip_qkv", 8, nullptr},
+        {"scale_depth", 1.4, nullptr},
+        {"dim_model_base", 256, nullptr},
+        {"logit_scale", 0.0625, 1},
+        {"logits_scaling", 8, 1.0},
+        {"lm_head_multiplier", 0.5, 1},
+        {"embedding_multiplier", 12, 1.0},
+        {"scale_emb", 12, 1},
+        {"residual_multiplier", 0.22, 1},
+        {"key_multiplier", 0.5, 1},
+        {"scale_attn_weights", false, true},
+        {"scale_attn_by_inverse_layer_idx", true, false},
+        {"use_parallel_residual", true, false},
+        {"parallel_attn", true, false},
+        {"alibi", true, false}}) {
+    const std::string wrong = with(key, value);
+    CHECK_MESSAGE(
+        has(wrong, concat(f.path, "/config.json: the key '", key, "' is ", json_text(value),
+                          ", and Nine has no such setting: if the model computes without it, "
+                          "leave out the key")),
+        wrong);
+    CHECK(with(key, without_effect) == "");
+    CHECK(with(key, nullptr) == "");
+  }
+  {
+    Json config = Json::parse(kSaid);
+    config["sliding_window"] = 4;
+    config["use_sliding_window"] = false;
+    f.say(config.dump());
+    CHECK(error_of([&] { LanguageModel::load(f.path); }) == "");
+    // Metadata hold texts.
+    f.say(kSaid);
+    write_safetensors(f.weights, tensors_of(f.set),
+                      {{"sliding_window", "None"}, {"logit_scale", "1.0"}, {"alibi", "False"}});
+    CHECK(error_of([&] { LanguageModel::load(f.path); }) == "");
+    write_safetensors(f.weights, tensors_of(f.set), {{"logit_scale", "0.5"}});
+    CHECK(has(error_of([&] { LanguageModel::load(f.path); }), "the key 'logit_scale' is \"0.5\""));
+  }
 
   const TemporaryDirectory dir;
   ParameterSet set;

@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "data/lm_batches.h"
@@ -125,6 +127,65 @@ TEST_CASE("class weights: a weight for each id, 1 without a line, and errors") {
   CHECK(message("b 1\nb 2\n", read) == "weights.txt, line 2: the word 'b' has a weight already");
   CHECK(has(message("b\n", read), "line 1: 'b' is not a word and its weight"));
   CHECK(has(message("b -2\n", read), "line 1: '-2' is not a weight"));
+}
+
+TEST_CASE(
+    "token and class weights: their product is finite and not 0 everywhere, in both trainers") {
+  CHECK(error_of([] { require_trainable({0, 1e-300}, "t", "c"); }) == "");
+  CHECK(has(error_of([] {
+              require_trainable({0, 0}, "t", "c");
+            }),
+            "t and c: the products of tokens' and words' weights are all 0"));
+  CHECK(has(error_of([] {
+              require_trainable({0, 0}, "", "c");
+            }),
+            "c: the weights of the text are all 0"));
+  for (const Doubles& large : {Doubles{1, INFINITY}, Doubles{1e308, 1e308}, Doubles{NAN, 1}})
+    CHECK(has(error_of([&] { require_trainable(large, "t", "c"); }),
+              "t and c: the products of tokens' and words' weights or their sum are too large"));
+
+  CHECK(has(error_of([] {
+              require_trainable({1e308, 1e308}, "t", "");
+            }),
+            "t: the weights of the text or their sum are too large"));
+
+  const TemporaryDirectory dir;
+  const std::string text = dir.write("text", "a b\na b b\n"),
+                    tokens = dir.write("tokens", "0 1 1\n0 1 1 1\n"),
+                    tiny = dir.write("tiny", "1e-300 1e-300 1e-300\n1e-300 0 0 0\n"),
+                    huge = dir.write("huge", "1e300 1 1\n1 1 1 1\n"),
+                    words = dir.write("words", "b 0\n</s> 0\n"),
+                    tiny_words = dir.write("tiny-words", "a 1e-300\nb 1e-300\n</s> 1e-300\n"),
+                    huge_words = dir.write("huge-words", "a 1e300\n"),
+                    none = dir.write("none", "a 0\nb 0\n</s> 0\n");
+  const auto trained = [&](bool translation, const Strings& weights) {
+    Strings all = translation ? Strings{"--src", text, "--tgt", text, "--ffn", "4", "--heads", "1"}
+                              : Strings{"--train", text, "--embed", "4"};
+    for (const char* o : {"--hidden", "4", "--layers", "1", "--after", "1u", "--restart"})
+      all.emplace_back(o);
+    for (const std::string& o : Strings{"--run", dir / "run"}) all.push_back(o);
+    all.insert(all.end(), weights.begin(), weights.end());
+    return run_program(translation ? "mt_train" : "lm_train", all);
+  };
+  for (const bool translation : {false, true}) {
+    for (const auto& [a, b, what] :
+         {std::tuple(tokens, words, "are all 0, so that nothing would be trained"),
+          {tiny, tiny_words, "are all 0, so that nothing would be trained"},
+          {huge, huge_words, "or their sum are too large for a double"}}) {
+      const Outcome o = trained(translation, {"--token-weights", a, "--class-weights", b});
+      CHECK(o.code == 1);
+      CHECK_MESSAGE(
+          has(o.err, concat(a, " and ", b, ": the products of tokens' and words' weights ", what)),
+          o.err);
+      for (const Strings& alone : {Strings{"--token-weights", a}, Strings{"--class-weights", b}}) {
+        const Outcome fine = trained(translation, alone);
+        CHECK_MESSAGE(fine.code == 0, fine.err);
+      }
+    }
+    const Outcome o = trained(translation, {"--class-weights", none});
+    CHECK(o.code == 1);
+    CHECK_MESSAGE(has(o.err, none + ": the weights of the text are all 0"), o.err);
+  }
 }
 
 TEST_CASE("token weights: each target has its own weight, padding 0, in every kind of batch") {
