@@ -6,12 +6,10 @@
 
 #include "apps/report/word_vectors.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "core/number_format.h"
 #include "core/quote.h"
 #include "data/ppmi.h"
 #include "data/text.h"
-#include "data/tokenizers/read_tokenizer.h"
 #include "nn/models/model_directory.h"
 
 namespace nine::app {
@@ -67,11 +65,6 @@ ClusterSpec ClusterSpec::parse(std::string_view text) {
 
 void write_clusters(const std::string& checkpoint, const ClusterOptions& o, std::ostream& out) {
   const std::filesystem::path model = model_directory(checkpoint, kDictionaryFile);
-  require(is_there(model / kDictionaryFile) || tokenizer_in(model).empty(), model.string(),
-          " has a tokenizer and no ", kDictionaryFile,
-          ", so that nothing says which of its tokens ",
-          "are frequent in a training text: name a run of lm_train, such as one that ",
-          "--init began from this model, whose ", kDictionaryFile, " has counts");
   const Vocabulary vocabulary =
       Vocabulary::read_saved((model / kDictionaryFile).string(), Specials::kLanguageModel);
   std::vector<int32_t> ids = ids_by_count(vocabulary);

@@ -299,12 +299,6 @@ TEST_CASE("words: a directory of transformers has the first tokens of its tokeni
   const Outcome angles = report({"--angles"});
   REQUIRE_MESSAGE(angles.code == 0, angles.err);
   CHECK(has(slurp(dir / "page.html"), "At most 1000 first tokens of the tokenizer of each model"));
-  const Outcome clusters = run_program(
-      "lm_score", {"--checkpoint", folder, "--clusters", "2:inner", "--cluster-size", "2"});
-  CHECK(clusters.code == 1);
-  CHECK_MESSAGE(has(clusters.err, folder + " has a tokenizer and no dict.txt, so that nothing says "
-                                           "which of its tokens are frequent"),
-                clusters.err);
   // Neither a dictionary nor a tokenizer.
   std::filesystem::remove(folder + "/tokenizer.json");
   CHECK(has(report({}).err, "a model of transformers needs its tokenizer.json there"));

@@ -160,7 +160,7 @@ TEST_CASE(
                     none = dir.write("none", "a 0\nb 0\n</s> 0\n");
   const auto trained = [&](bool translation, const Strings& weights) {
     Strings all = translation ? Strings{"--src", text, "--tgt", text, "--ffn", "4", "--heads", "1"}
-                              : Strings{"--train", text, "--embed", "4"};
+                              : Strings{"--train", text, "--embed", "4", "--batch", "1"};
     for (const char* o : {"--hidden", "4", "--layers", "1", "--after", "1u", "--restart"})
       all.emplace_back(o);
     for (const std::string& o : Strings{"--run", dir / "run"}) all.push_back(o);
