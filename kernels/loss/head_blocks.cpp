@@ -226,7 +226,7 @@ void HeadBlocks::choose_blocks(HeadMemory memory) {
   keeps_products_ = gradients_ && memory == HeadMemory::blocks;
   if (keeps_products_ && LeastMemory::wanted() && arena_.device() == kCpu && !weights_.norms)
     choose_least_memory();
-  group_rows_ = first_group_rows_ = block_rows_;
+  group_rows_ = block_rows_;
   if (head_.contexts) group_rows_ = std::max(block_rows_, kStackRows / block_rows_ * block_rows_);
   group_rows_ = std::min(group_rows_, all);
   first_group_rows_ = products_in_dw_ ? first_rows_ : group_rows_;
