@@ -476,6 +476,7 @@ TEST_CASE("mt_train: the parity export holds what the replay reads") {
     return train(tiny(text.dir / "run", {"--src",           text.dir / "s",
                                          "--tgt",           text.dir / "t",
                                          "--dropout",       "0",
+                                         "--batch-tokens",  "90",
                                          "--positions",     "rotary",
                                          "--norm-type",     "rms",
                                          "--activation",    "swiglu",

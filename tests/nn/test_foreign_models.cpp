@@ -333,6 +333,7 @@ TEST_CASE("foreign: layers of a Llama's shape") {
 TEST_CASE("foreign: the key of the norms must have the biases that are there") {
   const Notices notices;
   const Foreign f;
+  write_safetensors(f.weights, tensors_of(f.set));
   const auto says = [&](const char* type) {
     f.say(concat(R"({"heads": 2, "norm": "post", "activation": "relu", "norm_type": ")", type,
                  "\"}"));
