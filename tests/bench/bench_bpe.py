@@ -25,7 +25,6 @@ tokenizers, ids of the first CHECKED (12) MB of bpe, tokenizers, tiktoken and Se
 import base64
 import gettext
 import glob
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -325,6 +324,8 @@ def print_table(found, megabytes, threads):
 
 
 def with_version(name):
+    import importlib.metadata  # here, because it would count in the memory of the others
+
     try:
         return f"{name} {importlib.metadata.version(name)}"
     except importlib.metadata.PackageNotFoundError:
