@@ -20,7 +20,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 # The files with loops of arithmetic or of text: -O3. Each is compiled alone, so that its machine code, and with it the last bit of a sum,
 # does not depend on its neighbours.
-set(nine_loops "/cpu/" "core/(bf16_|crc32c|eigen_tile|gemm|packed_linear)"
+set(nine_loops "/cpu/" "core/(bf16_|crc32c|eigen_tile|gemm|half|packed_linear)"
                "kernels/(decoding/head_|options/(margin_correction|sampled_softmax))"
                "data/(bpe|lower_case|string_table|text|tokenize_13a|unicode|word_counts)"
                "data/tokenizers/(bpe_model|merge_table|piece_end|pipeline|pre_tokenizer|split_pattern|token_text|train_tokenizer|unigram_model)" "apps/report/(pca|tsne)")

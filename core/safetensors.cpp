@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/file_kind.h"
 #include "core/files.h"
+#include "core/half.h"
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/output_file.h"
@@ -47,6 +48,13 @@ constexpr std::array kFileTypes = {
 
 // ---- writing
 
+// How a file has the float32 numbers.
+enum class Floats : uint8_t { as_they_are, as_half };
+
+bool is_halved(const View& view, Floats floats) {
+  return floats == Floats::as_half && view.dtype == DType::float32;
+}
+
 std::string_view file_type_of(DType t) {
   return std::find_if(kFileTypes.begin(), kFileTypes.end(),
                       [t](const FileType& f) { return f.as_is && f.dtype == t; })
@@ -67,17 +75,19 @@ void check_writable(const fs::path& file, const std::vector<NamedView>& tensors)
 }
 
 std::string header_text(const fs::path& file, const std::vector<NamedView>& tensors,
-                        const std::map<std::string, std::string>& metadata) {
+                        const std::map<std::string, std::string>& metadata, Floats floats) {
   Json header = Json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
   int64_t offset = 0;
   for (const auto& [name, view] : tensors) {
     Json shape = Json::array();
     for (int i = 0; i < view.shape.rank(); ++i) shape.push_back(view.shape[i]);
-    header[name] = {{"dtype", file_type_of(view.dtype)},
+    const bool halved = is_halved(view, floats);
+    const int64_t bytes = halved ? view.bytes() / 2 : view.bytes();
+    header[name] = {{"dtype", halved ? std::string_view("F16") : file_type_of(view.dtype)},
                     {"shape", shape},
-                    {"data_offsets", {offset, offset + view.bytes()}}};
-    offset += view.bytes();
+                    {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
   }
   try {
     std::string text = header.dump();
@@ -103,6 +113,44 @@ void write_elements(OutputFile& out, const View& view) {
   const auto* row = static_cast<const std::byte*>(view.data);
   for (int64_t r = 0; r < view.rows(); ++r, row += static_cast<size_t>(view.ld) * element)
     out.write(row, static_cast<size_t>(view.cols()) * element);
+}
+
+// Writes float32 numbers as float16. Error: a finite number is too large.
+void write_halves(OutputFile& out, const fs::path& file, const NamedView& tensor) {
+  const View& view = tensor.view;
+  if (view.device != kCpu) {
+    const Tensor host(view.shape, view.dtype);
+    ops::copy(view, host);
+    return write_halves(out, file, {tensor.name, host});
+  }
+  std::vector<uint16_t> row(static_cast<size_t>(view.cols()));
+  for (int64_t r = 0; r < view.rows(); ++r) {
+    const float* const from = view.as<float>() + r * view.ld;
+    for (size_t c = 0; c < row.size(); ++c) {
+      row[c] = half_of_float(from[c]);
+      if (std::isfinite(from[c]) && !std::isfinite(float_of_half(row[c])))
+        fail("cannot write ", file.string(), ": tensor '", tensor.name, "' has ", from[c],
+             ", and float16 ends at 65504: choose another type");
+    }
+    out.write(row.data(), row.size() * sizeof(uint16_t));
+  }
+}
+
+FileDigest write_file(const fs::path& file, const std::vector<NamedView>& tensors,
+                      const std::map<std::string, std::string>& metadata, Floats floats) {
+  check_writable(file, tensors);
+  const std::string header = header_text(file, tensors, metadata, floats);
+  const uint64_t header_bytes = header.size();
+  OutputFile out(file);
+  out.write(&header_bytes, sizeof header_bytes);
+  out.write(header.data(), header.size());
+  for (const NamedView& tensor : tensors) {
+    if (is_halved(tensor.view, floats))
+      write_halves(out, file, tensor);
+    else
+      write_elements(out, tensor.view);
+  }
+  return out.finish();
 }
 
 // ---- reading
@@ -264,18 +312,6 @@ void check_coverage(const Source& source, std::vector<Entry>& entries) {
                   " bytes of data");
 }
 
-float float_of_half(uint16_t half) {
-  const auto sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  const uint32_t exponent = (half >> 10) & 0x1fu;
-  const uint32_t mantissa = half & 0x3ffu;
-  if (exponent == 0) {  // zero and subnormals: mantissa x 2^-24, exact in float32
-    const float magnitude = std::ldexp(static_cast<float>(mantissa), -24);
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const uint32_t wide = exponent == 31 ? 255u : exponent + 112u;
-  return std::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
-}
-
 template <class Stored, class Kept, class Convert>
 void read_converted(Source& source, const Tensor& t, Convert&& convert) {
   std::vector<Stored> stored(static_cast<size_t>(t.elements()));
@@ -336,14 +372,12 @@ const Tensor& Safetensors::at(const std::string& name) const {
 
 FileDigest write_safetensors(const fs::path& file, const std::vector<NamedView>& tensors,
                              const std::map<std::string, std::string>& metadata) {
-  check_writable(file, tensors);
-  const std::string header = header_text(file, tensors, metadata);
-  const uint64_t header_bytes = header.size();
-  OutputFile out(file);
-  out.write(&header_bytes, sizeof header_bytes);
-  out.write(header.data(), header.size());
-  for (const NamedView& tensor : tensors) write_elements(out, tensor.view);
-  return out.finish();
+  return write_file(file, tensors, metadata, Floats::as_they_are);
+}
+
+FileDigest write_half_safetensors(const fs::path& file, const std::vector<NamedView>& tensors,
+                                  const std::map<std::string, std::string>& metadata) {
+  return write_file(file, tensors, metadata, Floats::as_half);
 }
 
 Safetensors read_safetensors(const fs::path& file) {

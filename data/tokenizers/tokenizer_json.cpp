@@ -12,6 +12,7 @@
 #include "data/tokenizers/pipeline.h"
 #include "data/tokenizers/read_tokenizer.h"
 #include "data/tokenizers/tekken_file.h"
+#include "data/tokenizers/word_level_model.h"
 
 namespace nine {
 
@@ -118,6 +119,14 @@ struct ModelLists {
   }
 };
 
+// Takes over the tokens of a vocab that is an object.
+void take_vocabulary(const Json& model, ModelLists& lists, TokenizerParts& parts) {
+  require(model.contains("vocab"), "the model has no vocab");
+  if (!model["vocab"].is_object())
+    fail(unexpected_value("vocab", model["vocab"], "an object of tokens and ids"));
+  parts.vocabulary = std::move(lists.tokens);
+}
+
 void read_bpe(const Json& model, bool of_bytes, ModelLists& lists, TokenizerParts& parts) {
   check_members(model, "model BPE",
                 {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
@@ -128,10 +137,7 @@ void read_bpe(const Json& model, bool of_bytes, ModelLists& lists, TokenizerPart
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     require(text_member(model, key, "").empty(), "the model has a ", key,
             ", which Nine does not know");
-  require(model.contains("vocab"), "the model has no vocab");
-  if (!model["vocab"].is_object())
-    fail(unexpected_value("vocab", model["vocab"], "an object of tokens and ids"));
-  parts.vocabulary = std::move(lists.tokens);
+  take_vocabulary(model, lists, parts);
   array_member(model, "merges");
   MergeTable merges;
   for (size_t i = 0; i < lists.merge_ends.size(); i += 2)
@@ -163,6 +169,15 @@ void read_unigram(const Json& model, bool of_bytes, ModelLists& lists, Tokenizer
     if (token.special && parts.vocabulary.has(token.id)) settings.not_in_text.push_back(token.id);
   parts.model =
       std::make_unique<UnigramModel>(parts.vocabulary, std::move(scores), std::move(settings));
+}
+
+void read_word_level(const Json& model, bool of_bytes, ModelLists& lists, TokenizerParts& parts) {
+  check_members(model, "model WordLevel", {"vocab", "unk_token"});
+  require(!of_bytes,
+          "the model WordLevel follows the pre_tokenizer ByteLevel, which Nine does not know");
+  take_vocabulary(model, lists, parts);
+  const std::string unknown = text_member(model, "unk_token", "<unk>");
+  parts.model = std::make_unique<WordLevelModel>(parts.vocabulary, parts.vocabulary.find(unknown));
 }
 
 // Reads one side of a template: tokens before the text, or behind it.
@@ -241,10 +256,11 @@ std::unique_ptr<Tokenizer> tokenizer_of(const std::string& text) {
     read_bpe(model, of_bytes, lists, parts);
   } else if (type == "Unigram") {
     read_unigram(model, of_bytes, lists, parts);
+  } else if (type == "WordLevel") {
+    read_word_level(model, of_bytes, lists, parts);
   } else {
     fail("the model ", quote(type),
-         " is of a type that Nine does not know; it knows BPE and "
-         "Unigram");
+         " is of a type that Nine does not know; it knows BPE, Unigram and WordLevel");
   }
   read_post_processor(parts.post_processor ? *parts.post_processor : Json(), 0, parts);
   auto tokenizer = std::make_unique<PipelineTokenizer>(std::move(parts));

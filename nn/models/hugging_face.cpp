@@ -9,8 +9,25 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/quote.h"
+#include "nn/models/hugging_face_names.h"
 
 namespace nine {
+
+Tensor transposed_matrix(const Tensor& matrix) {
+  const int64_t rows = matrix.shape()[0], cols = matrix.shape()[1];
+  Tensor out({cols, rows}, matrix.dtype());
+  dispatch_float(matrix.dtype(), "hugging_face", [&]<class T>(T) {
+    const T* const from = matrix.data<T>();
+    T* const to = out.data<T>();
+    constexpr int64_t kBlock = 32;  // both sides stay in the cache
+    for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
+      for (int64_t c = 0; c < cols; ++c)
+        for (int64_t r = r0; r < std::min(rows, r0 + kBlock); ++r)
+          to[c * rows + r] = from[r * cols + c];
+  });
+  return out;
+}
+
 namespace {
 
 constexpr const char* kTypes = "gpt2, llama, mistral and qwen3";
@@ -138,21 +155,6 @@ class Config {
   const Json& keys_;
 };
 
-Tensor transposed(const Tensor& matrix) {
-  const int64_t rows = matrix.shape()[0], cols = matrix.shape()[1];
-  Tensor out({cols, rows}, matrix.dtype());
-  dispatch_float(matrix.dtype(), "hugging_face", [&]<class T>(T) {
-    const T* const from = matrix.data<T>();
-    T* const to = out.data<T>();
-    constexpr int64_t kBlock = 32;  // both sides stay in the cache
-    for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
-      for (int64_t c = 0; c < cols; ++c)
-        for (int64_t r = r0; r < std::min(rows, r0 + kBlock); ++r)
-          to[c * rows + r] = from[r * cols + c];
-  });
-  return out;
-}
-
 // Returns matrices below each other, or vectors behind each other. Messages call them `what`.
 Tensor stacked(const std::string& what, const std::vector<Tensor>& parts) {
   const Shape first = parts.front().shape();
@@ -212,15 +214,11 @@ Json read_gpt2(const std::string& place, const Config& config, Tensors& in, doub
   const int64_t layers = config.whole("n_layer");
   for (int64_t layer = 0; layer < layers; ++layer) {
     const std::string from = concat("h.", layer, '.'), to = layer_name(layer);
-    for (const auto& [theirs, ours] : {std::pair("ln_1", "norm1"), {"ln_2", "norm2"}})
+    for (const auto& [theirs, ours] : kGpt2Norms)
       for (const char* part : {".weight", ".bias"})
         out[concat(to, ours, part)] = in.take(concat(from, theirs, part));
-    for (const auto& [theirs, weight, bias] :
-         {std::tuple("attn.c_attn", "self_attn.in_proj_weight", "self_attn.in_proj_bias"),
-          {"attn.c_proj", "self_attn.out_proj.weight", "self_attn.out_proj.bias"},
-          {"mlp.c_fc", "linear1.weight", "linear1.bias"},
-          {"mlp.c_proj", "linear2.weight", "linear2.bias"}}) {
-      out[to + weight] = transposed(in.matrix(concat(from, theirs, ".weight")));
+    for (const auto& [theirs, weight, bias] : kGpt2Maps) {
+      out[to + weight] = transposed_matrix(in.matrix(concat(from, theirs, ".weight")));
       out[to + bias] = in.take(concat(from, theirs, ".bias"));
     }
     for (const char* buffer : {"attn.bias", "attn.masked_bias"}) in.drop(from + buffer);
@@ -293,21 +291,15 @@ Json read_llama(const std::string& place, const std::string& type, const Config&
   const int64_t layers = config.whole("num_hidden_layers");
   for (int64_t layer = 0; layer < layers; ++layer) {
     const std::string from = concat("layers.", layer, '.'), to = layer_name(layer);
-    for (const auto& [theirs, ours] : {std::pair("input_layernorm", "norm1"),
-                                       {"post_attention_layernorm", "norm2"},
-                                       {"self_attn.o_proj", "self_attn.out_proj"},
-                                       {"mlp.gate_proj", "linear1"},
-                                       {"mlp.up_proj", "linear3"},
-                                       {"mlp.down_proj", "linear2"}})
+    for (const auto& [theirs, ours] : kLlamaNames)
       out[concat(to, ours, ".weight")] = in.take(concat(from, theirs, ".weight"));
     std::vector<Tensor> maps;
-    for (const char* map : {"q_proj", "k_proj", "v_proj"})
+    for (const char* map : kLlamaMaps)
       maps.push_back(in.matrix(concat(from, "self_attn.", map, ".weight")));
     out[to + "self_attn.in_proj_weight"] =
         stacked(concat(place, ": the tensors ", from, "self_attn.q_proj, k_proj, v_proj"), maps);
     if (qwen3)  // the other types have no norms of queries and keys
-      for (const char* norm : {"self_attn.q_norm.weight", "self_attn.k_norm.weight"})
-        out[to + norm] = in.take(from + norm);
+      for (const char* norm : kQwen3Norms) out[to + norm] = in.take(from + norm);
     in.drop(from + "self_attn.rotary_emb.inv_freq");
   }
   out["transformer.norm.weight"] = in.take("norm.weight");

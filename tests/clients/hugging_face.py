@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Language models of transformers in lm_score.
+"""Language models of transformers in lm_score, and models of Nine in transformers.
 
   hugging_face.py BIN
 
@@ -25,7 +25,7 @@ try:
     import torch
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
+    from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 except ImportError as error:
     print(f"skipped: transformers is not installed ({error})")
     sys.exit(77)
@@ -133,6 +133,128 @@ def compare(name, folder, model, tokenizer, begin, end):
     print(f"{name}: log p differs by at most {worst:.2g}")
 
 
+def run(program, *arguments):
+    done = subprocess.run(
+        [os.path.join(BIN, program), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    check(done.returncode == 0, f"{program}: {done.stdout}")
+    return done.returncode == 0
+
+
+def open_folder(folder, dtype=torch.float32):
+    model, info = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=dtype, output_loading_info=True
+    )
+    for what, names in info.items():
+        check(not names, f"{folder}: {what}: {names}")
+    return model.eval(), AutoTokenizer.from_pretrained(folder)
+
+
+def there_and_back(name, folder, model, tokenizer):
+    """transformers to Nine to transformers: the same digits, then the same tensors and ids."""
+    nine, back = folder + "-nine", folder + "-back"
+    if not run("nine_convert", "--from", folder, "--to", nine):
+        return
+    text = "".join(line + "\n" for line in TEXTS)
+    check(
+        lm_score(folder, "--tokens", text=text)[1] == lm_score(nine, "--tokens", text=text)[1],
+        f"{name}: the model that nine_convert wrote scores otherwise",
+    )
+    if not run("nine_convert", "--from", nine, "--to", back):
+        return
+    again, again_tokenizer = open_folder(back)
+    ours, theirs = again.state_dict(), model.state_dict()
+    check(ours.keys() == theirs.keys(), f"{name}: {ours.keys() ^ theirs.keys()}")
+    for key in ours.keys() & theirs.keys():
+        check(torch.equal(ours[key], theirs[key]), f"{name}: {key} differs")
+    for key in ("bos_token_id", "eos_token_id", "vocab_size"):
+        check(getattr(again.config, key) == getattr(model.config, key), f"{name}: {key}")
+    for line in TEXTS:
+        ids = again_tokenizer(line).input_ids
+        wanted = [model.config.bos_token_id, *tokenizer.encode(line).ids]
+        check(ids == wanted, f"{name}: the ids {ids}, not {wanted}")
+
+
+def compare_trained(name, directory, options, dtypes=("float32",)):
+    """A model that lm_train trained on raw text, in transformers."""
+    place = os.path.join(directory, name)
+    text = place + ".txt"
+    pathlib.Path(text).write_text("\n".join(CORPUS * 20) + "\n", encoding="utf-8")
+    shape = "--arch transformer --layers 2 --hidden 48 --heads 4 --ffn 80 --bptt 64 --no-head-bias"
+    more = "--batch 4 --lr 0.01 --after 40u --vocab-size 300"
+    if not run("lm_train", "--text", text, "--run", place, *f"{shape} {more} {options}".split()):
+        return
+    for dtype in dtypes:
+        folder = f"{place}-{dtype}"
+        if not run("nine_convert", "--from", place, "--to", folder, "--dtype", dtype):
+            return
+        model, tokenizer = open_folder(folder, getattr(torch, dtype))
+        check(model.dtype == getattr(torch, dtype), f"{name}: {model.dtype}, not {dtype}")
+        if dtype != "float32":
+            # Rounded once: what transformers makes of the float32 folder.
+            wide = open_folder(f"{place}-float32")[0].state_dict()
+            for key, value in model.state_dict().items():
+                check(torch.equal(value, wide[key].to(value.dtype)), f"{name}: {key}, {dtype}")
+            continue
+        begin, end = model.config.bos_token_id, model.config.eos_token_id
+        for line in TEXTS:
+            ids = [begin, *tokenizer.backend_tokenizer.encode(line, add_special_tokens=False).ids]
+            check(tokenizer(line).input_ids == ids, f"{name}: no token {begin} before {line!r}")
+        compare(name, place, model, tokenizer.backend_tokenizer, begin, end)
+        generate(name, model, tokenizer, begin, end)
+
+
+def generate(name, model, tokenizer, begin, end):
+    """transformers' own generate() begins and ends as Nine does."""
+    prompt = tokenizer("the old", return_tensors="pt")
+    with torch.no_grad():
+        ids = model.generate(**prompt, do_sample=False, max_new_tokens=12)[0]
+    text = tokenizer.decode(ids, skip_special_tokens=True)
+    wanted = greedy(model, tokenizer.backend_tokenizer, "the old", begin, end, 12)
+    check(text == wanted, f"{name}: generate() made {text!r}, not {wanted!r}")
+
+
+def compare_words(directory):
+    """A model of words: lm_score's words and </s> are ids and log-probabilities of transformers."""
+    place = os.path.join(directory, "words")
+    text = place + ".txt"
+    lines = ["the old king", "a cat\u00a0saw the dog", "zw\u00f6lf x-y cats"]
+    pathlib.Path(text).write_text("\n".join(lines * 30) + "\n", encoding="utf-8")
+    options = "--arch transformer --layers 1 --hidden 16 --heads 2 --ffn 16 --bptt 16 --after 30u"
+    more = "--tie-embeddings --no-head-bias --batch 2 --lr 0.01"
+    if not run("lm_train", "--train", text, "--run", place, *options.split(), *more.split()):
+        return
+    if not run("nine_convert", "--from", place, "--to", place + "-hf"):
+        return
+    model, tokenizer = open_folder(place + "-hf")
+    vocabulary = ["</s>", "<unk>"]
+    for line in (
+        pathlib.Path(place, "checkpoints", "latest", "dict.txt").read_text("utf-8").split("\n")
+    ):
+        vocabulary += [line.rsplit(" ", 1)[0]] if line else []
+    lines.append("the nobody  saw\tcats")
+    scores = lm_score(place, "--tokens", text="".join(line + "\n" for line in lines))[1]
+    worst = 0.0
+    for line, ours in zip(lines, scores.splitlines()):
+        words = line.replace("\t", " ").split(" ")
+        ids = [vocabulary.index(w) if w in vocabulary else 1 for w in words if w]
+        check(tokenizer(line).input_ids == [0, *ids], f"words: {tokenizer(line).input_ids}")
+        with torch.no_grad():
+            log_p = model(torch.tensor([[0, *ids]])).logits[0].double().log_softmax(-1)
+        theirs = [log_p[i, token].item() for i, token in enumerate([*ids, 0])]
+        ours = [float(x) for x in ours.split()]
+        check(len(ours) == len(theirs), f"words: {len(ours)} words, not {len(theirs)}")
+        worst = max([worst, *(abs(a - b) for a, b in zip(ours, theirs))])
+    check(worst < 1e-4, f"words: log p differs by {worst}")
+    text = tokenizer.decode(ids, skip_special_tokens=True)
+    check(text == "the cats", f"words: decoded {text!r}")
+    print(f"words: log p differs by at most {worst:.2g}")
+
+
 def main():
     one = trained_tokenizer(["<|endoftext|>"])
     two = trained_tokenizer(["<unk>", "<s>", "</s>"])
@@ -189,6 +311,16 @@ def main():
             model = write(folder, model_type(config_type(**settings)), tokenizer, **how)
             begin, end = settings["bos_token_id"], settings["eos_token_id"]
             compare(name, folder, model, tokenizer, begin, end)
+            there_and_back(name, folder, model, tokenizer)
+        gpt2 = "--activation gelu-tanh"
+        llama = "--activation swiglu --positions rotary --norm-type rms --no-linear-bias"
+        every = ("float32", "float16", "bfloat16")
+        compare_trained("of-gpt2", directory, f"{gpt2} --tie-embeddings", every)
+        compare_trained("of-gpt2-gelu", directory, "--activation gelu")
+        compare_trained("of-gpt2-scaled", directory, f"{gpt2} --tie-embeddings --head lin:scale=3")
+        compare_trained("of-llama", directory, f"{llama} --kv-heads 2 --head pol:p=1", every)
+        compare_trained("of-qwen3", directory, f"{llama} --qk-norm --head lin:scale=learn")
+        compare_words(directory)
         refuse(pathlib.Path(directory) / "2")
         train_on(os.path.join(directory, "0"), directory)
     print("wrong" if failures else "fine")

@@ -1,0 +1,27 @@
+#include "apps/nine_convert/convert_options.h"
+
+#include "apps/cli/option_conflicts.h"
+
+namespace nine::app {
+
+void ConvertOptions::declare(Options& o) {
+  o.add("from", from,
+        "model: a run or a checkpoint of Nine, or a folder of Hugging Face's transformers")
+      .unit("DIR")
+      .required();
+  o.add("to", to,
+        "new directory for the result: a folder of transformers for a model of Nine, a model of "
+        "Nine for a folder of transformers; or a new file of llama.cpp, for either")
+      .unit("DIR|FILE.gguf")
+      .required();
+  o.add("dtype", dtype, "type of the weights in files for other programs; q8_0 is for llama.cpp");
+}
+
+void ConvertOptions::check(const Options& options) {
+  refuse_empty(options, {"from", "to"});
+  require_usage(is_gguf() || dtype != WeightType::q8_0,
+                "--dtype q8_0 is for a file of llama.cpp: give --to FILE.gguf, or another --dtype");
+  dtype_given = options.was_named("dtype");
+}
+
+}  // namespace nine::app
