@@ -60,7 +60,8 @@ TEST_SUITE("dumped configurations") {
     const std::vector<std::pair<std::string, Strings>> programs{
         {"lm_train", {}},       {"mt_train", {}},    {"lm_score", {}},   {"mt_translate", {}},
         {"kernel_inspect", {}}, {"nine_report", {}}, {"bpe", {"learn"}}, {"bpe", {"apply"}},
-        {"bpe", {"undo"}},      {"bpe", {"vocab"}},  {"lm_rescore", {}}, {"bpe", {"convert"}}};
+        {"bpe", {"undo"}},      {"bpe", {"vocab"}},  {"lm_rescore", {}}, {"bpe", {"convert"}},
+        {"nine_convert", {}}};
     for (const auto& [program, command] : programs) {
       const ByDump r = run_by_dump(dir, program, command, {}, {"--dump-config"});
       CHECK(r.run.out == r.dump.out);

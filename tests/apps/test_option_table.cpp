@@ -20,6 +20,7 @@
 #include "apps/lm_train/lm_options.h"
 #include "apps/mt_train/mt_options.h"
 #include "apps/mt_translate/translate_options.h"
+#include "apps/nine_convert/convert_options.h"
 #include "core/error.h"
 #include "core/quote.h"
 #include "data/unicode.h"
@@ -250,6 +251,10 @@ TEST_CASE("option table: lm_rescore refuses whatever is out of range") {
   check_every_flag<RescoreOptions>();
 }
 
+TEST_CASE("option table: nine_convert refuses whatever is out of range") {
+  check_every_flag<ConvertOptions>(3);
+}
+
 TEST_CASE("option table: bpe's commands refuse whatever is out of range") {
   check_every_flag<BpeCommand<0>>(7);
   check_every_flag<BpeCommand<1>>(10);
@@ -334,6 +339,7 @@ std::vector<Command> commands(const TemporaryDirectory& dir) {
            {},
            {"--checkpoint=" + none, "--nbest=" + lists, "--nbest-format=kaldi",
             "--output=" + dir / "out"}},
+          {"nine_convert", {}, {"--from=" + none, "--to=" + dir / "out"}},
           {"kernel_inspect", {}, {"--output=/dev/null"}},
           {"nine_report", {}, {"--words=" + none}},
           {"bpe", {"learn"}, {"--output=/dev/null"}},

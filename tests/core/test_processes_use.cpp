@@ -291,6 +291,7 @@ TEST_CASE("processes: a program that cannot share its work stops under mpirun, b
       {"lm_rescore",
        {"--checkpoint", model_a(), "--nbest", list, "--reference", said, "--lambda", "1",
         "--output", codes}},
+      {"nine_convert", {"--from", model_a(), "--to", codes}},
       {"mt_train", {"--run", dir.path().string(), "--average", "2"}},
   };
   for (const auto& [name, arguments] : cases) {

@@ -140,7 +140,13 @@ void check_every_call(const ShortRun& run, const Failing& failing, bool sampled)
 }
 
 ShortRuns::ShortRuns() {
-  for (const ShortRun& run : {lm_train(*this / "lm"), mt_train(*this / "mt"), learn(codes)}) {
+  const ShortRun transformer{
+      "lm_train", {"--train", text,        "--arch", "transformer", "--hidden",           "4",
+                   "--heads", "1",         "--ffn",  "4",           "--layers",           "1",
+                   "--batch", "2",         "--bptt", "3",           "--no-head-bias",     "--after",
+                   "1u",      "--threads", "1",      "--run",       *this / "transformer"}};
+  for (const ShortRun& run :
+       {lm_train(*this / "lm"), mt_train(*this / "mt"), transformer, learn(codes)}) {
     const Outcome outcome = run_program(run.program, run.arguments);
     REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
   }
@@ -191,6 +197,10 @@ std::vector<ShortRun> ShortRuns::users() const {
              "--resamples", "100"}),
        {"result/hyp.trn", "result/first.trn", "result/ref.trn", "result/utterances.tsv",
         "result/results.json"}},
+      {"nine_convert",
+       {"--from", *this / "transformer", "--to", "result"},
+       {"result/config.json", "result/model.safetensors", "result/tokenizer.json",
+        "result/tokenizer_config.json"}},
       {"nine_report", with({lm, mt}, false), results},
       {"kernel_inspect", with({"--explain", "lstm"}, false), results},
       {"bpe", with({"apply", "--codes", codes, "--input", text, "--num-workers", "1"}, false),

@@ -17,7 +17,7 @@ struct ShortRun {
   bool trains = false;
 };
 
-/// A text, codes for it, and a model of each kind.
+/// A text, codes for it, and models of each kind.
 struct ShortRuns : TemporaryDirectory {
   std::string text = write("text", "a b c\nb a\nc c a b\na a\n"), codes = *this / "codes",
               lists = write("lists", "u1\t-1\ta b c\nu1\t-2\ta b a\nu2\t-1\tb a\n"),

@@ -12,8 +12,12 @@
 #include "core/safetensors.h"
 #include "data/tokenizers/model_tokenizer.h"
 #include "nn/models/language_model.h"
+#include "nn/models/plain_transformer.h"
+#include "nn/models/read_model.h"
 #include "nn/models/transformer_language_model.h"
 #include "nn/models/word_surprisals.h"
+#include "nn/models/write_hugging_face.h"
+#include "nn/models/write_model.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
@@ -96,6 +100,10 @@ struct Model {
   }
   // The rows of a table without the two that Nine adds.
   Tensor rows_of(const char* name) const { return tensors.at(name).row_range(2, kRows).clone(); }
+  // The same through nine_convert's ways: the model as Nine's own files, and from there to
+  // transformers' again, whose tensors are the same.
+  void check_converted(const std::vector<std::vector<double>>& scores,
+                       const std::map<std::string, Tensor>& parts) const;
   std::string error(const Json& keys, const std::map<std::string, Tensor>& parts) const {
     write(keys, parts);
     return error_of([&] { LanguageModel::load(path); });
@@ -117,6 +125,30 @@ void check_close(const std::vector<std::vector<double>>& a,
     for (size_t t = 0; t < a[i].size(); ++t)
       CHECK((a[i][t] == b[i][t] || std::abs(a[i][t] - b[i][t]) < 1e-12));
   }
+}
+
+void Model::check_converted(const std::vector<std::vector<double>>& scores,
+                            const std::map<std::string, Tensor>& parts) const {
+  const TemporaryDirectory nine, back;
+  write_model(read_model(path), nine.path());
+  check_close(LanguageModel::load(nine.path().string()).score(kLines), scores);
+  const PlainTransformer plain = plain_transformer(read_model(nine.path()));
+  CHECK(plain.begin == config["bos_token_id"]);
+  CHECK(plain.end == config["eos_token_id"]);
+  write_hugging_face(plain, back.path(), WeightType::float32);
+  const Safetensors written = read_safetensors(back / "model.safetensors");
+  CHECK(written.tensors.size() == parts.size());
+  for (const auto& part : parts) {
+    CAPTURE(part.first);
+    REQUIRE(written.tensors.contains(part.first));
+    const std::vector<double> is = written.at(part.first).to_vector(),
+                              must = part.second.to_vector();
+    REQUIRE(is.size() == must.size());
+    for (size_t i = 0; i < is.size(); ++i) REQUIRE(is[i] == static_cast<float>(must[i]));
+  }
+  const Json keys = read_json_object(back / "config.json");
+  for (const auto& item : config.items())
+    CHECK_MESSAGE(keys.value(item.key(), Json()) == item.value(), item.key());
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -164,6 +196,7 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
       tensor = transposed(tensor);
   m.write(m.config, parts);
   check_close(LanguageModel::load(m.path).score(kLines), expected);
+  m.check_converted(expected, parts);
   CHECK(
       LanguageModel::load(m.path).generate({"a"}, {.sampling = {.temperature = 0}})[0].starts_with(
           "a"));
@@ -251,6 +284,7 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
   m.write(m.config, parts);
   const LanguageModel model = LanguageModel::load(m.path);
   check_close(model.score(kLines), expected);
+  m.check_converted(expected, parts);
   CHECK(model.tokenizer() != nullptr);
   CHECK(model.vocabulary().size() == kRows + 2);
   CHECK(model.vocabulary().word(kTokens + 2) == "<id_5>");

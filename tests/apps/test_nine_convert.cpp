@@ -1,0 +1,101 @@
+// nine_convert from the outside. The numbers in its files: tests/nn/test_written_models.cpp; beside
+// other programs: tests/clients/hugging_face.py and llama_cpp.py.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+
+#include "core/error.h"
+#include "tests/support/programs.h"
+#include "tests/support/support.h"
+
+namespace nine::tests::test_nine_convert {
+namespace {
+
+namespace fs = std::filesystem;
+using Strings = std::vector<std::string>;
+
+// Trains a Transformer of raw text.
+void train(const TemporaryDirectory& dir, const std::string& run, const Strings& more) {
+  dir.write("text", "the dog sees a cat\nthe cat sees a dog\n");
+  const Outcome r = run_program(
+      "lm_train", joined({"--text",   dir / "text", "--vocab-size", "258", "--arch",  "transformer",
+                          "--layers", "1",          "--hidden",     "8",   "--heads", "2",
+                          "--ffn",    "8",          "--bptt",       "16",  "--batch", "1",
+                          "--after",  "2u",         "--run",        run},
+                         more));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+}
+
+Outcome convert(const std::string& from, const std::string& to, const Strings& more = {}) {
+  return run_program("nine_convert", joined({"--from", from, "--to", to}, more));
+}
+
+// The names in a directory, without those that begin with a dot.
+Strings names_in(const fs::path& directory, bool hidden = false) {
+  Strings names;
+  for (const auto& entry : fs::directory_iterator(directory))
+    if (const std::string name = entry.path().filename(); hidden == name.starts_with("."))
+      names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("nine_convert: a run to transformers, to Nine again, and to llama.cpp") {
+  const TemporaryDirectory dir;
+  train(dir, dir / "run", {"--no-head-bias", "--activation", "gelu-tanh"});
+  const Outcome out = convert(dir / "run", dir / "hf/");
+  REQUIRE_MESSAGE(out.code == 0, out.err);
+  CHECK(has(out.out, "a folder of transformers: gpt2 (layers 1, width 8, tokens "));
+  CHECK(names_in(dir / "hf") ==
+        Strings{"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"});
+  const Outcome back = convert(dir / "hf", dir / "again");
+  REQUIRE_MESSAGE(back.code == 0, back.err);
+  CHECK(back.out == concat("wrote ", dir / "again", ", a model of Nine\n"));
+  CHECK(names_in(dir / "again") == Strings{"dict.txt", "model.safetensors", "tokenizer.json"});
+  const auto scores = [&](const std::string& model) {
+    const Outcome r = run_program("lm_score", {"--checkpoint", model}, "the cat\na dog\n");
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return r.out;
+  };
+  CHECK(scores(dir / "hf") == scores(dir / "again"));
+  std::istringstream own(scores(dir / "run")), other(scores(dir / "hf"));
+  int lines = 0;
+  for (double a = 0, b = 0; own >> a && other >> b; ++lines) CHECK(std::abs(a - b) < 1e-3);
+  CHECK(lines == 2);
+
+  const Outcome gguf = convert(dir / "run", dir / "model.gguf", {"--dtype", "float16"});
+  REQUIRE_MESSAGE(gguf.code == 0, gguf.err);
+  CHECK(slurp(dir / "model.gguf").starts_with("GGUF"));
+  CHECK(names_in(dir.path(), true).empty());
+}
+
+TEST_CASE("nine_convert: what is refused leaves nothing") {
+  const TemporaryDirectory dir;
+  train(dir, dir / "run", {"--head", "log:p=1", "--no-head-bias"});
+  const auto refused = [&](const std::string& to, const Strings& more = {}) {
+    const Outcome r = convert(dir / "run", to, more);
+    CHECK(r.out == "");
+    CHECK(r.code != 0);
+    return r.err;
+  };
+  CHECK(has(refused(dir / "hf"), "the head log:p=1 has other scores than inner products"));
+  CHECK(has(refused(dir / "x.gguf"), "train the head lin, or pol:p=1, on this body"));
+  fs::create_directory(dir / "there");
+  CHECK(has(refused(dir / "there"), "is there already, and it is not replaced"));
+  CHECK(has(refused(dir / "text"), "is there already, and it is not replaced"));
+  CHECK(has(refused(dir / "run/checkpoints/hf"), "lies within the checkpoints of the run"));
+  CHECK(has(refused(dir / "text/hf"), "is a file, not a directory"));
+  CHECK(has(refused(dir / "hf", {"--dtype", "q8_0"}), "--dtype q8_0 is for a file of llama.cpp"));
+  CHECK(
+      has(refused(dir / "hf", {"--dtype", "int8"}), "not one of float32, float16, bfloat16, q8_0"));
+  CHECK(has(convert(dir / "none", dir / "hf").err, "none"));
+  CHECK(names_in(dir.path()) == Strings{"run", "text", "there"});
+  CHECK(names_in(dir.path(), true).empty());
+}
+
+}  // namespace nine::tests::test_nine_convert
