@@ -121,10 +121,11 @@ struct Run {
 };
 
 /// Reads `directory`/log.jsonl and config.json. Unknown events and fields are ignored, as is a last
-/// line that is cut off; other unreadable lines, a log without an event and a broken config.json
-/// become notes. Entries are in the order of steps; a resume removes those after the step at which
-/// training was resumed. Throws Error when the directory or the log is not there, or when one of
-/// the two is no regular file: a named pipe would let the reader wait without end.
+/// line that is cut off; other unreadable lines, values that no run writes, a log without an event
+/// and a broken config.json become notes. Entries are in the order of steps; a resume removes those
+/// after the step at which training was resumed. Throws Error when the directory or the log is not
+/// there, or when one of the two is no regular file: a named pipe would let the reader wait without
+/// end.
 Run read_run(const std::filesystem::path& directory);
 
 }  // namespace nine::app
