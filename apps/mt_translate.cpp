@@ -221,7 +221,7 @@ void translate(const TranslateOptions& o, const Options& options, Device device,
   SearchOptions how = o.search(translator);
   Lines translated;
   InputNotes notes(name, translator.source_unknown());
-  const bool cuts = !o.codes.empty();
+  const bool cuts = !o.codes.empty() || translator.reads_prose();
   int64_t joints = 0;
   while (text.next()) {
     if (cuts) joints += joints_in(text.lines());

@@ -43,6 +43,7 @@ set(nine_public_headers
     kernels/settings/learned_numbers.h
     data/bpe.h
     data/bpe_learn.h
+    data/bpe_merges.h
     data/detokenize.h
     data/glossary.h
     data/measures/bleu.h

@@ -348,7 +348,11 @@ TEST_CASE("layout: an op on both devices is in at most nine files") {
 
 TEST_CASE("layout: a function of one number is in five files, and as an activation in two more") {
   const auto function = files_with("gelu_tanh", {"core", "cuda", "autograd", "checks"}),
-             activation = files_with("gelu_tanh", {"kernels", "data", "nn", "apps"});
+             users = files_with("gelu_tanh", {"kernels", "data", "nn", "apps"});
+  // Files of other programs' formats name the activations that these formats have.
+  std::set<std::string> activation;
+  for (const std::string& file : users)
+    if (file.find("/write_") == std::string::npos) activation.insert(file);
   CHECK_MESSAGE(function.size() == 5, listed(function));
   CHECK_MESSAGE(activation.size() == 2, listed(activation));
 }
