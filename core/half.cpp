@@ -22,8 +22,9 @@ uint16_t half_of_float(float x) {
   const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
-  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65,520, half way to 65,536
-  if (magnitude < 0x38800000u) {                        // below 2^-14: a multiple of 2^-24
+  if (magnitude >= 0x477ff000u)
+    return static_cast<uint16_t>(sign | 0x7c00u);  // 65,520, half way to 65,536
+  if (magnitude < 0x38800000u) {                   // below 2^-14: a multiple of 2^-24
     const float units = std::ldexp(std::bit_cast<float>(magnitude), 24);
     return static_cast<uint16_t>(sign | static_cast<uint32_t>(std::nearbyint(units)));
   }
