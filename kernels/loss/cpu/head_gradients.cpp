@@ -131,12 +131,12 @@ class Backward {
   };
 
   void run_chunk(int64_t chunk) {
+    const Turn turn(*this, chunk);  // first, because later chunks wait for one that fails
     const auto [begin, end] = chunk_words(block_.words(), chunk);
     // `lanes` has one tile of the pairs that are computed from their vectors.
     const int64_t strip = exact_ ? kHeadTile : stack_.strip_words();
     T* z = block_.products && !in_dw_ ? nullptr
                                       : scratch<T>(Scratch::products, strip * stack_.columns());
-    const Turn turn(*this, chunk);
     WordPacks packs = stack_.word_packs();
     // Memory for the bias, for the statistics, and, for smoothed mixtures, for the scores of all
     // components and log p.
