@@ -14,6 +14,7 @@
 #include "kernels/loss/head_blocks.h"
 #include "kernels/loss/kernel_softmax.h"
 #include "tests/kernels/head_problem.h"
+#include "tests/support/compare.h"
 #include "tests/support/support.h"
 
 namespace nine::tests::test_head_rows {
