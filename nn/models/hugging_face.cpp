@@ -230,6 +230,7 @@ Json read_gpt2(const std::string& place, const Config& config, Tensors& in, doub
   config.size("vocab_size", words.shape()[0]);
   config.size("n_embd", words.shape()[1]);
   config.size("n_positions", out["positions.weight"].shape()[0]);
+  config.size("n_inner", out[layer_name(0) + "linear1.weight"].shape()[0]);
   const bool tied = config.yes("tie_word_embeddings", true);
   const Tensor head = in.head(tied, words);
   add_special_rows(place, config, tied, words, head, excluded, out);
@@ -267,10 +268,18 @@ std::optional<int64_t> sliding_window(const std::string& place, const Config& co
   if (type == "llama") return std::nullopt;  // has no use for the key
   if (type == "qwen3") {
     if (!config.yes("use_sliding_window", false)) return std::nullopt;
-    const Json* const first = config.find("max_window_layers");
-    require(first != nullptr && *first == 0, place,
-            ": 'use_sliding_window' is true for the layers from 'max_window_layers' on (28 without "
-            "the key), and Nine has one window for all layers, which is 0 there");
+    const Json *const kinds = config.find("layer_types"), *const first =
+                                                              config.find("max_window_layers");
+    if (kinds != nullptr && kinds->is_array() && !kinds->empty()) {
+      for (const Json& kind : *kinds)
+        require(kind == kinds->front(), place, ": 'layer_types' has ", json_text(kinds->front()),
+                " and ", json_text(kind), ", and Nine has one kind of attention for all layers");
+      if (kinds->front() != "sliding_attention") return std::nullopt;
+    } else {
+      require(first != nullptr && *first == 0, place,
+              ": 'use_sliding_window' is true for the layers from 'max_window_layers' on (28 ",
+              "without the key), and Nine has one window for all layers, which is 0 there");
+    }
   }
   // Mistral's default.
   if (!config.has("sliding_window")) return 4096;

@@ -332,6 +332,9 @@ PlainTransformer plain_transformer(ModelFiles files) {
     tied = tied && same_rows(words, rows.input[token], rows.output[token]);
   out.tensors[kEmbedding] = multiplied(table_of(words, rows.input), factor);
   if (!tied) out.tensors[kHead] = multiplied(table_of(vectors, rows.output), head_factor);
+  for (const auto& [name, tensor] : out.tensors)
+    require(ops::all_finite(tensor), place, ": the tensor '", name,
+            "' has a number beyond 3.4e38, where float32 ends");
   out.config.vocab = std::ssize(rows.input);
   out.config.embed_scale.reset();
   out.config.tie_embeddings = tied;

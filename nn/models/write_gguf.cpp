@@ -326,6 +326,13 @@ uint16_t checked_half(const GgufTensor& tensor, float x) {
     fail("tensor '", tensor.name, "' has ", x, ", and float16 ends at 65504: choose another type");
   return half;
 }
+uint16_t checked_bfloat16(const GgufTensor& tensor, float x) {
+  const bfloat16 out(x);
+  if (!std::isfinite(static_cast<float>(out)))
+    fail("tensor '", tensor.name, "' has ", x,
+         ", and bfloat16 ends at 3.39e38: choose another type");
+  return out.bits;
+}
 
 // Writes a group of q8_0: the factor d = max |x| / 127, and x / d rounded.
 void write_group(const GgufTensor& tensor, const float* x, uint8_t* to) {
@@ -351,8 +358,8 @@ void write_row(const GgufTensor& tensor, const float* row, uint8_t* to) {
     case TensorType::f16:
     case TensorType::bf16:
       for (int64_t c = 0; c < cols; ++c, to += 2) {
-        const uint16_t bits =
-            tensor.type == TensorType::f16 ? checked_half(tensor, row[c]) : bfloat16(row[c]).bits;
+        const uint16_t bits = tensor.type == TensorType::f16 ? checked_half(tensor, row[c])
+                                                             : checked_bfloat16(tensor, row[c]);
         std::memcpy(to, &bits, sizeof bits);
       }
   }

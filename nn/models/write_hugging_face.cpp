@@ -1,10 +1,14 @@
 #include "nn/models/write_hugging_face.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/dtype.h"
 #include "core/files.h"
 #include "core/half.h"
 #include "core/json.h"
@@ -159,6 +163,11 @@ void write_hugging_face(const PlainTransformer& model, const std::filesystem::pa
   std::vector<NamedView> views;
   for (auto& [name, tensor] : tensors) {
     if (type == WeightType::bfloat16) {
+      const std::span numbers(tensor.data<float>(), static_cast<size_t>(tensor.elements()));
+      require(std::ranges::all_of(
+                  numbers, [](float x) { return std::isfinite(static_cast<float>(bfloat16(x))); }),
+              "tensor '", name,
+              "' has a number beyond 3.39e38, where bfloat16 ends: choose another type");
       const Tensor narrow(tensor.shape(), DType::bfloat16);
       ops::copy(tensor, narrow);
       tensor = narrow;

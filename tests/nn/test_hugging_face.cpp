@@ -224,6 +224,11 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
   CHECK(has(m.error(wrong, parts), "the model lacks the tensor 'h.2.ln_1.weight'"));
   wrong["n_layer"] = 1;
   CHECK(has(m.error(wrong, parts), "Nine does not read the tensor 'h.1."));
+  for (const char* key : {"vocab_size", "n_embd", "n_positions", "n_inner"}) {
+    wrong = m.config;
+    wrong[key] = 9;
+    CHECK(has(m.error(wrong, parts), key));
+  }
   wrong = m.config;
   wrong["eos_token_id"] = kRows;
   CHECK(
@@ -377,6 +382,10 @@ TEST_CASE("hugging face: the positions that attention sees are those of transfor
   Json all = slides;
   all["max_window_layers"] = 0;
   CHECK(window("qwen3", all) == 8);
+  all["layer_types"] = {"full_attention", "full_attention"};
+  CHECK(window("qwen3", all) == 5000);
+  all["layer_types"] = {"full_attention", "sliding_attention"};
+  CHECK(has(error_of([&] { window("qwen3", all); }), "one kind of attention for all layers"));
 }
 
 }  // namespace nine::tests::test_hugging_face

@@ -336,6 +336,27 @@ TEST_CASE("written models: float16 is rounded to the nearest, ties to even") {
   CHECK(has(error, "tensor 'large' has 70000, and float16 ends at 65504"));
 }
 
+TEST_CASE("written models: a number that its type does not hold is an error") {
+  const Model model(small(gpt2(), "lin", true), "lin");
+  ModelFiles files = read_model(model.dir.path());
+  Tensor& norm = files.weights.tensors.at("transformer.norm.weight");
+  std::vector<double> numbers = norm.to_vector();
+  numbers[3] = 1e39;
+  norm = Tensor::from<double>(numbers, {kSize});
+  CHECK(has(error_of([&] { static_cast<void>(plain_transformer(std::move(files))); }),
+            "the tensor 'transformer.norm.weight' has a number beyond 3.4e38"));
+  const PlainTransformer plain = model.plain();
+  plain.tensors.at("transformer.norm.weight").data<float>()[3] = 3.4e38F;
+  const TemporaryDirectory dir;
+  CHECK(has(error_of([&] { write_hugging_face(plain, dir.path(), WeightType::bfloat16); }),
+            "tensor 'transformer.ln_f.weight' has a number beyond 3.39e38"));
+  CHECK(error_of([&] { write_hugging_face(plain, dir.path(), WeightType::float32); }) == "");
+  // GGUF keeps vectors in float32.
+  plain.tensors.at("embedding.weight").data<float>()[3] = -3.4e38F;
+  CHECK(has(error_of([&] { write_gguf(plain, dir / "x.gguf", WeightType::bfloat16); }),
+            "and bfloat16 ends at 3.39e38"));
+}
+
 TEST_CASE("written models: GGUF has the numbers of the model") {
   const Model model(small(gpt2(), "lin", true), "lin");
   const PlainTransformer plain = model.plain();
