@@ -245,7 +245,8 @@ const char* pre_tokenizer_name(const Json& json) {
   if (is_bytes(json, true)) return "gpt-2";
   const Json parts = json.is_object() ? json.value("pretokenizers", Json()) : Json();
   if (parts.is_array() && parts.size() == 2 && parts[0].value("type", "") == "Split" &&
-      parts[0].value("behavior", "") == "Isolated" && is_bytes(parts[1], false)) {
+      parts[0].value("behavior", "") == "Isolated" && !parts[0].value("invert", false) &&
+      is_bytes(parts[1], false)) {
     const Json pattern = parts[0].value("pattern", Json::object()).value("Regex", Json());
     if (pattern == pattern_of(Split::gpt2)) return "gpt-2";
     if (pattern == pattern_of(Split::llama3)) return "llama-bpe";
@@ -253,6 +254,20 @@ const char* pre_tokenizer_name(const Json& json) {
   }
   fail("llama.cpp does not have the pre-tokeniser ", shortened(json_text(json)),
        ": train with the split of gpt2, gpt4 or llama3, or write a folder of transformers");
+}
+
+// Error: llama.cpp cuts some texts otherwise than the tokenizer.
+void require_same_cutting(const Json& json, std::string_view pre) {
+  constexpr const char* kInstead = ": write a folder of transformers";
+  const Json& bpe = json["model"];
+  require(!bpe.value("ignore_merges", false) || pre == "llama-bpe",
+          "llama.cpp takes a piece that is a token whole (ignore_merges) only with the split of "
+          "llama3",
+          kInstead);
+  for (const Json& token : json["added_tokens"])
+    for (const char* rule : {"single_word", "lstrip", "rstrip"})
+      require(!token.value(rule, false), "llama.cpp does not have the rule '", rule,
+              "' of the token ", quote(token["content"].get<std::string>()), kInstead);
 }
 
 void put_tokenizer(const PlainTransformer& model, GgufKeys& keys) {
@@ -265,6 +280,7 @@ void put_tokenizer(const PlainTransformer& model, GgufKeys& keys) {
           "llama.cpp does not normalise text, and the model's tokenizer has a normalizer: write a "
           "folder of transformers");
   const char* const pre = pre_tokenizer_name(json.value("pre_tokenizer", Json()));
+  require_same_cutting(json, pre);
   std::vector<std::string> tokens(static_cast<size_t>(model.config.vocab));
   std::vector<TokenType> types(tokens.size(), TokenType::unused);
   for (size_t id = 0; id < tokens.size(); ++id) tokens[id] = concat("[PAD", id, ']');

@@ -409,6 +409,14 @@ TEST_CASE("written models: GGUF refuses what llama.cpp computes otherwise") {
   plain.tokenizer = tokenizer.dump();
   CHECK(has(refusal(plain), "llama.cpp does not normalise text"));
   tokenizer["normalizer"] = nullptr;
+  tokenizer["model"]["ignore_merges"] = true;
+  plain.tokenizer = tokenizer.dump();
+  CHECK(has(refusal(plain), "(ignore_merges) only with the split of llama3"));
+  tokenizer["model"]["ignore_merges"] = false;
+  tokenizer["added_tokens"][0]["lstrip"] = true;
+  plain.tokenizer = tokenizer.dump();
+  CHECK(has(refusal(plain), "llama.cpp does not have the rule 'lstrip' of the token '</s>'"));
+  tokenizer["added_tokens"][0]["lstrip"] = false;
   tokenizer["pre_tokenizer"]["add_prefix_space"] = true;
   plain.tokenizer = tokenizer.dump();
   CHECK(has(refusal(plain), "llama.cpp does not have the pre-tokeniser"));
