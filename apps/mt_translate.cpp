@@ -68,7 +68,7 @@ class InputNotes {
       std::fprintf(stderr,
                    "%.2f%% of %s tokens are unknown to the model (is the input cut as its "
                    "training text was?)\n",
-                   100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_),
+                   100.0 * static_cast<double>(unknown_) / static_cast<double>(tokens_ + lines_),
                    whose_.c_str());
     say_spelled_specials(spelled_, name_, "mt_translate");
   }
@@ -76,6 +76,7 @@ class InputNotes {
  private:
   std::string name_, whose_;
   int32_t unknown_id_;
+  // Each line's </s> counts as a token, too.
   int64_t lines_ = 0, tokens_ = 0, unknown_ = 0;
   SpelledSpecials spelled_{Specials::kTranslation};
 };
