@@ -128,7 +128,7 @@ tsan:
 	cmake --fresh -S . -B build-tsan -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_SANITIZE=thread -DNINE_XSMM=OFF
 	cmake --build build-tsan -j $(JOBS) --target sanitized_tests
 	OMP_TOOL_LIBRARIES=$$(clang -print-file-name=libarcher.so) TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
-	  tests/run.sh build-tsan -j $(JOBS) -L sanitized
+	  tests/run.sh build-tsan -j $(JOBS) -L sanitized -E needs_libxsmm
 
 fuzz:
 	@./cmake/install_deps.sh test clang
