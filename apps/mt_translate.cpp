@@ -157,6 +157,9 @@ class Prefixes {
     if (name_.empty()) return;
     const Lines lines = read_lines(name_, communicator);
     if (o.codes.empty() || joints_in(lines) == 0) {
+      require(o.vocabulary.empty(), name_, " is text of the target language, and --vocabulary is ",
+              "of the source language: give prefixes that bpe apply has cut with the target's ",
+              "vocabulary");
       ids_ = translator.target_ids(lines, name_);
     } else {
       if (communicator.first())
@@ -297,10 +300,11 @@ void score_given(const TranslateOptions& o, Device device, Communicator& communi
   const std::vector<BeamSearch::Ids> sources = translator.source_ids(lines, input_name(o.input)),
                                      targets =
                                          translator.target_ids(given, input_name(o.score_given));
-  for (const auto& [ids, file, unknown] :
-       {std::tuple(&sources, o.input, translator.source_unknown()),
-        std::tuple(&targets, o.score_given, translator.target_unknown())}) {
-    InputNotes notes(input_name(file), unknown);
+  for (const auto& [ids, file, unknown, whose] :
+       {std::tuple(&sources, o.input, translator.source_unknown(), "the input's"),
+        std::tuple(&targets, o.score_given, translator.target_unknown(),
+                   "the given translations'")}) {
+    InputNotes notes(input_name(file), unknown, whose);
     notes.add(*ids);
     notes.require_known(o);
     if (communicator.first()) notes.report();

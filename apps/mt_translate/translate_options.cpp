@@ -122,6 +122,10 @@ void TranslateOptions::check(const Options& options) const {
                 "--score-given needs a model: give --checkpoint DIR");
   require_usage(score_given.empty() || !score,
                 "--score-given and --score are different tasks: give one of them");
+  require_usage(vocabulary.empty() || score_given.empty(),
+                "--vocabulary is of the source language, and --score-given gives text of the "
+                "target language: cut both texts by bpe apply, each with its own vocabulary, and "
+                "leave out --codes and --vocabulary");
   require_usage(vocabulary_threshold == 0 || !vocabulary.empty(),
                 "--vocabulary-threshold needs --vocabulary");
   int on_standard_output = 0;

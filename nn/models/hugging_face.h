@@ -10,6 +10,9 @@
 
 namespace nine {
 
+/// The bias that excludes a word of a model of transformers while it is trained on.
+inline constexpr double kExclusionInTraining = -10000;
+
 /// True if `config`, a config.json, has the key `model_type`, and the tensors have not Nine's names
 /// already.
 bool is_hugging_face(const std::map<std::string, Tensor>& tensors, const Json& config);
@@ -18,7 +21,7 @@ bool is_hugging_face(const std::map<std::string, Tensor>& tensors, const Json& c
 /// describe the model. Two rows stand before those of the model's tokens: `</s>`, which reads the
 /// vector of bos_token_id and is predicted by the vector of eos_token_id, and `<unk>`. `head.bias`
 /// excludes `<unk>` and the model's own row of eos_token_id with `excluded`, so that the
-/// probabilities of the other tokens are the model's: -infinity, or -10000 for training. Errors
+/// probabilities of the other tokens are the model's: -infinity, or kExclusionInTraining. Errors
 /// name `config_file`: a model type that Nine does not read; a setting that Nine does not have; a
 /// key or a tensor that is missing; a tensor that is left over.
 Json read_hugging_face(const std::string& config_file, const Json& config,

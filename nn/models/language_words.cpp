@@ -24,6 +24,42 @@ void require_whole_tokenizer(const std::filesystem::path& directory) {
           ".from_pretrained(FOLDER).save_pretrained(FOLDER) in Python's transformers does");
 }
 
+// The spellings of the tokens that a folder of transformers adds to its tokenizer.
+std::vector<std::string> added_tokens(const std::filesystem::path& directory, const Json& config) {
+  std::vector<std::string> found;
+  const auto add = [&](const Json& token) {
+    if (token.is_string()) found.push_back(token);
+    if (token.is_object() && token.value("content", Json()).is_string())
+      found.push_back(token["content"]);
+  };
+  for (const char* key :
+       {"added_tokens_decoder", "additional_special_tokens", "extra_special_tokens"})
+    for (const Json& token : config.value(key, Json::array())) add(token);
+  if (const auto file = directory / "added_tokens.json"; is_there(file)) {
+    const Json added = read_json_object(file);
+    for (const auto& [token, id] : added.items()) found.push_back(token);
+  }
+  return found;
+}
+
+// Error: tokenizer_config.json or added_tokens.json change the tokenizer, as transformers reads
+// them.
+void require_no_changes(const std::filesystem::path& directory, const Tokenizer& tokenizer) {
+  const std::filesystem::path file = directory / "tokenizer_config.json";
+  const Json config = is_there(file) ? read_json_object(file) : Json::object();
+  constexpr const char* kMend =
+      ": AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) in Python's transformers "
+      "writes a tokenizer.json that has it";
+  for (const std::string& token : added_tokens(directory, config))
+    require(tokenizer.find(token) >= 0, directory.string(), " adds the token ", quote(token),
+            ", and its tokenizer lacks it", kMend);
+  require(config.value("add_prefix_space", Json()) != true ||
+              tokenizer.encode("a", {}) == tokenizer.encode(" a", {}),
+          file.string(),
+          " says \"add_prefix_space\": true, and the tokenizer puts no space before ", "a text",
+          kMend);
+}
+
 }  // namespace
 
 LanguageWords language_words(const std::filesystem::path& directory, int64_t entries) {
@@ -32,6 +68,7 @@ LanguageWords language_words(const std::filesystem::path& directory, int64_t ent
     require_whole_tokenizer(directory);
     ModelTokenizer tokenizer =
         ModelTokenizer::of_file(directory.string(), Specials::kLanguageModel, entries);
+    require_no_changes(directory, tokenizer.tokenizer());
     Vocabulary vocabulary = tokenizer.dictionary();
     return {std::move(vocabulary), std::move(tokenizer)};
   }

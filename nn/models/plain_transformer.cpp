@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/ops.h"
 #include "core/quote.h"
+#include "nn/models/hugging_face.h"
 #include "nn/models/language_config.h"
 #include "nn/models/language_words.h"
 #include "nn/models/model_directory.h"
@@ -16,7 +17,7 @@
 namespace nine {
 namespace {
 
-constexpr double kExcluded = -5000;  // a bias below it excludes a word: -10000 in training
+constexpr double kExcluded = -5000;  // a bias below it excludes a word
 constexpr const char *kEmbedding = "embedding.weight", *kHead = "head.weight";
 
 // Returns the network's name. Error: no other program has this network.
@@ -204,9 +205,11 @@ class TokenizerFile {
   int64_t next_ = 0;
 };
 
-// Gives each token its row. `words` are Nine's rows; embedding has them.
+// Gives each token its row. embedding and head have Nine's rows. `trained_on`: the excluded words
+// have the bias that lm_train --init gives to those of transformers.
 TokenRows rows_of_tokens(const std::string& place, const std::vector<int64_t>& excluded,
-                         const Tensor& embedding, TokenizerFile& file) {
+                         bool trained_on, const Tensor& embedding, const Tensor& head,
+                         TokenizerFile& file) {
   constexpr int64_t kEnd = 0, kUnknown = 1, kFirst = 2;
   const int64_t words = embedding.shape()[0];
   const bool unknown = std::ranges::find(excluded, kUnknown) == excluded.end();
@@ -219,6 +222,11 @@ TokenRows rows_of_tokens(const std::string& place, const std::vector<int64_t>& e
   if (excluded.size() == 2) {
     rows.output = rows.input;
     const int64_t replaced = excluded[1];
+    // A model of transformers has the same vector for </s> and for the token whose place it took,
+    // or, trained on, the bias that --init gives.
+    require(trained_on || same_rows(head, kEnd, replaced), place, ": a bias excludes the word ",
+            replaced, ", and the formats of other programs exclude no token: train without an ",
+            "output bias");
     rows.begin = rows.end = replaced - kFirst;
     rows.output[static_cast<size_t>(rows.end)] = kEnd;
     if (!same_rows(embedding, kEnd, replaced)) {
@@ -300,6 +308,10 @@ PlainTransformer plain_transformer(ModelFiles files) {
     head_factor = factor_of(place, out.config.head, transformer->head().present_spec());
   });
   const std::vector<int64_t> excluded = excluded_words(place, files.weights.tensors);
+  const bool trained_on =
+      !excluded.empty() &&
+      files.weights.tensors.at("head.bias").to_vector()[static_cast<size_t>(excluded.back())] ==
+          kExclusionInTraining;
   for (auto& [name, tensor] : files.weights.tensors)
     if (name == kEmbedding || name == kHead || !name.starts_with("head."))
       out.tensors[name] = in_float32(std::exchange(tensor, Tensor()));
@@ -314,7 +326,7 @@ PlainTransformer plain_transformer(ModelFiles files) {
   TokenRows rows;
   if (text.tokenizer) {
     TokenizerFile file(place, *text.tokenizer);
-    rows = rows_of_tokens(place, excluded, words, file);
+    rows = rows_of_tokens(place, excluded, trained_on, words, vectors, file);
     out.tokenizer = file.text(rows.begin);
   } else {
     require(excluded.empty(), place, ": a bias excludes words of the model, and the formats of ",

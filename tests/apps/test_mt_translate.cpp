@@ -405,6 +405,16 @@ TEST_CASE("mt_translate: codes cut the input and join the output; raw text is to
         run(with({"--join"}), "ei@@ n lau@@ f@@ t .\n"));
   CHECK(cut({"--codes", codes, "--vocabulary", c.dir.write("less", "ein 2\n")}) ==
         run(with({"--join"}), "ein l@@ a@@ u@@ f@@ t .\n"));
+  // The vocabulary is of the source, and these texts are of the target language.
+  const std::string target = c.dir.write("target", "ein\n");
+  for (const auto& [flag, code] : {std::pair("--score-given", 2), {"--prefix", 1}}) {
+    const Outcome refused = run_program(
+        "mt_translate",
+        joined({"--checkpoint", c.path, "--codes", codes, "--vocabulary", listed}, {flag, target}),
+        "ein\n");
+    CHECK(refused.code == code);
+    CHECK(has(refused.err, "text of the target language"));
+  }
   CHECK(run(with({"--join"}), "ei@@ n lau@@ f@@ t .\n") != words + "\n");
   CHECK(run(with({"--join"}), "ein l@@ a@@ u@@ f@@ t .\n") != words + "\n");
 }

@@ -324,6 +324,23 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
   auto mixed = parts;
   mixed["model.layers.0.self_attn.k_proj.weight"] = Tensor({4, kSize}, DType::float32);
   CHECK(has(m.error(m.config, mixed), "are of types float64 and float32: store the model in one"));
+  // What tokenizer_config.json and added_tokens.json add must be in the tokenizer.
+  const auto with = [&](const char* file, const Json& keys) {
+    m.write(m.config, parts);
+    m.dir.write(file, keys.dump());
+    const std::string error = error_of([&] { LanguageModel::load(m.path); });
+    std::filesystem::remove(m.dir / file);
+    return error;
+  };
+  const char *const config = "tokenizer_config.json", *const added = "added_tokens.json";
+  CHECK(with(config, {{"add_prefix_space", false}, {"additional_special_tokens", {"a", "."}}}) ==
+        "");
+  CHECK(has(with(config, {{"add_prefix_space", true}}), "puts no space before a text"));
+  for (const Json& keys : {Json{{"additional_special_tokens", {"<x>"}}},
+                           Json{{"added_tokens_decoder", {{"7", {{"content", "<x>"}}}}}},
+                           Json{{"extra_special_tokens", {{"image", "<x>"}}}}})
+    CHECK(has(with(config, keys), "adds the token '<x>', and its tokenizer lacks it"));
+  CHECK(has(with(added, {{"<x>", 7}}), "adds the token '<x>', and its tokenizer lacks it"));
   // vocab.json and merges.txt do not say how Qwen3 cuts text.
   m.write(m.config, parts);
   std::filesystem::remove(m.dir / "tokenizer.json");

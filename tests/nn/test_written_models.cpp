@@ -12,6 +12,7 @@
 #include "checks/op_cases.h"
 #include "core/half.h"
 #include "core/version.h"
+#include "nn/models/hugging_face.h"
 #include "nn/models/language_model.h"
 #include "nn/models/lstm_language_model.h"
 #include "nn/models/model_description.h"
@@ -305,7 +306,9 @@ TEST_CASE("written models: what other programs do not have is refused with the r
   CHECK(with_bias(3, 0) == "");  // a bias that is the same for all words cancels
   CHECK(with_bias(1, -INFINITY) == "");
   CHECK(biased.plain().config.vocab == config.vocab - 1);  // without <unk>
-  CHECK(with_bias(4, -INFINITY) == "");
+  // An excluded word of the user is no token whose place </s> has taken.
+  CHECK(has(with_bias(4, -INFINITY), "a bias excludes the word 4"));
+  CHECK(with_bias(4, kExclusionInTraining) == "");
   CHECK(biased.plain().end == 2);  // </s> has taken the place of the excluded token
   CHECK(has(with_bias(5, -INFINITY), "a bias excludes 3 words of the model"));
   CHECK(has(with_bias(3, 0.5F), "the head has an output bias"));
