@@ -13,7 +13,7 @@ namespace nine::app {
 /// form: JSON (a whole object or array, or one on each line), a dictionary, codes of BPE, a table
 /// with tabs (n-best lists and transcripts too), both sides of a parallel text on a line, an n-best
 /// list of Kaldi or SRILM, a .trn file.
-std::string other_kind(std::span<const std::string> lines);
+std::string other_kind(std::span<const std::string> all);
 /// Returns the warning about `text`, a file's name, that is of another kind.
 std::string other_kind_text(std::string_view kind, std::string_view text);
 

@@ -90,7 +90,7 @@ RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredList
   const TunedWeights tuned =
       tune_weights(lists.lists, lists.scores, lists.references, options.measure);
   print_warning(tuning_warning(tuned, lists.file));
-  return tuned;
+  return static_cast<const RescoringWeights&>(tuned);
 }
 
 }  // namespace nine::app
