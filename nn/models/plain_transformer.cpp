@@ -82,7 +82,7 @@ Tensor in_float32(const Tensor& tensor) {
 
 Tensor multiplied(const Tensor& tensor, double factor) {
   if (factor == 1) return tensor;
-  const Tensor out(tensor.shape(), DType::float32);
+  Tensor out(tensor.shape(), DType::float32);
   std::transform(tensor.data<float>(), tensor.data<float>() + tensor.elements(), out.data<float>(),
                  [&](float x) { return static_cast<float>(x * factor); });
   return out;

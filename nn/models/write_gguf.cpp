@@ -149,7 +149,7 @@ int64_t file_type(WeightType type) {
 // llama.cpp rotates neighbouring numbers of Llama's heads, and Nine one half with the other: puts
 // the rows of each head in the order of llama.cpp.
 Tensor interleaved(const Tensor& rows, int64_t head_size) {
-  const Tensor out(rows.shape(), DType::float32);
+  Tensor out(rows.shape(), DType::float32);
   const int64_t width = rows.shape()[1], half = head_size / 2;
   for (int64_t r = 0; r < rows.shape()[0]; ++r) {
     const int64_t head = r / head_size, i = r % head_size;
