@@ -14,13 +14,13 @@ namespace nine::cuda {
 class CallerStream {
  public:
   CallerStream(int index, void* stream);
-  ~CallerStream();
+  ~CallerStream();  // NOLINT(performance-trivially-destructible): empty in a build without CUDA
   CallerStream(const CallerStream&) = delete;
   CallerStream& operator=(const CallerStream&) = delete;
 
  private:
-  int index_;
-  void* stream_;
+  int index_ = 0;
+  void* stream_ = nullptr;
 };
 
 }  // namespace nine::cuda

@@ -28,7 +28,7 @@ int devices() { return 0; }
 void use_graphs(bool) {}
 void use_side_by_side(bool) {}
 Description describe(int) { no_cuda(); }
-CallerStream::CallerStream(int, void*) : index_(0), stream_(nullptr) { no_cuda(); }
+CallerStream::CallerStream(int, void*) { no_cuda(); }
 CallerStream::~CallerStream() = default;
 
 }  // namespace nine::cuda

@@ -140,13 +140,13 @@ TunedWeights tune_weights(std::span<const ScoredList> lists,
     for (bool better = true; better;) {
       better = false;
       for (const double sign : {-1.0, 1.0}) {
-        const RescoringWeights w = search.best();
+        const RescoringWeights& w = search.best();
         const double lambda = w.lambda * std::exp2(sign * step);
         // If the first-pass scores do not vary, all smaller lambdas are equally good.
         if (lambda >= least) better = search.try_weights({lambda, w.mu}) || better;
       }
       for (const double sign : {-1.0, 1.0}) {
-        const RescoringWeights w = search.best();
+        const RescoringWeights& w = search.best();
         better = search.try_weights({w.lambda, w.mu + sign * step * mu_unit}) || better;
       }
     }

@@ -100,6 +100,7 @@ Translator Translator::load(std::span<const std::string> paths,
       check_size(directory / kTargetDict, target.dictionary, config.tgt_vocab);
       if (config.shared_vocab) check_same_words(directory, source.dictionary, target.dictionary);
       if (!parts) {
+        // NOLINTNEXTLINE(modernize-make-unique): an aggregate that cannot be moved
         parts.reset(new Parts{directory, std::move(source), std::move(target)});
       } else {
         require(same_ids(source.dictionary, parts->source.dictionary) &&
