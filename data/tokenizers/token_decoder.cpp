@@ -16,7 +16,7 @@ namespace {
 void fuse(std::vector<std::string>& tokens) {
   std::string all;
   for (const std::string& token : tokens) all += token;
-  tokens.assign(1, std::move(all));
+  tokens.assign(1, all);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ const char* const kInputs[] = {"z", "q", "ww", "hh", "c", "lw", "lh"};
 // How a kernel of parts combines the scores xi of all pairs to S, as lines and as lines of text.
 struct Join {
   KernelLines::Line score, slope;
-  const char *score_text, *slope_text;
+  const char *score_text = nullptr, *slope_text = nullptr;
 };
 Join join_of(const KernelExpression& e) {
   if (e.combine == Combine::mixture)

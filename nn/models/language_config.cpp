@@ -110,7 +110,7 @@ HeadConfig checked_head(ModelFiles& files) {
   files.check_kind("lm", "embedding.weight");
   files.check_types("embedding.weight");
   check_arch(files);
-  const HeadConfig head = files.head();
+  HeadConfig head = files.head();
   const bool tied =
       files.shown("tie_embeddings", has_tied_embeddings(files.weights, head.spec), "head.weight");
   files.check_ties(tied ? tie_text(head.spec, "embedding.weight") : "");

@@ -36,7 +36,8 @@ constexpr const char* kPickleParts = "pytorch_model-";  // -00001-of-00002.bin
 // True if a file of this name belongs to the training, not to the model.
 bool is_of_training(const std::string& name) {
   const auto parts = {"optim", "sched", "scaler", "rng", "trainer", "training"};
-  return std::ranges::any_of(parts, [&](const char* part) { return name.find(part) != name.npos; });
+  return std::ranges::any_of(
+      parts, [&](const char* part) { return name.find(part) != std::string::npos; });
 }
 
 // Returns the files of a model that torch.save may have written: pytorch_model.bin, otherwise its

@@ -27,7 +27,8 @@ const std::string kText =
     "First Citizen:\nBefore we proceed any further, hear me speak.\n\nAll:\nSpeak, speak.\r\n \t\n"
     "caf\xC3\xA9 \xE4\xBD\xA0\xE5\xA5\xBD\n";
 
-std::unique_ptr<Tokenizer> trained(int64_t size = 270, std::vector<std::string> special = {}) {
+std::unique_ptr<Tokenizer> trained(int64_t size = 270,
+                                   const std::vector<std::string>& special = {}) {
   TokenizerTrainer trainer(
       {.vocabulary_size = size, .form = {}, .min_frequency = 1, .special_tokens = special});
   trainer.add(kText);

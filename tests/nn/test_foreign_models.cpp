@@ -1030,7 +1030,7 @@ TEST_CASE("foreign: one embedding for both languages has one dictionary") {
 TEST_CASE("foreign: training goes on from what it would compute, and from nothing else") {
   const Notices notices;
   const ForeignTranslation f;
-  const auto init = [&](TransformerConfig own) {
+  const auto init = [&](const TransformerConfig& own) {
     ParameterSet set;
     const Transformer network(set, own);
     const Vocabulary source =
