@@ -232,6 +232,10 @@ std::string unexpected_value(std::string_view key, const Json& value, std::strin
                 " was expected");
 }
 
+bool is_empty_text(const Json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().empty();
+}
+
 std::string json_error_text(std::string message) {
   const size_t id_end = message.find("] ");
   if (!message.starts_with("[json.exception.") || id_end == std::string::npos) return message;

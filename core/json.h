@@ -43,6 +43,9 @@ std::string unexpected_value(std::string_view key, const Json& value, std::strin
 /// Returns any other message as it is.
 std::string json_error_text(std::string message);
 
+/// True if the value is the text "".
+bool is_empty_text(const Json& value);
+
 /// Returns a value as text: on one line, or with `indent` spaces a level. Bytes that are not UTF-8
 /// become U+FFFD.
 std::string json_text(const Json& value, int indent = -1);

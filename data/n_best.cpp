@@ -258,8 +258,8 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
 Transcripts read_transcripts(const std::string& path, NBestFormat format) {
   const bool numbered = format == NBestFormat::moses, spaced = format == NBestFormat::kaldi;
   int64_t begin_with_number = 0;  // number of lines that would have no name
-  const Transcripts texts = transcripts_of(path, [&](std::string_view line, int64_t number,
-                                                     const auto& place) {
+  Transcripts texts = transcripts_of(path, [&](std::string_view line, int64_t number,
+                                               const auto& place) {
     const size_t end = std::min(line.find_first_of(spaced ? " \t" : "\t"), line.size());
     const bool has_name = end < line.size() || spaced;
     require(has_name ? end > 0 : numbered, place, ": a line is 'utterance ",

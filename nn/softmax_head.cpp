@@ -244,8 +244,7 @@ Var SoftmaxHead::loss(const Var& hidden, const Tensor& targets) const {
 }
 
 Tensor SoftmaxHead::log_probabilities(const Var& hidden) const {
-  const Tensor log_p =
-      nine::log_probabilities(config_.spec, hidden, evaluation_weights(hidden.tape()));
+  Tensor log_p = nine::log_probabilities(config_.spec, hidden, evaluation_weights(hidden.tape()));
   const std::span all(log_p.data<double>(), static_cast<size_t>(log_p.elements()));
   BiasExclusions excluded(bias_);
   for (size_t i = 0; i < all.size(); ++i)

@@ -31,7 +31,7 @@ void refuse_idle_flags(const Options& options, const std::vector<FlagUse>& flags
 void refuse_empty(const Options& given, std::initializer_list<const char*> keys) {
   const auto now = given.to_json();
   for (const char* key : keys)
-    require_usage(!given.was_set(flag_of(key)) || now[key] != "", "--", flag_of(key),
+    require_usage(!given.was_set(flag_of(key)) || !is_empty_text(now[key]), "--", flag_of(key),
                   " '': is empty; give a name, or leave the option out");
 }
 

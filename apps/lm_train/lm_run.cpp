@@ -138,7 +138,7 @@ TrainingRun lm_training(const Options& flags, const LmOptions& o, const LmData& 
         "not a floor for this run");
   if (o.documents && !data.tokenizer) messages.push_back(documents_text(data.train));
   if (std::string text = long_texts(data.train, o.batch_tokens); !text.empty())
-    messages.push_back(concat(o.documents ? "documents" : "sentences", std::move(text)));
+    messages.push_back(concat(o.documents ? "documents" : "sentences", text));
   const auto add_unknown = [&](const char* flag, const Corpus& text) {
     if (std::string said = unknown_text(flag, text.unknown(), text.tokens()); !said.empty())
       messages.push_back(std::move(said));

@@ -97,7 +97,7 @@ class InputComparison {
 
   static Json path(const Json& config, const std::string& key) {
     Json value = config.value(key, Json());
-    return value == "" ? Json() : value;
+    return is_empty_text(value) ? Json() : value;
   }
 
   const Json &stored_, &now_;

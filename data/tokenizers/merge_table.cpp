@@ -39,26 +39,50 @@ void MergeTable::apply(std::span<const int32_t> symbols, std::vector<int32_t>& i
 }
 
 void MergeTable::apply_short(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const {
+  const size_t n = symbols.size();
   std::array<int32_t, kShort> id;
-  std::array<Merge, kShort> merges;  // of a symbol and the next symbol
-  size_t n = symbols.size();
-  std::copy(symbols.begin(), symbols.end(), id.begin());
-  for (size_t i = 0; i + 1 < n; ++i) merges[i] = find(id[i], id[i + 1]);
-  while (n > 1) {
-    size_t best = 0;
-    for (size_t i = 1; i + 1 < n; ++i)
-      if (merges[i].rank < merges[best].rank) best = i;
-    if (merges[best].rank == kNoRank) break;
-    id[best] = merges[best].result;
-    --n;
-    for (size_t i = best + 1; i < n; ++i) {
-      id[i] = id[i + 1];
-      merges[i] = merges[i + 1];
-    }
-    if (best > 0) merges[best - 1] = find(id[best - 1], id[best]);
-    if (best + 1 < n) merges[best] = find(id[best], id[best + 1]);
+  std::array<int32_t, kShort> result;  // of the merge of a symbol and the next symbol
+  // The rank of that merge, then the symbol's place, so that the least key is the leftmost of the
+  // lowest rank. A symbol without a merge has kNever; so do the places up to a multiple of kLanes.
+  std::array<uint64_t, kShort> keys;
+  std::array<uint8_t, kShort + 1> before, next;
+  constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+  constexpr size_t kPlaceBits = 8, kLanes = 4;
+  static_assert(kShort % kLanes == 0);
+  const auto offer = [&](size_t left, size_t right) {
+    const Merge merge = find(id[left], id[right]);
+    result[left] = merge.result;
+    keys[left] = merge.rank == kNoRank ? kNever : uint64_t{merge.rank} << kPlaceBits | left;
+  };
+  std::ranges::copy(symbols, id.begin());
+  for (size_t i = 0; i <= n; ++i) {
+    before[i] = static_cast<uint8_t>(i - 1);
+    next[i] = static_cast<uint8_t>(i + 1);
   }
-  ids.insert(ids.end(), id.begin(), id.begin() + static_cast<std::ptrdiff_t>(n));
+  for (size_t i = 0; i + 1 < n; ++i) offer(i, i + 1);
+  const size_t end = (n + kLanes - 2) / kLanes * kLanes;
+  for (size_t i = n - 1; i < end; ++i) keys[i] = kNever;
+  for (;;) {
+    std::array<uint64_t, kLanes> least;  // of each lane, so that no comparison waits for another
+    least.fill(kNever);
+    for (size_t i = 0; i < end; i += kLanes)
+      for (size_t lane = 0; lane < kLanes; ++lane)
+        least[lane] = std::min(least[lane], keys[i + lane]);
+    const uint64_t key = std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+    if (key == kNever) break;
+    const size_t left = key & ((1u << kPlaceBits) - 1), right = next[left], after = next[right];
+    id[left] = result[left];
+    keys[right] = kNever;
+    next[left] = static_cast<uint8_t>(after);
+    before[after] = static_cast<uint8_t>(left);
+    if (left > 0) offer(before[left], left);
+    if (after < n) {
+      offer(left, after);
+    } else {
+      keys[left] = kNever;
+    }
+  }
+  for (size_t i = 0; i < n; i = next[i]) ids.push_back(id[i]);
 }
 
 void MergeTable::apply_long(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const {

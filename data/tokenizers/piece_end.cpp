@@ -25,13 +25,13 @@ using Page = std::array<CharacterClass, kPage>;
 
 constexpr std::array<CharacterClass, 128> kAscii = [] {
   std::array<CharacterClass, 128> kinds{};
-  for (char c = 'a'; c <= 'z'; ++c)
-    kinds[static_cast<size_t>(c)] = kinds[static_cast<size_t>(c - 'a' + 'A')] =
-        CharacterClass::letter;
-  for (char c = '0'; c <= '9'; ++c) kinds[static_cast<size_t>(c)] = CharacterClass::number;
-  for (char c : {' ', '\t', '\v', '\f'})
-    kinds[static_cast<size_t>(c)] = CharacterClass::white_space;
-  for (char c : {'\n', '\r'}) kinds[static_cast<size_t>(c)] = CharacterClass::line_end;
+  const auto set = [&](std::string_view characters, CharacterClass kind) {
+    for (const char c : characters) kinds[static_cast<unsigned char>(c)] = kind;
+  };
+  set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", CharacterClass::letter);
+  set("0123456789", CharacterClass::number);
+  set(" \t\v\f", CharacterClass::white_space);
+  set("\n\r", CharacterClass::line_end);
   return kinds;
 }();
 

@@ -10,39 +10,42 @@
 
 namespace nine {
 
-/// A piece of 1 to kMost bytes as four words: its bytes, zeros, and its size in the last byte. Two
-/// keys are equal if the pieces are.
+/// A piece of 1 to kMost bytes as kWords words: its bytes, zeros, and its size in the last byte.
+/// Two keys are equal if the pieces are.
+template <size_t kWords>
 class PieceKey {
  public:
-  static constexpr size_t kMost = 31;
+  static constexpr size_t kMost = 8 * kWords - 1;
 
   PieceKey() = default;  ///< equal to no piece
-  explicit PieceKey(std::string_view piece)
-      : words_{start_of(piece), word(piece, 8), word(piece, 16),
-               word(piece, 24) | uint64_t{piece.size()} << 56} {}
+  explicit PieceKey(std::string_view piece) {
+    for (size_t i = 0; i < kWords; ++i)
+      if (piece.size() > 8 * i) words_[i] = start_of(piece.substr(8 * i));
+    words_.back() |= uint64_t{piece.size()} << 56;
+  }
   /// Compares word by word, because a comparison of the arrays would call memcmp.
   bool operator==(const PieceKey& other) const {
-    return words_[0] == other.words_[0] && words_[3] == other.words_[3] &&
-           words_[1] == other.words_[1] && words_[2] == other.words_[2];
+    uint64_t differences = 0;
+    for (size_t i = 0; i < kWords; ++i) differences |= words_[i] ^ other.words_[i];
+    return differences == 0;
   }
   /// Returns the piece, which points into the key.
   std::string_view text() const {
-    return {reinterpret_cast<const char*>(words_.data()), static_cast<size_t>(words_[3] >> 56)};
+    return {reinterpret_cast<const char*>(words_.data()), static_cast<size_t>(words_.back() >> 56)};
   }
   /// Returns a hash from 0 to 2^bits - 1. It takes the high bits of products, which depend on all
   /// bits of the words.
   size_t hash(int bits) const {
-    return (words_[0] * 0x9E3779B97F4A7C15u + words_[1] * 0xC2B2AE3D27D4EB4Fu +
-            words_[2] * 0x165667B19E3779F9u + words_[3] * 0xD6E8FEB86659FD93u) >>
-           (64 - bits);
+    constexpr std::array<uint64_t, 4> kFactors{0x9E3779B97F4A7C15u, 0xC2B2AE3D27D4EB4Fu,
+                                               0x165667B19E3779F9u, 0xD6E8FEB86659FD93u};
+    static_assert(kWords <= kFactors.size());
+    uint64_t sum = 0;
+    for (size_t i = 0; i < kWords; ++i) sum += words_[i] * kFactors[i];
+    return sum >> (64 - bits);
   }
 
  private:
-  static uint64_t word(std::string_view piece, size_t at) {
-    return piece.size() > at ? start_of(piece.substr(at)) : 0;
-  }
-
-  std::array<uint64_t, 4> words_{};
+  std::array<uint64_t, kWords> words_{};
 };
 
 }  // namespace nine

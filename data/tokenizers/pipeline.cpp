@@ -109,22 +109,23 @@ void PipelineTokenizer::encode_part(std::string_view text, bool at_start,
 
 void PipelineTokenizer::encode_pieces(std::string_view text, bool at_start, TokenCache& cache,
                                       std::vector<int32_t>& ids) const {
+  const auto encode = [&](std::string_view piece, std::vector<int32_t>& out) {
+    parts_.model->encode(piece, out);
+  };
+  const auto append = [&](std::span<const std::string_view> pieces) {
+    cache.append(pieces, ids, encode);
+  };
+  if (!parts_.model->cuts_at_spaces()) return pre_tokenizer_.for_each_batch(text, at_start, append);
   pre_tokenizer_.for_each(text, at_start, [&](std::string_view piece) {
-    if (!parts_.model->cuts_at_spaces()) return encode_piece(piece, cache, ids);
+    PieceBatch<decltype(append)> batch(append);
     while (!piece.empty()) {
       size_t end = 0;
       while (piece.substr(end).starts_with(kSpaceMark)) end += kSpaceMark.size();
       end = std::min(piece.find(kSpaceMark, end), piece.size());
-      encode_piece(piece.substr(0, end), cache, ids);
+      batch.add(piece.substr(0, end));
       piece.remove_prefix(end);
     }
-  });
-}
-
-void PipelineTokenizer::encode_piece(std::string_view piece, TokenCache& cache,
-                                     std::vector<int32_t>& ids) const {
-  cache.append(piece, ids, [&](std::string_view text, std::vector<int32_t>& out) {
-    parts_.model->encode(text, out);
+    batch.flush();
   });
 }
 

@@ -72,7 +72,6 @@ class PipelineTokenizer : public Tokenizer {
                    TokenCache& cache, std::vector<int32_t>& ids) const;
   void encode_pieces(std::string_view text, bool at_start, TokenCache& cache,
                      std::vector<int32_t>& ids) const;
-  void encode_piece(std::string_view piece, TokenCache& cache, std::vector<int32_t>& ids) const;
 
   TokenizerParts parts_;
   Normalizer normalizer_;

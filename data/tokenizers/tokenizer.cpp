@@ -4,21 +4,32 @@
 
 namespace nine {
 
-void TokenCache::keep(const PieceKey& piece, std::span<const int32_t> ids) {
-  constexpr int kFirstBits = 6, kMostBits = 14;
-  if (bits_ < kMostBits && ++misses_ >= places_.size()) {  // the next misses fill it again
-    bits_ = bits_ == 0 ? kFirstBits : bits_ + 2;
-    misses_ = 0;
-    std::vector<Place>().swap(places_);  // before the larger places are there
-    places_.assign(size_t{2} << bits_, Place());
+namespace detail {
+
+template <size_t kWords, int kMostBits>
+void PieceTable<kWords, kMostBits>::keep(const Key& piece, std::span<const int32_t> ids) {
+  constexpr int kFirstBits = 6;
+  constexpr size_t kFew = 8;  // one miss of so many look-ups
+  if (++misses_ >= 2 * places_.size()) {
+    if (bits_ < kMostBits && misses_ * kFew > looked_up_) {  // the next misses fill it again
+      bits_ = bits_ == 0 ? kFirstBits : std::min(bits_ + 2, kMostBits);
+      std::vector<Places>().swap(places_);  // before the larger places are there
+      places_.assign(size_t{1} << bits_, Places());
+    }
+    misses_ = looked_up_ = 0;
   }
-  Place* const place = &places_[2 * piece.hash(bits_)];
-  if (ids.size() > place->ids.size()) return;
-  place[1] = place[0];
-  place->piece = piece;
-  place->count = static_cast<uint32_t>(ids.size());
-  std::copy(ids.begin(), ids.end(), place->ids.begin());
+  Places& places = places_[piece.hash(bits_)];
+  if (ids.size() > places.newest.ids.size()) return;
+  places.second = places.newest;
+  places.newest.piece = piece;
+  std::fill(std::ranges::copy(ids, places.newest.ids.begin()).out, places.newest.ids.end(),
+            Tokenizer::kNone);
 }
+
+template class PieceTable<2, 16>;
+template class PieceTable<4, 13>;
+
+}  // namespace detail
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   TokenCache cache;

@@ -22,23 +22,34 @@ struct EncodeOptions {
   bool add_special = false;
 };
 
-/// Short pieces of text with their few ids, so that a repeated piece is not encoded again. Each
-/// hash has two places, for its two newest pieces. So the size has a bound: 2 MiB. A cache belongs
-/// to one thread and one tokenizer.
-class TokenCache {
+namespace detail {
+
+/// Pieces of kWords words with at most 2 kWords ids. Each hash has two places, for its two newest
+/// pieces; the places grow to 2^(kMostBits + 1) where many look-ups miss.
+template <size_t kWords, int kMostBits>
+class PieceTable {
  public:
-  /// Appends the ids of a piece. If the cache lacks the piece, calls encode(piece, ids), which must
-  /// append the ids; then keeps them if the piece is short.
+  using Key = PieceKey<kWords>;
+
+  /// Lets the processor load the places of a piece, for append() soon after.
+  void prefetch(std::string_view piece) const {
+    if (bits_ > 0) __builtin_prefetch(&places_[Key(piece).hash(bits_)]);
+  }
+  /// Appends the ids of a piece of 1 to Key::kMost bytes; calls encode(piece, ids) for a new piece.
   template <class Encode>
   void append(std::string_view piece, std::vector<int32_t>& ids, Encode&& encode) {
-    if (piece.empty() || piece.size() > PieceKey::kMost) return encode(piece, ids);
-    const PieceKey key(piece);
+    const Key key(piece);
+    ++looked_up_;
     if (bits_ > 0) {
-      const Place* place = &places_[2 * key.hash(bits_)];
-      if (place->piece == key || (++place)->piece == key) {
-        for (size_t i = 0; i < place->count; ++i) ids.push_back(place->ids[i]);
-        return;
-      }
+      const Places& places = places_[key.hash(bits_)];
+      for (const Place* place : {&places.newest, &places.second})
+        if (place->piece == key) {
+          for (const int32_t id : place->ids) {
+            if (id < 0) break;
+            ids.push_back(id);
+          }
+          return;
+        }
     }
     const size_t before = ids.size();
     encode(piece, ids);
@@ -46,16 +57,50 @@ class TokenCache {
   }
 
  private:
-  struct alignas(64) Place {  // a line of the processor's cache
-    PieceKey piece;
-    uint32_t count = 0;
-    std::array<int32_t, 7> ids{};
+  struct Place {
+    Key piece;
+    std::array<int32_t, 2 * kWords> ids{};  // less than 0 after the last id
   };
-  void keep(const PieceKey& piece, std::span<const int32_t> ids);
+  struct alignas(32 * kWords) Places {  // of one hash, in few lines of the processor's cache
+    Place newest, second;
+  };
+  void keep(const Key& piece, std::span<const int32_t> ids);
 
-  std::vector<Place> places_;
-  int bits_ = 0;       // of the hash
-  size_t misses_ = 0;  // since places_ grew
+  std::vector<Places> places_;
+  int bits_ = 0;                       // of the hash
+  size_t misses_ = 0, looked_up_ = 0;  // since places_ grew
+};
+
+}  // namespace detail
+
+/// Short pieces of text with their few ids, so that a repeated piece is not encoded again. It holds
+/// 5 MiB at most. A cache belongs to one thread and one tokenizer.
+class TokenCache {
+ public:
+  /// Appends the ids of pieces. For a piece that the cache lacks, calls encode(piece, ids), which
+  /// must append the ids; then keeps them if they and the piece are short.
+  template <class Encode>
+  void append(std::span<const std::string_view> pieces, std::vector<int32_t>& ids,
+              Encode&& encode) {
+    for (const std::string_view piece : pieces)
+      with_table(
+          piece, [&](auto& table) { table.prefetch(piece); }, [] {});
+    for (const std::string_view piece : pieces)
+      with_table(
+          piece, [&](auto& table) { table.append(piece, ids, encode); },
+          [&] { encode(piece, ids); });
+  }
+
+ private:
+  // Calls f(table) with the table for pieces of this size, or otherwise() if there is no table.
+  template <class F, class Otherwise>
+  void with_table(std::string_view piece, F&& f, Otherwise&& otherwise) {
+    if (piece.empty() || piece.size() > decltype(long_)::Key::kMost) return otherwise();
+    piece.size() <= decltype(short_)::Key::kMost ? f(short_) : f(long_);
+  }
+
+  detail::PieceTable<2, 16> short_;
+  detail::PieceTable<4, 13> long_;
 };
 
 /// A tokenizer. Several threads may call its functions at once, each with a cache of its own.

@@ -48,9 +48,11 @@ void for_each_count(const WordCounts& pieces, const F& f) {
 // Counts pieces. A small table in front of the counts holds the pieces that were seen last.
 class PieceTally {
  public:
+  using Key = PieceKey<4>;
+
   void add(std::string_view piece) {
-    if (piece.size() > PieceKey::kMost) return counts_.add(piece);
-    const PieceKey key(piece);
+    if (piece.size() > Key::kMost) return counts_.add(piece);
+    const Key key(piece);
     Place& place = places_[key.hash(kBits)];
     if (place.piece != key) {
       if (place.count > 0) counts_.add(place.piece.text(), place.count);
@@ -70,7 +72,7 @@ class PieceTally {
  private:
   static constexpr int kBits = 14;
   struct Place {
-    PieceKey piece;
+    Key piece;
     int64_t count = 0;
   };
   std::vector<Place> places_{size_t{1} << kBits};

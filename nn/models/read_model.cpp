@@ -441,7 +441,8 @@ void ModelFiles::check_types(const char* table) const {
 bool ModelFiles::names_directory(std::string_view message) const {
   const std::string place = directory.string();
   return message.starts_with(place + ":") || message.starts_with(place + " ") ||
-         message.starts_with(place + "/") || message.find(" " + place + "/") != message.npos;
+         message.starts_with(place + "/") ||
+         message.find(" " + place + "/") != std::string_view::npos;
 }
 
 int64_t ModelFiles::shown(const char* key, int64_t size, std::string_view before,
@@ -492,7 +493,8 @@ HeadConfig ModelFiles::head() const {
       if (const Json* value = find(setting.name))
         read(setting.name, [&] {
           set_from_json(settings, setting, *value);
-          if (setting.check != nullptr && *value != "") setting.check(value->get<std::string>());
+          if (setting.check != nullptr && !is_empty_text(*value))
+            setting.check(value->get<std::string>());
         });
   HeadConfig head;
   read("head", [&] { head = settings.head_config(); });
@@ -521,7 +523,7 @@ void ModelFiles::check_buffers(const HeadConfig& head) const {
     // Training alone needs the counts for a sampled softmax, which metadata do not mention.
     const Json* const sampled = find("sampled_softmax");
     const bool of_words = &buffer == &head_buffers().front();
-    if (there && of_words && (sampled != nullptr ? *sampled != "" : !foreign)) continue;
+    if (there && of_words && (sampled != nullptr ? !is_empty_text(*sampled) : !foreign)) continue;
     fail(directory.string(), ": there is ", there ? "a" : "no", " tensor ", name,
          ", but the word norm is ", to_text(head.norms.word), " and the context norm ",
          to_text(head.norms.context), "; config.json or the metadata must say the \"word_norm\" ",
@@ -533,7 +535,8 @@ void ModelFiles::check_ties(const std::string& shown) const {
   const auto found = weights.metadata.find("tied");
   const std::string said = found == weights.metadata.end() ? "" : found->second;
   // Other programs may mean something else by the key.
-  const bool compared = weights.metadata.contains(kVersionKey) || said.find('=') != said.npos;
+  const bool compared =
+      weights.metadata.contains(kVersionKey) || said.find('=') != std::string::npos;
   const auto text = [](const std::string& ties) {
     return ties.empty() ? std::string("no ties") : to_text(quote(ties));
   };
@@ -610,7 +613,7 @@ void ModelFiles::require_known_settings() const {
   // Keys by which other programs change a network in a way that tensors do not show, and the value
   // without an effect, as JSON.
   struct OtherSetting {
-    const char *key, *without_effect = "null";
+    const char *key = "", *without_effect = "null";
   };
   constexpr std::array kOtherSettings = {OtherSetting{"sliding_window"},
                                          OtherSetting{"attention_chunk_size"},

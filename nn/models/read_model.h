@@ -91,7 +91,7 @@ struct ModelFiles {
   /// `table`; another kind if there is none. Error: they differ.
   void check_positions(bool learned, const char* table);
   /// Checks a key for which Nine supports a single number. Error: config.json has another number.
-  void only(const char* key, double number);
+  void only(const char* key, double wanted);
   /// Returns the value that a key names. If no file has the key, returns and assumes `usual`.
   template <NamedEnum E>
   E choice(const char* key, E usual) {

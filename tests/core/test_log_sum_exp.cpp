@@ -83,8 +83,8 @@ TEST_CASE_TEMPLATE("log-sum-exp lanes: each lane is a sum of its own", T, float,
     for (int r = 0; r < kLanes; ++r)
       x.push_back(r == 3 ? -std::numeric_limits<T>::infinity()
                          : static_cast<T>(40 * r + 5 * std::cos(i + r)));
-  LogSumExpLanes<T, kLanes> one_by_one, raised, covered;
-  LogSumExpLanes<T, kLanes, double> tiles;
+  LogSumExpLanes<T, kLanes> one_by_one{}, raised{}, covered{};
+  LogSumExpLanes<T, kLanes, double> tiles{};
   one_by_one.clear(), raised.clear(), covered.clear(), tiles.clear();
   for (int i = 0; i < kTerms; ++i) one_by_one.add(x.data() + i * kLanes, kLanes - 1);
   for (int i = 0; i < kTerms; i += 4) {
