@@ -45,7 +45,7 @@ TEST_CASE("cuda: a Transformer language model trained on the GPU follows the CPU
   struct Case {
     TransformerStyle style;
     OptimizerConfig optimizer;
-    bool recompute;
+    bool recompute = false;
   };
   for (const Case& c :
        {Case{TransformerStyle::gpt2(), adam, false}, Case{llama, adam, false},

@@ -28,7 +28,7 @@ TEST_CASE("choose_hypotheses and tune_weights: by hand, and whatever the base of
     for (const size_t c : chosen) wrong += c == 1 ? 0 : 1;
     return wrong;
   };
-  const RescoringWeights tuned = tune_weights(lists, loss);
+  const TunedWeights tuned = tune_weights(lists, loss);
   CHECK(loss(choose_hypotheses(lists, tuned)) == 0);
   CHECK(tuned.lambda > 3);
   CHECK(tuned.lambda < 3.2);  // the smaller of the equally good
@@ -39,7 +39,7 @@ TEST_CASE("choose_hypotheses and tune_weights: by hand, and whatever the base of
   CHECK(tune_weights(scaled, loss).lambda == Approx(4096 * tuned.lambda));
   // Only the number of words tells the right one.
   const std::vector<ScoredList> words{{{0, -10, 3}, {-2, -10, 4}}, {{0, -20, 4}, {-1, -20, 5}}};
-  const RescoringWeights by_words = tune_weights(words, loss);
+  const TunedWeights by_words = tune_weights(words, loss);
   CHECK(loss(choose_hypotheses(words, by_words)) == 0);
   CHECK(by_words.lambda == 0);
   // The first pass says nothing: all lambdas above 0 are equally good, down to the grid's least.
@@ -74,7 +74,7 @@ TEST_CASE("tune_weights: an outlier moves nothing, NaN is never better, the sear
   const auto loss = [](std::span<const size_t> chosen) {
     return (chosen[0] == 1 ? 0.0 : 1.0) + (chosen[1] == 0 ? 0.0 : 1.0);
   };
-  const RescoringWeights plain = tune_weights(lists, loss);
+  const TunedWeights plain = tune_weights(lists, loss);
   CHECK(loss(choose_hypotheses(lists, plain)) == 0);
   for (const double outlier : std::vector<double>{-1e3, -1e6, -1e9, -1e200, -INFINITY})
     for (const bool in_the_list : {true, false}) {
