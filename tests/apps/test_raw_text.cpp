@@ -405,8 +405,8 @@ TEST_CASE("lm_score --flush: the answers to lines of raw text are the bytes of t
 TEST_CASE("raw text: tasks for words, and models that cut texts otherwise, are errors") {
   const Made& m = made();
   const TemporaryDirectory dir;
-  const std::string sets = dir.write("sets", "the a\n"), text = dir.write("text", "The cat\n"),
-                    words = model_a();
+  const std::string sets = dir.write("sets", "the a\n"), text = dir.write("text", "The cat\n");
+  const std::string& words = model_a();
   const auto error = [&](const Strings& arguments, const std::string& program = "lm_score") {
     const Outcome run = run_program(program, arguments, "The cat\n");
     CHECK(run.code != 0);

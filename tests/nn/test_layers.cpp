@@ -174,7 +174,7 @@ TEST_CASE("layers: a feed-forward network of every activation: values, gradients
     }();
     const auto found = [&] {
       const Var x = tape.constant(values);
-      const std::vector<double> y = feed.add_to(x, x, 0).value().to_vector();
+      std::vector<double> y = feed.add_to(x, x, 0).value().to_vector();
       CHECK(relative_error(add(x, feed(x)).value().to_vector(), y) < 1e-14);
       return y;
     };
