@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Holds the instructions of steps and of bpe apply to a table, within 3%: a loss of speed that no
-noise hides.
+"""Holds the instructions of steps and of bpe to a table, within 3%: a loss of speed that no noise
+hides.
 
   instruction_counts.py BIN_DIR            compares with instruction_counts.json beside this file
   instruction_counts.py BIN_DIR --write    writes the table: a commit that changes a count says why
 
 Counted by valgrind, which imitates a CPU with AVX2, on one thread: of a step, what two steps need
-more than one; of bpe apply, what a text needs more than its first line. Exit 0 fine, 1
-more or fewer than 3% away or no valgrind, 77 skipped: another compiler than the table's.
+more than one; of bpe, what a text needs more than its first line. Every kernel has a step of its
+own. Exit 0 fine, 1 more or fewer than 3% away or no valgrind, 77 skipped: another compiler than the
+table's.
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -19,89 +21,24 @@ import tempfile
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instruction_counts.json")
 TOLERANCE = 0.03
-GENERATE = [
-    "bench_generate",
-    "--vocab",
-    "1000",
-    "--dim",
-    "64",
-    "--ffn",
-    "128",
-    "--heads",
-    "4",
-    "--layers",
-    "1",
-    "--texts",
-    "8",
-    "--length",
-    "10",
-]
+TRANSFORMER = "--dim 64 --ffn 128 --heads 4 --layers 1"
+LM = "bench_lm --vocab 2000 --batch 10 --bptt 10"
+GENERATE = f"bench_generate --vocab 1000 {TRANSFORMER} --texts 8 --length 10"
 STEPS = {
-    "lm": [
-        "bench_lm",
-        "--vocab",
-        "2000",
-        "--dim",
-        "64",
-        "--layers",
-        "1",
-        "--batch",
-        "10",
-        "--bptt",
-        "10",
-    ],
-    "log": [
-        "bench_lm",
-        "--vocab",
-        "2000",
-        "--dim",
-        "64",
-        "--layers",
-        "1",
-        "--batch",
-        "10",
-        "--bptt",
-        "10",
-        "--head",
-        "log",
-    ],
-    "mos": [
-        "bench_lm",
-        "--vocab",
-        "2000",
-        "--dim",
-        "64",
-        "--layers",
-        "1",
-        "--batch",
-        "10",
-        "--bptt",
-        "10",
-        "--head",
-        "mos",
-        "--components",
-        "4",
-    ],
-    "mt": [
-        "bench_mt",
-        "--vocab",
-        "1000",
-        "--dim",
-        "64",
-        "--ffn",
-        "128",
-        "--heads",
-        "4",
-        "--layers",
-        "1",
-        "--sentences",
-        "8",
-        "--length",
-        "10",
-    ],
+    "mos": f"{LM} --dim 64 --layers 1 --head mos --components 4",
+    "transformer": f"{LM} --arch transformer {TRANSFORMER}",
+    "mt": f"bench_mt --vocab 1000 {TRANSFORMER} --sentences 8 --length 10",
     "generate": GENERATE,
-    "translate": [*GENERATE, "--arch", "mt", "--top-k", "10"],
+    "translate": f"{GENERATE} --arch mt --top-k 10",
 }
+
+
+def kernels(bin_dir):
+    """The kernels in the table that kernel_inspect prints: a line of a name and S."""
+    table = subprocess.run(
+        [os.path.join(bin_dir, "kernel_inspect")], capture_output=True, text=True, check=True
+    ).stdout
+    return re.findall(r"^(\w+) +S = ", table, re.MULTILINE)
 
 
 def compiler(binary):
@@ -128,73 +65,42 @@ def instructions(*command):
     return int(re.search(r"Collected : (\d+)", run.stderr).group(1))
 
 
-def step(bin_dir, name, *options):
+def step(bin_dir, command):
+    name, *options = command.split()
+
     def steps(count):
-        return instructions(
-            os.path.join(bin_dir, name),
-            *options,
-            "--threads",
-            "1",
-            "--warmup",
-            "0",
-            "--steps",
-            str(count),
-        )
+        run = f"--threads 1 --warmup 0 --steps {count}".split()
+        return instructions(os.path.join(bin_dir, name), *options, *run)
 
     return steps(2) - steps(1)
 
 
-def bpe_apply(bin_dir, directory):
-    """A text of 4,000 lines whose words repeat as words do."""
-
-    def path(name):
-        return os.path.join(directory, name)
-
-    bpe = os.path.join(bin_dir, "bpe")
+def write_texts(directory):
+    """Writes a text of 4,000 lines whose words repeat as words do, and its first line."""
     syllables = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "ei", "ou")]
 
     def word(i):
         return "".join(syllables[(i * k + k) % len(syllables)] for k in range(1, 2 + i % 4))
 
-    with open(path("text"), "w") as out:
-        for i in range(4000):
-            out.write(
-                " ".join(word((i * i + 7 * j * j) % (50 if j % 2 else 3000)) for j in range(12))
-                + "\n"
-            )
-    with open(path("line"), "w") as out:
-        out.write(word(1) + "\n")
-    subprocess.run(
-        [
-            bpe,
-            "learn",
-            "--input",
-            path("text"),
-            "--merges",
-            "1000",
-            "--output",
-            path("codes"),
-            "--num-workers",
-            "1",
-        ],
-        check=True,
-    )
+    lines = [
+        " ".join(word((i * i + 7 * j * j) % (50 if j % 2 else 3000)) for j in range(12))
+        for i in range(4000)
+    ]
+    for name, text in (("text", lines), ("line", [word(1)])):
+        with open(os.path.join(directory, name), "w") as out:
+            out.writelines(line + "\n" for line in text)
 
-    def apply(text):
-        return instructions(
-            bpe,
-            "apply",
-            "--codes",
-            path("codes"),
-            "--input",
-            path(text),
-            "--output",
-            path("out"),
-            "--num-workers",
-            "1",
-        )
 
-    return apply("text") - apply("line")
+def bpe(bin_dir, directory, *command):
+    """What a command needs for the text more than for the line. $TEXT and $OUT stand for files."""
+
+    def run(text):
+        out = os.path.join(directory, f"{command[0]}.{text}")
+        files = {"$TEXT": os.path.join(directory, text), "$OUT": out}
+        arguments = [files.get(word, word) for word in command]
+        return instructions(os.path.join(bin_dir, "bpe"), *arguments, "--num-workers", "1")
+
+    return run("text") - run("line")
 
 
 def main():
@@ -208,19 +114,35 @@ def main():
     if not writes and table["compiler"] != made_by:
         print("skipped: the table is", table["compiler"], "and this build is", made_by)
         return 77
-    counts = {name: step(bin_dir, *command) for name, command in STEPS.items()}
+    steps = {name: f"{LM} --dim 64 --layers 1 --head {name}" for name in kernels(bin_dir)} | STEPS
     with tempfile.TemporaryDirectory() as directory:
-        counts["bpe"] = bpe_apply(bin_dir, directory)
+        write_texts(directory)
+        codes = os.path.join(directory, "codes")
+        learn = ["learn", "--input", os.path.join(directory, "text"), "--merges", "1000"]
+        subprocess.run([os.path.join(bin_dir, "bpe"), *learn, "--output", codes], check=True)
+        of_bpe = {
+            "bpe": ["apply", "--codes", codes, "--input", "$TEXT", "--output", "$OUT"],
+            "bpe_learn": "learn --bytes --vocab-size 400 --input $TEXT --output $OUT".split(),
+        }
+        with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+            counts = {name: pool.submit(step, bin_dir, command) for name, command in steps.items()}
+            for name, command in of_bpe.items():
+                counts[name] = pool.submit(bpe, bin_dir, directory, *command)
+            counts = {name: count.result() for name, count in counts.items()}
     if writes:
         with open(TABLE, "w") as out:
             json.dump({"compiler": made_by, "instructions": counts}, out, indent=1)
             out.write("\n")
     failed = False
     for name, count in counts.items():
-        was = table["instructions"][name] if table and not writes else count
+        was = count if writes else table["instructions"].get(name)
+        if was is None:
+            failed = True
+            print(f"{name:11} {count:>13,} instructions, but the table has no such count")
+            continue
         ratio = count / was
         failed = failed or abs(ratio - 1) > TOLERANCE
-        print(f"{name:4} {count:>13,} instructions, {ratio:.4f} of the table's {was:,}")
+        print(f"{name:11} {count:>13,} instructions, {ratio:.4f} of the table's {was:,}")
     if failed:
         print(
             f"more than {TOLERANCE:.0%} away. Where it is meant: {sys.argv[0]} BIN_DIR --write, and the commit says why"
