@@ -120,7 +120,8 @@ void announce(const TrainingRun& t, const Trainer& trainer, const IntactCheckpoi
 // What model.safetensors says of its model, and the version that wrote it.
 std::map<std::string, std::string> metadata_of(const TrainingRun& t) {
   std::map<std::string, std::string> metadata =
-      ModelDescription{.network = t.metadata, .head = t.options}.metadata();
+      ModelDescription{.network = t.metadata, .head = static_cast<const HeadSettings&>(t.options)}
+          .metadata();
   metadata[kVersionKey] = kVersion;
   metadata[kWordsKey] = json_text(dictionaries_of(t.inputs.identity));
   return metadata;
