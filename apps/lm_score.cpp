@@ -113,7 +113,7 @@ void run_in_parts(const ScoreOptions& o, Device device, LineInput& text, TextOut
   } else {
     while (input.next()) {
       if (o.components)
-        write_components(model, input.text(), o.batch_tokens, out.stream(), communicator);
+        write_components(model, input, o.batch_tokens, out.stream(), communicator);
       else
         write_top_words(model, input, o.top, o.batch_tokens, out.stream(), communicator);
       out.flush();

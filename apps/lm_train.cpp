@@ -57,8 +57,9 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   std::string init_taken;
   const std::string init_error = init_error_of([&] {
     if (!o.init.empty())
-      init_taken = load_initial_weights(
-          o.init, data.vocabulary, data.tokenizer ? &*data.tokenizer : nullptr, parameters, model);
+      init_taken =
+          load_initial_weights(o.init, data.vocabulary, data.tokenizer ? &*data.tokenizer : nullptr,
+                               parameters, model, counts);
   });
   model.set_counts(counts);
   LmBatching batching = o.batching();

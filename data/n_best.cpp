@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/notice.h"
 #include "core/quote.h"
 #include "data/text.h"
 
@@ -70,7 +71,8 @@ double larger_is_better(double score, bool cost, const std::string& place) {
 struct Line {
   std::string utterance;
   NBestHypothesis hypothesis;
-  std::string key = {};  // key of the hypothesis if the format has keys, such as u17-1
+  std::string key = {};    // key of the hypothesis if the format has keys, such as u17-1
+  bool segmented = false;  // Moses wrote segmentations among the words
 };
 
 // Remembers the line of each name, because a name may occur only once in a file.
@@ -175,6 +177,33 @@ Words words_of(std::string_view text) {
   return words;
 }
 
+// True if a word begins a segmentation of Moses (-report-segmentation): |0-1| or |0-1,wa=.
+bool begins_segmentation(std::string_view word) {
+  if (!word.starts_with('|')) return false;
+  const size_t stop = word.find_first_of("|,", 1);
+  if (stop == std::string_view::npos || word.find('-') > stop) return false;
+  return are_links({word.substr(1, stop - 1)}) &&
+         (word[stop] == '|' ? stop + 1 == word.size() : word.substr(stop).starts_with(",wa="));
+}
+
+// Removes the segmentations that Moses writes behind each phrase: which words of the source it
+// translates, and with -report-segmentation-enriched its alignment and scores, which end with |.
+// Error: such an end is missing.
+void leave_out_segmentations(Words& words, const std::string& place) {
+  size_t kept = 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!begins_segmentation(words[i])) {
+      words[kept++] = words[i];
+      continue;
+    }
+    const size_t begin = i;
+    while (i < words.size() && !words[i].ends_with('|')) ++i;
+    require(i < words.size(), place, ": the segmentation that begins with ", quote(words[begin]),
+            " does not end with |");
+  }
+  words.resize(kept);
+}
+
 Line parse_moses(std::string_view line, const std::string& place) {
   const Words parts = parts_of(line, "|||");
   require(parts.size() >= 3, place, ": a line is 'utterance ||| words ||| score', but this has ",
@@ -192,7 +221,13 @@ Line parse_moses(std::string_view line, const std::string& place) {
   const std::string utterance = joined_words(parts.front());
   require(!utterance.empty() && utterance.find(' ') == std::string::npos, place, ": ",
           quote(utterance), " before the first ||| is not the name of an utterance");
-  return {utterance, {score_of(joined_words(parts[score]), place), joined_words(parts[1])}};
+  Words words = words_of(parts[1]);
+  const size_t all = words.size();
+  leave_out_segmentations(words, place);
+  return {utterance,
+          {score_of(joined_words(parts[score]), place), joined(words)},
+          {},
+          words.size() < all};
 }
 
 Line parse(std::string_view line, NBestFormat format, const std::string& place) {
@@ -232,7 +267,7 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
   TextReader reader({path});
   std::vector<NBestList> lists;
   Names utterances, hypotheses;
-  int64_t number = 0;
+  int64_t number = 0, segmented = 0;
   for (std::string_view text; reader.next_line(text);) {
     ++number;
     const std::string place = reader.place();
@@ -242,6 +277,7 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
             quote(line.utterance), " has a space or a parenthesis in its name");
     require(options.allow_empty || !line.hypothesis.words.empty(), place, ": a hypothesis of ",
             quote(line.utterance), " has no words; give --allow-empty if this is silence");
+    segmented += line.segmented ? 1 : 0;
     line.hypothesis.score = larger_is_better(line.hypothesis.score, options.cost, place);
     if (!line.key.empty()) hypotheses.add(line.key, number, path, "a hypothesis has one line");
     if (lists.empty() || lists.back().utterance != line.utterance) {
@@ -252,6 +288,9 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
     lists.back().hypotheses.push_back(std::move(line.hypothesis));
   }
   require(!lists.empty(), path, " has no n-best list");
+  if (segmented > 0)
+    notice(concat(path, ": Moses' segmentations, such as |0-0|, are no words; they are in ",
+                  segmented, " of ", number, " lines"));
   return lists;
 }
 

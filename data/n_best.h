@@ -19,7 +19,8 @@ enum class NBestFormat : uint8_t {
           ///< are left out of the words, but the number may count them
   kaldi,  ///< utterance-N score words, with N = 1, 2, ... for the hypotheses of an utterance
   moses   ///< utterance ||| words ||| score; features may stand before the score, segmentation and
-          ///< alignment before the score (Marian) or after it (Moses)
+          ///< alignment before the score (Marian) or after it (Moses). Segmentations among the words,
+          ///< such as |0-1|, are left out, with a notice()
 };
 template <>
 inline constexpr EnumNames<NBestFormat, 4> kEnumNames<NBestFormat>{

@@ -14,10 +14,10 @@ class SpelledSpecials;
 
 namespace nine::app {
 
-/// Declares --max-unknown, bound to `most`.
 /// Returns "--valid: 12.34% of the tokens are unknown"; empty if none is.
 std::string unknown_text(const std::string& text, int64_t unknown, int64_t tokens);
 
+/// Declares --max-unknown, bound to `most`.
 void add_max_unknown(Options& options, double& most);
 
 /// Calls say(line) if words of `text` are spelled as special words. The line has their numbers.

@@ -17,11 +17,13 @@ void write_numbers(std::ostream& out, std::span<const double> numbers) {
 
 }  // namespace
 
-void write_components(const LanguageModel& model, const Corpus& text, int64_t batch_tokens,
+void write_components(const LanguageModel& model, const EncodedLines& input, int64_t batch_tokens,
                       std::ostream& out, Communicator& communicator) {
+  const Corpus& text = input.text();
   const HeadSpec& head = model.network().head_config().spec;
   require(head.mixture, "--components is for mixtures, but this model's head is ", head.to_text());
-  const std::vector<SentenceRange> batches = sentence_batches(model.network(), text, batch_tokens);
+  const std::vector<SentenceRange> batches =
+      sentence_batches(model.network(), text, batch_tokens, {.before = input.first()});
   const auto make = [&](int64_t i) {
     std::ostringstream part;
     component_shares(

@@ -52,7 +52,8 @@ void write_top_words(const LanguageModel& model, const EncodedLines& input, int6
   if (input.first() == 0)
     TopWriter(vocabulary, out)
         .header(static_cast<size_t>(std::min<int64_t>(count, vocabulary.size())));
-  const std::vector<SentenceRange> batches = sentence_batches(model.network(), text, batch_tokens);
+  const std::vector<SentenceRange> batches =
+      sentence_batches(model.network(), text, batch_tokens, {.before = input.first()});
   const auto make = [&](int64_t i) {
     std::ostringstream part;
     TopWriter writer(vocabulary, part);

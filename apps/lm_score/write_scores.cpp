@@ -49,7 +49,7 @@ void write_scores(const ScoreOptions& o, const LanguageModel& model, EncodedLine
   const double margin = o.margin_correction ? margin_to_undo(o.checkpoint) : 0;
   while (input.next()) {
     score_text(
-        model, input.text(), {o.carry_state, o.batch_tokens, margin, o.window},
+        model, input.text(), {o.carry_state, o.batch_tokens, margin, o.window, input.first()},
         [&](std::span<const double> nats) { writer.write(nats); }, communicator);
     out.flush();
   }
@@ -66,13 +66,15 @@ void write_scores(const ScoreOptions& o, const LanguageModel& model, EncodedLine
                          2),
                    "% unknown tokens");
   if (total.set_raw_size(input.raw_size()); total.bytes > 0)
-    std::fprintf(stderr,
-                 "perplexity %s a token, %s a word, %.4f bits per byte over %lld tokens, %lld "
-                 "words, %lld bytes (%lld lines%s)\n",
-                 power_of_e(total.nll(), 5).c_str(), power_of_e(total.word_nll(), 5).c_str(),
-                 total.bits_per_byte(), static_cast<long long>(total.tokens),
-                 static_cast<long long>(total.words), static_cast<long long>(total.bytes),
-                 static_cast<long long>(input.count()), unknown_share.c_str());
+    std::fprintf(
+        stderr,
+        "perplexity %s a token, %s%.4f bits per byte over %lld tokens, %s words, %lld "
+        "bytes (%lld lines%s)\n",
+        power_of_e(total.nll(), 5).c_str(),
+        total.words > 0 ? concat(power_of_e(total.word_nll(), 5), " a word, ").c_str() : "",
+        total.bits_per_byte(), static_cast<long long>(total.tokens),
+        total.words > 0 ? concat(total.words).c_str() : "no", static_cast<long long>(total.bytes),
+        static_cast<long long>(input.count()), unknown_share.c_str());
   else
     std::fprintf(stderr, "perplexity %s over %lld tokens (%lld sentences%s)\n",
                  power_of_e(total.nll(), 5).c_str(), static_cast<long long>(total.tokens),

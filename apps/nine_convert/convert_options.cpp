@@ -1,5 +1,8 @@
 #include "apps/nine_convert/convert_options.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "apps/cli/option_conflicts.h"
 
 namespace nine::app {
@@ -17,10 +20,28 @@ void ConvertOptions::declare(Options& o) {
   o.add("dtype", dtype, "type of the weights in files for other programs; q8_0 is for llama.cpp");
 }
 
+namespace {
+
+// True if a path ends so; a large letter is a small one.
+bool has_ending(std::string path, std::string_view ending) {
+  std::ranges::transform(path, path.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return path.ends_with(ending);
+}
+
+}  // namespace
+
+bool ConvertOptions::is_gguf() const { return has_ending(to, ".gguf"); }
+
 void ConvertOptions::check(const Options& options) {
   refuse_empty(options, {"from", "to"});
   require_usage(is_gguf() || dtype != WeightType::q8_0,
                 "--dtype q8_0 is for a file of llama.cpp: give --to FILE.gguf, or another --dtype");
+  for (const char* end : {".safetensors", ".bin", ".pt", ".pth", ".json", ".ggml"})
+    require_usage(!has_ending(to, end), "--to ", to, ": the result is a new directory, ",
+                  "or a file of llama.cpp whose name ends with .gguf; ", end,
+                  " is the ending of another file");
   dtype_given = options.was_named("dtype");
 }
 

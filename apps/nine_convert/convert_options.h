@@ -15,7 +15,7 @@ struct ConvertOptions {
   bool dtype_given = false;
 
   /// True if --to names a file of llama.cpp.
-  bool is_gguf() const { return to.ends_with(".gguf"); }
+  bool is_gguf() const;
 
   /// Declares every flag, bound to these fields.
   void declare(Options& options);

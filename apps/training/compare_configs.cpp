@@ -70,15 +70,18 @@ class InputComparison {
   }
 
  private:
-  void compare(const std::string& key, const Json& was, const Json& is) {
+  void compare(const std::string& input, const Json& was, const Json& is) {
+    const bool config = input == config_key("init");
+    const std::string key = config ? "init" : input;
     // A model to start from may have been trained on since, and a run that goes on needs none.
     if (key == "init" && path(stored_, key) == path(now_, key)) return;
     known_.push_back(key);
     if (was == is) return;
     const bool built = path(stored_, key).empty() && path(now_, key).empty();
-    (built ? of_built_ : differences_) += concat(
-        "--", flag_of(key), " was ", value_text(path(stored_, key)), " (checksum ", json_text(was),
-        ") ", where_, ", now ", value_text(path(now_, key)), " (checksum ", json_text(is), "); ");
+    (built ? of_built_ : differences_) +=
+        concat("--", flag_of(key), " was ", value_text(path(stored_, key)), " (checksum ",
+               config ? "of its config.json " : "", json_text(was), ") ", where_, ", now ",
+               value_text(path(now_, key)), " (checksum ", json_text(is), "); ");
   }
 
   void compare(const RunInputs::Former& former, const Json& was) {

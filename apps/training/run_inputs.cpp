@@ -32,7 +32,10 @@ void RunInputs::add_model(const char* key, const std::string& directory) {
         const uint32_t own = digest_of_file(file).crc32c;
         crc = crc32c(crc, &own, sizeof own);
       }
+    const std::filesystem::path config = model / "config.json";
+    const uint32_t of_config = exists(config) ? digest_of_file(config).crc32c : 0;
     identity[key] = crc;
+    identity[config_key(key)] = of_config;
   } catch (const Error&) {
   } catch (const std::filesystem::filesystem_error&) {  // no permission to look there
   }

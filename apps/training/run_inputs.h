@@ -29,9 +29,13 @@ struct RunInputs {
   /// Adds files as one input, by their bytes. Nothing is added without files.
   void add_files(const char* key, const std::vector<std::string>& paths);
   /// Adds the model in a directory, as an option names it. Nothing is added for an empty name or
-  /// where there is no model: a run that goes on needs none.
+  /// where there is no model: a run that goes on needs none. The model's config.json, which says
+  /// what the tensors mean, is an input of its own, under config_key().
   void add_model(const char* key, const std::string& directory);
 };
+
+/// Returns the key under which RunInputs::identity has the config.json of the model of an option.
+inline std::string config_key(const std::string& model) { return model + "_config"; }
 
 /// The key of RunInputs::identity under `resolved`.
 inline constexpr const char* kIdentity = "identity";

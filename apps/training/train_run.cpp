@@ -73,7 +73,8 @@ bool resumes(const TrainingRun& t, Json& now, RunDirectory& run, std::vector<std
   passed =
       require_same_machine(run.path().string(), resolved, now["resolved"], t.options.other_gpu);
   const Json identity = resolved.value(kIdentity, Json::object());
-  if (identity.contains("init")) now["resolved"][kIdentity]["init"] = identity["init"];
+  for (const std::string& key : {std::string("init"), config_key("init")})
+    if (identity.contains(key)) now["resolved"][kIdentity][key] = identity[key];
   return true;
 }
 

@@ -375,9 +375,10 @@ std::vector<Translation> BeamSearch::Engine::search(std::span<const Source> sour
       extend(s, sources[static_cast<size_t>(s.sentence)], step, row, k, options, w);
       row += rows;
       if (!s.done) continue;
-      require(!s.finished.empty(),
-              "[BeamSearch] a sentence has no translation whose probability is a number above 0: "
-              "the model's weights are not finite, or far too large");
+      require(!s.finished.empty(), "[BeamSearch] sentence ",
+              options.first_number + s.sentence * options.number_step + 1,
+              " has no translation whose probability is a number above 0: the model's weights are "
+              "not finite, or far too large");
       std::stable_sort(s.finished.begin(), s.finished.end(),
                        [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
       if (static_cast<int64_t>(s.finished.size()) > options.n_best)

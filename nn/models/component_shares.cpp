@@ -16,12 +16,13 @@ void component_shares(const LanguageModel& model, const Corpus& text, int64_t ba
   Tape tape(arena);
   ComponentShares shares;
   const auto take = [&](const EncodedSentences& batch) {
-    const SoftmaxLoss loss = network.loss(batch.hidden, batch.targets, 1.0);
+    const SoftmaxLoss loss =
+        batch.naming_sentences([&] { return network.loss(batch.hidden, batch.targets, 1.0); });
     const std::vector<double> log_prior = loss.prior.value().to_vector(),  // (rows, K)
         share = loss.share.value().to_vector();                            // (K, rows)
     network.head().require_log_p(
         {batch.targets.data<int32_t>(), static_cast<size_t>(batch.targets.elements())},
-        loss.nll.value().to_vector(), concat("sentence ", batch.first + 1));
+        loss.nll.value().to_vector(), concat("sentence ", batch.before + batch.first + 1));
     const int64_t rows = batch.hidden.shape().rows();
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t end = std::min(batch.begin + batch.rows, text.length(batch.first + c));

@@ -1,14 +1,18 @@
 #include "nn/models/hugging_face.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/notice.h"
 #include "core/quote.h"
+#include "nn/models/hugging_face_config.h"
 #include "nn/models/hugging_face_names.h"
 
 namespace nine {
@@ -91,70 +95,6 @@ class Tensors {
   std::map<std::string, Tensor>& tensors_;
 };
 
-// The keys of config.json.
-class Config {
- public:
-  Config(const std::string& place, const Json& keys) : place_(place), keys_(keys) {}
-
-  // Returns a value; null if the key is missing or null.
-  const Json* find(const char* key) const {
-    const auto found = keys_.find(key);
-    return found == keys_.end() || found->is_null() ? nullptr : &*found;
-  }
-  bool has(const char* key) const { return keys_.contains(key); }
-  // Error: the key is there, and is not the size that the tensors have.
-  void size(const char* key, int64_t of_tensors) const {
-    require(find(key) == nullptr || whole(key) == of_tensors, place_, ": the key '", key, "' is ",
-            find(key) == nullptr ? "" : json_text(*find(key)), ", and the tensors have ",
-            of_tensors);
-  }
-  int64_t whole(const char* key) const {
-    const Json* const value = find(key);
-    require(value != nullptr, place_, " lacks the key '", key, "'");
-    require(value->is_number_integer() && *value > 0 && *value < int64_t{1} << 40, place_, ": ",
-            unexpected_value(key, *value, "a whole number from 1 on"));
-    return value->get<int64_t>();
-  }
-  double number(const char* key, double usual) const {
-    const Json* const value = find(key);
-    require(value == nullptr || value->is_number(), place_, ": ",
-            unexpected_value(key, value == nullptr ? Json() : *value, "a number"));
-    return value == nullptr ? usual : value->get<double>();
-  }
-  bool yes(const char* key, bool usual) const {
-    const Json* const value = find(key);
-    require(value == nullptr || value->is_boolean(), place_, ": ",
-            unexpected_value(key, value == nullptr ? Json() : *value, "true or false"));
-    return value == nullptr ? usual : value->get<bool>();
-  }
-  std::string text(const char* key, const char* usual) const {
-    const Json* const value = find(key);
-    require(value == nullptr || value->is_string(), place_, ": ",
-            unexpected_value(key, value == nullptr ? Json() : *value, "a text"));
-    return value == nullptr ? usual : value->get<std::string>();
-  }
-  // Error: the key has another value than `only`, which the layers of Nine have.
-  void only(const char* key, const Json& only) const {
-    const Json* const value = find(key);
-    require(value == nullptr || *value == only, place_, ": the key '", key, "' is ",
-            value == nullptr ? "" : shortened(json_text(*value)), ", and Nine has ",
-            json_text(only), " alone");
-  }
-  // Returns the id of a token, the first of a list; nullopt if the key is missing.
-  std::optional<int64_t> token(const char* key) const {
-    const Json* value = find(key);
-    if (value != nullptr && value->is_array() && !value->empty()) value = &value->front();
-    if (value == nullptr) return std::nullopt;
-    require(value->is_number_integer() && *value >= 0 && *value < int64_t{1} << 31, place_, ": ",
-            unexpected_value(key, *value, "the number of a token"));
-    return value->get<int64_t>();
-  }
-
- private:
-  const std::string& place_;
-  const Json& keys_;
-};
-
 // Returns matrices below each other, or vectors behind each other. Messages call them `what`.
 Tensor stacked(const std::string& what, const std::vector<Tensor>& parts) {
   const Shape first = parts.front().shape();
@@ -178,38 +118,80 @@ Tensor stacked(const std::string& what, const std::vector<Tensor>& parts) {
 
 Tensor zeros(const Tensor& like) { return {Shape{1, like.shape()[1]}, like.dtype()}; }
 
+// The tokens that begin and end a text.
+struct TextEnds {
+  int64_t begin = 0, end = 0;
+};
+
 // Puts the rows of </s> and <unk> before the rows of the tokens, in the tables of words and of the
 // head. Excludes <unk> and the token whose row </s> has taken.
-void add_special_rows(const std::string& place, const Config& config, bool tied,
-                      const Tensor& words, const Tensor& head, double excluded,
-                      std::map<std::string, Tensor>& out) {
+void add_special_rows(const TextEnds& ends, bool tied, const Tensor& words, const Tensor& head,
+                      double excluded, std::map<std::string, Tensor>& out) {
   const int64_t tokens = words.shape()[0];
-  const std::optional<int64_t> begin = config.token("bos_token_id"),
-                               end = config.token("eos_token_id");
-  require(end || begin, place,
-          " lacks 'bos_token_id' and 'eos_token_id': with which token does a text begin?");
-  const int64_t bos = begin.value_or(end.value_or(0)), eos = end.value_or(bos);
-  for (const int64_t id : {bos, eos})
-    require(id < tokens, place, ": the token ", id, " begins or ends a text, but the model has ",
-            tokens, " tokens");
-  out["embedding.weight"] = stacked(place, {words.row_range(bos, 1), zeros(words), words});
-  if (!tied || bos != eos)
-    out["head.weight"] = stacked(place, {head.row_range(eos, 1), zeros(head), head});
+  const std::string what = "the tables of words and of the head";
+  out["embedding.weight"] = stacked(what, {words.row_range(ends.begin, 1), zeros(words), words});
+  if (!tied || ends.begin != ends.end)
+    out["head.weight"] = stacked(what, {head.row_range(ends.end, 1), zeros(head), head});
   Tensor bias({tokens + 2}, words.dtype());
   dispatch_float(bias.dtype(), "hugging_face", [&]<class T>(T) {
-    for (const int64_t row : {int64_t{1}, eos + 2}) bias.data<T>()[row] = static_cast<T>(excluded);
+    for (const int64_t row : {int64_t{1}, ends.end + 2})
+      bias.data<T>()[row] = static_cast<T>(excluded);
   });
   out["head.bias"] = bias;
 }
 
+// Returns the tokens that begin and end a text. `usual` are those of a model of this type whose
+// config.json does not have the keys.
+TextEnds text_ends(const std::string& place, const HuggingFaceConfig& config, int64_t tokens,
+                   std::optional<TextEnds> usual) {
+  const auto said = [&](const char* key, std::optional<int64_t> otherwise) {
+    const std::optional<int64_t> id = config.token(key, otherwise);
+    require(!id || *id < tokens, place, config.has(key) ? ": '" : " lacks '", key,
+            config.has(key) ? "' is " : "', which then means ", id.value_or(0),
+            ", but the model has ", tokens, " tokens");
+    return id;
+  };
+  const auto begin = said(kBeginToken, usual ? std::optional(usual->begin) : std::nullopt),
+             end = said(kEndToken, usual ? std::optional(usual->end) : std::nullopt);
+  require(end || begin, place, " has no '", kBeginToken, "' and no '", kEndToken,
+          "': with which token does a text begin?");
+  if (!begin || !end)
+    notice(concat(place, " has no '", begin ? kEndToken : kBeginToken, "': the token ",
+                  begin ? *begin : *end, " begins and ends a text"));
+  return {begin.value_or(end.value_or(0)), end.value_or(begin.value_or(0))};
+}
+
 std::string layer_name(int64_t layer) { return concat("transformer.layers.", layer, '.'); }
 
+// Returns Nine's name of an activation of GPT-2.
+const char* activation_of(const std::string& place, const HuggingFaceConfig& config) {
+  constexpr const char* kKey = "activation_function";
+  constexpr std::array<TheirName, 10> kActivations{{{"gelu_new", "gelu-tanh"},
+                                                    {"gelu", "gelu"},
+                                                    {"relu", "relu"},
+                                                    {"silu", "silu"},
+                                                    {"swish", "silu"},
+                                                    {"gelu_python", "gelu"},
+                                                    {"gelu_pytorch_tanh", "gelu-tanh"},
+                                                    {"gelu_python_tanh", "gelu-tanh"},
+                                                    {"gelu_fast", "gelu-tanh"},
+                                                    {"gelu_accurate", "gelu-tanh"}}};
+  const std::string said = config.text(kKey, kActivations[0].first);
+  std::string all;
+  for (const auto& [theirs, ours] : kActivations) {
+    if (said == theirs) return ours;
+    all += concat(all.empty() ? "" : ", ", theirs);
+  }
+  fail(place, ": ", unexpected_value(kKey, Json(said), all));
+}
+
 // Radford et al., 2019. Its linear maps are transposed (Conv1D).
-Json read_gpt2(const std::string& place, const Config& config, Tensors& in, double excluded,
-               std::map<std::string, Tensor>& out) {
+Json read_gpt2(const std::string& place, const HuggingFaceConfig& config, Tensors& in,
+               double excluded, std::map<std::string, Tensor>& out) {
   config.only("scale_attn_weights", true);
   config.only("scale_attn_by_inverse_layer_idx", false);
   config.only("add_cross_attention", false);
+  config.yes("reorder_and_upcast_attn", false);  // the same numbers in float32
   in.leave_out("transformer.");
   const int64_t layers = config.whole("n_layer");
   for (int64_t layer = 0; layer < layers; ++layer) {
@@ -230,19 +212,22 @@ Json read_gpt2(const std::string& place, const Config& config, Tensors& in, doub
   config.size("vocab_size", words.shape()[0]);
   config.size("n_embd", words.shape()[1]);
   config.size("n_positions", out["positions.weight"].shape()[0]);
-  config.size("n_inner", out[layer_name(0) + "linear1.weight"].shape()[0]);
+  config.size("n_inner", out[layer_name(0) + "linear1.weight"].shape()[0], 4 * words.shape()[1]);
   const bool tied = config.yes("tie_word_embeddings", true);
   const Tensor head = in.head(tied, words);
-  add_special_rows(place, config, tied, words, head, excluded, out);
-  return {{"heads", config.whole("n_head")},
-          {"activation", config.text("activation_function", "gelu_new")},
+  const TextEnds ends = text_ends(place, config, words.shape()[0], TextEnds{50256, 50256});
+  add_special_rows(ends, tied, words, head, excluded, out);
+  return {{kBeginToken, ends.begin},
+          {kEndToken, ends.end},
+          {"heads", config.whole("n_head")},
+          {"activation", activation_of(place, config)},
           {"layer_norm_eps", config.number("layer_norm_epsilon", 1e-5)}};
 }
 
 // Returns the base of the rotary angles. Error: the angles are scaled, as from Llama 3.1 on.
-double rotary_base(const std::string& place, const Config& config) {
+double rotary_base(const std::string& place, const HuggingFaceConfig& config) {
   std::optional<double> base;
-  const auto take = [&](const Config& from) {
+  const auto take = [&](const HuggingFaceConfig& from) {
     if (from.find("rope_theta") == nullptr) return;
     const double said = from.number("rope_theta", 0);
     require(base.value_or(said) == said, place, " has two values of 'rope_theta', ", *base, " and ",
@@ -254,50 +239,100 @@ double rotary_base(const std::string& place, const Config& config) {
     const Json* const said = config.find(key);
     if (said == nullptr) continue;
     require(said->is_object(), place, ": ", unexpected_value(key, *said, "an object"));
-    const Config inner(place, *said);
+    const HuggingFaceConfig inner(place, *said);
     for (const char* type : {"rope_type", "type"}) inner.only(type, "default");
+    for (const char* without : {"factor", "partial_rotary_factor"}) inner.only(without, 1.0);
     take(inner);
+    const std::string unread = inner.unread();
+    require(unread.empty(), place, ": '", key, "' has the keys ", unread,
+            ", and Nine has rotary angles with a base, 'rope_theta', alone");
   }
   return base.value_or(10000);
 }
 
-// Returns how many positions attention sees, as transformers does; nullopt: all. Error: some layers
-// see all positions and others do not.
-std::optional<int64_t> sliding_window(const std::string& place, const Config& config,
-                                      const std::string& type) {
-  if (type == "llama") return std::nullopt;  // has no use for the key
-  if (type == "qwen3") {
-    if (!config.yes("use_sliding_window", false)) return std::nullopt;
-    const Json *const kinds = config.find("layer_types"), *const first =
-                                                              config.find("max_window_layers");
-    if (kinds != nullptr && kinds->is_array() && !kinds->empty()) {
-      for (const Json& kind : *kinds)
-        require(kind == kinds->front(), place, ": 'layer_types' has ", json_text(kinds->front()),
-                " and ", json_text(kind), ", and Nine has one kind of attention for all layers");
-      if (kinds->front() != "sliding_attention") return std::nullopt;
-    } else {
-      require(first != nullptr && *first == 0, place,
-              ": 'use_sliding_window' is true for the layers from 'max_window_layers' on (28 ",
-              "without the key), and Nine has one window for all layers, which is 0 there");
-    }
+// Returns the kind of attention that all layers have by 'layer_types', null without the key. Error:
+// there is another number of layers, or layers of several kinds.
+const Json* layer_kind(const std::string& place, const HuggingFaceConfig& config, int64_t layers) {
+  constexpr const char* kKey = "layer_types";
+  const Json* const kinds = config.find(kKey);
+  if (kinds == nullptr) return nullptr;
+  require(kinds->is_array() && std::ssize(*kinds) == layers, place, ": the key '", kKey, "' is ",
+          shortened(json_text(*kinds)), ", and one kind of attention for each of ", layers,
+          " layers was expected");
+  for (const Json& kind : *kinds) {
+    require(kind == "full_attention" || kind == "sliding_attention", place, ": '", kKey, "' has ",
+            shortened(json_text(kind)),
+            ", and Nine has \"full_attention\" and \"sliding_attention\" alone");
+    require(kind == kinds->front(), place, ": '", kKey, "' has ", json_text(kinds->front()),
+            " and ", json_text(kind), ", and Nine has one kind of attention for all layers");
   }
-  // Mistral's default.
-  if (!config.has("sliding_window")) return 4096;
-  return config.find("sliding_window") == nullptr ? std::nullopt
-                                                  : std::optional(config.whole("sliding_window"));
+  return &kinds->front();
+}
+
+// Returns how many positions attention sees, as transformers does; nullopt: all. Error: some layers
+// see all positions and others do not; 'layer_types' and the other keys contradict each other.
+std::optional<int64_t> sliding_window(const std::string& place, const HuggingFaceConfig& config,
+                                      const std::string& type, int64_t layers) {
+  std::optional<int64_t> window = 4096;  // of Mistral and Qwen3
+  if (config.has("sliding_window")) {
+    window.reset();
+    if (config.find("sliding_window") != nullptr) window = config.whole("sliding_window");
+  }
+  const Json* const kind = layer_kind(place, config, layers);
+  if (type == "llama") window.reset();  // has no use for the key
+  if (type == "qwen3") {
+    if (!config.yes("use_sliding_window", false)) window.reset();
+    constexpr const char* kFirst = "max_window_layers";
+    const Json* const said = config.find(kFirst);
+    require(said == nullptr || (said->is_number_integer() && *said >= 0), place, ": ",
+            unexpected_value(kFirst, said == nullptr ? Json() : *said, "a whole number"));
+    const int64_t first = said == nullptr ? 28 : said->get<int64_t>();
+    if (kind == nullptr && window && first > 0) {
+      require(first >= layers, place, ": 'use_sliding_window' is true for the layers from '",
+              kFirst, "' on, which is ", first, said == nullptr ? " without the key" : "",
+              ", and Nine has one window for all ", layers, " layers");
+      window.reset();
+    }
+    if (kind != nullptr && *kind == "full_attention") window.reset();
+  }
+  require(kind == nullptr || (*kind == "sliding_attention") == window.has_value(), place,
+          ": 'layer_types' has ", kind == nullptr ? "" : json_text(*kind),
+          ", but by the type of the model and the keys of its window attention sees ",
+          window ? concat("a window of ", *window) : "all positions", ": correct one of them");
+  return window;
+}
+
+// Checks that queries, keys and values have the sizes that the keys say. Returns the number of
+// heads of keys. Error: the heads have another size than the width of the model divided by their
+// number.
+int64_t heads_of_keys(const HuggingFaceConfig& config, const std::string& type, int64_t hidden,
+                      const std::vector<Tensor>& maps) {
+  const int64_t heads = config.whole("num_attention_heads");
+  if (hidden % heads != 0) return heads;  // an error where the network is made
+  config.size("head_dim", hidden / heads, type == "qwen3" ? 128 : hidden / heads);
+  // A missing key has another meaning than null.
+  const int64_t usual = config.has("num_key_value_heads") ? heads
+                        : type == "mistral"               ? 8
+                        : type == "qwen3"                 ? 32
+                                                          : heads;
+  const int64_t size = hidden / heads;
+  config.size("num_attention_heads", maps[0].shape()[0] / size);
+  for (const size_t map : {1, 2})
+    config.size("num_key_value_heads", maps[map].shape()[0] / size, usual);
+  return maps[1].shape()[0] / size;
 }
 
 // Touvron et al., 2023 (Llama); Jiang et al., 2023 (Mistral); Qwen3 has norms of queries and keys.
-Json read_llama(const std::string& place, const std::string& type, const Config& config,
+Json read_llama(const std::string& place, const std::string& type, const HuggingFaceConfig& config,
                 Tensors& in, double excluded, std::map<std::string, Tensor>& out) {
   const bool qwen3 = type == "qwen3";
-  const int64_t hidden = config.whole("hidden_size"), heads = config.whole("num_attention_heads");
+  const int64_t hidden = config.whole("hidden_size");
   for (const char* key : {"attention_bias", "mlp_bias"}) config.only(key, false);
-  config.only("hidden_act", "silu");
+  if (config.text("hidden_act", "silu") != "swish") config.only("hidden_act", "silu");
   config.only("partial_rotary_factor", 1.0);
-  if (hidden % heads == 0) config.only("head_dim", hidden / heads);
   in.leave_out("model.");
   const int64_t layers = config.whole("num_hidden_layers");
+  int64_t kv_heads = 0;
   for (int64_t layer = 0; layer < layers; ++layer) {
     const std::string from = concat("layers.", layer, '.'), to = layer_name(layer);
     for (const auto& [theirs, ours] : kLlamaNames)
@@ -305,6 +340,7 @@ Json read_llama(const std::string& place, const std::string& type, const Config&
     std::vector<Tensor> maps;
     for (const char* map : kLlamaMaps)
       maps.push_back(in.matrix(concat(from, "self_attn.", map, ".weight")));
+    kv_heads = heads_of_keys(config, type, hidden, maps);
     out[to + "self_attn.in_proj_weight"] =
         stacked(concat(place, ": the tensors ", from, "self_attn.q_proj, k_proj, v_proj"), maps);
     if (qwen3)  // the other types have no norms of queries and keys
@@ -318,19 +354,21 @@ Json read_llama(const std::string& place, const std::string& type, const Config&
   config.size("intermediate_size", out[layer_name(0) + "linear1.weight"].shape()[0]);
   const bool tied = config.yes("tie_word_embeddings", false);
   const Tensor head = in.head(tied, words);
-  add_special_rows(place, config, tied, words, head, excluded, out);
+  const TextEnds ends = text_ends(place, config, words.shape()[0],
+                                  qwen3 ? std::nullopt : std::optional(TextEnds{1, 2}));
+  add_special_rows(ends, tied, words, head, excluded, out);
   const int64_t window = std::min(config.whole("max_position_embeddings"),
-                                  sliding_window(place, config, type).value_or(INT64_MAX));
-  return {
-      {"heads", heads},
-      {"kv_heads",
-       config.find("num_key_value_heads") != nullptr ? config.whole("num_key_value_heads") : heads},
-      {"activation", "swiglu"},
-      {"norm_type", "rms"},
-      {"layer_norm_eps", config.number("rms_norm_eps", 1e-6)},
-      {"positions", "rotary"},
-      {"rotary_base", rotary_base(place, config)},
-      {"bptt", window}};
+                                  sliding_window(place, config, type, layers).value_or(INT64_MAX));
+  return {{kBeginToken, ends.begin},
+          {kEndToken, ends.end},
+          {"heads", config.whole("num_attention_heads")},
+          {"kv_heads", kv_heads},
+          {"activation", "swiglu"},
+          {"norm_type", "rms"},
+          {"layer_norm_eps", config.number("rms_norm_eps", 1e-6)},
+          {"positions", "rotary"},
+          {"rotary_base", rotary_base(place, config)},
+          {"bptt", window}};
 }
 
 }  // namespace
@@ -344,15 +382,25 @@ bool is_hugging_face(const std::map<std::string, Tensor>& tensors, const Json& c
 Json read_hugging_face(const std::string& config_file, const Json& config,
                        std::map<std::string, Tensor>& tensors, double excluded) {
   const auto type = config["model_type"].get<std::string>();
-  const Config keys(config_file, config);
+  const bool gpt2 = type == "gpt2", llama = type == "llama" || type == "mistral" || type == "qwen3";
+  const HuggingFaceConfig keys(
+      config_file, config,
+      gpt2 ? std::span<const OtherKeyName>(kGpt2Keys) : std::span<const OtherKeyName>());
   Tensors in(config_file, tensors);
   std::map<std::string, Tensor> out;
-  const bool gpt2 = type == "gpt2", llama = type == "llama" || type == "mistral" || type == "qwen3";
   require(gpt2 || llama, config_file, ": the model type is ", quote(type),
           ", and Nine reads the types ", kTypes, " (docs/models.md)");
+  keys.only("is_causal", true);
+  keys.only("is_encoder_decoder", false);
+  keys.refuse("quantization_config",
+              "Nine reads weights that are not quantised: save them as such");
+  keys.refuse("per_layer_config", "Nine has one kind of layers");
   Json own = gpt2 ? read_gpt2(config_file, keys, in, excluded, out)
                   : read_llama(config_file, type, keys, in, excluded, out);
   in.require_empty();
+  if (const std::string unread = keys.unread(); !unread.empty())
+    notice(
+        concat(config_file, ": Nine does not know the keys ", unread, ", and does not read them"));
   tensors = std::move(out);
   own.update({{"arch", "transformer"}, {"norm", "pre"}, {"embed_scale", 1}, {"head", "lin"}});
   return own;

@@ -10,8 +10,9 @@
 
 namespace nine {
 
-/// The bias that excludes a word of a model of transformers while it is trained on.
-inline constexpr double kExclusionInTraining = -10000;
+/// The keys of the tokens that begin and end a text, in config.json and in the metadata of a model
+/// of Nine that was made of one.
+inline constexpr const char *kBeginToken = "bos_token_id", *kEndToken = "eos_token_id";
 
 /// True if `config`, a config.json, has the key `model_type`, and the tensors have not Nine's names
 /// already.
@@ -21,9 +22,10 @@ bool is_hugging_face(const std::map<std::string, Tensor>& tensors, const Json& c
 /// describe the model. Two rows stand before those of the model's tokens: `</s>`, which reads the
 /// vector of bos_token_id and is predicted by the vector of eos_token_id, and `<unk>`. `head.bias`
 /// excludes `<unk>` and the model's own row of eos_token_id with `excluded`, so that the
-/// probabilities of the other tokens are the model's: -infinity, or kExclusionInTraining. Errors
+/// probabilities of the other tokens are the model's. Errors
 /// name `config_file`: a model type that Nine does not read; a setting that Nine does not have; a
-/// key or a tensor that is missing; a tensor that is left over.
+/// key or a tensor that is missing; a tensor that is left over. Gives a notice() of keys that are
+/// not read and may mean something.
 Json read_hugging_face(const std::string& config_file, const Json& config,
                        std::map<std::string, Tensor>& tensors, double excluded);
 

@@ -5,12 +5,18 @@
 #include <utility>
 
 #include "core/tensor.h"
+#include "nn/models/hugging_face_config.h"
 
 namespace nine {
 
 /// Their name and Nine's.
 using TheirName = std::pair<const char*, const char*>;
 
+/// GPT-2's keys of config.json that transformers reads under a second name too (`attribute_map`).
+inline constexpr std::array<OtherKeyName, 4> kGpt2Keys{{{"n_embd", "hidden_size"},
+                                                        {"n_positions", "max_position_embeddings"},
+                                                        {"n_head", "num_attention_heads"},
+                                                        {"n_layer", "num_hidden_layers"}}};
 /// GPT-2's norms of a layer, h.N there. Their parts are `weight` and `bias`.
 inline constexpr std::array<TheirName, 2> kGpt2Norms{{{"ln_1", "norm1"}, {"ln_2", "norm2"}}};
 /// A linear map of GPT-2, whose weight is transposed (Conv1D): their name, Nine's weight and bias.

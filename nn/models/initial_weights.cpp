@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/quote.h"
 #include "nn/models/language_config.h"
 #include "nn/models/language_words.h"
 #include "nn/models/model_description.h"
@@ -76,6 +77,22 @@ void load_weights(const std::string& path, const Safetensors& weights,
   }
 }
 
+// Returns how many words the output bias excludes. Error: such a word is in the training text,
+// where it occurs `counts` times.
+int64_t excluded_words(const std::string& path, const Safetensors& weights,
+                       const Vocabulary& vocabulary, std::span<const int64_t> counts) {
+  const auto found = weights.tensors.find("head.bias");
+  if (found == weights.tensors.end()) return 0;
+  const std::vector<double> bias = found->second.to_vector();
+  for (size_t id = 0; id < std::min(bias.size(), counts.size()); ++id)
+    require(bias[id] != kExclusionInTraining || counts[id] == 0, "initial weights of ", path,
+            ": their output bias excludes the word ",
+            quote(vocabulary.word(static_cast<int32_t>(id))), ", which is ", counts[id],
+            " times in the training text: take it out of the text, or start from weights that do "
+            "not exclude it");
+  return std::ranges::count(bias, kExclusionInTraining);
+}
+
 // Returns "--init: 9 tensors of RUN/checkpoints/00000120 were taken; the head is pow:p=2 in this
 // run and was lin in the initial weights". It names differences because tensors show only the sizes
 // of a head.
@@ -98,9 +115,9 @@ std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
 
 std::string load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
                                  const ModelTokenizer* tokenizer, const ParameterSet& parameters,
-                                 const LanguageNetwork& network) {
+                                 const LanguageNetwork& network, std::span<const int64_t> counts) {
   const std::filesystem::path directory = model_directory(path, kDictionaryFile);
-  ModelFiles files = read_model(directory, ExcludedWords::refused);
+  ModelFiles files = read_model(directory, ExcludedWords::for_training);
   const LanguageWords words = language_words(directory, files.embedding("lm").shape().rows());
   check_same_tokenizer(path, words.tokenizer ? &*words.tokenizer : nullptr,
                        files.hugging_face ? directory : ModelTokenizer::file_in(directory, ""),
@@ -120,9 +137,16 @@ std::string load_initial_weights(const std::string& path, const Vocabulary& voca
     };
     if (key.computes) check_same_setting(path, key.name, in(settings), in(own));
   }
+  const int64_t excluded = excluded_words(path, files.weights, vocabulary, counts);
   load_weights(path, files.weights, parameters);
   files.say_assumed();
-  return what_was_taken(files, network.head_config());
+  std::string taken = what_was_taken(files, network.head_config());
+  if (excluded > 0)
+    taken += concat("; ", excluded, excluded == 1 ? " word" : " words",
+                    " that head.bias excludes keep a bias of ", kExclusionInTraining,
+                    ", and --freeze head.bias keeps all of it, as nine_convert needs to write the "
+                    "model for other programs");
+  return taken;
 }
 
 std::string load_initial_weights(const std::string& path, const TranslationSide& source,
@@ -140,7 +164,7 @@ std::string load_initial_weights(const std::string& path, const TranslationSide&
   };
   check_side(source, "src", kSourceDict, "--src-tokenizer", "without --raw");
   check_side(target, "tgt", kTargetDict, "--tgt-tokenizer", "without --raw");
-  ModelFiles files = read_model(directory, ExcludedWords::refused);
+  ModelFiles files = read_model(directory, ExcludedWords::for_training);
   const TransformerConfig stored = transformer_config(files), &own = network.config();
   check_same_setting(path, "heads", concat(stored.heads), concat(own.heads));
   const auto said = [](const std::string& text) { return text.empty() ? "its usual one" : text; };

@@ -46,6 +46,8 @@ struct ScoringOptions {
   /// Above 0: all lines are joined and cut into windows of this many tokens. Each window is read
   /// from a state of zeros; its first input is the word before it. Not with carry_state.
   int64_t window = 0;
+  /// The number of sentences before the first one, in messages.
+  int64_t first_sentence = 0;
 };
 
 /// A model's expectation before one token.

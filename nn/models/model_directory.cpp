@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/dtype.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/notice.h"
@@ -226,20 +228,27 @@ namespace {
 constexpr const char* kOutputBias = "head.bias";
 
 // Error: a number of a tensor is not finite.
-void require_finite(const std::string& name, const Tensor& tensor, const fs::path& file,
-                    ExcludedWords words) {
+void require_finite(const std::string& name, const Tensor& tensor, const fs::path& file) {
   if (tensor.dtype() == DType::int32 || tensor.elements() == 0 || ops::all_finite(tensor)) return;
-  const bool bias = name.ends_with(kOutputBias), excludes = bias && words == ExcludedWords::allowed;
+  const bool excludes = name.ends_with(kOutputBias);
   require_numbers(
       file, name, tensor,
       [&](double x) { return std::isfinite(x) || (excludes && x == -INFINITY); },
       concat("a model's weights must be finite numbers",
-             !bias      ? ""
-             : excludes ? " (or -inf in this bias, which excludes a word)"
-                        : "; for training, write -10000 or so in place of -inf"));
+             excludes ? " (or -inf in this bias, which excludes a word)" : ""));
   const std::vector<double> values = tensor.to_vector();
   require(std::ranges::any_of(values, [](double x) { return std::isfinite(x); }), file.string(),
           ": tensor '", name, "' excludes every word: each has a bias of -inf");
+}
+
+// Replaces -infinity by kExclusionInTraining.
+void exclude_for_training(const Tensor& bias) {
+  if (bias.dtype() == DType::int32) return;
+  dispatch_float(bias.dtype(), "model_directory", [&]<class T>(T) {
+    T* const values = bias.data<T>();
+    std::replace(values, values + bias.elements(), -std::numeric_limits<T>::infinity(),
+                 static_cast<T>(kExclusionInTraining));
+  });
 }
 
 // Checks that the output bias, as it was stored, does not hide the differences between words.
@@ -294,9 +303,11 @@ Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
       ops::copy(tensor, wide);
       tensor = wide;
     }
-    require_finite(name, tensor, file, words);
+    require_finite(name, tensor, file);
     require_usable_buffer(name, tensor, file);
     require_usable_bias(name, tensor, stored, file);
+    if (words == ExcludedWords::for_training && name.ends_with(kOutputBias))
+      exclude_for_training(tensor);
   }
   return weights;
 }

@@ -58,14 +58,18 @@ void require_same_tokens(const std::string& a, const std::string& b);
 /// not a JSON object of at most kJsonLevels levels, or not a regular file.
 Json model_config(const std::filesystem::path& directory);
 
-/// Says whether a model's weights may exclude words: an output bias of -infinity excludes its word.
-enum class ExcludedWords : uint8_t { allowed, refused };
+/// The bias that excludes a word of a model that is trained on. Its probability and its gradient
+/// are 0.
+inline constexpr double kExclusionInTraining = -10000;
+/// How words are excluded: an output bias of -infinity excludes its word. For training it becomes
+/// kExclusionInTraining, because no optimiser computes with infinity.
+enum class ExcludedWords : uint8_t { by_infinity, for_training };
 /// Returns the tensors of a file, with bfloat16 widened to float32. Errors: those of
 /// read_safetensors; a file of torch.save (the message has the lines of Python that convert it); a
-/// number that is not finite, except for excluded words if these are allowed (the message has file,
-/// tensor and the first index); all words are excluded.
+/// number that is not finite, except for excluded words (the message has file, tensor and the first
+/// index); all words are excluded.
 Safetensors read_finite_weights(const std::filesystem::path& file,
-                                ExcludedWords words = ExcludedWords::allowed);
+                                ExcludedWords words = ExcludedWords::by_infinity);
 
 /// Checks that all numbers of a tensor are `sound`. Error, with file, tensor, the first other
 /// number and its index, and `rule`: "a mean of squares is 0 or more".

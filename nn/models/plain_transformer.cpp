@@ -115,7 +115,8 @@ std::vector<int64_t> excluded_words(const std::string& place,
       excluded.push_back(id);
     } else {
       require(!first || *first == bias, place, ": the head has an output bias, and the formats of ",
-              "other programs have none: train without an output bias");
+              "other programs have none: train with --no-head-bias, or, from weights of such a ",
+              "program (--init), with --freeze head.bias");
       first = bias;
     }
     ++id;
@@ -206,10 +207,11 @@ class TokenizerFile {
 };
 
 // Gives each token its row. embedding and head have Nine's rows. `trained_on`: the excluded words
-// have the bias that lm_train --init gives to those of transformers.
+// have the bias that lm_train --init gives to those of transformers. `begin`: the token that began
+// a text there, if the files say it.
 TokenRows rows_of_tokens(const std::string& place, const std::vector<int64_t>& excluded,
-                         bool trained_on, const Tensor& embedding, const Tensor& head,
-                         TokenizerFile& file) {
+                         bool trained_on, std::optional<int64_t> begin, const Tensor& embedding,
+                         const Tensor& head, TokenizerFile& file) {
   constexpr int64_t kEnd = 0, kUnknown = 1, kFirst = 2;
   const int64_t words = embedding.shape()[0];
   const bool unknown = std::ranges::find(excluded, kUnknown) == excluded.end();
@@ -229,14 +231,14 @@ TokenRows rows_of_tokens(const std::string& place, const std::vector<int64_t>& e
             "output bias");
     rows.begin = rows.end = replaced - kFirst;
     rows.output[static_cast<size_t>(rows.end)] = kEnd;
-    if (!same_rows(embedding, kEnd, replaced)) {
-      int64_t row = kFirst;
+    int64_t row = begin.value_or(rows.end) + kFirst;
+    if (!begin && !same_rows(embedding, kEnd, row)) {
+      row = kFirst;
       while (row < words && !same_rows(embedding, kEnd, row)) ++row;
-      if (row < words)
-        rows.begin = row - kFirst;
-      else
-        rows.input[static_cast<size_t>(rows.end)] = kEnd;
+      if (row == words) row = replaced;
     }
+    rows.begin = row - kFirst;
+    rows.input[static_cast<size_t>(rows.begin)] = kEnd;  // most often the same vector
     for (const int64_t token : {rows.begin, rows.end}) file.make_special(token);
     return rows;
   }
@@ -287,6 +289,17 @@ std::string word_tokenizer(const std::string& place, const Vocabulary& words) {
   return json_text(json, 2) + '\n';
 }
 
+// Returns a token that the files of a model name. Error: it is none of the model's.
+std::optional<int64_t> stored_token(const ModelFiles& files, const char* key, int64_t tokens) {
+  const Json* const value = files.find(key);
+  if (value == nullptr) return std::nullopt;
+  const Json id =
+      value->is_string() ? Json::parse(value->get<std::string>(), nullptr, false) : *value;
+  require(id.is_number_integer() && id >= 0 && id < tokens, files.said_in(key), ": ",
+          unexpected_value(key, *value, "the number of a token of the model"));
+  return id.get<int64_t>();
+}
+
 }  // namespace
 
 PlainTransformer plain_transformer(ModelFiles files) {
@@ -326,7 +339,10 @@ PlainTransformer plain_transformer(ModelFiles files) {
   TokenRows rows;
   if (text.tokenizer) {
     TokenizerFile file(place, *text.tokenizer);
-    rows = rows_of_tokens(place, excluded, trained_on, words, vectors, file);
+    const int64_t tokens = words.shape()[0] - text.vocabulary.specials().size;
+    std::optional<int64_t> begin;
+    if (!excluded.empty()) begin = stored_token(files, kBeginToken, tokens);
+    rows = rows_of_tokens(place, excluded, trained_on, begin, words, vectors, file);
     out.tokenizer = file.text(rows.begin);
   } else {
     require(excluded.empty(), place, ": a bias excludes words of the model, and the formats of ",

@@ -309,8 +309,9 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
   }
   files.hugging_face = is_hugging_face(files.weights.tensors, config);
   if (files.hugging_face)
-    config = read_hugging_face(config_file, config, files.weights.tensors,
-                               words == ExcludedWords::allowed ? -INFINITY : kExclusionInTraining);
+    config =
+        read_hugging_face(config_file, config, files.weights.tensors,
+                          words == ExcludedWords::by_infinity ? -INFINITY : kExclusionInTraining);
   else
     leave_out_beginning(files);
   files.weights.metadata = std::move(stored.metadata);

@@ -145,6 +145,6 @@ struct ModelFiles {
 /// state.json that is not a regular file; tensors of an optimiser; word vectors that are all 0; a
 /// run's config.json that resolved other sizes than the tensors have.
 ModelFiles read_model(const std::filesystem::path& directory,
-                      ExcludedWords words = ExcludedWords::allowed);
+                      ExcludedWords words = ExcludedWords::by_infinity);
 
 }  // namespace nine

@@ -176,7 +176,7 @@ std::vector<SentenceRange> sentence_batches(const LanguageNetwork& model, const 
       const bool too_long = model.window() > 0 && rows > model.window();
       if (end > first && (too_long || rows * (end - first + 1) > batch_tokens)) break;
     }
-    batches.push_back({first, end});
+    batches.push_back({first, end, range.before});
   }
   return batches;
 }
@@ -186,7 +186,7 @@ void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& te
                       const std::function<void(const EncodedSentences&)>& callback,
                       SentenceRange range) {
   const NoGrad guard(tape);
-  for (const auto& [first, end] : sentence_batches(model, text, batch_tokens, range)) {
+  for (const auto& [first, end, before] : sentence_batches(model, text, batch_tokens, range)) {
     int64_t rows = 0;
     for (int64_t s = first; s < end; ++s) rows = std::max(rows, text.length(s));
     const int64_t cols = end - first;
@@ -204,7 +204,7 @@ void encode_sentences(const LanguageNetwork& model, Tape& tape, const Corpus& te
       tape.reset();
       const Var hidden = reader.read(tape, own(batch.input), part);
       const std::span<const int32_t> targets = own(batch.target);
-      callback({first, cols, begin, part, hidden,
+      callback({first, cols, before, begin, part, hidden,
                 Tensor::from(std::vector<int32_t>(targets.begin(), targets.end()), {part, cols})});
     }
   }
@@ -220,18 +220,12 @@ void score_batches(const LanguageNetwork& model, Tape& tape, const Corpus& text,
                    double undo_margin, SentenceRange range, MixtureWeightStats* weights) {
   std::vector<double> own;
   const auto nats_of = [&](const EncodedSentences& batch) {
-    try {
+    return batch.naming_sentences([&] {
       if (undo_margin > 0) return nats_undoing(model, batch.hidden, batch.targets, undo_margin);
       const SoftmaxLoss loss = model.loss(batch.hidden, batch.targets, 1.0);
       if (weights != nullptr && loss.prior) weights->add(loss.prior.value(), batch.targets);
       return loss.nll.value().to_vector();
-    } catch (const OutOfMemory&) {
-      throw;
-    } catch (const Error& e) {  // the message names a row of the batch
-      fail("sentence ", batch.first + 1,
-           batch.count > 1 ? concat(" to ", batch.first + batch.count) : std::string(), ": ",
-           e.what());
-    }
+    });
   };
   const auto take = [&](const EncodedSentences& batch) {
     const std::vector<double> nats = nats_of(batch);
@@ -348,14 +342,14 @@ void score_text(const LanguageModel& model, const Corpus& text, const ScoringOpt
   Arena arena("score", model.device());
   Tape tape(arena);
   const auto check = [&](int64_t sentence, std::span<const double> nats) {
-    model.network().head().require_log_p(text.sentence(sentence), nats,
-                                         concat("sentence ", sentence + 1));
+    model.network().head().require_log_p(
+        text.sentence(sentence), nats, concat("sentence ", options.first_sentence + sentence + 1));
   };
   require(options.window >= 0 && (options.window == 0 || !options.carry_state),
           "[score_text] windows do not carry a state");
   if (!options.carry_state && options.window == 0) {
-    const std::vector<SentenceRange> batches =
-        sentence_batches(model.network(), text, options.batch_tokens);
+    const std::vector<SentenceRange> batches = sentence_batches(
+        model.network(), text, options.batch_tokens, {.before = options.first_sentence});
     const auto make = [&](int64_t i) {
       ByteWriter out;
       score_sentences(

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/communicator.h"
+#include "core/error.h"
 #include "data/corpus.h"
 #include "data/lm_batches.h"
 #include "nn/models/language_model.h"
@@ -44,12 +46,13 @@ Evaluation evaluate_sentences(const LanguageNetwork& model, Tape& tape, const Co
                               Communicator& communicator = one_process(),
                               int64_t batch_tokens = ScoringOptions{}.batch_tokens);
 
-/// Sentences [first, end) of a text; end -1: up to the last sentence.
+/// Sentences [first, end) of a text; end -1: up to the last sentence. Messages count `before` more
+/// sentences, which were read before this text.
 struct SentenceRange {
-  int64_t first = 0, end = -1;
+  int64_t first = 0, end = -1, before = 0;
 };
-/// Returns the batches that encode_sentences makes of these sentences, in order. Error:
-/// batch_tokens < 1.
+/// Returns the batches that encode_sentences makes of these sentences, in order, with the same
+/// `before`. Error: batch_tokens < 1.
 std::vector<SentenceRange> sentence_batches(const LanguageNetwork& model, const Corpus& text,
                                             int64_t batch_tokens, SentenceRange range = {});
 
@@ -57,12 +60,27 @@ std::vector<SentenceRange> sentence_batches(const LanguageNetwork& model, const 
 /// segment of a sentence that is longer than a batch may be.
 struct EncodedSentences {
   int64_t first = 0, count = 0;  ///< sentences first ... first + count - 1 of the text
+  int64_t before = 0;            ///< of the SentenceRange
   /// Tokens begin ... begin + rows - 1 of each sentence. begin > 0 only for later segments of a
   /// long sentence.
   int64_t begin = 0, rows = 0;
   /// (rows * count, hidden size); row t * count + c predicts token begin + t of column c.
   Var hidden;
   Tensor targets;  ///< (rows, count) int32: the tokens; -1 after a sentence's end
+
+  /// Returns compute(). An Error in it, whose message may name a row of the batch, gets the numbers
+  /// of the sentences.
+  template <class F>
+  auto naming_sentences(F&& compute) const {
+    try {
+      return compute();
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error& e) {
+      fail("sentence ", before + first + 1,
+           count > 1 ? concat(" to ", before + first + count) : std::string(), ": ", e.what());
+    }
+  }
 };
 /// Calls `callback` for the range's sentences in order, under NoGrad, with one recording of the
 /// tape per call. Computes at most `batch_tokens` positions at once. A longer sentence is a batch

@@ -60,7 +60,8 @@ void word_expectations(
   Arena arena("score", model.device());
   Tape tape(arena);
   const auto take = [&](const EncodedSentences& batch) {
-    const std::vector<WordExpectation> positions = expectations_of(network, batch, top_count);
+    const std::vector<WordExpectation> positions =
+        batch.naming_sentences([&] { return expectations_of(network, batch, top_count); });
     for (int64_t c = 0; c < batch.count; ++c) {
       const int64_t sentence = batch.first + c,
                     end = std::min(batch.begin + batch.rows, text.length(sentence));

@@ -32,6 +32,7 @@ class WordEnds {
           (id >= specials.size && id - specials.size < tokenizer.tokenizer().size() &&
            tokenizer.tokenizer().is_special(id - specials.size));
       if (ends_text || (!bytes.empty() && is_space(bytes[0]))) add("", id);
+      has_spaces_ = has_spaces_ || std::ranges::any_of(bytes, is_space);
       for (size_t at = 1; at < bytes.size(); ++at)
         if (is_space(bytes[at]) && !is_space(bytes[at - 1])) add(bytes.substr(0, at), id);
     }
@@ -42,6 +43,8 @@ class WordEnds {
     const auto found = tokens_.find(before);
     return found == tokens_.end() ? std::span<const int32_t>() : found->second;
   }
+  // True if a token has white space, which ends a word.
+  bool has_spaces() const { return has_spaces_; }
   // Returns the size of the longest `before` that has tokens.
   size_t longest() const { return longest_; }
 
@@ -52,7 +55,31 @@ class WordEnds {
   }
   std::unordered_map<std::string, TokenIds> tokens_;
   size_t longest_ = 0;
+  bool has_spaces_ = false;
 };
+
+std::string without_spaces(std::string text) {
+  std::erase_if(text, is_space);
+  return text;
+}
+
+// Error: the words of a line have no places in its tokens. The message says why.
+void require_same_text(const ModelTokenizer& tokenizer, const std::string& line,
+                       std::span<const int32_t> ids) {
+  const std::string text = tokenizer.decode(ids);
+  if (text == line) return;
+  const int32_t unknown = tokenizer.unknown();
+  const bool spaces = without_spaces(text) == without_spaces(line);
+  const std::string of_words =
+      ", so that its words have no places in the text: the surprisal of words needs a tokenizer "
+      "that ";
+  if (const auto count = std::ranges::count(ids, unknown); count > 0)
+    fail("the tokenizer has no token for a part of ", quote(line), ", where it has its unknown ",
+         "token ", count == 1 ? "once" : concat(count, " times"), of_words,
+         "has tokens for the whole text, such as one of bytes");
+  fail("the tokenizer reads ", quote(line), " as ", quote(text), of_words,
+       spaces ? "keeps white space" : "does not normalise this text");
+}
 
 // The question how probable it is, at a token of a sequence, that the word ends after `before`.
 struct Question {
@@ -125,6 +152,10 @@ std::vector<std::vector<WordSurprisal>> word_surprisals(const LanguageModel& mod
           "the surprisal of words is for a model that reads raw text (lm_train --text); a model of "
           "words has the log-probability of each word");
   const WordEnds ends(*tokenizer, model.vocabulary());
+  require(
+      ends.has_spaces(),
+      "the tokenizer has no token with white space, as one of whole words (WordLevel), so that ",
+      "its tokens do not show where a word ends: take the log-probability of each token");
   const int32_t end = model.vocabulary().specials().end;
   std::vector<Sequence> sequences;
   std::vector<std::vector<WordSurprisal>> all;
@@ -133,10 +164,7 @@ std::vector<std::vector<WordSurprisal>> word_surprisals(const LanguageModel& mod
   for (const std::string& line : lines) {
     TokenIds ids;
     tokenizer->encode(line, cache, ids);
-    require(tokenizer->decode(ids) == line, "the tokenizer reads ", quote(line), " as ",
-            quote(tokenizer->decode(ids)),
-            ", so that its words have no places in the text: the surprisal of words needs a "
-            "tokenizer that does not normalise this text");
+    require_same_text(*tokenizer, line, ids);
     const size_t own = sequences.size();
     sequences.push_back({.ids = ids, .questions = {}});
     sequences.back().ids.push_back(end);

@@ -34,7 +34,9 @@ struct WordSurprisal {
 
 /// Returns the words of each line. Each line is a text that starts from a state of zeros; computes
 /// at most `batch_tokens` positions at once. Errors: a model of words; a line that the tokenizer
-/// does not give back byte for byte, because it normalises; batch_tokens < 1.
+/// does not give back byte for byte, because it normalises, loses white space or lacks a
+/// token; a tokenizer without a token with white space, which would show where a word ends;
+/// batch_tokens < 1.
 std::vector<std::vector<WordSurprisal>> word_surprisals(
     const LanguageModel& model, std::span<const std::string> lines,
     int64_t batch_tokens = ScoringOptions{}.batch_tokens);

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/version.h"
+#include "nn/models/hugging_face.h"
 #include "nn/models/language_config.h"
 #include "nn/models/language_words.h"
 #include "nn/models/model_description.h"
@@ -29,6 +30,8 @@ void write_model(ModelFiles files, const std::filesystem::path& directory) {
     auto metadata = ModelDescription{.network = network->metadata(), .head = head}.metadata();
     metadata[kVersionKey] = kVersion;
     metadata[kWordsKey] = json_text(Json{{"vocab", words.vocabulary.word_checksum()}});
+    for (const char* token : {kBeginToken, kEndToken})  // rows do not show them if two are equal
+      if (const Json* const id = files.find(token)) metadata[token] = json_text(*id);
     write_safetensors(directory / kWeightsFile, parameters.state(), metadata);
   });
   write_text(directory / kDictionaryFile, words.vocabulary.dict_text());

@@ -77,6 +77,22 @@ TEST_CASE("lm_score --flush: an error in a line comes after the answers to those
   CHECK(has(end.err, "standard input, line 3, byte 8: 0xff is not valid UTF-8"));
 }
 
+TEST_CASE("lm_score --flush: an error names the sentence of the whole input") {
+  const TemporaryDirectory dir;
+  const std::string model =
+      changed_model(dir, "far", transformer_model(), "embedding.weight", 2 * 16, 3e38F);
+  const std::string word = split(split(slurp(dir / "far/dict.txt"), '\n')[0], ' ')[0];
+  for (const char* flush : {"--flush", "--no-flush"})
+    for (const Strings& task : {Strings{}, Strings{"--top", "1"}}) {
+      const Outcome r = run_program(
+          "lm_score",
+          joined({"--checkpoint", model, flush, "--max-unknown", "1", "--batch-tokens", "1"}, task),
+          concat("zzz\n\n", word, " zzz\nzzz\n"));
+      CHECK(r.code == 1);
+      CHECK_MESSAGE(has(r.err, "sentence 3: "), r.err);
+    }
+}
+
 TEST_CASE("lm_score --flush: nothing was said") {
   const Strings arguments{"--checkpoint", model_a(), "--flush"};
   const Outcome none = Conversation("lm_score", arguments).end();

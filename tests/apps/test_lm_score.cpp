@@ -245,7 +245,19 @@ TEST_CASE(
   refused("lm_score", {"--checkpoint", inf},
           "tensor 'head.bias' has inf at [4], but a model's weights must be finite numbers (or "
           "-inf in this bias, which excludes a word)");
-  refused("lm_train", trained_on(zero), "head.bias' has -inf at [4]");
+  // A word that the bias excludes stays excluded in training, whose text must not have it.
+  const Vocabulary words = Vocabulary::read(zero + "/dict.txt", Specials::kLanguageModel);
+  dir.write("text", concat(words.word(4), ' ', words.word(2), '\n'));
+  refused("lm_train", trained_on(zero),
+          concat("their output bias excludes the word '", words.word(4),
+                 "', which is 1 times in the training text"));
+  dir.write("text", concat(words.word(2), ' ', words.word(3), '\n'));
+  const Outcome on = run_program("lm_train", trained_on(zero));
+  REQUIRE_MESSAGE(on.code == 0, on.err);
+  CHECK_MESSAGE(has(on.err, "1 word that head.bias excludes keep a bias of -10000"), on.err);
+  const auto scored = scored_tokens(dir / "run", concat(words.word(4), ' ', words.word(2), '\n'));
+  CHECK(scored[0][0] < -1000);
+  CHECK(scored[0][1] > -100);
 }
 
 TEST_CASE("lm_score: a bias of -inf excludes its word, which is counted") {

@@ -71,7 +71,50 @@ TEST_CASE("nine_convert: a run to transformers, to Nine again, and to llama.cpp"
   const Outcome gguf = convert(dir / "run", dir / "model.gguf", {"--dtype", "float16"});
   REQUIRE_MESSAGE(gguf.code == 0, gguf.err);
   CHECK(slurp(dir / "model.gguf").starts_with("GGUF"));
+  const Outcome large = convert(dir / "run", dir / "MODEL.GGUF", {"--dtype", "float16"});
+  CHECK_MESSAGE(has(large.out, "a file of llama.cpp"), large.err);
+  CHECK(slurp(dir / "MODEL.GGUF") == slurp(dir / "model.gguf"));
   CHECK(names_in(dir.path(), true).empty());
+}
+
+TEST_CASE(
+    "nine_convert: a model of transformers, or of Nine that was one, is trained on and back") {
+  const TemporaryDirectory dir;
+  train(dir, dir / "run", {"--no-head-bias", "--activation", "gelu-tanh"});
+  REQUIRE(convert(dir / "run", dir / "hf").code == 0);
+  REQUIRE(convert(dir / "hf", dir / "nine").code == 0);
+  const auto train_on = [&](const std::string& from, const std::string& run, const Strings& more) {
+    return run_program("lm_train", joined({"--text",       dir / "text",
+                                           "--tokenizer",  dir / "hf/tokenizer.json",
+                                           "--arch",       "transformer",
+                                           "--layers",     "1",
+                                           "--hidden",     "8",
+                                           "--heads",      "2",
+                                           "--ffn",        "8",
+                                           "--bptt",       "16",
+                                           "--batch",      "1",
+                                           "--after",      "2u",
+                                           "--activation", "gelu-tanh",
+                                           "--init",       from,
+                                           "--run",        run},
+                                          more));
+  };
+  for (const char* from : {"hf", "nine"}) {
+    const std::string run = concat(from, "-on");
+    const Outcome on = train_on(dir / from, dir / run, {"--freeze", "head.bias"});
+    REQUIRE_MESSAGE(on.code == 0, on.err);
+    CHECK_MESSAGE(has(on.err,
+                      "2 words that head.bias excludes keep a bias of -10000, and --freeze "
+                      "head.bias keeps all of it, as nine_convert needs"),
+                  on.err);
+    const Outcome back = convert(dir / run, dir / (run + "-hf"));
+    CHECK_MESSAGE(back.code == 0, back.err);
+    CHECK(slurp(dir / (run + "-hf/tokenizer.json")) == slurp(dir / "hf/tokenizer.json"));
+  }
+  // The same weights of both, so that they are trained to the same ones.
+  CHECK(slurp(dir / "hf-on-hf/model.safetensors") == slurp(dir / "nine-on-hf/model.safetensors"));
+  REQUIRE(train_on(dir / "nine", dir / "free", {}).code == 0);
+  CHECK(has(convert(dir / "free", dir / "x").err, "(--init), with --freeze head.bias"));
 }
 
 TEST_CASE("nine_convert: what is refused leaves nothing") {
@@ -94,6 +137,8 @@ TEST_CASE("nine_convert: what is refused leaves nothing") {
   CHECK(
       has(refused(dir / "hf", {"--dtype", "int8"}), "not one of float32, float16, bfloat16, q8_0"));
   CHECK(has(convert(dir / "none", dir / "hf").err, "none"));
+  for (const char* file : {"x.safetensors", "x.BIN"})
+    CHECK(has(refused(dir / file), "a file of llama.cpp whose name ends with .gguf"));
   CHECK(names_in(dir.path()) == Strings{"run", "text", "there"});
   CHECK(names_in(dir.path(), true).empty());
 }

@@ -85,6 +85,15 @@ std::vector<double> numbers(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("lm_score: a text without words has no perplexity a word") {
+  for (const char* text : {"\n", " \n\t\n"}) {
+    const Outcome r = run_program("lm_score", {"--checkpoint", made().run}, text);
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    CHECK_MESSAGE(!has(r.err, " a word"), r.err);
+    CHECK_MESSAGE(has(r.err, "tokens, no words, "), r.err);
+  }
+}
+
 TEST_CASE("lm_train --text: the checkpoint has the tokenizer, and the last twentieth is held out") {
   const Made& m = made();
   CHECK(has(m.outcome.err, "validation text: the last 6 of 120 documents of --text"));

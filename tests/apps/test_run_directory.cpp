@@ -362,6 +362,25 @@ TEST_SUITE("run directory") {
           "--tie-embeddings was on in this run, now off; --train was a,b in this run, now a; "
           "--init was not given in this run, now x; use --restart "
           "or another --run");
+    // The config.json of the model of --init is a part of what it is; its path is not.
+    const auto inputs = [](uint32_t weights, uint32_t config) {
+      return RunInputs{.identity = {{"init", weights}, {config_key("init"), config}}};
+    };
+    Json begun = stored;
+    begun["init"] = "x";
+    begun["resolved"] = {{kIdentity, inputs(5, 7).identity}};
+    const auto from = [&](const char* path, const RunInputs& now) {
+      return compare_configs(begun, {{"init", path}}, keys_free_on_resume(), Json::object(), now);
+    };
+    CHECK(from("y", inputs(5, 7)).empty());
+    CHECK(from("x", inputs(5, 8)).empty());  // trained on since
+    CHECK(has(from("y", inputs(5, 8)),
+              "--init was x (checksum of its config.json 7) in this run, now y (checksum of its "
+              "config.json 8); "));
+    CHECK(
+        has(from("y", inputs(6, 7)), "--init was x (checksum 5) in this run, now y (checksum 6)"));
+    begun["resolved"][kIdentity].erase(config_key("init"));  // of an older version
+    CHECK(from("y", inputs(5, 8)).empty());
     // A path that is not UTF-8 is stored with U+FFFD in place of its bytes.
     const Json bytes = {{"train", {"caf\xe9.txt"}}, {"init", "\xff"}};
     CHECK(

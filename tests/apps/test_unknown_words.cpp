@@ -26,7 +26,10 @@ void check_refused(const std::string& program, const Strings& arguments, const s
 TEST_CASE("--max-unknown: lm_score, with one model and with two, and lm_rescore") {
   const TemporaryDirectory dir;
   const std::string text = "xx yy the\nzz qq cat\n";  // four of eight tokens with both ends
+  // Half of the tokens are no error: the limit is a larger share.
   CHECK(run_program("lm_score", {"--checkpoint", model_a()}, text).code == 0);
+  CHECK(run_program("lm_score", {"--checkpoint", model_a(), "--max-unknown", "0.49"}, text).code ==
+        1);
   const std::string message =
       concat("standard input: 62.50% of the 8 tokens are unknown to the model ", model_a());
   const std::string more = "xx yy the\nzz qq rr\n";

@@ -9,7 +9,8 @@ not tied, rows without a token), Mistral and Qwen3, in float32, float16 and bflo
 and in parts. lm_score opens each folder as it lies. The log-probability of every token must be that
 of transformers to 1e-4, and a greedy continuation must be the same text. nine_convert's folder
 gives the same digits. Folders with a setting or a tensor that Nine does not have are refused by
-name.
+name. With some 200 changes of config.json, Nine either computes what transformers computes, or
+refuses the folder with the key's name.
 
 Exit 0 fine, 1 wrong, 77 skipped: transformers is not installed.
 """
@@ -321,6 +322,10 @@ def main():
         compare_trained("of-llama", directory, f"{llama} --kv-heads 2 --head pol:p=1", every)
         compare_trained("of-qwen3", directory, f"{llama} --qk-norm --head lin:scale=learn")
         compare_words(directory)
+        never_silent(os.path.join(directory, "0"), one, changes_of_gpt2())
+        never_silent(os.path.join(directory, "2"), two, changes_of_llama(False))
+        never_silent(os.path.join(directory, "4"), two, changes_of_llama(False))
+        never_silent(os.path.join(directory, "5"), two, changes_of_llama(True))
         refuse(pathlib.Path(directory) / "2")
         train_on(os.path.join(directory, "0"), directory)
     print("wrong" if failures else "fine")
@@ -349,6 +354,110 @@ def train_on(folder, directory):
     before, after = (lm_score(model, text=lines)[1].split() for model in (folder, run))
     differences = [abs(float(a) - float(b)) for a, b in zip(before, after)]
     check(len(differences) == len(TEXTS) and max(differences) < 1e-2, f"--init: {differences}")
+
+
+REMOVED = object()
+
+
+def scores_of_transformers(folder, tokenizer):
+    """log p of each token of TEXTS; None if transformers does not open the folder as it is."""
+    try:
+        model, info = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float32, output_loading_info=True
+        )
+        if any(info.values()):
+            return None
+        begin = model.config.bos_token_id
+        begin = model.config.eos_token_id if begin is None else begin
+        return [expected(model.eval(), tokenizer, t + "\n", begin, None) for t in TEXTS]
+    except Exception:  # of any kind: what transformers does not open
+        return None
+
+
+def never_silent(folder, tokenizer, changes):
+    """With a changed config.json Nine computes what transformers computes, or names the key."""
+    path = pathlib.Path(folder) / "config.json"
+    right = json.loads(path.read_text(encoding="utf-8"))
+    text = "".join(line + "\n" for line in TEXTS)
+    for change in changes:
+        keys = {k: v for k, v in {**right, **change}.items() if v is not REMOVED}
+        path.write_text(json.dumps(keys), encoding="utf-8")
+        theirs = scores_of_transformers(folder, tokenizer)
+        code, out, error = lm_score(folder, "--tokens", text=text)
+        what = f"{right['model_type']}, {change}"
+        if code != 0:
+            check(any(key in error for key in change), f"{what}: {error}")
+            print(f"{what}: refused{'' if theirs is None else ', and transformers opens it'}")
+            continue
+        check(theirs is not None, f"{what}: transformers does not open it")
+        for ours, wanted in zip(out.splitlines(), theirs or []):
+            worst = max(abs(float(a) - b) for a, b in zip(ours.split(), wanted))
+            check(worst < 1e-4, f"{what}: log p differs by {worst}")
+        print(f"{what}: read")
+    path.write_text(json.dumps(right), encoding="utf-8")
+
+
+def changes_of_gpt2():
+    names = transformers.GPT2Config.attribute_map
+    for other, own in names.items():
+        yield {own: REMOVED, other: GPT2[own]}
+        yield {other: GPT2[own]}
+        yield {other: GPT2[own] + 1}
+        yield {own: REMOVED}
+    for name in ("gelu", "relu", "silu", "swish", "gelu_fast", "gelu_accurate", "gelu_python"):
+        yield {"activation_function": name}
+    for name in ("gelu_pytorch_tanh", "gelu_python_tanh", "quick_gelu", "gelu_10", "gelu-tanh"):
+        yield {"activation_function": name}
+    yield {"activation_function": REMOVED}
+    yield {"activation_function": REMOVED, "hidden_act": "relu"}
+    for key in ("scale_attn_weights", "scale_attn_by_inverse_layer_idx", "add_cross_attention"):
+        yield from ({key: True}, {key: False}, {key: REMOVED})
+    yield from ({"reorder_and_upcast_attn": True}, {"is_causal": False}, {"is_causal": True})
+    yield from ({"layer_norm_epsilon": x} for x in (1e-3, REMOVED, None, "1e-5"))
+    yield from ({"n_inner": x} for x in (REMOVED, None, 4 * GPT2["n_embd"]))
+    yield from ({"tie_word_embeddings": x} for x in (True, False, REMOVED))
+    yield from ({"eos_token_id": x} for x in (REMOVED, None, [0, 1]))
+    yield {"bos_token_id": REMOVED}
+
+
+def changes_of_llama(qwen3):
+    layers = LLAMA["num_hidden_layers"]
+    yield from ({"head_dim": x} for x in (REMOVED, None, 128, 6))
+    yield from ({"num_key_value_heads": x} for x in (REMOVED, None, 4))
+    yield from ({"hidden_act": x} for x in ("swish", "gelu", REMOVED))
+    yield from ({"rms_norm_eps": x} for x in (1e-3, REMOVED, None))
+    yield from ({"attention_bias": x} for x in (True, False, REMOVED))
+    yield from ({"mlp_bias": True}, {"is_causal": False}, {"partial_rotary_factor": 0.5})
+    for key in ("rope_parameters", "rope_scaling"):
+        for rope in (
+            {"rope_type": "default", "rope_theta": 500.0},
+            {"rope_theta": 500.0},
+            {"factor": 4.0},
+            {"type": "linear", "factor": 4.0},
+            {"rope_type": "dynamic", "factor": 4.0},
+            {"rope_type": "yarn", "factor": 4.0},
+            {"rope_theta": 500.0, "partial_rotary_factor": 0.5},
+            {},
+            None,
+        ):
+            yield {key: rope, "rope_theta": REMOVED}
+            if key == "rope_scaling":
+                yield {key: rope, "rope_parameters": REMOVED, "rope_theta": 500.0}
+    yield {"rope_parameters": REMOVED}
+    yield {"rope_parameters": REMOVED, "rope_theta": 500.0}
+    full, sliding = ["full_attention"], ["sliding_attention"]
+    for kinds in (full * layers, sliding * layers, full + sliding * (layers - 1), full):
+        for window in ({}, {"sliding_window": 4}, {"sliding_window": None}):
+            yield {"layer_types": kinds, **window}
+            if qwen3:
+                yield {"layer_types": kinds, "use_sliding_window": True, **window}
+    if qwen3:
+        for first in (REMOVED, 0, 1, layers, 28):
+            change = {"max_window_layers": first, "layer_types": REMOVED}
+            yield {"use_sliding_window": True, "sliding_window": 400, **change}
+            yield {"use_sliding_window": True, "sliding_window": None, **change}
+    yield from ({"tie_word_embeddings": x} for x in (True, False, REMOVED))
+    yield from ({"bos_token_id": REMOVED}, {"eos_token_id": REMOVED})
 
 
 def refuse(folder):

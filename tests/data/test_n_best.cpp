@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/notice.h"
 #include "data/n_best.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
@@ -77,6 +78,22 @@ TEST_CASE("read_n_best: Moses' segmentation and alignment behind the score, Mari
   }
   CHECK(words == Strings{"a b", "a", "b", "c", "d"});
   CHECK(scores == std::vector<double>{-8, -8.5, -9, -4.25, -5});
+  // moses -report-segmentation, and -report-segmentation-enriched with alignment and scores.
+  std::string said;
+  set_notices([&](const std::string& text) { said += text; });
+  const std::vector<NBestList> segmented = read(
+      "0 ||| the |0-0| small house |1-2|  ||| LM0= -9 ||| -8\n"
+      "0 ||| the |0-0,wa=0-0 ,total=-1.5,LM0= -2 TM0= 0 -1| house |1-2,wa=,total=-1| ||| -9\n"
+      "0 ||| a|b |x| |0-| || |1-1,2| ||| -9.5\n",
+      {.format = NBestFormat::moses});
+  set_notices([](const std::string&) {});
+  CHECK(segmented[0].hypotheses[0].words == "the small house");
+  CHECK(segmented[0].hypotheses[1].words == "the house");
+  CHECK(segmented[0].hypotheses[2].words == "a|b |x| |0-| || |1-1,2|");  // of other programs
+  CHECK_MESSAGE(has(said, "such as |0-0|, are no words; they are in 2 of 3 lines"), said);
+  CHECK(has(refusal("0 ||| the |0-0,wa=0-0 house ||| -8\n", {.format = NBestFormat::moses}),
+            "the segmentation that begins with '|0-0,wa=0-0' does not end with |"));
+  CHECK(has(refusal("0 ||| |0-0| ||| -8\n", {.format = NBestFormat::moses}), "has no words"));
   CHECK(has(refusal("0 ||| a ||| 0-0 ||| 1-1\n", {.format = NBestFormat::moses}),
             "'0-0' is not a score"));
   CHECK(has(refusal("0 ||| a ||| -8 ||| 0-0 b\n", {.format = NBestFormat::moses}),

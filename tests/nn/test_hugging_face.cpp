@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/op_cases.h"
+#include "core/notice.h"
 #include "core/safetensors.h"
 #include "data/tokenizers/model_tokenizer.h"
 #include "nn/models/language_model.h"
@@ -151,28 +152,8 @@ void Model::check_converted(const std::vector<std::vector<double>>& scores,
     CHECK_MESSAGE(keys.value(item.key(), Json()) == item.value(), item.key());
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
-
-TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once") {
-  TransformerStyle style = TransformerStyle::gpt2();
-  style.activation = Activation::gelu_tanh;
-  Model m(style, true, 3, 3);
-  const auto expected = m.expected({{"heads", kHeads},
-                                    {"norm", "pre"},
-                                    {"activation", "gelu-tanh"},
-                                    {"head", "lin"},
-                                    {"embed_scale", 1},
-                                    {"layer_norm_eps", 1e-5}});
-  m.config.update({{"model_type", "gpt2"},
-                   {"n_layer", kLayers},
-                   {"n_head", kHeads},
-                   {"n_embd", kSize},
-                   {"activation_function", "gelu_new"},
-                   {"layer_norm_epsilon", 1e-5}});
+// The tensors of GPT-2 that transformers would write.
+std::map<std::string, Tensor> gpt2_parts(const Model& m) {
   std::map<std::string, Tensor> parts{{"transformer.wte.weight", m.rows_of("embedding.weight")},
                                       {"transformer.wpe.weight", m.tensors.at("positions.weight")}};
   for (const char* end : {".weight", ".bias"}) {
@@ -194,6 +175,44 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
   for (auto& [name, tensor] : parts)
     if (name.find(".c_") != std::string::npos && name.ends_with("weight"))
       tensor = transposed(tensor);
+  if (m.tensors.contains("head.weight")) parts["lm_head.weight"] = m.rows_of("head.weight");
+  return parts;
+}
+
+// What is said while f runs.
+template <class F>
+std::string notices_of(F&& f) {
+  std::string all;
+  set_notices([&](const std::string& text) { all += text + '\n'; });
+  f();
+  set_notices([](const std::string&) {});
+  return all;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once") {
+  TransformerStyle style = TransformerStyle::gpt2();
+  style.activation = Activation::gelu_tanh;
+  Model m(style, true, 3, 3);
+  const auto expected = m.expected({{"heads", kHeads},
+                                    {"norm", "pre"},
+                                    {"activation", "gelu-tanh"},
+                                    {"head", "lin"},
+                                    {"embed_scale", 1},
+                                    {"layer_norm_eps", 1e-5}});
+  m.config.update({{"model_type", "gpt2"},
+                   {"n_layer", kLayers},
+                   {"n_head", kHeads},
+                   {"n_embd", kSize},
+                   {"n_inner", 12},
+                   {"activation_function", "gelu_new"},
+                   {"layer_norm_epsilon", 1e-5}});
+  const std::map<std::string, Tensor> parts = gpt2_parts(m);
   m.write(m.config, parts);
   check_close(LanguageModel::load(m.path).score(kLines), expected);
   m.check_converted(expected, parts);
@@ -208,6 +227,20 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
   older["h.0.attn.bias"] = Tensor({1, 1, 4, 4}, DType::float64);
   m.write(m.config, older);
   check_close(LanguageModel::load(m.path).score(kLines), expected);
+  // Keys that nobody knows are said; those of training and of generate() are not.
+  Json more = m.config;
+  more.update({{"attn_pdrop", 0.1}, {"top_k", 50}, {"_name_or_path", "x"}, {"mystery", nullptr}});
+  m.write(more, parts);
+  CHECK(notices_of([&] { LanguageModel::load(m.path); }).empty());
+  more.update({{"mystery", 3}, {"rope_theta", 5}});
+  m.write(more, parts);
+  CHECK(has(notices_of([&] { LanguageModel::load(m.path); }),
+            "Nine does not know the keys 'mystery', 'rope_theta', and does not read them"));
+  more = m.config;
+  more["eos_token_id"] = {3, 4};
+  m.write(more, parts);
+  CHECK(has(notices_of([&] { check_close(LanguageModel::load(m.path).score(kLines), expected); }),
+            "'eos_token_id' has 2 tokens, and the first, 3, is the one that counts"));
   // A head that differs from the embeddings is not left out silently.
   older.at("lm_head.weight").data<double>()[3] += 1;
   CHECK(has(m.error(m.config, older), "'tie_word_embeddings' is true or missing, but the tensor"));
@@ -229,10 +262,45 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
     wrong[key] = 9;
     CHECK(has(m.error(wrong, parts), key));
   }
+  for (const Json& inner : {Json(), Json(4 * kSize)}) {
+    wrong = m.config;
+    wrong["n_inner"] = inner;  // null: 4 * n_embd
+    CHECK(has(m.error(wrong, parts), "n_inner"));
+    CHECK(has(m.error(wrong, parts), "the tensors have 12"));
+  }
+  // The second names of transformers' attribute_map.
+  for (const auto& [own, other] : {std::pair("n_embd", "hidden_size"),
+                                   {"n_positions", "max_position_embeddings"},
+                                   {"n_head", "num_attention_heads"},
+                                   {"n_layer", "num_hidden_layers"}}) {
+    Json renamed = m.config;
+    renamed[other] = renamed.value(own, Json(kWindow));
+    renamed.erase(own);
+    m.write(renamed, parts);
+    check_close(LanguageModel::load(m.path).score(kLines), expected);
+    renamed[own] = renamed[other];
+    CHECK(m.error(renamed, parts).empty());
+    renamed[own] = 9;
+    CHECK(has(m.error(renamed, parts), concat("the key '", own, "' is 9, and the key '", other,
+                                              "', another name of it, is ")));
+  }
+  for (const auto& [key, value, said] :
+       {std::tuple("activation_function", Json("gelu-tanh"), "one of gelu_new, gelu, relu"),
+        std::tuple("activation_function", Json("quick_gelu"), "'activation_function' is"),
+        std::tuple("is_causal", Json(false), "the key 'is_causal' is false, and Nine has true"),
+        std::tuple("layer_norm_epsilon", Json(), "a number"),
+        std::tuple("quantization_config", Json{{"bits", 4}}, "weights that are not quantised")}) {
+    wrong = m.config;
+    wrong[key] = value;
+    CHECK_MESSAGE(has(m.error(wrong, parts), said), m.error(wrong, parts));
+  }
+  // A missing key has the value of transformers, which such a small model does not have.
+  wrong = m.config;
+  wrong.erase("eos_token_id");
+  CHECK(has(m.error(wrong, parts), "lacks 'eos_token_id', which then means 50256, but the model"));
   wrong = m.config;
   wrong["eos_token_id"] = kRows;
-  CHECK(
-      has(m.error(wrong, parts), "the token 7 begins or ends a text, but the model has 7 tokens"));
+  CHECK(has(m.error(wrong, parts), "'eos_token_id' is 7, but the model has 7 tokens"));
   m.write(m.config, parts);
   std::filesystem::remove(m.dir / "tokenizer.json");
   CHECK(has(error_of([&] { LanguageModel::load(m.path); }), "needs its tokenizer.json"));
@@ -302,11 +370,17 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
             "the key 'rope_type' is \"llama3\", and Nine has \"default\" alone"));
   wrong = m.config;
   wrong["head_dim"] = 8;
-  CHECK(has(m.error(wrong, parts), "the key 'head_dim' is 8, and Nine has 4 alone"));
+  CHECK(has(m.error(wrong, parts), "the key 'head_dim' is 8, and the tensors have 4"));
   wrong = m.config;
   wrong["num_key_value_heads"] = 2;
-  CHECK(has(m.error(wrong, parts), "kv_heads"));
+  CHECK(has(m.error(wrong, parts), "the key 'num_key_value_heads' is 2, and the tensors have 1"));
   wrong = m.config;
+  wrong["rope_parameters"] = {{"rope_theta", 500}, {"factor", 1.0}, {"rope_type", "default"}};
+  CHECK(m.error(wrong, parts).empty());
+  wrong["rope_parameters"] = {{"factor", 8.0}};  // transformers ignores it and warns
+  CHECK(has(m.error(wrong, parts), "the key 'factor' is 8"));
+  wrong["rope_parameters"] = {{"full_attention", {{"rope_theta", 500}}}};
+  CHECK(has(m.error(wrong, parts), "'rope_parameters' has the keys 'full_attention'"));
   wrong["rope_parameters"] = {{"rope_theta", 600}};
   CHECK(has(m.error(wrong, parts), "has two values of 'rope_theta', 500 and 600"));
   for (const char* key : {"vocab_size", "hidden_size", "intermediate_size"}) {
@@ -349,6 +423,35 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
   CHECK(has(error_of([&] { LanguageModel::load(m.path); }), "Write its tokenizer.json"));
 }
 
+TEST_CASE("hugging face: equal rows do not change the tokens that begin and end a text") {
+  TransformerStyle style = TransformerStyle::gpt2();
+  style.activation = Activation::gelu_tanh;
+  // The row of the token that begins a text equals the row of a token before it, or of the last.
+  for (const auto& [begin, end, equal] :
+       {std::tuple(int64_t{3}, int64_t{2}, int64_t{1}), {3, 2, 2}, {2, 2, 0}, {4, 0, 0}}) {
+    CAPTURE(begin);
+    CAPTURE(equal);
+    Model m(style, false, begin, end);
+    for (const char* name : {"embedding.weight", "head.weight"}) {
+      double* const data = m.tensors.at(name).data<double>();
+      std::copy_n(data + (begin + 2) * kSize, kSize, data + (equal + 2) * kSize);
+      std::copy_n(data + (end + 2) * kSize, kSize, data);
+    }
+    std::copy_n(m.tensors.at("embedding.weight").data<double>() + (begin + 2) * kSize, kSize,
+                m.tensors.at("embedding.weight").data<double>());
+    m.config.update({{"model_type", "gpt2"},
+                     {"n_layer", kLayers},
+                     {"n_head", kHeads},
+                     {"n_embd", kSize},
+                     {"n_inner", 12},
+                     {"activation_function", "gelu_new"},
+                     {"layer_norm_epsilon", 1e-5}});
+    const std::map<std::string, Tensor> parts = gpt2_parts(m);
+    m.write(m.config, parts);
+    m.check_converted(LanguageModel::load(m.path).score(kLines), parts);
+  }
+}
+
 TEST_CASE("hugging face: the positions that attention sees are those of transformers") {
   TransformerStyle style = TransformerStyle::llama();
   style.kv_heads = 2;
@@ -373,7 +476,9 @@ TEST_CASE("hugging face: the positions that attention sees are those of transfor
   }
   m.config.update({{"num_hidden_layers", kLayers},
                    {"num_attention_heads", kHeads},
+                   {"num_key_value_heads", kHeads},
                    {"hidden_size", kSize},
+                   {"head_dim", kSize / kHeads},
                    {"max_position_embeddings", 5000}});
   const auto window = [&](const char* type, const Json& more) {
     Json keys = m.config;
@@ -395,7 +500,10 @@ TEST_CASE("hugging face: the positions that attention sees are those of transfor
   CHECK(window("mistral", Json{{"sliding_window", 8}}) == 8);
   CHECK(window("qwen3", Json{{"sliding_window", 8}}) == 5000);
   const Json slides{{"sliding_window", 8}, {"use_sliding_window", true}};
-  CHECK(has(error_of([&] { window("qwen3", slides); }), "'max_window_layers'"));
+  CHECK(window("qwen3", slides) == 5000);  // max_window_layers: 28 without the key
+  Json mixed = slides;
+  mixed["max_window_layers"] = 1;
+  CHECK(has(error_of([&] { window("qwen3", mixed); }), "'max_window_layers' on, which is 1"));
   Json all = slides;
   all["max_window_layers"] = 0;
   CHECK(window("qwen3", all) == 8);
@@ -403,6 +511,32 @@ TEST_CASE("hugging face: the positions that attention sees are those of transfor
   CHECK(window("qwen3", all) == 5000);
   all["layer_types"] = {"full_attention", "sliding_attention"};
   CHECK(has(error_of([&] { window("qwen3", all); }), "one kind of attention for all layers"));
+  all["layer_types"] = {"full_attention"};
+  CHECK(has(error_of([&] { window("qwen3", all); }), "for each of 2 layers was expected"));
+  all["layer_types"] = {"linear_attention", "linear_attention"};
+  CHECK(has(error_of([&] { window("qwen3", all); }), "'layer_types' has \"linear_attention\""));
+  // transformers refuses the first, and computes the others without the kinds of layers.
+  const Json sliding{{"layer_types", {"sliding_attention", "sliding_attention"}}};
+  const Json full{{"layer_types", {"full_attention", "full_attention"}}};
+  for (const auto& [type, keys] :
+       {std::pair("qwen3", sliding), {"llama", sliding}, {"mistral", full}})
+    CHECK(has(error_of([&] { window(type, keys); }), "'layer_types' has "));
+  CHECK(window("llama", full) == 5000);
+  CHECK(window("mistral", sliding) == 4096);
+  // A missing key has the meaning that transformers gives it for each type.
+  const auto without = [&](const char* type, const char* key) {
+    Json keys = m.config;
+    m.config.erase(key);
+    const std::string error = error_of([&] { window(type, Json::object()); });
+    m.config = keys;
+    return error;
+  };
+  CHECK(has(without("qwen3", "head_dim"), "lacks the key 'head_dim', which then means 128"));
+  CHECK(without("llama", "head_dim").empty());
+  CHECK(without("mistral", "head_dim").empty());
+  CHECK(has(without("mistral", "num_key_value_heads"), "which then means 8"));
+  CHECK(has(without("qwen3", "num_key_value_heads"), "which then means 32"));
+  CHECK(without("llama", "num_key_value_heads").empty());
 }
 
 }  // namespace nine::tests::test_hugging_face

@@ -181,6 +181,32 @@ TEST_CASE("word_surprisals: models of words and texts that are normalised are er
   const LanguageModel model = tiny.model();
   CHECK(word_surprisals(model, Strings{"aa a"})[0].size() == 2);
   CHECK(has(error_of([&] { word_surprisals(model, Strings{"ab a"}); }), "does not normalise"));
+  // The message has the cause: white space that is lost, an unknown token, tokens of whole words.
+  const Tiny strips(tiny_json("", R"({"type": "Strip", "strip_left": true, "strip_right": true})"));
+  const std::string lost = error_of([&] {
+    word_surprisals(strips.model(), Strings{"a b", " a b"});
+  });
+  CHECK_MESSAGE(has(lost, "reads ' a b' as 'a b'"), lost);
+  CHECK_MESSAGE(has(lost, "needs a tokenizer that keeps white space"), lost);
+  const auto words_of = [](const char* decoder, const char* pre_tokenizer) {
+    return Tiny(concat(R"({"version": "1.0", "truncation": null, "padding": null,
+      "added_tokens": [], "normalizer": null, "pre_tokenizer": )",
+                       pre_tokenizer, R"(, "post_processor": null, "decoder": )", decoder,
+                       R"(, "model": {"type": "WordLevel", "unk_token": "[UNK]",
+      "vocab": {"[UNK]": 0, "\u2581a": 1, "b": 2, "\u2581b": 3}}})"));
+  };
+  const char* const kMeta =
+      R"({"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": true})";
+  const Tiny kept = words_of(kMeta, kMeta);
+  CHECK(word_surprisals(kept.model(), Strings{"a b"})[0].size() == 2);
+  const std::string unknown = error_of([&] { word_surprisals(kept.model(), Strings{"a c c"}); });
+  CHECK_MESSAGE(has(unknown,
+                    "has no token for a part of 'a c c', where it has its unknown token 2 "
+                    "times"),
+                unknown);
+  const Tiny whole = words_of("null", R"({"type": "WhitespaceSplit"})");
+  const std::string level = error_of([&] { word_surprisals(whole.model(), Strings{"b"}); });
+  CHECK_MESSAGE(has(level, "no token with white space, as one of whole words (WordLevel)"), level);
 }
 
 TEST_CASE("LanguageModel of raw text: scores, texts and what is generated") {
