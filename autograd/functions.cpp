@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <vector>
 
+#include "autograd/broadcast.h"
 #include "autograd/packed_weights.h"
-#include "core/ops.h"
+#include "core/array_ops.h"
 
 namespace nine {
 namespace {
 
-Var unary(ops::Unary f, const char* name, const Var& x) {
+Var unary(ops::Unary f, const char* name, const Var& x, double p = 0, double q = 0) {
   Tape& tape = x.tape();
   const Var y = tape.result(name, x.shape(), x.dtype(), {x});
-  ops::unary(f, x.value(), {y.value()});
-  return tape.record(y, [f, x, y] {
-    ops::unary_backward(f, x.value(), y.value(), y.grad_output(), x.grad_input());
+  ops::unary(f, x.value(), {y.value()}, p, q);
+  return tape.record(y, [f, x, y, p, q] {
+    ops::unary_backward(f, x.value(), y.value(), y.grad_output(), x.grad_input(), p, q);
   });
 }
 
@@ -29,18 +30,6 @@ Var gated(ops::Unary f, const char* name, const Var& a, const Var& b) {
   });
 }
 
-// Writes b's gradient: `gradient` (in the shape of the result), summed over the elements that b was
-// broadcast to.
-void reduce_into(const Var& b, const View& gradient) {
-  if (b.shape() == gradient.shape) {
-    ops::scale(1, gradient, b.grad_input());
-  } else if (b.shape().rank() == 0) {
-    ops::sum(gradient, b.grad_input());
-  } else {
-    ops::column_sums(gradient, b.grad_input());
-  }
-}
-
 // Adds the gradient of a sum over x or over its rows: `gradient`, a scalar or a row, broadcast over
 // x.
 void add_broadcast(const View& gradient, const Var& x) {
@@ -48,21 +37,10 @@ void add_broadcast(const View& gradient, const Var& x) {
   ops::binary(ops::Binary::add, dx, gradient, {dx});
 }
 
-// True if x has `shape` or can be broadcast to it.
+// True if x has `shape`, or is one row (rank 1) of it, or a scalar: ops::binary() takes these.
 bool fits(const Shape& x, const Shape& shape) {
   return x == shape || x.rank() == 0 ||
          (x.rank() == 1 && shape.rank() > 1 && x.cols() == shape.cols());
-}
-
-// True if the first shape can be broadcast to the second, and the second not to the first. Error:
-// neither can be broadcast.
-bool first_is_smaller(const char* name, const Var& a, const Var& b) {
-  const Shape first = a.shape(), second = b.shape();
-  if (fits(second, first)) return false;
-  require(fits(first, second), "[", name, "] shapes ", first, " and ", second,
-          " do not agree: they must be equal, or one must be a scalar or one row (rank 1) of the "
-          "other's width");
-  return true;
 }
 
 Var binary(ops::Binary f, const char* name, const Var& a, const Var& b) {
@@ -74,18 +52,16 @@ Var binary(ops::Binary f, const char* name, const Var& a, const Var& b) {
 
 }  // namespace
 
-Var neg(const Var& x) { return unary(ops::Unary::neg, "neg", x); }
-Var exp(const Var& x) { return unary(ops::Unary::exp, "exp", x); }
-Var log(const Var& x) { return unary(ops::Unary::log, "log", x); }
-Var tanh(const Var& x) { return unary(ops::Unary::tanh, "tanh", x); }
-Var sigmoid(const Var& x) { return unary(ops::Unary::sigmoid, "sigmoid", x); }
-Var relu(const Var& x) { return unary(ops::Unary::relu, "relu", x); }
-Var square(const Var& x) { return unary(ops::Unary::square, "square", x); }
-Var sqrt(const Var& x) { return unary(ops::Unary::sqrt, "sqrt", x); }
-Var abs(const Var& x) { return unary(ops::Unary::abs, "abs", x); }
-Var gelu(const Var& x) { return unary(ops::Unary::gelu, "gelu", x); }
-Var gelu_tanh(const Var& x) { return unary(ops::Unary::gelu_tanh, "gelu_tanh", x); }
-Var silu(const Var& x) { return unary(ops::Unary::silu, "silu", x); }
+#define NINE_DEFINE(NAME, ...) \
+  Var NAME(const Var& x) { return unary(ops::Unary::NAME, #NAME, x); }
+#define NINE_DEFINE_1(NAME, P, ...) \
+  Var NAME(const Var& x, double P) { return unary(ops::Unary::NAME, #NAME, x, P); }
+#define NINE_DEFINE_2(NAME, P, P_DEFAULT, Q, ...) \
+  Var NAME(const Var& x, double P, double Q) { return unary(ops::Unary::NAME, #NAME, x, P, Q); }
+NINE_FOR_EACH_UNARY(NINE_DEFINE, NINE_DEFINE_1, NINE_DEFINE_2)
+#undef NINE_DEFINE
+#undef NINE_DEFINE_1
+#undef NINE_DEFINE_2
 Var silu_gated(const Var& a, const Var& b) { return gated(ops::Unary::silu, "silu_gated", a, b); }
 Var gelu_gated(const Var& a, const Var& b) { return gated(ops::Unary::gelu, "gelu_gated", a, b); }
 
@@ -96,43 +72,42 @@ Var scale(const Var& x, double alpha) {
   return tape.record(y, [alpha, x, y] { ops::scale(alpha, y.grad_output(), x.grad_input()); });
 }
 
-Var add(const Var& a, const Var& b) {
-  if (first_is_smaller("add", a, b)) return add(b, a);
+namespace {
+
+// The four functions of arithmetic for a b that fits a: quicker than the general function.
+Var add_fitting(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::add, "add", a, b);
   return a.tape().record(y, [a, b, y] {
     if (a.needs_grad()) ops::scale(1, y.grad_output(), a.grad_input());
-    if (b.needs_grad()) reduce_into(b, y.grad_output());
+    if (b.needs_grad()) sum_into(b, y.grad_output());
   });
 }
 
-Var sub(const Var& a, const Var& b) {
-  if (first_is_smaller("sub", a, b)) return sub(broadcast_to(a, b.shape()), b);
+Var sub_fitting(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::sub, "sub", a, b);
   return a.tape().record(y, [a, b, y] {
     if (a.needs_grad()) ops::scale(1, y.grad_output(), a.grad_input());
     if (!b.needs_grad()) return;
     const Tensor negative = y.tape().arena().block(y.shape(), y.dtype());
     ops::scale(-1, y.grad_output(), {negative});
-    reduce_into(b, negative);
+    sum_into(b, negative);
     y.tape().arena().free_block(negative);
   });
 }
 
-Var mul(const Var& a, const Var& b) {
-  if (first_is_smaller("mul", a, b)) return mul(b, a);
+Var mul_fitting(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::mul, "mul", a, b);
   return a.tape().record(y, [a, b, y] {
     if (a.needs_grad()) ops::binary(ops::Binary::mul, y.grad_output(), b.value(), a.grad_input());
     if (!b.needs_grad()) return;
     const Tensor db = y.tape().arena().block(y.shape(), y.dtype());
     ops::binary(ops::Binary::mul, y.grad_output(), a.value(), {db});
-    reduce_into(b, db);
+    sum_into(b, db);
     y.tape().arena().free_block(db);
   });
 }
 
-Var div(const Var& a, const Var& b) {
-  if (first_is_smaller("div", a, b)) return div(broadcast_to(a, b.shape()), b);
+Var div_fitting(const Var& a, const Var& b) {
   const Var y = binary(ops::Binary::div, "div", a, b);
   return a.tape().record(y, [a, b, y] {
     if (a.needs_grad()) ops::binary(ops::Binary::div, y.grad_output(), b.value(), a.grad_input());
@@ -141,21 +116,28 @@ Var div(const Var& a, const Var& b) {
     ops::binary(ops::Binary::mul, y.grad_output(), y.value(), {db});
     ops::binary(ops::Binary::div, db, b.value(), {db});
     ops::scale(-1, db, {db});
-    reduce_into(b, db);
+    sum_into(b, db);
     y.tape().arena().free_block(db);
   });
 }
 
-Var broadcast_to(const Var& x, const Shape& shape) {
-  require(fits(x.shape(), shape), "[broadcast_to] ", x.shape(), " cannot be broadcast to ", shape,
-          ": it must be one row (rank 1) of that width, or a scalar");
-  if (x.shape() == shape) return x;
-  Tape& tape = x.tape();
-  const Var y = tape.result("broadcast_to", shape, x.dtype(), {x});
-  ops::fill(y.value(), 1);
-  ops::binary(ops::Binary::mul, y.value(), x.value(), {y.value()});
-  return tape.record(y, [x, y] { reduce_into(x, y.grad_output()); });
+Var binary_function(ops::Binary f, const char* name, const Var& a, const Var& b) {
+  const bool fitting = fits(b.shape(), a.shape());
+  if (fitting || fits(a.shape(), b.shape())) {
+    if (f == ops::Binary::add) return fitting ? add_fitting(a, b) : add_fitting(b, a);
+    if (f == ops::Binary::mul) return fitting ? mul_fitting(a, b) : mul_fitting(b, a);
+    if (f == ops::Binary::sub) return sub_fitting(fitting ? a : broadcast_to(a, b.shape()), b);
+    if (f == ops::Binary::div) return div_fitting(fitting ? a : broadcast_to(a, b.shape()), b);
+  }
+  return broadcast_binary(f, name, a, b);
 }
+
+}  // namespace
+
+#define NINE_DEFINE(NAME, ...) \
+  Var NAME(const Var& a, const Var& b) { return binary_function(ops::Binary::NAME, #NAME, a, b); }
+NINE_FOR_EACH_BINARY(NINE_DEFINE)
+#undef NINE_DEFINE
 
 namespace {
 // Returns a constant of x's type and of `shape`, with `value` in each element.
@@ -230,6 +212,11 @@ void convert_into(const Var& x, const View& gradient) {
 
 Var cast(const Var& x, DType dtype) {
   Tape& tape = x.tape();
+  if (!is_float(x.dtype()) || !is_float(dtype)) {
+    const Var y = tape.result("cast", x.shape(), dtype, {});
+    ops::convert(x.value(), y.value());
+    return y;
+  }
   const Var y = tape.result("cast", x.shape(), dtype, {x});
   ops::copy(x.value(), y.value());
   return tape.record(y, [x, y] { convert_into(x, y.grad_output()); });

@@ -5,34 +5,29 @@
 // and L is the loss that backward() starts from; dx stands for dL/dx, dy for dL/dy, and x' for the
 // transpose of x.
 //
+// Reductions over chosen dimensions, joining, cutting, picking and sorting: autograd/arrays.h.
+//
 //   Var h = tanh(x * w + b);       // mul and add, each broadcasting the smaller argument
 //   Var p = 1 / (1 + exp(-h));     // what sigmoid(h) computes
 #pragma once
 
 #include "autograd/tape.h"
+#include "core/elementwise_list.h"
 
 namespace nine {
 
-// Elementwise, any shape.
-Var neg(const Var& x);      ///< -x; dx = -dy
-Var exp(const Var& x);      ///< e^x; dx = dy y
-Var log(const Var& x);      ///< ln x; dx = dy / x
-Var tanh(const Var& x);     ///< dx = dy (1 - y^2)
-Var sigmoid(const Var& x);  ///< 1 / (1 + e^-x); dx = dy y (1 - y)
-Var relu(const Var& x);     ///< max(x, 0); dx = dy where x > 0
-Var square(const Var& x);   ///< dx = 2 x dy
-Var sqrt(const Var& x);     ///< dx = dy / (2 y): infinite at 0
-Var abs(const Var& x);      ///< |x|; dx = dy sign(x), 0 at 0
-/// Computes x Phi(x), where Phi is the distribution function of N(0, 1) (Hendrycks & Gimpel, 2016;
-/// PyTorch's gelu). dx = dy (Phi(x) + x phi(x)), where phi(x) = e^(-x^2/2) / sqrt(2 pi). At
-/// -infinity the value is the limit -0 (NaN in PyTorch).
-Var gelu(const Var& x);
-/// Computes x s, where s = (1 + tanh(z)) / 2 and z = sqrt(2/pi) (x + 0.044715 x^3): GPT-2's gelu,
-/// PyTorch's approximate='tanh'. dx = dy (s + 2 x s (1 - s) dz/dx). At -infinity the value is -0.
-Var gelu_tanh(const Var& x);
-/// Computes x s, where s = sigmoid(x) (Elfwing et al., 2018; PyTorch's silu). At -infinity the
-/// value is -0. dx = dy (s + x s (1 - s)).
-Var silu(const Var& x);
+// Functions of one number, by elements, for any shape: the lines of NINE_FOR_EACH_UNARY, which say
+// what each function computes. Var sin(const Var& x), ...; some have parameters: Var pow(const Var&
+// x, double exponent), Var leaky_relu(const Var& x, double slope = 0.01), Var elu(const Var& x,
+// double alpha = 1), Var clamp(const Var& x, double low, double high).
+#define NINE_DECLARE(NAME, ...) Var NAME(const Var& x);
+#define NINE_DECLARE_1(NAME, P, P_DEFAULT, ...) Var NAME(const Var& x, double P P_DEFAULT);
+#define NINE_DECLARE_2(NAME, P, P_DEFAULT, Q, Q_DEFAULT, ...) \
+  Var NAME(const Var& x, double P P_DEFAULT, double Q Q_DEFAULT);
+NINE_FOR_EACH_UNARY(NINE_DECLARE, NINE_DECLARE_1, NINE_DECLARE_2)
+#undef NINE_DECLARE
+#undef NINE_DECLARE_1
+#undef NINE_DECLARE_2
 Var scale(const Var& x, double alpha);  ///< alpha x; dx = alpha dy
 
 // Gated linear units (Shazeer, 2020) of a and b, which have one shape: f(a) b, by elements; da = dy
@@ -40,14 +35,14 @@ Var scale(const Var& x, double alpha);  ///< alpha x; dx = alpha dy
 Var silu_gated(const Var& a, const Var& b);  ///< f = silu: SwiGLU
 Var gelu_gated(const Var& a, const Var& b);  ///< f = gelu: GEGLU
 
-// a and b have one shape, or the smaller is broadcast to the shape of the larger: one row (rank 1,
-// of the larger's width) over the rows, or a scalar (rank 0) over all elements. The result has the
-// larger shape. The gradient of the smaller argument is summed over the elements that it was
-// broadcast to. Error: neither shape can be broadcast to the other.
-Var add(const Var& a, const Var& b);  ///< a + b; da = dy, db = dy
-Var sub(const Var& a, const Var& b);  ///< a - b; da = dy, db = -dy
-Var mul(const Var& a, const Var& b);  ///< a b, by elements; da = dy b, db = dy a
-Var div(const Var& a, const Var& b);  ///< a / b; da = dy / b, db = -dy y / b
+// Functions of two numbers, by elements: the lines of NINE_FOR_EACH_BINARY, which say what each
+// function computes. Var add(const Var& a, const Var& b), sub, mul, div, maximum, minimum, pow.
+// Shapes are broadcast as in NumPy: they are aligned at their last dimensions, and a dimension that
+// is 1 or missing is repeated. The gradient of an argument is summed over the elements that it was
+// repeated for. Error: two dimensions differ and neither is 1.
+#define NINE_DECLARE(NAME, ...) Var NAME(const Var& a, const Var& b);
+NINE_FOR_EACH_BINARY(NINE_DECLARE)
+#undef NINE_DECLARE
 /// Returns x broadcast to `shape` by the rule above; dx = dy, summed over the elements of the
 /// broadcast. Error: x cannot be broadcast to `shape`.
 Var broadcast_to(const Var& x, const Shape& shape);
@@ -76,12 +71,14 @@ Var column_sums(const Var& x);
 /// Computes the sum of the squares of all elements of x, float32 or float64, as a float64 scalar;
 /// dx = 2 x dy.
 Var sum_squares(const Var& x);
-/// Converts x to another float type (float32, float64, bfloat16); dx is dy in x's type.
+/// Converts x to another type; dx is dy in x's type. To and from integers and bool as
+/// ops::convert() does; such a result has no gradient.
 Var cast(const Var& x, DType dtype);
 
 /// Computes the matrix product y = op(a) op(b), where op(x) is x, or x' if its flag is set: op(a)
 /// (m, k), op(b) (k, n), y (m, n). A tensor of another rank counts as a matrix with shape.rows()
-/// rows, so that there is no batched product. Error: the inner dimensions differ.
+/// rows; batched_matmul() (autograd/arrays.h) has NumPy's rule. Error: the inner dimensions
+/// differ.
 Var matmul(const Var& a, const Var& b, bool transpose_a = false, bool transpose_b = false);
 /// Computes y = x w' + b as in PyTorch's nn.Linear: x (..., in), w (out, in), b (out) or an empty
 /// Var, y (..., out).
@@ -111,8 +108,8 @@ Var transpose_rows(const Var& x, int64_t first);
 /// Errors: `parts` is empty; widths or types differ.
 Var concat_rows(std::span<const Var> parts);
 
-/// Looks up y[i, :] = table[ids[i], :]: table (V, d), ids (...) with at most three dimensions, y
-/// (..., d). A table (V) counts as (V, 1), so y is (..., 1). A table of rank 3 or 4 counts as the
+/// Looks up y[i, :] = table[ids[i], :]: table (V, d), ids (...) with at most five dimensions, y
+/// (..., d). A table (V) counts as (V, 1), so y is (..., 1). A table of a higher rank counts as the
 /// matrix of its rows. Error: an id outside of [0, V).
 Var embedding(const Var& table, const Tensor& ids);
 /// Computes factor * table[ids] + positions, the input of a Transformer: table (V, d), ids (batch,
@@ -206,7 +203,7 @@ struct KeyLists {
 Var attention(const Var& q, const Var& kv, const KeyLists& lists, int64_t heads,
               const Tensor& weights = {});
 
-// Softmax over the last dimension.
+// Softmax over the last dimension; autograd/arrays.h has it over another one.
 Var softmax(const Var& x);      ///< e^x / sum(e^x); dx = y (dy - sum(dy y))
 Var log_softmax(const Var& x);  ///< x - log(sum(e^x)); dx = dy - e^y sum(dy)
 /// Computes the weighted negative log-likelihood of log_probs (n, V): -row_weight * sum of

@@ -178,7 +178,7 @@ void* Tape::node_memory(size_t bytes) {
   bytes = (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) *
           alignof(std::max_align_t);
   require(bytes <= kChunk, "a backward function of ", bytes,
-          " bytes captures too much; capture Vars and numbers only");
+          " bytes captures too much; capture a std::vector or a std::shared_ptr of it instead");
   if (chunk_ < chunks_.size() && chunk_used_ + bytes > kChunk) {
     ++chunk_;
     chunk_used_ = 0;
@@ -190,10 +190,11 @@ void* Tape::node_memory(size_t bytes) {
 }
 
 void Tape::push_node(std::initializer_list<Var> outputs, void (*run)(const void*),
-                     const void* function) {
+                     void (*destroy)(void*), void* function) {
   require(outputs.size() <= kMaxOutputs, "a function has at most ", kMaxOutputs, " outputs");
   Node node;
   node.run = run;
+  node.destroy = destroy;
   node.function = function;
   std::transform(outputs.begin(), outputs.end(), node.outputs, [](const Var& v) { return v.id_; });
   nodes_.push_back(node);
@@ -209,7 +210,7 @@ void Tape::check_results(std::initializer_list<Var> outputs) {
 }
 
 void Tape::check_finite(const View& v, const char* op, const char* direction) const {
-  if (!v || v.dtype == DType::int32) return;
+  if (!v || !is_float(v.dtype)) return;
   if (v.dtype == DType::bfloat16) {  // all_finite() lacks bfloat16: search a float32 copy
     const Arena::Scope scope(arena_);
     const Tensor wider = arena_.temporary(v.shape, DType::float32);
@@ -276,6 +277,12 @@ void Tape::run_backward() {
     });
     arena_.release_saved(mark);
   }
+  drop_nodes();
+}
+
+void Tape::drop_nodes() {
+  for (const Node& node : nodes_)
+    if (node.destroy != nullptr) node.destroy(node.function);
   nodes_.clear();
 }
 
@@ -283,7 +290,7 @@ void Tape::reset() {
   if (nested_)
     for (Slot& s : slots_)
       if (s.grad) arena_.free_block(s.grad);
-  nodes_.clear();
+  drop_nodes();
   slots_.clear();
   written_grads_.clear();
   consumed_ = false;

@@ -190,8 +190,10 @@ class Tape {
   /// gradient of `whole`.
   Var view_of(const Var& whole, const Tensor& part);
   /// Records the backward function of `outputs`, which result() or view_of() made. The callable
-  /// reads their grad_output() and writes the inputs' grad_input(). Does nothing if the first
-  /// output needs no gradient. Returns the first output.
+  /// reads their grad_output() and writes the inputs' grad_input(). The callable may capture what
+  /// can be copied, such as Vars, Tensors and vectors. The tape destroys the callable after
+  /// backward or at reset(). Does nothing if the first output needs no gradient. Returns the first
+  /// output.
   template <class Backward>
   Var record(std::initializer_list<Var> outputs, Backward backward);
   template <class Backward>
@@ -222,7 +224,8 @@ class Tape {
   };
   struct Node {
     void (*run)(const void* function) = nullptr;
-    const void* function = nullptr;
+    void (*destroy)(void* function) = nullptr;  // null if it has nothing to destroy
+    void* function = nullptr;
     int32_t outputs[kMaxOutputs] = {-1, -1, -1, -1};
   };
 
@@ -231,7 +234,8 @@ class Tape {
   void* node_memory(size_t bytes);
   void check_results(std::initializer_list<Var> outputs);
   void push_node(std::initializer_list<Var> outputs, void (*run)(const void*),
-                 const void* function);
+                 void (*destroy)(void*), void* function);
+  void drop_nodes();
   void check_finite(const View& v, const char* op, const char* direction) const;
   void check_written_grads(const char* op);
 
@@ -283,14 +287,14 @@ class UsePacked {
 template <class Backward>
 Var Tape::record(std::initializer_list<Var> outputs, Backward backward) {
   check_results(outputs);
-  // reset() does not run the destructors of callables.
-  static_assert(std::is_trivially_destructible_v<Backward>,
-                "a backward function may capture Var, Shape, numbers and RandomKey only");
   if (recording_ && outputs.begin()->needs_grad()) {
     void* memory = node_memory(sizeof(Backward));
+    auto* function = new (memory) Backward(std::move(backward));
+    void (*destroy)(void*) = nullptr;
+    if constexpr (!std::is_trivially_destructible_v<Backward>)
+      destroy = [](void* f) { static_cast<Backward*>(f)->~Backward(); };
     push_node(
-        outputs, [](const void* f) { (*static_cast<const Backward*>(f))(); },
-        new (memory) Backward(std::move(backward)));
+        outputs, [](const void* f) { (*static_cast<const Backward*>(f))(); }, destroy, function);
   }
   return *outputs.begin();
 }

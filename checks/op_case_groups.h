@@ -31,6 +31,10 @@ class RandomSize {
 /// (tensor_op_cases.cpp).
 void add_tensor_cases(std::vector<OpCase>& all);
 void add_random_tensor_cases(std::vector<OpCase>& all, RandomSize& n);
+/// Broadcasting, reductions, moving, picking and sorting elements, batched products
+/// (array_op_cases.cpp).
+void add_array_cases(std::vector<OpCase>& all);
+void add_random_array_cases(std::vector<OpCase>& all, RandomSize& n);
 /// Linear maps, embeddings, layer norm, LSTM, attention (layer_op_cases.cpp).
 void add_layer_cases(std::vector<OpCase>& all);
 void add_random_layer_cases(std::vector<OpCase>& all, RandomSize& n);

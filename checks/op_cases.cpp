@@ -13,6 +13,7 @@ std::string sizes(std::initializer_list<int64_t> all) {
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> all;
   add_tensor_cases(all);
+  add_array_cases(all);
   add_layer_cases(all);
   add_head_cases(all);
   return all;
@@ -22,6 +23,7 @@ std::vector<OpCase> random_op_cases(uint64_t seed, int64_t max_size) {
   RandomSize n(seed, max_size);
   std::vector<OpCase> all;
   add_random_tensor_cases(all, n);
+  add_random_array_cases(all, n);
   add_random_layer_cases(all, n);
   add_random_head_cases(all, n);
   return all;

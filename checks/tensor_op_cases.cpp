@@ -12,7 +12,7 @@
 namespace nine::checks {
 namespace {
 
-OpCase unary_case(const char* name, Var (*f)(const Var&), double (*oracle)(double),
+OpCase unary_case(const char* name, std::function<Var(const Var&)> f, double (*oracle)(double),
                   const Shape& shape, double low, double high) {
   return {.name = concat(name, " ", shape),
           .inputs = {{shape, low, high}},
@@ -23,14 +23,9 @@ OpCase unary_case(const char* name, Var (*f)(const Var&), double (*oracle)(doubl
 OpCase binary_case(const char* name, Var (*f)(const Var&, const Var&),
                    double (*oracle)(double, double), const Shape& a, const Shape& b) {
   return {.name = concat(name, " ", a, " ", b),
-          .inputs = {{a}, {b, 0.5, 2}},
+          .inputs = {{a, 0.5, 2}, {b, 0.5, 2}},
           .run = [f](Vars x, Tensors) { return f(x[0], x[1]); },
           .oracle = [oracle](Values x, AllInts) { return pairwise(x[0], x[1], oracle); }};
-}
-
-double gelu_tanh_of(double x) {
-  const double pi = std::acos(-1.0);
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x)));
 }
 
 OpCase broadcast_case(const Shape& small, const Shape& shape) {
@@ -112,35 +107,39 @@ OpCase dropout_words_case(int64_t rows, int64_t width, int32_t words, double p) 
 using Shapes = std::vector<Shape>;
 using ShapePairs = std::vector<std::pair<Shape, Shape>>;
 
+constexpr double kFirst = 0.3, kSecond = 1.2;  // parameters of the functions of one number
+
 void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const ShapePairs& pairs) {
   for (const Shape& s : shapes) {
-    all.push_back(unary_case(
-        "neg", neg, [](double x) { return -x; }, s, -1, 1));
-    all.push_back(unary_case(
-        "exp", exp, [](double x) { return std::exp(x); }, s, -3, 3));
-    all.push_back(unary_case(
-        "log", log, [](double x) { return std::log(x); }, s, 0.1, 5));
-    all.push_back(unary_case(
-        "tanh", tanh, [](double x) { return std::tanh(x); }, s, -3, 3));
-    all.push_back(unary_case("sigmoid", sigmoid, logistic, s, -3, 3));
-    all.push_back(unary_case(
-        "relu", relu, [](double x) { return std::max(x, 0.0); }, s, -1, 1));
-    all.push_back(unary_case(
-        "square", square, [](double x) { return x * x; }, s, -2, 2));
-    all.push_back(unary_case(
-        "sqrt", sqrt, [](double x) { return std::sqrt(x); }, s, 0.1, 5));
-    all.push_back(unary_case(
-        "abs", abs, [](double x) { return std::abs(x); }, s, -1, 1));
-    all.push_back(unary_case(
-        "gelu", gelu, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }, s, -4, 4));
-    all.push_back(unary_case("gelu_tanh", gelu_tanh, gelu_tanh_of, s, -4, 4));
-    all.push_back(unary_case(
-        "silu", silu, [](double x) { return x * logistic(x); }, s, -4, 4));
+#define NINE_CASE_2(NAME, P, P_DEFAULT, Q, Q_DEFAULT, VALUE, DERIVATIVE, TEXT, ORACLE, LOW, HIGH) \
+  all.push_back(unary_case(                                                                       \
+      #NAME, [](const Var& x) { return NAME(x, kFirst, kSecond); },                               \
+      [](double x) -> double {                                                                    \
+        constexpr double P = kFirst, Q = kSecond;                                                 \
+        return ORACLE;                                                                            \
+      },                                                                                          \
+      s, LOW, HIGH));
+#define NINE_CASE_1(NAME, P, P_DEFAULT, VALUE, DERIVATIVE, TEXT, ORACLE, LOW, HIGH) \
+  all.push_back(unary_case(                                                         \
+      #NAME, [](const Var& x) { return NAME(x, kFirst); },                          \
+      [](double x) -> double {                                                      \
+        constexpr double P = kFirst;                                                \
+        return ORACLE;                                                              \
+      },                                                                            \
+      s, LOW, HIGH));
+#define NINE_CASE(NAME, VALUE, DERIVATIVE, TEXT, ORACLE, LOW, HIGH)                              \
+  all.push_back(unary_case(                                                                      \
+      #NAME, [](const Var& x) { return NAME(x); }, [](double x) -> double { return ORACLE; }, s, \
+      LOW, HIGH));
+    NINE_FOR_EACH_UNARY(NINE_CASE, NINE_CASE_1, NINE_CASE_2)
+#undef NINE_CASE
+#undef NINE_CASE_1
+#undef NINE_CASE_2
     all.push_back(unary_case(
         "div as an operator", [](const Var& x) { return 1 / (1 + exp(-x)); }, logistic, s, -3, 3));
     all.push_back(unary_case(
-        "softplus", examples::softplus, [](double x) { return std::log1p(std::exp(x)); }, s, -4,
-        4));
+        "example_softplus", examples::softplus, [](double x) { return std::log1p(std::exp(x)); }, s,
+        -4, 4));
     all.push_back(unary_case(
         "scale", [](const Var& x) { return scale(x, -1.75); }, [](double x) { return -1.75 * x; },
         s, -1, 1));
@@ -149,17 +148,14 @@ void add_elementwise(std::vector<OpCase>& all, const Shapes& shapes, const Shape
         [](double x) { return x; }, s, -1, 1));
     if (s.rank() > 0) all.push_back(dropout_case(s, 0.3));
   }
-  for (const auto& [a, b] : pairs) {
-    all.push_back(binary_case(
-        "add", add, [](double x, double y) { return x + y; }, a, b));
-    all.push_back(binary_case(
-        "sub", sub, [](double x, double y) { return x - y; }, a, b));
-    all.push_back(binary_case(
-        "mul", mul, [](double x, double y) { return x * y; }, a, b));
-    all.push_back(binary_case(
-        "div", div, [](double x, double y) { return x / y; }, a, b));
-    const bool first = a.elements() < b.elements();
-    all.push_back(broadcast_case(first ? a : b, first ? b : a));
+  for (const auto& [left, right] : pairs) {
+#define NINE_CASE(NAME, VALUE, SLOPE_A, SLOPE_B, TEXT, ORACLE) \
+  all.push_back(binary_case(                                   \
+      #NAME, NAME, [](double a, double b) -> double { return ORACLE; }, left, right));
+    NINE_FOR_EACH_BINARY(NINE_CASE)
+#undef NINE_CASE
+    const bool first = left.elements() < right.elements();
+    all.push_back(broadcast_case(first ? left : right, first ? right : left));
   }
   for (const Shape& s : shapes) {
     all.push_back(binary_case(

@@ -14,14 +14,18 @@ std::string to_text(DType t) {
       return "bfloat16";
     case DType::int32:
       return "int32";
+    case DType::int64:
+      return "int64";
+    case DType::boolean:
+      return "bool";
   }
   return "?";
 }
 
 DType dtype_from_text(std::string_view name) {
-  for (DType t : {DType::float32, DType::float64, DType::bfloat16, DType::int32})
+  for (DType t : kDTypes)
     if (to_text(t) == name) return t;
-  fail("no element type is called ", quote(name), "; write float32, float64, bfloat16 or int32");
+  fail("no element type is called ", quote(name), "; write float32, float64, bfloat16, int32, int64 or bool");
 }
 
 }  // namespace nine

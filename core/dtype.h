@@ -12,7 +12,10 @@
 namespace nine {
 
 /// The element types of tensors.
-enum class DType : uint8_t { float32, float64, bfloat16, int32 };
+enum class DType : uint8_t { float32, float64, bfloat16, int32, int64, boolean };
+/// All of them, in this order.
+inline constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::bfloat16,
+                                    DType::int32,   DType::int64,   DType::boolean};
 
 /// The upper half of an IEEE float32 (8 bits of mantissa). It is for storage only: arithmetic is
 /// done in float32.
@@ -45,11 +48,20 @@ constexpr size_t size_of(DType t) {
       return 2;
     case DType::int32:
       return 4;
+    case DType::int64:
+      return 8;
+    case DType::boolean:
+      return 1;
   }
   return 0;
 }
 
-/// Returns "float32", "float64", "bfloat16" or "int32".
+/// True if the type has fractions, NaN and infinity.
+constexpr bool is_float(DType t) {
+  return t == DType::float32 || t == DType::float64 || t == DType::bfloat16;
+}
+
+/// Returns "float32", "float64", "bfloat16", "int32", "int64" or "bool".
 std::string to_text(DType t);
 /// Returns the type that to_text() calls `name`. Error: any other text; the message lists the
 /// names.
@@ -69,6 +81,31 @@ template <>
 inline constexpr DType dtype_of<bfloat16> = DType::bfloat16;
 template <>
 inline constexpr DType dtype_of<int32_t> = DType::int32;
+template <>
+inline constexpr DType dtype_of<int64_t> = DType::int64;
+template <>
+inline constexpr DType dtype_of<bool> = DType::boolean;
+
+/// Calls f(T{}) with the type T of the elements, and returns the result. The argument only tells
+/// `f` the type.
+template <class F>
+decltype(auto) dispatch_all(DType t, F&& f) {
+  switch (t) {
+    case DType::float32:
+      return f(float{});
+    case DType::float64:
+      return f(double{});
+    case DType::bfloat16:
+      return f(bfloat16{});
+    case DType::int32:
+      return f(int32_t{});
+    case DType::int64:
+      return f(int64_t{});
+    case DType::boolean:
+      break;
+  }
+  return f(bool{});
+}
 
 /// Calls f(float{}) or f(double{}), as `t` says, and returns the result. The argument only tells
 /// `f` the type. Error: another type; the message names `op`.

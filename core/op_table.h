@@ -5,9 +5,9 @@
 // table.
 #pragma once
 
+#include "core/array_ops.h"
 #include "core/device.h"
 #include "core/op_list.h"
-#include "core/ops.h"
 #include "core/profile.h"
 
 namespace nine {

@@ -49,23 +49,36 @@ bool all_finite(const View& x) {
   return op_table(x.device).all_finite(x);
 }
 
-void unary(Unary f, const View& x, const OutputView& y) {
+void unary(Unary f, const View& x, const OutputView& y, double p, double q) {
   same_shape("unary", "x", x, "y", y.view);
   same_kind("unary", x, {&y.view});
   Scope scope("unary", count(x), bytes(x, y.view));
-  op_table(x.device).unary(f, x, y);
+  op_table(x.device).unary(f, x, y, p, q);
 }
 
-void unary_backward(Unary f, const View& x, const View& y, const View& dy, const OutputView& dx) {
+void unary_backward(Unary f, const View& x, const View& y, const View& dy, const OutputView& dx,
+                    double p, double q) {
   same_shape("unary_backward", "x", x, "y", y);
   same_shape("unary_backward", "x", x, "dx", dx.view);
   same_shape("unary_backward", "y", y, "dy", dy);
   same_kind("unary_backward", x, {&y, &dy, &dx.view});
   Scope scope("unary_backward", 2 * count(x), bytes(x, y, dy, dx.view));
-  op_table(x.device).unary_backward(f, x, y, dy, dx);
+  op_table(x.device).unary_backward(f, x, y, dy, dx, p, q);
 }
 
+namespace {
+void check_gate(const char* op, Unary f) {
+#define NINE_IS_GATE(NAME) f == Unary::NAME ||
+  const bool is_gate = NINE_FOR_EACH_GATE(NINE_IS_GATE) false;
+#undef NINE_IS_GATE
+#define NINE_NAME(NAME) " " #NAME
+  require(is_gate, "[", op, "] takes one of these functions:" NINE_FOR_EACH_GATE(NINE_NAME));
+#undef NINE_NAME
+}
+}  // namespace
+
 void gated(Unary f, const View& a, const View& b, const View& y) {
+  check_gate("gated", f);
   same_shape("gated", "a", a, "b", b);
   same_shape("gated", "a", a, "y", y);
   same_kind("gated", a, {&b, &y});
@@ -76,6 +89,7 @@ void gated(Unary f, const View& a, const View& b, const View& y) {
 void gated_backward(Unary f, const View& a, const View& b, const View& dy, const OutputView& da,
                     const OutputView& db) {
   const char* const op = "gated_backward";
+  check_gate(op, f);
   same_shape(op, "a", a, "b", b);
   same_shape(op, "a", a, "dy", dy);
   if (da.view) same_shape(op, "a", a, "da", da.view);

@@ -18,6 +18,7 @@
 #include <variant>
 
 #include "core/arena.h"
+#include "core/elementwise_list.h"
 #include "core/random.h"
 #include "core/tensor.h"
 
@@ -37,33 +38,30 @@ bool all_finite(const View& x);
 
 // --- elementwise
 
-/// Functions of one number.
+/// Functions of one number: the lines of NINE_FOR_EACH_UNARY.
 enum class Unary : uint8_t {
-  neg,
-  exp,
-  log,
-  tanh,
-  sigmoid,
-  relu,
-  square,
-  sqrt,
-  abs,
-  gelu,       // x Phi(x); Phi: distribution function of N(0, 1)
-  gelu_tanh,  // approximation of gelu by a tanh
-  silu,       // x sigmoid(x)
+#define NINE_NAME(NAME, ...) NAME,
+  NINE_FOR_EACH_UNARY(NINE_NAME, NINE_NAME, NINE_NAME)
+#undef NINE_NAME
 };
-/// Computes y = f(x), same shape.
-void unary(Unary f, const View& x, const OutputView& y);
+/// Computes y = f(x), same shape, where f has the parameters p and q.
+void unary(Unary f, const View& x, const OutputView& y, double p = 0, double q = 0);
 /// Computes dx = dy * f'(x), given x and y = f(x).
-void unary_backward(Unary f, const View& x, const View& y, const View& dy, const OutputView& dx);
-/// Computes y = f(a) * b, all of one shape: a gated linear unit (Shazeer, 2020).
+void unary_backward(Unary f, const View& x, const View& y, const View& dy, const OutputView& dx,
+                    double p = 0, double q = 0);
+/// Computes y = f(a) * b, all of one shape: a gated linear unit (Shazeer, 2020). Error: f is not in
+/// NINE_FOR_EACH_GATE.
 void gated(Unary f, const View& a, const View& b, const View& y);
 /// Computes da = dy * b * f'(a) and db = dy * f(a). Skips each output whose view is empty.
 void gated_backward(Unary f, const View& a, const View& b, const View& dy, const OutputView& da,
                     const OutputView& db);
 
-/// Functions of two numbers.
-enum class Binary : uint8_t { add, sub, mul, div };
+/// Functions of two numbers: the lines of NINE_FOR_EACH_BINARY.
+enum class Binary : uint8_t {
+#define NINE_NAME(NAME, ...) NAME,
+  NINE_FOR_EACH_BINARY(NINE_NAME)
+#undef NINE_NAME
+};
 /// Computes y = a op b. b has a's shape, or is one row (rank 1, a.cols() elements) for every row of
 /// a, or one number (rank 0) for every element.
 void binary(Binary f, const View& a, const View& b, const OutputView& y);

@@ -71,6 +71,9 @@ void check_writable(const fs::path& file, const std::vector<NamedView>& tensors)
       fail(what(), "has a name that the format reserves; rename the tensor");
     if (!names.insert(tensor.name).second) fail(what(), "occurs twice; write a tied tensor once");
     if (tensor.view.data == nullptr && tensor.view.elements() > 0) fail(what(), "has no memory");
+    if (tensor.view.dtype == DType::int64 || tensor.view.dtype == DType::boolean)
+      fail(what(), "has the type ", tensor.view.dtype,
+           ", which is not written; convert it to int32");
   }
 }
 

@@ -1,4 +1,4 @@
-// The sizes of a tensor: up to four dimensions, row-major.
+// The sizes of a tensor: up to six dimensions, row-major.
 #pragma once
 
 #include <array>
@@ -8,16 +8,16 @@
 
 namespace nine {
 
-/// A list of up to four sizes. As a matrix, a tensor has the last dimension as columns and the
+/// A list of up to six sizes. As a matrix, a tensor has the last dimension as columns and the
 /// product of the other dimensions as rows.
 class Shape {
  public:
-  static constexpr int kMaxRank = 4;
+  static constexpr int kMaxRank = 6;
 
   Shape() = default;  ///< rank 0: a scalar, one element
   Shape(std::initializer_list<int64_t> sizes)
       : Shape(sizes.begin(), static_cast<int>(sizes.size())) {}
-  /// Takes `rank` sizes. Errors: rank above 4, a negative size, 2^60 elements or more (a size of 0
+  /// Takes `rank` sizes. Errors: rank above 6, a negative size, 2^60 elements or more (a size of 0
   /// counts as 1 here).
   Shape(const int64_t* sizes, int rank);
 

@@ -119,9 +119,13 @@ double View::item() const {
   require(data != nullptr, "[item] an empty tensor has no value");
   require(elements() == 1, "[item] a tensor of shape ", shape, " is not one number");
   double value = 0;
-  dispatch_float(dtype, "item", [&]<class T>(T element) {
+  dispatch_all(dtype, [&]<class T>(T element) {
     op_table(device).copy_bytes(*this, View(&element, shape));
-    value = static_cast<double>(element);
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      value = static_cast<double>(static_cast<float>(element));
+    } else {
+      value = static_cast<double>(element);
+    }
   });
   return value;
 }
@@ -132,23 +136,16 @@ std::vector<double> Tensor::to_vector() const {
   Tensor host(shape(), dtype());
   op_table(source.device).copy_bytes(source, host.view());
   std::vector<double> out(static_cast<size_t>(elements()));
-  const auto fill = [&](const auto* p) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(p[i]);
-  };
-  switch (dtype()) {
-    case DType::float32:
-      fill(host.data<float>());
-      break;
-    case DType::float64:
-      fill(host.data<double>());
-      break;
-    case DType::int32:
-      fill(host.data<int32_t>());
-      break;
-    case DType::bfloat16:
-      for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(host.data<bfloat16>()[i]);
-      break;
-  }
+  dispatch_all(dtype(), [&]<class T>(T) {
+    const T* p = host.data<T>();
+    for (size_t i = 0; i < out.size(); ++i) {
+      if constexpr (std::is_same_v<T, bfloat16>) {
+        out[i] = static_cast<float>(p[i]);
+      } else {
+        out[i] = static_cast<double>(p[i]);
+      }
+    }
+  });
   return out;
 }
 

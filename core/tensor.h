@@ -1,7 +1,8 @@
-// Tensors and views of their memory: row-major, at most four dimensions. Gaps between rows are
+// Tensors and views of their memory: row-major, at most six dimensions. Gaps between rows are
 // allowed, so that a range of columns is a view and not a copy.
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <vector>
@@ -47,8 +48,8 @@ struct View {
     return static_cast<T*>(data);
   }
 
-  /// Returns the value of a view of one float32 or float64 element. On a GPU it waits for earlier
-  /// work and copies the number. Errors: no element or several; another dtype.
+  /// Returns the value of a view of one element, converted to double. On a GPU it waits for earlier
+  /// work and copies the number. Error: no element or several.
   double item() const;
   /// Returns rows [begin, begin + count) of a matrix (rank 2). Error: rows outside of the matrix.
   View row_range(int64_t begin, int64_t count) const;
@@ -140,6 +141,11 @@ class Tensor {
   const Arena* arena_ = nullptr;
   uint64_t generation_ = 0;
 };
+
+/// Writes the elements as NumPy's print() does, with 8 digits: "[[1.  2.5]\n [3.  4. ]]". Of more
+/// than 1000 elements it writes the first three and the last three of each dimension. Copies from a
+/// GPU. Error: an empty tensor.
+std::ostream& operator<<(std::ostream& out, const Tensor& t);
 
 template <class T>
 Tensor Tensor::from(const std::vector<T>& values, const Shape& shape) {

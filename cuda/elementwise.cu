@@ -48,22 +48,28 @@ void convert_from(const View& x, const View& y) {
     case DType::bfloat16:
       return convert_as<From, uint16_t>(x, y);
     case DType::int32:
-      fail("[copy] cannot convert floating-point numbers to int32");
+    case DType::int64:
+    case DType::boolean:
+      fail("[copy] cannot convert floating-point numbers to ", y.dtype);
   }
 }
 
 template <class T, class F>
 struct Unary {
   Matrix<T> x, y;
+  T p, q;
   bool add;
-  NINE_D void operator()(int64_t r, int64_t c) const { put(add, y.at(r, c), F::value(x.at(r, c))); }
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    put(add, y.at(r, c), F::value(x.at(r, c), p, q));
+  }
 };
 template <class T, class F>
 struct UnaryBackward {
   Matrix<T> x, y, dy, dx;
+  T p, q;
   bool add;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    put(add, dx.at(r, c), dy.at(r, c) * F::derivative(x.at(r, c), y.at(r, c)));
+    put(add, dx.at(r, c), dy.at(r, c) * F::derivative(x.at(r, c), y.at(r, c), p, q));
   }
 };
 template <class T, class F>
@@ -79,7 +85,7 @@ template <class T, class F>
 struct Gated {
   Matrix<T> a, b, y;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    y.at(r, c) = F::value(a.at(r, c)) * b.at(r, c);
+    y.at(r, c) = F::value(a.at(r, c), T(0), T(0)) * b.at(r, c);
   }
 };
 // Outputs that are not wanted have no memory.
@@ -88,8 +94,10 @@ struct GatedBackward {
   Matrix<T> a, b, dy, da, db;
   bool add_a, add_b;
   NINE_D void operator()(int64_t r, int64_t c) const {
-    const T gate = a.at(r, c), in = b.at(r, c), grad = dy.at(r, c), value = F::value(gate);
-    if (da.data != nullptr) put(add_a, da.at(r, c), grad * in * F::derivative(gate, value));
+    const T gate = a.at(r, c), in = b.at(r, c), grad = dy.at(r, c),
+            value = F::value(gate, T(0), T(0));
+    if (da.data != nullptr)
+      put(add_a, da.at(r, c), grad * in * F::derivative(gate, value, T(0), T(0)));
     if (db.data != nullptr) put(add_b, db.at(r, c), grad * value);
   }
 };
@@ -107,16 +115,13 @@ void fill(const View& y, double value) {
   const auto as = [&]<class T>(T element) {
     each(CudaDevice::of(y), "fill", plane_of({&y}), Fill<T>{Matrix<T>(y), element});
   };
-  switch (y.dtype) {
-    case DType::float32:
-      return as(static_cast<float>(value));
-    case DType::float64:
-      return as(value);
-    case DType::int32:
-      return as(static_cast<int32_t>(value));
-    case DType::bfloat16:
-      return as(bfloat16(static_cast<float>(value)).bits);
-  }
+  dispatch_all(y.dtype, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      as(bfloat16(static_cast<float>(value)).bits);
+    } else {
+      as(static_cast<T>(value));
+    }
+  });
 }
 
 void copy(const View& x, const View& y) {
@@ -129,32 +134,37 @@ void copy(const View& x, const View& y) {
       return convert_from<uint16_t>(x, y);
     case DType::int32:
       return convert_as<int32_t, int32_t>(x, y);
+    case DType::int64:
+      return convert_as<int64_t, int64_t>(x, y);
+    case DType::boolean:
+      return convert_as<bool, bool>(x, y);
   }
 }
 
-void unary(ops::Unary f, const View& x, const OutputView& y) {
+void unary(ops::Unary f, const View& x, const OutputView& y, double p, double q) {
   dispatch_float(x.dtype, "unary", [&]<class T>(T) {
     ops::visit(f, [&]<class F>(F) {
       each(CudaDevice::of(x), "unary", plane_of({&x, &y.view}),
-           Unary<T, F>{Matrix<T>(x), Matrix<T>(y.view), y.add});
+           Unary<T, F>{Matrix<T>(x), Matrix<T>(y.view), static_cast<T>(p), static_cast<T>(q),
+                       y.add});
     });
   });
 }
 
 void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy,
-                    const OutputView& dx) {
+                    const OutputView& dx, double p, double q) {
   dispatch_float(x.dtype, "unary_backward", [&]<class T>(T) {
     ops::visit(f, [&]<class F>(F) {
       each(CudaDevice::of(x), "unary_backward", plane_of({&x, &y, &dy, &dx.view}),
            UnaryBackward<T, F>{Matrix<T>(x), Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view),
-                               dx.add});
+                               static_cast<T>(p), static_cast<T>(q), dx.add});
     });
   });
 }
 
 void gated(ops::Unary f, const View& a, const View& b, const View& y) {
   dispatch_float(a.dtype, "gated", [&]<class T>(T) {
-    ops::visit(f, [&]<class F>(F) {
+    ops::visit_gate(f, [&]<class F>(F) {
       each(CudaDevice::of(a), "gated", plane_of({&a, &b, &y}),
            Gated<T, F>{Matrix<T>(a), Matrix<T>(b), Matrix<T>(y)});
     });
@@ -167,7 +177,7 @@ void gated_backward(ops::Unary f, const View& a, const View& b, const View& dy,
     const auto matrix = [](const OutputView& v) {
       return v.view ? Matrix<T>(v.view) : Matrix<T>();
     };
-    ops::visit(f, [&]<class F>(F) {
+    ops::visit_gate(f, [&]<class F>(F) {
       each(CudaDevice::of(a), "gated_backward", plane_of({&a, &b, &dy, &da.view, &db.view}),
            GatedBackward<T, F>{Matrix<T>(a), Matrix<T>(b), Matrix<T>(dy), matrix(da), matrix(db),
                                da.add, db.add});

@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
+#include "core/array_ops.h"
 #include "core/op_list.h"
-#include "core/ops.h"
 
 namespace nine::cuda {
 

@@ -5,9 +5,9 @@
 
 #include <type_traits>
 
+#include "core/array_ops.h"
 #include "core/isa.h"
 #include "core/op_list.h"
-#include "core/ops.h"
 
 namespace nine::cpu {
 inline namespace NINE_ISA {

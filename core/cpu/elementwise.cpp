@@ -39,7 +39,9 @@ void convert_from(const View& x, const View& y) {
     case DType::bfloat16:
       return convert_as<From, bfloat16>(x, y);
     case DType::int32:
-      fail("[copy] cannot convert floating-point numbers to int32");
+    case DType::int64:
+    case DType::boolean:
+      fail("[copy] cannot convert floating-point numbers to ", y.dtype);
   }
 }
 
@@ -51,16 +53,13 @@ void fill(const View& y, double value) {
       std::fill_n(row_ptr<T>(y, r) + c, n, element);
     });
   };
-  switch (y.dtype) {
-    case DType::float32:
-      return as(static_cast<float>(value));
-    case DType::float64:
-      return as(value);
-    case DType::int32:
-      return as(static_cast<int32_t>(value));
-    case DType::bfloat16:
-      return as(bfloat16(static_cast<float>(value)));
-  }
+  dispatch_all(y.dtype, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      as(bfloat16(static_cast<float>(value)));
+    } else {
+      as(static_cast<T>(value));
+    }
+  });
 }
 
 void copy(const View& x, const View& y) {
@@ -73,17 +72,38 @@ void copy(const View& x, const View& y) {
       return convert_from<bfloat16>(x, y);
     case DType::int32:
       return convert_as<int32_t, int32_t>(x, y);
+    case DType::int64:
+      return convert_as<int64_t, int64_t>(x, y);
+    case DType::boolean:
+      return convert_as<bool, bool>(x, y);
   }
 }
 
-void unary(ops::Unary f, const View& x, const OutputView& y) {
+namespace {
+// Calls f(to, i, count) for parts of n elements. `to` is where the part's results go: y's elements
+// from i on, or, if `add`, memory that is then added to them. So f is compiled once for both.
+template <class T, class F>
+void put_parts(bool add, T* y, int64_t n, F&& f) {
+  if (!add) return f(y, int64_t{0}, n);
+  constexpr int64_t kPart = 512;
+  T part[kPart];
+  for (int64_t i = 0; i < n; i += kPart) {
+    const int64_t count = std::min(kPart, n - i);
+    f(static_cast<T*>(part), i, count);
+    for (int64_t j = 0; j < count; ++j) y[i + j] += part[j];
+  }
+}
+}  // namespace
+
+void unary(ops::Unary f, const View& x, const OutputView& y, double p, double q) {
   dispatch_float(x.dtype, "unary", [&]<class T>(T) {
+    const T first = static_cast<T>(p), second = static_cast<T>(q);
     ops::visit(f, [&](auto fn) {
-      with_add(y.add, [&](auto put) {
-        for_row_segments({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
-          const T* in = row_ptr<T>(x, r) + c;
-          T* out = row_ptr<T>(y.view, r) + c;
-          for (int64_t i = 0; i < n; ++i) put(out[i], fn.value(in[i]));
+      for_row_segments({&x, &y.view}, [&](int64_t r, int64_t c, int64_t n) {
+        const T* in = row_ptr<T>(x, r) + c;
+        put_parts(y.add, row_ptr<T>(y.view, r) + c, n, [&](T* out, int64_t begin, int64_t count) {
+          const T* from = in + begin;
+          for (int64_t i = 0; i < count; ++i) out[i] = fn.value(from[i], first, second);
         });
       });
     });
@@ -91,15 +111,17 @@ void unary(ops::Unary f, const View& x, const OutputView& y) {
 }
 
 void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy,
-                    const OutputView& dx) {
+                    const OutputView& dx, double p, double q) {
   dispatch_float(x.dtype, "unary_backward", [&]<class T>(T) {
+    const T first = static_cast<T>(p), second = static_cast<T>(q);
     ops::visit(f, [&](auto fn) {
-      with_add(dx.add, [&](auto put) {
-        for_row_segments({&x, &y, &dy, &dx.view}, [&](int64_t r, int64_t c, int64_t n) {
-          const T *in = row_ptr<T>(x, r) + c, *value = row_ptr<T>(y, r) + c,
-                  *grad = row_ptr<T>(dy, r) + c;
-          T* out = row_ptr<T>(dx.view, r) + c;
-          for (int64_t i = 0; i < n; ++i) put(out[i], grad[i] * fn.derivative(in[i], value[i]));
+      for_row_segments({&x, &y, &dy, &dx.view}, [&](int64_t r, int64_t c, int64_t n) {
+        const T *in = row_ptr<T>(x, r) + c, *value = row_ptr<T>(y, r) + c,
+                *grad = row_ptr<T>(dy, r) + c;
+        put_parts(dx.add, row_ptr<T>(dx.view, r) + c, n, [&](T* out, int64_t begin, int64_t count) {
+          const T *a = in + begin, *b = value + begin, *g = grad + begin;
+          for (int64_t i = 0; i < count; ++i)
+            out[i] = g[i] * fn.derivative(a[i], b[i], first, second);
         });
       });
     });
@@ -108,11 +130,11 @@ void unary_backward(ops::Unary f, const View& x, const View& y, const View& dy,
 
 void gated(ops::Unary f, const View& a, const View& b, const View& y) {
   dispatch_float(a.dtype, "gated", [&]<class T>(T) {
-    ops::visit(f, [&](auto fn) {
+    ops::visit_gate(f, [&](auto fn) {
       for_row_segments({&a, &b, &y}, [&](int64_t r, int64_t c, int64_t n) {
         const T *gate = row_ptr<T>(a, r) + c, *in = row_ptr<T>(b, r) + c;
         T* out = row_ptr<T>(y, r) + c;
-        for (int64_t i = 0; i < n; ++i) out[i] = fn.value(gate[i]) * in[i];
+        for (int64_t i = 0; i < n; ++i) out[i] = fn.value(gate[i], T(0), T(0)) * in[i];
       });
     });
   });
@@ -121,7 +143,7 @@ void gated(ops::Unary f, const View& a, const View& b, const View& y) {
 void gated_backward(ops::Unary f, const View& a, const View& b, const View& dy,
                     const OutputView& da, const OutputView& db) {
   dispatch_float(a.dtype, "gated_backward", [&]<class T>(T) {
-    ops::visit(f, [&](auto fn) {
+    ops::visit_gate(f, [&](auto fn) {
       // Both in one pass over a row's segment, da first: if a and b are one, db adds to da.
       const View &first = da.view ? da.view : a, &second = db.view ? db.view : a;
       for_row_segments({&a, &b, &dy, &first, &second}, [&](int64_t r, int64_t c, int64_t n) {
@@ -131,12 +153,13 @@ void gated_backward(ops::Unary f, const View& a, const View& b, const View& dy,
           with_add(da.add, [&](auto put) {
             T* out = row_ptr<T>(da.view, r) + c;
             for (int64_t i = 0; i < n; ++i)
-              put(out[i], grad[i] * in[i] * fn.derivative(gate[i], fn.value(gate[i])));
+              put(out[i], grad[i] * in[i] *
+                              fn.derivative(gate[i], fn.value(gate[i], T(0), T(0)), T(0), T(0)));
           });
         if (db.view)
           with_add(db.add, [&](auto put) {
             T* out = row_ptr<T>(db.view, r) + c;
-            for (int64_t i = 0; i < n; ++i) put(out[i], grad[i] * fn.value(gate[i]));
+            for (int64_t i = 0; i < n; ++i) put(out[i], grad[i] * fn.value(gate[i], T(0), T(0)));
           });
       });
     });

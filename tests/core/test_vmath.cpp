@@ -228,19 +228,19 @@ T normal_density(T x) {
 }
 template <class T>
 T gelu(T x) {
-  return ops::Gelu::value(x);
+  return ops::gelu_value(x);
 }
 template <class T>
 T gelu_tanh(T x) {
-  return ops::GeluTanh::value(x);
+  return ops::gelu_tanh_value(x);
 }
 template <class T>
 T gelu_derivative(T x) {
-  return ops::Gelu::derivative(x, T(0));
+  return ops::gelu_slope(x);
 }
 template <class T>
 T gelu_tanh_derivative(T x) {
-  return ops::GeluTanh::derivative(x, T(0));
+  return ops::gelu_tanh_slope(x);
 }
 
 long double exact_below(long double x) { return std::erfc(-x / std::sqrt(2.0L)) / 2; }

@@ -1,0 +1,736 @@
+#include "autograd/arrays.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "autograd/broadcast.h"
+#include "core/array_ops.h"
+
+namespace nine {
+namespace {
+
+using Sizes = std::array<int64_t, Shape::kMaxRank>;
+
+Sizes sizes_of(const Shape& shape) {
+  Sizes sizes{};
+  for (int i = 0; i < shape.rank(); ++i) sizes[static_cast<size_t>(i)] = shape[i];
+  return sizes;
+}
+Shape with_size(const Shape& shape, int dim, int64_t size) {
+  Sizes sizes = sizes_of(shape);
+  sizes[static_cast<size_t>(dim)] = size;
+  return {sizes.data(), shape.rank()};
+}
+
+// Returns a dimension that may count from the end. Error: the tensor has no such dimension.
+int dim_of(const char* op, const Shape& shape, int dim) {
+  require(dim >= -shape.rank() && dim < shape.rank(), "[", op, "] a tensor of shape ", shape,
+          " has no dimension ", dim);
+  return dim < 0 ? dim + shape.rank() : dim;
+}
+
+// Returns (outer, n, inner) for dimensions [first, last) of a shape.
+Shape lines_of(const Shape& shape, int first, int last) {
+  int64_t sizes[3] = {1, 1, 1};
+  for (int i = 0; i < shape.rank(); ++i) sizes[i < first ? 0 : (i < last ? 1 : 2)] *= shape[i];
+  return {sizes, 3};
+}
+View lines(const View& v, int first, int last) {
+  return v.reshaped(lines_of(v.shape, first, last));
+}
+
+// Memory of the pool that is in use while this object exists.
+class Block {
+ public:
+  Block(Tape& tape, const Shape& shape, DType dtype)
+      : arena_(tape.arena()), tensor_(arena_.block(shape, dtype)) {}
+  ~Block() { arena_.free_block(tensor_); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  const View& view() const { return tensor_.view(); }
+
+ private:
+  Arena& arena_;
+  Tensor tensor_;
+};
+
+// Calls f(OutputView) with a contiguous place for x's gradient; f writes it.
+template <class F>
+void write_gradient(const Var& x, F&& f) {
+  if (!x.needs_grad()) return;
+  const OutputView dx = x.grad_input();
+  if (dx.view.contiguous()) return f(dx);
+  const Block packed(x.tape(), dx.view.shape, dx.view.dtype);
+  f(OutputView{packed.view()});
+  ops::copy_strided(packed.view(), dx.view, dx.add);
+}
+
+// Returns the elements of view(x) as a contiguous tensor. `view` makes a StridedView of a View.
+// True `whole`: it has each element of x once.
+template <class F>
+Var moved(const char* name, const Var& x, bool whole, F view) {
+  Tape& tape = x.tape();
+  const StridedView from = view(x.value().view());
+  const Var y = tape.result(name, from.shape, x.dtype(), {x});
+  ops::copy_strided(from, y.value(), false);
+  return tape.record(y, [x, y, whole, view] {
+    const OutputView dx = whole ? x.grad_input() : OutputView{x.zeroed_grad_input(), true};
+    ops::copy_strided(y.grad_output(), view(dx.view), dx.add);
+  });
+}
+
+Var contiguous(const Var& x) {
+  if (x.value().view().contiguous()) return x;
+  return moved("contiguous", x, true, [](const View& v) { return StridedView(v); });
+}
+
+}  // namespace
+
+// --- broadcasting
+
+// Adds up dimensions that lie side by side in one step, the last ones first.
+void sum_into(const Var& b, const View& gradient) {
+  if (!b.needs_grad()) return;
+  const Shape to = b.shape();
+  if (to == gradient.shape) return ops::scale(1, gradient, b.grad_input());
+  if (to.rank() == 0) return ops::sum(gradient, b.grad_input());
+  if (to.rank() == 1 && to.cols() == gradient.cols())
+    return ops::column_sums(gradient, b.grad_input());
+  Tape& tape = b.tape();
+  Shape shape = gradient.shape;
+  const int missing = shape.rank() - to.rank();
+  std::vector<std::unique_ptr<Block>> blocks;
+  View sums = gradient;
+  const auto repeated = [&](int i) {
+    return shape[i] != 1 && (i < missing || to[i - missing] == 1);
+  };
+  for (int last = shape.rank(); last > 0;) {
+    int first = last - 1;
+    if (repeated(first)) {
+      while (first > 0 && repeated(first - 1)) --first;
+      Shape less = shape;
+      for (int i = first; i < last; ++i) less = with_size(less, i, 1);
+      blocks.push_back(std::make_unique<Block>(tape, less, gradient.dtype));
+      ops::reduce(ops::Reduction::sum, lines(sums, first, last), blocks.back()->view());
+      sums = blocks.back()->view();
+      shape = less;
+    }
+    last = first;
+  }
+  ops::scale(1, sums.reshaped(to), b.grad_input());
+}
+
+Var broadcast_binary(ops::Binary f, const char* name, const Var& a, const Var& b) {
+  Tape& tape = a.tape();
+  const Shape shape = broadcast_shape(name, a.shape(), b.shape());
+  require(a.dtype() == b.dtype(), "[", name, "] mixes ", a.dtype(), " and ", b.dtype());
+  const Var y = tape.result(name, shape, a.dtype(), {a, b});
+  const auto wide = [shape](const Var& x) { return StridedView(x.value()).broadcast_to(shape); };
+  ops::broadcast_binary(f, wide(a), wide(b), y.value());
+  return tape.record(y, [f, a, b, y, wide] {
+    for (const bool second : {false, true}) {
+      const Var& x = second ? b : a;
+      if (!x.needs_grad()) continue;
+      const Block d(y.tape(), y.shape(), y.dtype());
+      ops::broadcast_binary_backward(f, second, wide(a), wide(b), y.value(), y.grad_output(),
+                                     d.view());
+      sum_into(x, d.view());
+    }
+  });
+}
+
+Var broadcast_to(const Var& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  Tape& tape = x.tape();
+  const StridedView wide = StridedView(x.value()).broadcast_to(shape);
+  const Var y = tape.result("broadcast_to", shape, x.dtype(), {x});
+  ops::copy_strided(wide, y.value(), false);
+  return tape.record(y, [x, y] { sum_into(x, y.grad_output()); });
+}
+
+namespace {
+
+Var compared(ops::Comparison f, const char* name, const Var& a, const Var& b) {
+  const Shape shape = broadcast_shape(name, a.shape(), b.shape());
+  require(a.dtype() == b.dtype(), "[", name, "] mixes ", a.dtype(), " and ", b.dtype(),
+          ": cast one of them");
+  const Var y = a.tape().result(name, shape, DType::boolean, {});
+  ops::compare(f, StridedView(a.value()).broadcast_to(shape),
+               StridedView(b.value()).broadcast_to(shape), y.value());
+  return y;
+}
+Var compared(ops::Comparison f, const char* name, const Var& a, double b) {
+  const Var number = a.tape().result("constant", {}, a.dtype(), {});
+  ops::fill(number.value(), b);
+  return compared(f, name, a, number);
+}
+
+}  // namespace
+
+#define NINE_DEFINE(NAME, ...)                                                                  \
+  Var NAME(const Var& a, const Var& b) { return compared(ops::Comparison::NAME, #NAME, a, b); } \
+  Var NAME(const Var& a, double b) { return compared(ops::Comparison::NAME, #NAME, a, b); }
+NINE_FOR_EACH_COMPARISON(NINE_DEFINE)
+#undef NINE_DEFINE
+
+Var where(const Var& condition, const Var& a, const Var& b) {
+  Tape& tape = a.tape();
+  const char* const op = "where";
+  require(a.dtype() == b.dtype(), "[", op, "] mixes ", a.dtype(), " and ", b.dtype());
+  require(condition.dtype() == DType::boolean, "[", op, "] the condition must be bool, got ",
+          condition.dtype(), ": make it by a comparison, such as greater(x, 0)");
+  const Shape shape =
+      broadcast_shape(op, condition.shape(), broadcast_shape(op, a.shape(), b.shape()));
+  const auto wide = [shape](const Tensor& x) { return StridedView(x).broadcast_to(shape); };
+  const Var y = tape.result(op, shape, a.dtype(), {a, b});
+  ops::select(wide(condition.value()), wide(a.value()), wide(b.value()), y.value());
+  return tape.record(y, [condition, a, b, y, wide] {
+    const Block zero(y.tape(), {}, y.dtype());
+    ops::fill(zero.view(), 0);
+    const StridedView nothing = StridedView(zero.view()).broadcast_to(y.shape());
+    for (const bool second : {false, true}) {
+      const Var& x = second ? b : a;
+      if (!x.needs_grad()) continue;
+      const Block d(y.tape(), y.shape(), y.dtype());
+      const StridedView dy = y.grad_output();
+      ops::select(wide(condition.value()), second ? nothing : dy, second ? dy : nothing, d.view());
+      sum_into(x, d.view());
+    }
+  });
+}
+
+// --- reductions
+
+std::vector<bool> Dims::of(const char* op, const Shape& shape) const {
+  std::vector<bool> named(static_cast<size_t>(shape.rank()), all_);
+  for (const int dim : dims_) {
+    const auto at = static_cast<size_t>(dim_of(op, shape, dim));
+    require(!named[at], "[", op, "] dimension ", dim, " of ", shape, " is named twice");
+    named[at] = true;
+  }
+  return named;
+}
+
+namespace {
+
+// A reduction's tensor with the reduced dimensions [first, last) side by side.
+struct Reducible {
+  Var x;
+  int first = 0, last = 0;
+};
+
+// Moves the named dimensions behind the others, unless they are side by side already.
+Reducible reducible(const Var& x, const std::vector<bool>& named) {
+  const auto begin = std::find(named.begin(), named.end(), true),
+             end = std::find(begin, named.end(), false);
+  if (std::find(end, named.end(), true) == named.end())
+    return {contiguous(x), static_cast<int>(begin - named.begin()),
+            static_cast<int>(end - named.begin())};
+  std::vector<int> order;
+  for (const bool reduced : {false, true})
+    for (size_t i = 0; i < named.size(); ++i)
+      if (named[i] == reduced) order.push_back(static_cast<int>(i));
+  const auto kept = static_cast<int>(std::count(named.begin(), named.end(), false));
+  return {permute(x, order), kept, static_cast<int>(named.size())};
+}
+
+// Returns the shape without the named dimensions, or with 1 in their place.
+Shape reduced_shape(const Shape& shape, const std::vector<bool>& named, bool keepdim) {
+  Sizes sizes{};
+  int rank = 0;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const bool reduced = named[static_cast<size_t>(i)];
+    if (!reduced || keepdim) sizes[static_cast<size_t>(rank++)] = reduced ? 1 : shape[i];
+  }
+  return {sizes.data(), rank};
+}
+
+Var reduced(ops::Reduction f, const char* name, const Var& x, const Dims& dims, bool keepdim,
+            double p = 0) {
+  Tape& tape = x.tape();
+  require(x.dtype() == DType::float32 || x.dtype() == DType::float64, "[", name,
+          "] needs float32 or float64, got ", x.dtype(), ": cast() it");
+  const std::vector<bool> named = dims.of(name, x.shape());
+  const Reducible in = reducible(x, named);
+  const Var y = tape.result(name, reduced_shape(x.shape(), named, keepdim), x.dtype(), {in.x});
+  ops::reduce(f, lines(in.x.value(), in.first, in.last), y.value(), p);
+  return tape.record(y, [f, in, y, p] {
+    write_gradient(in.x, [&](const OutputView& dx) {
+      ops::reduce_backward(f, lines(in.x.value(), in.first, in.last), y.value(), y.grad_output(),
+                           {lines(dx.view, in.first, in.last), dx.add}, p);
+    });
+  });
+}
+
+Var arg_reduced(bool largest, const char* name, const Var& x, int dim, bool keepdim) {
+  const int at = dim_of(name, x.shape(), dim);
+  const Var in = contiguous(x);
+  const Var y = x.tape().result(
+      name, reduced_shape(x.shape(), Dims(at).of(name, x.shape()), keepdim), DType::int64, {});
+  ops::arg_reduce(largest, lines(in.value(), at, at + 1), y.value());
+  return y;
+}
+
+}  // namespace
+
+#define NINE_DEFINE(NAME, ...)                                     \
+  Var NAME(const Var& x, const Dims& dims, bool keepdim) {         \
+    return reduced(ops::Reduction::NAME, #NAME, x, dims, keepdim); \
+  }
+#define NINE_DEFINE_1(NAME, P, ...)                                   \
+  Var NAME(const Var& x, const Dims& dims, bool keepdim, double P) {  \
+    return reduced(ops::Reduction::NAME, #NAME, x, dims, keepdim, P); \
+  }
+NINE_FOR_EACH_REDUCTION(NINE_DEFINE, NINE_DEFINE_1)
+#undef NINE_DEFINE
+#undef NINE_DEFINE_1
+
+Var argmax(const Var& x, int dim, bool keepdim) {
+  return arg_reduced(true, "argmax", x, dim, keepdim);
+}
+Var argmin(const Var& x, int dim, bool keepdim) {
+  return arg_reduced(false, "argmin", x, dim, keepdim);
+}
+
+// --- moving elements
+
+Var permute(const Var& x, std::span<const int> order) {
+  return moved("permute", x, true,
+               [kept = std::vector<int>(order.begin(), order.end())](const View& v) {
+                 return StridedView(v).permuted(kept);
+               });
+}
+Var permute(const Var& x, std::initializer_list<int> order) {
+  return permute(x, std::span<const int>(order.begin(), order.size()));
+}
+
+Var transpose(const Var& x, int first, int second) {
+  std::vector<int> order(static_cast<size_t>(x.shape().rank()));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[static_cast<size_t>(dim_of("transpose", x.shape(), first))],
+            order[static_cast<size_t>(dim_of("transpose", x.shape(), second))]);
+  return permute(x, order);
+}
+
+Var slice(const Var& x, int dim, int64_t begin, int64_t end, int64_t step) {
+  require(step != 0, "[slice] a step of 0 never ends");
+  const int at = dim_of("slice", x.shape(), dim);
+  const int64_t n = x.shape()[at];
+  // Python's slice.indices(): a negative step starts at n - 1 and may end before 0, at -1.
+  const auto limited = [&](int64_t i) {
+    const int64_t from = i < 0 ? std::max<int64_t>(i, -n - 1) + n : std::min(i, n);
+    return step > 0 ? std::max<int64_t>(from, 0) : std::clamp<int64_t>(from, -1, n - 1);
+  };
+  const int64_t first = limited(begin), last = limited(end),
+                span = step > 0 ? last - first : first - last,
+                count = span <= 0 ? 0 : 1 + (span - 1) / (step > 0 ? step : -step);
+  return moved("slice", x, false, [at, first, count, step](const View& v) {
+    return StridedView(v).sliced(at, first, count, step);
+  });
+}
+
+Var concatenate(std::span<const Var> parts, int dim) {
+  require(!parts.empty(), "[concatenate] no tensors to join");
+  const Shape first = parts.front().shape();
+  const int at = dim_of("concatenate", first, dim);
+  Tape& tape = parts.front().tape();
+  int64_t n = 0;
+  for (const Var& part : parts) {
+    const Shape shape = part.shape();
+    require(shape.rank() == first.rank() && with_size(shape, at, 0) == with_size(first, at, 0),
+            "[concatenate] shapes ", first, " and ", shape, " may differ in dimension ", at,
+            " only");
+    require(part.dtype() == parts.front().dtype(), "[concatenate] mixes ", parts.front().dtype(),
+            " and ", part.dtype());
+    n += shape[at];
+  }
+  const Var y = tape.result("concatenate", with_size(first, at, n), parts.front().dtype(), parts);
+  const std::span<const Var> kept = tape.keep(parts);
+  // Calls f(part, its place in `whole`).
+  const auto each_part = [kept, at](const View& whole, auto&& f) {
+    int64_t begin = 0;
+    for (const Var& part : kept) {
+      const int64_t count = part.shape()[at];
+      f(part, StridedView(whole).sliced(at, begin, count));
+      begin += count;
+    }
+  };
+  each_part(y.value(), [](const Var& part, const StridedView& place) {
+    ops::copy_strided(part.value(), place, false);
+  });
+  return tape.record(y, [y, each_part] {
+    each_part(y.grad_output(), [](const Var& part, const StridedView& place) {
+      if (!part.needs_grad()) return;
+      const OutputView d = part.grad_input();
+      ops::copy_strided(place, d.view, d.add);
+    });
+  });
+}
+Var concatenate(std::initializer_list<Var> parts, int dim) {
+  return concatenate(std::span<const Var>(parts.begin(), parts.size()), dim);
+}
+
+Var stack(std::span<const Var> parts, int dim) {
+  require(!parts.empty(), "[stack] no tensors to join");
+  const Shape shape = parts.front().shape();
+  require(shape.rank() < Shape::kMaxRank, "[stack] tensors of shape ", shape,
+          " have as many dimensions as a tensor can have");
+  const int at = dim < 0 ? dim + shape.rank() + 1 : dim;
+  require(at >= 0 && at <= shape.rank(), "[stack] a result of ", shape.rank() + 1,
+          " dimensions has no dimension ", dim);
+  Sizes sizes{};
+  for (int i = 0; i <= shape.rank(); ++i)
+    sizes[static_cast<size_t>(i)] = i == at ? 1 : shape[i < at ? i : i - 1];
+  const Shape wide(sizes.data(), shape.rank() + 1);
+  std::vector<Var> seen;
+  for (const Var& part : parts) {
+    require(part.shape() == shape, "[stack] shapes ", shape, " and ", part.shape(), " differ");
+    seen.push_back(reshape(contiguous(part), wide));
+  }
+  return concatenate(seen, at);
+}
+Var stack(std::initializer_list<Var> parts, int dim) {
+  return stack(std::span<const Var>(parts.begin(), parts.size()), dim);
+}
+
+// --- picking elements
+
+namespace {
+
+// Picks along dimension `at` of a contiguous x; see ops::take.
+Var taken(const char* name, const Var& x, int at, const Var& ids, bool along, const Shape& shape) {
+  Tape& tape = x.tape();
+  const Var in = contiguous(x), places = contiguous(ids);
+  const Var y = tape.result(name, shape, x.dtype(), {in});
+  ops::take(lines(in.value(), at, at + 1), places.value(), along, lines(y.value(), at, at + 1));
+  return tape.record(y, [in, places, along, y, at] {
+    if (!in.needs_grad()) return;
+    const View dy = lines(y.grad_output(), at, at + 1), dx = in.zeroed_grad_input();
+    if (dx.contiguous())
+      return ops::take_backward(dy, places.value(), along, lines(dx, at, at + 1));
+    const Block packed(in.tape(), dx.shape, dx.dtype);
+    ops::fill(packed.view(), 0);
+    ops::take_backward(dy, places.value(), along, lines(packed.view(), at, at + 1));
+    ops::copy_strided(packed.view(), dx, true);
+  });
+}
+
+void check_ids(const char* name, const Var& ids) {
+  require(ids.dtype() == DType::int32 || ids.dtype() == DType::int64, "[", name,
+          "] indices must be int32 or int64, got ", ids.dtype());
+}
+
+// Requires that ids has x's shape but for dimension `at`.
+void check_along(const char* name, const Var& x, int at, const Var& ids) {
+  check_ids(name, ids);
+  const Shape shape = x.shape(), of_ids = ids.shape();
+  require(shape.rank() == of_ids.rank() && with_size(shape, at, 0) == with_size(of_ids, at, 0), "[",
+          name, "] indices of shape ", of_ids, " and a tensor of shape ", shape,
+          " may differ in dimension ", at, " only");
+}
+
+}  // namespace
+
+Var index_select(const Var& x, int dim, const Var& ids) {
+  const int at = dim_of("index_select", x.shape(), dim);
+  check_ids("index_select", ids);
+  require(ids.shape().rank() == 1, "[index_select] indices must have one dimension, got ",
+          ids.shape());
+  return taken("index_select", x, at, ids, false, with_size(x.shape(), at, ids.shape()[0]));
+}
+
+Var gather(const Var& x, int dim, const Var& ids) {
+  const int at = dim_of("gather", x.shape(), dim);
+  check_along("gather", x, at, ids);
+  return taken("gather", x, at, ids, true, ids.shape());
+}
+
+Var scatter_add(const Var& x, int dim, const Var& ids, const Var& source) {
+  Tape& tape = x.tape();
+  const char* const op = "scatter_add";
+  const int at = dim_of(op, x.shape(), dim);
+  check_along(op, x, at, ids);
+  require(source.shape() == ids.shape(), "[", op, "] the source has shape ", source.shape(),
+          " but its indices have shape ", ids.shape());
+  const Var places = contiguous(ids), from = contiguous(source);
+  const Var y = tape.result(op, x.shape(), x.dtype(), {x, from});
+  ops::scale(1, x.value(), {y.value()});
+  ops::take_backward(lines(from.value(), at, at + 1), places.value(), true,
+                     lines(y.value(), at, at + 1));
+  return tape.record(y, [x, y, places, from, at] {
+    if (x.needs_grad()) ops::scale(1, y.grad_output(), x.grad_input());
+    write_gradient(from, [&](const OutputView& d) {
+      const View dy = lines(y.grad_output(), at, at + 1);
+      if (!d.add) return ops::take(dy, places.value(), true, lines(d.view, at, at + 1));
+      const Block picked(y.tape(), d.view.shape, d.view.dtype);
+      ops::take(dy, places.value(), true, lines(picked.view(), at, at + 1));
+      ops::scale(1, picked.view(), d);
+    });
+  });
+}
+
+Var cumsum(const Var& x, int dim) {
+  Tape& tape = x.tape();
+  const int at = dim_of("cumsum", x.shape(), dim);
+  const Var in = contiguous(x);
+  const Var y = tape.result("cumsum", x.shape(), x.dtype(), {in});
+  ops::cumsum(lines(in.value(), at, at + 1), false, {lines(y.value(), at, at + 1)});
+  return tape.record(y, [in, y, at] {
+    write_gradient(in, [&](const OutputView& dx) {
+      ops::cumsum(lines(y.grad_output(), at, at + 1), true, {lines(dx.view, at, at + 1), dx.add});
+    });
+  });
+}
+
+namespace {
+
+// Calls f(x) with dimension `dim` as the last one, and moves it back in the result.
+template <class F>
+Var over_last(const char* name, const Var& x, int dim, F&& f) {
+  const int at = dim_of(name, x.shape(), dim);
+  return at == x.shape().rank() - 1 ? f(x) : transpose(f(transpose(x, at, -1)), at, -1);
+}
+
+Sorted first_of(const char* name, const Var& x, int dim, int64_t k, bool descending) {
+  const int at = dim_of(name, x.shape(), dim);
+  require(k >= 0 && k <= x.shape()[at], "[", name, "] there are no ", k, " numbers in dimension ",
+          at, " of ", x.shape());
+  const Var ids = over_last(name, x, at, [&](const Var& last) {
+    const Var in = contiguous(last);
+    const Shape shape = in.shape(), found = shape.with_cols(k);
+    const Var y = x.tape().result(name, found, DType::int64, {});
+    ops::sort(in.value().view().reshaped({shape.rows(), shape.cols()}), descending,
+              y.value().view().reshaped({found.rows(), found.cols()}));
+    return y;
+  });
+  return {gather(x, at, ids), ids};
+}
+
+}  // namespace
+
+Sorted sort(const Var& x, int dim, bool descending) {
+  const int at = dim_of("sort", x.shape(), dim);
+  return first_of("sort", x, at, x.shape()[at], descending);
+}
+Sorted topk(const Var& x, int64_t k, int dim, bool largest) {
+  return first_of("topk", x, dim, k, largest);
+}
+
+Var softmax(const Var& x, int dim) {
+  return over_last("softmax", x, dim, [](const Var& last) { return softmax(last); });
+}
+Var log_softmax(const Var& x, int dim) {
+  return over_last("log_softmax", x, dim, [](const Var& last) { return log_softmax(last); });
+}
+
+// --- products
+
+namespace {
+
+// Computes the products of a (batch, m, k) and b (batch, k, n).
+Var products(const Var& left, const Var& right) {
+  Tape& tape = left.tape();
+  const Var a = contiguous(left), b = contiguous(right);
+  const Shape of_a = a.shape(), of_b = b.shape();
+  const int64_t batch = of_a[0];
+  const Var y = tape.result("batched_matmul", {batch, of_a[1], of_b[2]}, a.dtype(), {a, b});
+  const auto matrix = [](const View& v, int64_t i) {
+    return v.reshaped({v.shape[0] * v.shape[1], v.shape[2]}).row_range(i * v.shape[1], v.shape[1]);
+  };
+  for (int64_t i = 0; i < batch; ++i)
+    ops::matmul(matrix(a.value(), i), false, matrix(b.value(), i), false, {matrix(y.value(), i)});
+  return tape.record(y, [a, b, y, batch, matrix] {
+    const View dy = y.grad_output();
+    write_gradient(a, [&](const OutputView& da) {
+      for (int64_t i = 0; i < batch; ++i)
+        ops::matmul(matrix(dy, i), false, matrix(b.value(), i), true, {matrix(da.view, i), da.add});
+    });
+    write_gradient(b, [&](const OutputView& db) {
+      for (int64_t i = 0; i < batch; ++i)
+        ops::matmul(matrix(a.value(), i), true, matrix(dy, i), false, {matrix(db.view, i), db.add});
+    });
+  });
+}
+
+// Returns a shape of the first dimensions of `batch` and two more.
+Shape joined_shape(const Shape& batch, int64_t rows, int64_t cols) {
+  Sizes sizes = sizes_of(batch);
+  const int rank = batch.rank();
+  require(rank + 2 <= Shape::kMaxRank,
+          "[batched_matmul] the result has too many dimensions: ", rank + 2);
+  sizes[static_cast<size_t>(rank)] = rows;
+  sizes[static_cast<size_t>(rank + 1)] = cols;
+  return {sizes.data(), rank + 2};
+}
+
+// Returns the dimensions of `shape` but the last two.
+Shape batch_of(const Shape& shape) {
+  const Sizes sizes = sizes_of(shape);
+  return {sizes.data(), shape.rank() - 2};
+}
+
+}  // namespace
+
+Var batched_matmul(const Var& a, const Var& b) {
+  const char* const op = "batched_matmul";
+  require(a.shape().rank() > 0 && b.shape().rank() > 0, "[", op,
+          "] multiplies matrices and vectors, not ", a.shape(), " and ", b.shape());
+  if (a.shape().rank() == 1) {
+    const Var y = batched_matmul(reshape(a, {1, a.shape()[0]}), b);
+    const int dim = y.shape().rank() - (b.shape().rank() == 1 ? 1 : 2);  // of a's single row
+    Sizes sizes = sizes_of(y.shape());
+    std::copy(sizes.begin() + dim + 1, sizes.end(), sizes.begin() + dim);
+    return reshape(y, Shape(sizes.data(), y.shape().rank() - 1));
+  }
+  if (b.shape().rank() == 1) {
+    const Var y = batched_matmul(a, reshape(b, {b.shape()[0], 1}));
+    const Sizes sizes = sizes_of(y.shape());
+    return reshape(y, Shape(sizes.data(), y.shape().rank() - 1));
+  }
+  const Shape of_a = a.shape(), of_b = b.shape();
+  const int64_t m = of_a[-2], k = of_a[-1], n = of_b[-1];
+  require(of_b[-2] == k, "[", op, "] the inner dimensions differ: ", of_a, " x ", of_b);
+  if (of_b.rank() == 2) {  // all matrices of a in one product
+    const Var y = matmul(contiguous(a), b);
+    return reshape(y, joined_shape(batch_of(of_a), m, n));
+  }
+  const Shape batch = broadcast_shape(op, batch_of(of_a), batch_of(of_b));
+  const Var left = broadcast_to(a, joined_shape(batch, m, k)),
+            right = broadcast_to(b, joined_shape(batch, k, n));
+  const int64_t count = batch.elements();
+  const Var y =
+      products(reshape(contiguous(left), {count, m, k}), reshape(contiguous(right), {count, k, n}));
+  return reshape(y, joined_shape(batch, m, n));
+}
+
+namespace {
+
+// Returns a tensor whose letters are those of `wanted` in that order; letters that are not wanted
+// are summed over, and each wanted letter that is missing is a dimension of 1.
+Var arranged(const Var& x, const std::string& letters, const std::string& wanted) {
+  std::vector<int> unused, order;
+  std::string kept;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (wanted.find(letters[i]) == std::string::npos) {
+      unused.push_back(static_cast<int>(i));
+    } else {
+      kept += letters[i];
+    }
+  }
+  Var y = unused.empty() ? x : sum(x, Dims(std::span<const int>(unused)));
+  Sizes sizes{};
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const size_t at = kept.find(wanted[i]);
+    sizes[i] = at == std::string::npos ? 1 : y.shape()[static_cast<int>(at)];
+    if (at != std::string::npos) order.push_back(static_cast<int>(at));
+  }
+  if (!std::is_sorted(order.begin(), order.end())) y = permute(y, order);
+  return reshape(contiguous(y), Shape(sizes.data(), static_cast<int>(wanted.size())));
+}
+
+struct Letters {
+  std::vector<std::string> in;
+  std::string out;
+};
+
+Letters read_letters(std::string_view text, std::span<const Var> tensors) {
+  const size_t arrow = text.find("->");
+  Letters l;
+  l.in.emplace_back();
+  for (const char c : text.substr(0, arrow)) {
+    if (c == ',') {
+      l.in.emplace_back();
+    } else if (c != ' ') {
+      l.in.back() += c;
+    }
+  }
+  const std::string all = [&] {
+    std::string joined;
+    for (const std::string& part : l.in) joined += part;
+    return joined;
+  }();
+  require(std::ssize(l.in) == std::ssize(tensors) && tensors.size() >= 1 && tensors.size() <= 2,
+          "[einsum] '", text, "' names ", l.in.size(), " tensors, and ", tensors.size(),
+          " are given; there may be one or two");
+  if (arrow != std::string_view::npos) {
+    for (const char c : text.substr(arrow + 2))
+      if (c != ' ') l.out += c;
+  } else {
+    for (const char c : all)
+      if (std::count(all.begin(), all.end(), c) == 1) l.out += c;
+    std::sort(l.out.begin(), l.out.end());
+  }
+  const auto check = [&](const std::string& part) {
+    for (const char c : part)
+      require(((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) &&
+                  std::count(part.begin(), part.end(), c) == 1,
+              "[einsum] '", text,
+              "': each dimension must be a letter that stands once in its "
+              "tensor");
+  };
+  for (size_t i = 0; i < l.in.size(); ++i) {
+    check(l.in[i]);
+    require(std::ssize(l.in[i]) == tensors[i].shape().rank(), "[einsum] '", l.in[i],
+            "' does not fit a tensor of shape ", tensors[i].shape());
+  }
+  check(l.out);
+  for (const char c : l.out)
+    require(all.find(c) != std::string::npos, "[einsum] '", text, "': no tensor has '",
+            std::string_view(&c, 1), "'");
+  if (l.in.size() == 2)
+    for (size_t i = 0; i < l.in[0].size(); ++i) {
+      const size_t j = l.in[1].find(l.in[0][i]);
+      require(j == std::string::npos || tensors[0].shape()[static_cast<int>(i)] ==
+                                            tensors[1].shape()[static_cast<int>(j)],
+              "[einsum] '", text, "': dimensions of one letter differ in shapes ",
+              tensors[0].shape(), " and ", tensors[1].shape());
+    }
+  return l;
+}
+
+}  // namespace
+
+Var einsum(std::string_view letters, std::initializer_list<Var> tensors) {
+  const std::span<const Var> all(tensors.begin(), tensors.size());
+  const Letters l = read_letters(letters, all);
+  if (all.size() == 1) return arranged(all[0], l.in[0], l.out);
+  const Var &a = all[0], &b = all[1];
+  // Letters of both and of the result are a batch; letters of both alone are the inner dimension.
+  std::string batch, inner, rows, cols;
+  const auto has = [](const std::string& part, char c) {
+    return part.find(c) != std::string::npos;
+  };
+  for (const char c : l.in[0]) {
+    if (has(l.in[1], c)) {
+      (has(l.out, c) ? batch : inner) += c;
+    } else if (has(l.out, c)) {
+      rows += c;
+    }
+  }
+  for (const char c : l.in[1])
+    if (!has(l.in[0], c) && has(l.out, c)) cols += c;
+  const auto size_of_all = [&](const std::string& part, const std::string& in, const Shape& shape) {
+    int64_t n = 1;
+    for (const char c : part) n *= shape[static_cast<int>(in.find(c))];
+    return n;
+  };
+  const int64_t count = size_of_all(batch, l.in[0], a.shape()),
+                k = size_of_all(inner, l.in[0], a.shape()),
+                m = size_of_all(rows, l.in[0], a.shape()),
+                n = size_of_all(cols, l.in[1], b.shape());
+  const Var y = products(reshape(arranged(a, l.in[0], batch + rows + inner), {count, m, k}),
+                         reshape(arranged(b, l.in[1], batch + inner + cols), {count, k, n}));
+  const std::string order = batch + rows + cols;
+  Sizes sizes{};
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t at = l.in[0].find(order[i]);
+    sizes[i] = at != std::string::npos ? a.shape()[static_cast<int>(at)]
+                                       : b.shape()[static_cast<int>(l.in[1].find(order[i]))];
+  }
+  return arranged(reshape(y, Shape(sizes.data(), static_cast<int>(order.size()))), order, l.out);
+}
+
+}  // namespace nine

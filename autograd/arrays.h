@@ -1,0 +1,133 @@
+// Differentiable functions of arrays with NumPy's rules: reductions over chosen dimensions,
+// comparisons, joining, cutting, moving, picking and sorting. docs/library.md lists them beside
+// NumPy's names. Conventions are those of autograd/functions.h; a dimension counts from the end if
+// it is negative. Numbers are float32 or float64 unless a comment says otherwise.
+//
+//   Var y = x - mean(x, -1, true);                    // each row minus its mean
+//   Var accuracy = mean(cast(equal(argmax(x, -1), labels), DType::float32));
+#pragma once
+
+#include <concepts>
+#include <string_view>
+
+#include "autograd/functions.h"
+
+namespace nine {
+
+/// The dimensions that a reduction is over.
+class Dims {
+ public:
+  Dims(int dim) : Dims({dim}) {}  // NOLINT: mean(x, -1)
+  Dims(std::initializer_list<int> dims) : Dims(std::span<const int>(dims.begin(), dims.size())) {}
+  explicit Dims(std::span<const int> dims) : dims_(dims.begin(), dims.end()) {}
+  /// Returns all dimensions of any tensor.
+  static Dims all() {
+    Dims d({});
+    d.all_ = true;
+    return d;
+  }
+  /// Returns for each dimension of `shape` whether it is named. Errors: no such dimension; a
+  /// dimension is named twice. The message begins with "[op]".
+  std::vector<bool> of(const char* op, const Shape& shape) const;
+
+ private:
+  std::vector<int> dims_;
+  bool all_ = false;
+};
+
+// Reductions: the lines of NINE_FOR_EACH_REDUCTION, which say what each function computes: Var
+// sum(const Var& x, const Dims& dims, bool keepdim = false), mean, max, min, norm, variance,
+// logsumexp. The result lacks the named dimensions, or has 1 there with `keepdim`. variance has one
+// argument more, correction = 0. Without `dims` all elements are reduced to a scalar. Sums are in
+// double. Error: the largest or smallest of no numbers.
+#define NINE_DECLARE(NAME, ...)                                   \
+  Var NAME(const Var& x, const Dims& dims, bool keepdim = false); \
+  template <std::same_as<Var> V>                                  \
+  Var NAME(const V& x) {                                          \
+    return NAME(x, Dims::all());                                  \
+  }
+#define NINE_DECLARE_1(NAME, P, P_DEFAULT, ...)                                       \
+  Var NAME(const Var& x, const Dims& dims, bool keepdim = false, double P P_DEFAULT); \
+  template <std::same_as<Var> V>                                                      \
+  Var NAME(const V& x) {                                                              \
+    return NAME(x, Dims::all());                                                      \
+  }
+NINE_FOR_EACH_REDUCTION(NINE_DECLARE, NINE_DECLARE_1)
+#undef NINE_DECLARE
+#undef NINE_DECLARE_1
+
+// Comparisons by elements, with broadcasting: the lines of NINE_FOR_EACH_COMPARISON: Var
+// equal(const Var& a, const Var& b), not_equal, less, less_equal, greater, greater_equal. a and b
+// have one type, any but bfloat16; b may be a number. The result is bool and has no gradient.
+#define NINE_DECLARE(NAME, ...)         \
+  Var NAME(const Var& a, const Var& b); \
+  Var NAME(const Var& a, double b);
+NINE_FOR_EACH_COMPARISON(NINE_DECLARE)
+#undef NINE_DECLARE
+/// Returns a where `condition` (bool) is true, and b elsewhere, with broadcasting. The gradient of
+/// an element goes to the argument that it was taken from.
+Var where(const Var& condition, const Var& a, const Var& b);
+
+/// Returns the index of the first largest number along `dim`, or of the first NaN; int64, without a
+/// gradient. argmin likewise finds the smallest number. Error: the dimension has no elements.
+Var argmax(const Var& x, int dim, bool keepdim = false);
+Var argmin(const Var& x, int dim, bool keepdim = false);
+
+// Moving elements. The results are contiguous copies; all types.
+
+/// Returns x with its dimensions in another order: dimension i of y is dimension order[i] of x.
+/// Error: `order` does not name each dimension once.
+Var permute(const Var& x, std::span<const int> order);
+Var permute(const Var& x, std::initializer_list<int> order);
+/// Exchanges two dimensions.
+Var transpose(const Var& x, int first = -2, int second = -1);
+/// Returns x[..., begin:end:step, ...] of dimension `dim` by Python's rules: negative ends count
+/// from the end, ends beyond the dimension are cut, and step may be negative. Error: step is 0.
+Var slice(const Var& x, int dim, int64_t begin, int64_t end, int64_t step = 1);
+/// Joins tensors along `dim`. Errors: no tensors; other dimensions or types differ.
+Var concatenate(std::span<const Var> parts, int dim);
+Var concatenate(std::initializer_list<Var> parts, int dim);
+/// Joins tensors of one shape along a new dimension `dim` of the result. Errors: as concatenate();
+/// six dimensions already.
+Var stack(std::span<const Var> parts, int dim = 0);
+Var stack(std::initializer_list<Var> parts, int dim = 0);
+
+// Picking elements. Indices are int32 or int64; -1 is the last. Error: an index outside of [-n, n)
+// for a dimension of n.
+
+/// Returns y[..., j, ...] = x[..., ids[j], ...] in dimension `dim`: ids (m), numpy.take.
+Var index_select(const Var& x, int dim, const Var& ids);
+/// Returns y[..., j, ...] = x[..., ids[..., j, ...], ...] in dimension `dim`; ids has x's shape but
+/// for this dimension: numpy.take_along_axis, torch.gather.
+Var gather(const Var& x, int dim, const Var& ids);
+/// Returns x with source[..., j, ...] added to element [..., ids[..., j, ...], ...]; ids has
+/// source's shape, x's but for dimension `dim`. dsource = gather(dy, dim, ids).
+Var scatter_add(const Var& x, int dim, const Var& ids, const Var& source);
+
+/// Computes cumulative sums along `dim`, in double.
+Var cumsum(const Var& x, int dim);
+/// Values in order, and where each stood in x (int64).
+struct Sorted {
+  Var values, ids;
+};
+/// Sorts along `dim`. Equal numbers keep their order, and NaN counts as the largest number. The
+/// gradient of a value goes to its place in x.
+Sorted sort(const Var& x, int dim = -1, bool descending = false);
+/// Returns the k largest numbers along `dim`, the largest first, or the k smallest, the smallest
+/// first. Error: k is more than the dimension has.
+Sorted topk(const Var& x, int64_t k, int dim = -1, bool largest = true);
+
+/// Softmax and log_softmax over dimension `dim`.
+Var softmax(const Var& x, int dim);
+Var log_softmax(const Var& x, int dim);
+
+/// Computes the matrix products of the last two dimensions, numpy.matmul: a (..., m, k), b (..., k,
+/// n), y (..., m, n). The other dimensions are broadcast. A vector a counts as (1, k) and a vector
+/// b as (k, 1), and this dimension is missing in y. Errors: a scalar; the inner dimensions differ.
+Var batched_matmul(const Var& a, const Var& b);
+/// Computes numpy.einsum of one or two tensors: "ij,jk->ik" is the matrix product. Without "->" the
+/// result has the letters that stand once, in alphabetical order. Errors: more tensors; "..."; a
+/// letter that stands twice in one tensor; letters that do not fit the shapes.
+Var einsum(std::string_view letters, std::initializer_list<Var> tensors);
+
+}  // namespace nine
