@@ -5,9 +5,11 @@ set(nine_inspect_headers apps/inspect/explain_page.h apps/inspect/plot.h apps/in
 # another header of the project; tests/repository/test_layout.cpp holds both.
 set(nine_public_headers
     core/arena.h
+    core/array_ops.h
     core/caller_stream.h
     core/device.h
     core/dtype.h
+    core/elementwise_list.h
     core/enum_names.h
     core/error.h
     core/file_digest.h
@@ -21,9 +23,11 @@ set(nine_public_headers
     core/random.h
     core/safetensors.h
     core/shape.h
+    core/strided.h
     core/suggest.h
     core/tensor.h
     core/threads.h
+    autograd/arrays.h
     autograd/functions.h
     autograd/gradcheck.h
     autograd/parameter.h

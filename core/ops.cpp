@@ -144,7 +144,11 @@ void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, co
   const int64_t m = transpose_a ? a.cols() : a.rows(), k = transpose_a ? a.rows() : a.cols();
   const int64_t inner = transpose_b ? b.cols() : b.rows(), n = transpose_b ? b.rows() : b.cols();
   require(k == inner, "[matmul] inner dimensions differ: ", a.shape, transpose_a ? "' x " : " x ",
-          b.shape, transpose_b ? "'" : "");
+          b.shape, transpose_b ? "'" : "",
+          a.shape.rank() > 2 || b.shape.rank() > 2
+              ? "; a tensor of rank above 2 counts as the matrix of its rows here, and "
+                "batched_matmul() multiplies the matrices one by one"
+              : "");
   is_matrix("matmul", "the result", c.view, m, n);
   Scope scope("matmul",
               2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),

@@ -103,7 +103,13 @@ std::vector<std::string> float_words(const std::vector<T>& values) {
     std::string fraction = p.fraction;
     std::string power = p.exponent;  // "e+05": all as long as the longest
     if (scientific) {
-      fraction.append(right - fraction.size(), '0');
+      if (fraction.size() < right) {  // the digits of the exact number then, not zeros
+        char text[64];
+        std::snprintf(text, sizeof text, "%.*e", static_cast<int>(right),
+                      static_cast<double>(values[i]));
+        const std::string exact = text;
+        fraction = exact.substr(exact.find('.') + 1, right);
+      }
       if (power.size() < exponent) power.insert(2, exponent - power.size(), '0');
     }
     std::string word = std::string(left - p.whole.size(), ' ') + p.whole + "." + fraction + power;

@@ -15,7 +15,7 @@ namespace {
 template <int N>
 struct DeviceWalk {
   int rank;
-  int64_t sizes[Shape::kMaxRank], strides[N][Shape::kMaxRank];
+  int64_t sizes[Shape::kMaxRank] = {}, strides[N][Shape::kMaxRank] = {};
 
   explicit DeviceWalk(const Walk<N>& walk) : rank(walk.rank) {
     for (int i = 0; i < rank; ++i) {

@@ -20,7 +20,9 @@
 #include "nn/training/simple_trainer.h"   // one update in one call
 
 // Tensors, functions and their gradients
+#include "autograd/arrays.h"        // reductions, joining, picking and sorting, as in NumPy
 #include "autograd/gradcheck.h"     // gradients against finite differences
+#include "core/array_ops.h"         // the ops of autograd/arrays.h on Views
 #include "core/caller_stream.h"     // another library's stream of a GPU
 #include "core/error.h"             // Error, require
 #include "core/interrupt.h"         // InterruptCheck: ends a long op early
