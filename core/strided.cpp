@@ -49,7 +49,8 @@ StridedView StridedView::sliced(int dim, int64_t begin, int64_t count, int64_t s
 
 StridedView StridedView::broadcast_to(const Shape& to) const {
   const int missing = to.rank() - shape.rank();
-  require(missing >= 0, "[broadcast_to] ", shape, " has more dimensions than ", to);
+  require(missing >= 0, "[broadcast_to] ", shape, " cannot be broadcast to ", to,
+          ", which has fewer dimensions");
   StridedView v = *this;
   v.shape = to;
   v.strides = {};

@@ -172,8 +172,7 @@ TEST_CASE("functions: shapes that do not agree are an Error that names both in t
   CHECK(has(error_of([&] { b - a; }), "[sub] shapes (2) and (2, 3)"));
   CHECK(has(error_of([&] { a* c; }), "[mul] shapes (2, 3) and (3, 2)"));
   CHECK(has(error_of([&] { c / a; }), "[div] shapes (3, 2) and (2, 3)"));
-  // PyTorch broadcasts any dimension of 1; here it is a row of one column.
-  CHECK(has(error_of([&] { a + wide; }), "[add] shapes (2, 3) and (1)"));
+  CHECK((a + wide).shape() == Shape{2, 3});  // as in NumPy, any dimension of 1 is repeated
   CHECK(has(error_of([&] { broadcast_to(a, {3}); }), "[broadcast_to] (2, 3) cannot"));
   CHECK(has(error_of([&] { broadcast_to(b, {2, 3}); }), "(2) cannot be broadcast to (2, 3)"));
   CHECK(has(error_of([&] { mse_loss(a, c); }), "[mse_loss] x has shape (2, 3)"));

@@ -302,8 +302,8 @@ TEST_CASE("safetensors: rules of the header") {
     check_says(complaint_of_header(entry("\"F32\"", "[1]", offsets), 4), "not two whole numbers");
 
   // sizes
-  check_says(complaint_of_header(entry("\"F32\"", "[1,1,1,1,1]", "[0,4]"), 4),
-             "tensor 'a' has 5 dimensions, at most 4 can be read");
+  check_says(complaint_of_header(entry("\"F32\"", "[1,1,1,1,1,1,1]", "[0,4]"), 4),
+             "tensor 'a' has 7 dimensions, at most 6 can be read");
   for (const char* shape :
        {"[4294967296,4294967296]", "[18446744073709551615]", "[9223372036854775807]",
         "[4611686018427387904,4,0]", "[0,9223372036854775807,2]", "[2305843009213693952]"})

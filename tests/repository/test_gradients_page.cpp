@@ -55,6 +55,12 @@ TEST_CASE("gradients page: every op and every differentiable function") {
   names.insert("lstm_backward");  // of which only the loop over time is in the list
   CHECK(names.size() >= 40);
   names.merge(names_in("autograd/functions.h", R"(^(?:Var|LstmOutput) (\w+)\()"));
+  names.merge(names_in("autograd/arrays.h", R"(^(?:Var|Sorted) (\w+)\()"));
+#define NINE_ADD_NAME(NAME, ...) names.insert(#NAME);
+  NINE_FOR_EACH_UNARY(NINE_ADD_NAME, NINE_ADD_NAME, NINE_ADD_NAME)
+  NINE_FOR_EACH_BINARY(NINE_ADD_NAME)
+  NINE_FOR_EACH_REDUCTION(NINE_ADD_NAME, NINE_ADD_NAME)
+#undef NINE_ADD_NAME
   names.merge(names_in("kernels/loss/kernel_softmax.h", R"(^SoftmaxLoss (\w+)\()"));
   names.merge(names_in("kernels/options/regularisers.h", R"(^Var (\w+)\()"));
   CHECK(names.contains("norm_penalty"));
