@@ -499,6 +499,21 @@ void add_array_cases(std::vector<OpCase>& all) {
   add_slice(all, {2, 7, 3}, 1, -1, -8, -3, {6, 3, 0});
   add_joins(all);
   add_products(all);
+  // For the benchmark: sizes at which a GPU and several threads have enough to do.
+  const size_t first = all.size();
+  const Shape large{1000, 1000};
+  add_binary(all, {1000, 1}, {1, 1000}, large);
+  for (const int dim : {0, 1}) {
+    add_reductions(all, large, {dim}, false);
+    add_arg(all, large, dim);
+    add_lines(all, large, dim);
+    add_picks(all, large, dim, 500);
+  }
+  add_moves(all, {100, 100, 100}, {2, 0, 1});
+  add_slice(all, large, 1, 1, 4, 2, {1, 3});
+  add_einsum(all, "batched_matmul", "bmk,bkn->bmn", {{64, 128, 64}, {64, 64, 128}},
+             [](Vars x) { return batched_matmul(x[0], x[1]); });
+  for (size_t i = first; i < all.size(); ++i) all[i].bench = true;
 }
 
 void add_random_array_cases(std::vector<OpCase>& all, RandomSize& n) {

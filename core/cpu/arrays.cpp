@@ -306,11 +306,17 @@ void reduce_backward(ops::Reduction f, const View& x, const View& y, const View&
                                       [&](double u, int64_t i) { return u == v[i] ? 1.0 : 0.0; });
         const T* in = lines.line(o, first);
         T* to = out + (in - lines.data);
+        const auto slope = [&](T number, int64_t i) {
+          return static_cast<T>(
+              g[i] * R::derivative(static_cast<double>(number), v[i], m[i], n, equals[i], p));
+        };
         with_add(dx.add, [&](auto put) {
+          if (lines.inner == 1) {  // a line is a row: the inner loop of the other form has one turn
+            for (int64_t j = 0; j < lines.n; ++j) put(to[j], slope(in[j], 0));
+            return;
+          }
           for (int64_t j = 0; j < lines.n; ++j, in += lines.inner, to += lines.inner)
-            for (int64_t i = 0; i < count; ++i)
-              put(to[i], static_cast<T>(g[i] * R::derivative(static_cast<double>(in[i]), v[i], m[i],
-                                                             n, equals[i], p)));
+            for (int64_t i = 0; i < count; ++i) put(to[i], slope(in[i], i));
         });
       });
     });
