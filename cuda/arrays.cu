@@ -158,8 +158,8 @@ struct Lines {
       : data(static_cast<const T*>(x.data)), outer(x.shape[0]), n(x.shape[1]), inner(x.shape[2]) {}
 };
 
-// A block has threads (side, kBlock / side): `side` lines side by side, whose numbers kBlock / side
-// threads share. All threads of a line have the result.
+// A block has threads (side, kBlock / side): `side` lines, whose numbers kBlock / side threads
+// share. All threads of a line have the result.
 template <ops::Join kJoin, class F>
 NINE_D double fold(int64_t n, double* shared, F f) {
   double total = ops::neutral<kJoin>();
@@ -181,11 +181,9 @@ struct Place {
 };
 template <class T>
 NINE_D Place place_of(const Lines<T>& x) {
-  const int64_t groups = (x.inner + blockDim.x - 1) / blockDim.x,
-                o = static_cast<int64_t>(blockIdx.x) / groups,
-                i = static_cast<int64_t>(blockIdx.x) % groups * blockDim.x + threadIdx.x;
-  if (i >= x.inner) return {0, 0, -1};
-  return {o * x.n * x.inner + i, o * x.inner + i, x.n};
+  const int64_t line = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (line >= x.outer * x.inner) return {0, 0, -1};
+  return {line / x.inner * x.n * x.inner + line % x.inner, line, x.n};
 }
 
 template <class R, class T>
@@ -233,14 +231,16 @@ __global__ void reduce_backward_kernel(Lines<T> x, const T* y, const T* dy, T* d
   }
 }
 
-// Calls f(grid, block, bytes of shared memory) for kernels over the lines of x.
+// Calls f(grid, block, bytes of shared memory) for kernels over the lines of x. Threads side by
+// side read numbers side by side where a warp finds as many lines there. Otherwise a line has at
+// least as many threads as numbers, up to kBlock.
 template <class F>
 void over_lines(const View& x, F&& f) {
-  const int64_t outer = x.shape[0], inner = x.shape[2];
-  if (outer == 0 || inner == 0) return;
-  const unsigned side = inner >= kWarp ? kWarp : 1;
-  f(dim3(blocks_of(inner, side) * static_cast<unsigned>(outer)), dim3(side, kBlock / side),
-    kBlock * sizeof(double));
+  const int64_t count = x.shape[0] * x.shape[2];
+  unsigned side = kWarp;
+  if (x.shape[2] < kWarp)
+    for (side = kBlock; side > 1 && kBlock / side < x.shape[1];) side /= 2;
+  f(dim3(blocks_of(count, side)), dim3(side, kBlock / side), kBlock * sizeof(double));
 }
 
 // A thread for each line.
