@@ -17,7 +17,7 @@ void check(const char* op, cudaError_t error);
 /// this, a column for each op. The host does not wait for these checks: it reads their result with
 /// its next copy from the device, and throws then.
 struct DeviceErrors {
-  static constexpr int kMaxOps = 16;
+  static constexpr int kMaxOps = 32;
   /// The first wrong index, as its position << 32 | its value; all bits set: no error.
   unsigned long long first[kMaxOps];
   /// The valid range was [low, limit), stored atomically: several blocks may find wrong indices.

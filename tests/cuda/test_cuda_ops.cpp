@@ -10,6 +10,7 @@
 #include <string>
 
 #include "autograd/functions.h"
+#include "core/array_ops.h"
 #include "core/error.h"
 #include "core/matmul_precision.h"
 #include "core/ops.h"
@@ -160,6 +161,18 @@ TEST_CASE("cuda: an index that is wrong is heard of at the next copy") {
   CHECK(out.to_vector() == Doubles(32));  // said once
   ops::embedding_backward(out, ids, table);
   CHECK(has(error_of([&] { table.to_vector(); }), "[embedding_backward] index 32 at position 2"));
+  // Both kinds of indices; -32 is the first row.
+  const Tensor lines({1, 32, 8}, DType::float32, kGpu), picked({1, 4, 8}, DType::float32, kGpu);
+  ops::fill(lines, 3);
+  for (const int64_t wrong : {int64_t{32}, int64_t{-33}, int64_t{1} << 40}) {
+    const Tensor wide = to_device(Tensor::from<int64_t>({0, -32, wrong, 31}, {4}), kGpu);
+    ops::take(lines, wide, false, picked);
+    CHECK(has(error_of([&] { picked.to_vector(); }), "at position 2 is outside of [-32, 32)"));
+    ops::take_backward(picked, wide, false, lines);
+    CHECK(has(error_of([&] { lines.to_vector(); }), "[take_backward] index"));
+  }
+  ops::take(lines, ids, false, picked);
+  CHECK(has(error_of([&] { picked.to_vector(); }), "[take] index 32 at position 2"));
 }
 
 TEST_CASE(
