@@ -23,8 +23,8 @@ struct Safetensors {
   const Tensor& at(const std::string& name) const;
 };
 
-/// A tensor to write: a view of any dtype on any device. The file holds the elements without gaps,
-/// even if the view has gaps between rows.
+/// A tensor to write: a view of any dtype but int64 and bool, on any device. The file holds the
+/// elements without gaps, even if the view has gaps between rows.
 struct NamedView {
   std::string name;
   View view;

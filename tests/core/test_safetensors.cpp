@@ -233,6 +233,8 @@ TEST_CASE("safetensors: what the writer refuses") {
   View view = t.view();
   view.data = nullptr;
   check_says(refusal({{"a", view}}), "has no memory");
+  for (const DType type : {DType::int64, DType::boolean})
+    check_says(refusal({{"a", Tensor({2}, type)}}), "which is not written; convert it to int32");
   CHECK_FALSE(fs::exists(scratch / "x"));
   check_says(error_of([&] {
                write_safetensors(scratch / "no/such/dir", {{"a", t}});
