@@ -404,8 +404,20 @@ View table_of(const View& v) {
 }
 }  // namespace
 
-Var embedding(const Var& table, const Tensor& ids) {
+namespace {
+// Returns indices as int32, as the ops take them. Converts int64 in the step's pool; a number
+// beyond int32 becomes the nearest int32, which is out of range for any table.
+Tensor as_int32(Tape& tape, const Tensor& ids) {
+  if (ids.dtype() != DType::int64) return ids;
+  const Tensor here = tape.on_device(ids), narrow = tape.arena().saved(ids.shape(), DType::int32);
+  ops::convert(here, narrow);
+  return narrow;
+}
+}  // namespace
+
+Var embedding(const Var& table, const Tensor& indices) {
   Tape& tape = table.tape();
+  const Tensor ids = as_int32(tape, indices);
   const Shape& s = ids.shape();
   require(s.rank() < Shape::kMaxRank, "[embedding] indices have too many dimensions: ", s.rank());
   int64_t sizes[Shape::kMaxRank];
@@ -420,9 +432,10 @@ Var embedding(const Var& table, const Tensor& ids) {
   });
 }
 
-Var embedding_with_positions(const Var& table, const Tensor& ids, double factor,
+Var embedding_with_positions(const Var& table, const Tensor& indices, double factor,
                              const Tensor& positions) {
   Tape& tape = table.tape();
+  const Tensor ids = as_int32(tape, indices);
   require(ids.shape().rank() == 2 && ids.shape()[1] <= positions.shape().rows(),
           "[embedding_with_positions] ids of shape ", ids.shape(), " and positions of shape ",
           positions.shape(),
@@ -450,9 +463,10 @@ Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows) 
   });
 }
 
-Var dropout_words(const Var& x, const Tensor& ids, double p, std::string_view stream) {
+Var dropout_words(const Var& x, const Tensor& indices, double p, std::string_view stream) {
   Tape& tape = x.tape();
   if (p == 0 || !tape.recording()) return x;
+  const Tensor ids = as_int32(tape, indices);
   const RandomKey key = tape.random_key(stream);
   const Var y = tape.result("dropout_words", x.shape(), x.dtype(), {x}), kept = tape.constant(ids);
   ops::dropout_words(x.value(), ids, p, key, {y.value()});
@@ -692,8 +706,9 @@ Var log_softmax(const Var& x) {
       y, [x, y] { ops::log_softmax_backward(y.value(), y.grad_output(), x.grad_input()); });
 }
 
-Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
+Var nll(const Var& log_probs, const Tensor& indices, double row_weight) {
   Tape& tape = log_probs.tape();
+  const Tensor targets = as_int32(tape, indices);
   const Var loss = tape.result("nll", {}, DType::float64, {log_probs});
   ops::nll(log_probs.value(), targets, row_weight, {loss.value()});
   const Var kept = tape.constant(targets);
@@ -704,7 +719,7 @@ Var nll(const Var& log_probs, const Tensor& targets, double row_weight) {
 
 int64_t count_targets(const Tensor& targets) {
   const auto counts = [](auto target) { return target >= 0; };
-  if (targets.device().kind == DeviceKind::cpu && targets.view().contiguous()) {
+  if (targets.dtype() == DType::int32 && targets.device() == kCpu && targets.view().contiguous()) {
     const int32_t* first = targets.data<int32_t>();
     return std::count_if(first, first + targets.elements(), counts);
   }
@@ -716,8 +731,8 @@ Var cross_entropy(const Var& logits, const Tensor& targets) {
   require(targets.elements() == logits.shape().rows(), "[cross_entropy] logits of shape ",
           logits.shape(), " and targets of shape ", targets.shape(),
           ": logits must be (n, V), and there must be one target for each row");
-  require(targets.dtype() == DType::int32, "[cross_entropy] targets must be int32, got ",
-          targets.dtype());
+  require(targets.dtype() == DType::int32 || targets.dtype() == DType::int64,
+          "[cross_entropy] targets must be int32 or int64, got ", targets.dtype());
   const int64_t n = count_targets(targets);
   require(n > 0, "[cross_entropy] all of ", targets.elements(),
           " targets are -1: there is nothing to average");

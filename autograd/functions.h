@@ -1,9 +1,9 @@
 // Differentiable functions of Vars. Most functions are the op of the same name in core/ops.h with
 // its gradient; shapes, types and errors are those of the op. All Vars of a call are on one tape.
-// Tensors of ids, targets and lengths are int32 and on the tape's device, unless a comment says
-// otherwise. functions.cpp has the value and the gradient side by side. In comments y is the result
-// and L is the loss that backward() starts from; dx stands for dL/dx, dy for dL/dy, and x' for the
-// transpose of x.
+// Tensors of lengths are int32; ids and targets are int32 or int64. They are on the tape's device,
+// unless a comment says otherwise. functions.cpp has the value and the gradient side by side. In
+// comments y is the result and L is the loss that backward() starts from; dx stands for dL/dx, dy
+// for dL/dy, and x' for the transpose of x.
 //
 // Reductions over chosen dimensions, joining, cutting, picking and sorting: autograd/arrays.h.
 //
@@ -210,14 +210,14 @@ Var log_softmax(const Var& x);  ///< x - log(sum(e^x)); dx = dy - e^y sum(dy)
 /// log_probs[r, targets[r]] over the rows r with targets[r] >= 0, a float64 scalar in nats. targets
 /// (n); -1: the row does not count. Error: a target outside of [-1, V).
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight);
-/// Returns the number of targets (int32, any shape, any device) that are 0 or more. On the CPU it
-/// allocates no memory.
+/// Returns the number of targets (int32 or int64, any shape and device) that are 0 or more. On the
+/// CPU it allocates no memory.
 int64_t count_targets(const Tensor& targets);
 /// Computes the mean of -log_softmax(logits)[r, targets[r]] over the rows r with targets[r] >= 0, a
 /// float64 scalar in nats: PyTorch's cross_entropy with ignore_index -1. logits (n, V); targets (n)
-/// int32, on the CPU or the tape's device. dlogits = dy (softmax(logits) - one-hot targets) /
-/// (number of these rows), and 0 in other rows. Errors: no target is >= 0 (PyTorch gives NaN); a
-/// target outside of [-1, V).
+/// int32 or int64, on the CPU or the tape's device. dlogits = dy (softmax(logits) - one-hot
+/// targets) / (number of these rows), and 0 in other rows. Errors: no target is >= 0 (PyTorch gives
+/// NaN); a target outside of [-1, V).
 Var cross_entropy(const Var& logits, const Tensor& targets);
 /// Computes the mean of (x - target)^2 over all n elements, a scalar of x's type; dx = 2 dy (x -
 /// target) / n, dtarget = -dx. Error: the shapes differ.

@@ -171,6 +171,25 @@ TEST_CASE("arrays: comparisons are bool tensors, and cast makes numbers of them"
   CHECK(equal(step.of({std::nan("")}, {1}), std::nan("")).value().item() == 0);
 }
 
+TEST_CASE("arrays: ids and targets may be int64") {
+  const auto run = [](const Tensor& ids) {
+    Step step;
+    const Var table = step.of({1, 2, 3, 4, 5, 6}, {3, 2});
+    const Var rows = embedding(table, ids);
+    CHECK(count_targets(ids) == 3);
+    step.tape.backward(cross_entropy(rows, ids));
+    return table.grad().to_vector();
+  };
+  CHECK(run(Tensor::from<int64_t>({1, 0, 1}, {3})) == run(Tensor::from<int32_t>({1, 0, 1}, {3})));
+  Step step;
+  const Var table = step.of({1, 2, 3}, {3});
+  const std::string message = error_of([&] {
+    embedding(table, step.ints({0, int64_t{1} << 40}, {2}).value());
+  });
+  CHECK_MESSAGE(message.find("[embedding] index 2147483647 at position 1") != std::string::npos,
+                message);
+}
+
 TEST_CASE("arrays: conversion between all types") {
   const double nan = std::nan("");
   const Tensor x = Tensor::from<double>({-2.7, 2.7, nan, 1e300, -1e300, 0}, {6});
