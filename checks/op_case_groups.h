@@ -38,6 +38,9 @@ void add_random_array_cases(std::vector<OpCase>& all, RandomSize& n);
 /// Linear maps, embeddings, layer norm, LSTM, attention (layer_op_cases.cpp).
 void add_layer_cases(std::vector<OpCase>& all);
 void add_random_layer_cases(std::vector<OpCase>& all, RandomSize& n);
+/// Convolutions, pooling, norms by channels, GRU, losses of autograd/losses.h (image_op_cases.cpp).
+void add_image_cases(std::vector<OpCase>& all);
+void add_random_image_cases(std::vector<OpCase>& all, RandomSize& n);
 /// Softmax and losses: log_softmax, nll, cross_entropy, kernel_softmax, ... (head_op_cases.cpp).
 void add_head_cases(std::vector<OpCase>& all);
 void add_random_head_cases(std::vector<OpCase>& all, RandomSize& n);

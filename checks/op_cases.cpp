@@ -16,6 +16,7 @@ std::vector<OpCase> op_cases() {
   add_array_cases(all);
   add_layer_cases(all);
   add_head_cases(all);
+  add_image_cases(all);
   return all;
 }
 
@@ -26,6 +27,7 @@ std::vector<OpCase> random_op_cases(uint64_t seed, int64_t max_size) {
   add_random_array_cases(all, n);
   add_random_layer_cases(all, n);
   add_random_head_cases(all, n);
+  add_random_image_cases(all, n);
   return all;
 }
 

@@ -59,4 +59,17 @@
   OP(take)                      \
   OP(take_backward)             \
   OP(cumsum)                    \
-  OP(sort)
+  OP(sort)                      \
+  OP(gru_cell)                  \
+  OP(gru_cell_backward)         \
+  OP(im2col)                    \
+  OP(col2im)                    \
+  OP(transpose_blocks)          \
+  OP(max_pool)                  \
+  OP(max_pool_backward)         \
+  OP(avg_pool)                  \
+  OP(avg_pool_backward)         \
+  OP(channel_norm)              \
+  OP(channel_norm_backward)     \
+  OP(logistic_loss)             \
+  OP(logistic_loss_backward)

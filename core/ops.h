@@ -184,6 +184,22 @@ void lstm_backward(const Lstm& io, const LstmGradients& g, Arena& arena);
 void lstm_through_time(const Lstm& io, const LstmGradients& g, const View& dh, const View& dc,
                        Arena& arena);
 
+/// The views of one time step of a GRU (Cho et al., 2014, in PyTorch's form), where s is the
+/// logistic function, and the gates' inputs are x W_ih' + b_ih and h W_hh' + b_hh:
+///   r = s(x_r + h_r), z = s(x_z + h_z), n = tanh(x_n + r h_n)
+///   y = (1 - z) n + z h
+struct GruCell {
+  View from_x, from_h;  ///< (B, 3H): inputs of the gates, in the order r z n
+  View h;               ///< (B, H): the state before the step
+  View y;               ///< out (B, H): the state after the step
+  View gates;           ///< out (B, 3H): r, z and n, kept for backward
+};
+/// Computes y and gates.
+void gru_cell(const GruCell& io);
+/// Computes dh (B, H), the part of dL/dh that does not go through from_h. Overwrites io.gates by
+/// dL/dfrom_x and io.from_h by dL/dfrom_h. Does not read io.from_x and io.y.
+void gru_cell_backward(const GruCell& io, const View& dy, const View& dh);
+
 /// The views of multi-head scaled dot-product attention (Vaswani et al., 2017, section 3.2). An
 /// attention head is a range of `size` columns of every matrix. For each batch element and head,
 ///   y = softmax(q k' / sqrt(size)) v,
@@ -258,6 +274,79 @@ struct ListedAttention {
 /// Computes y and weights.
 void listed_attention(const ListedAttention& io);
 
+// --- images
+
+/// Two sizes of a plane; one number stands for both.
+struct Size2d {
+  int64_t height = 1, width = 1;
+
+  constexpr Size2d() = default;
+  constexpr Size2d(int64_t both) : height(both), width(both) {}  // NOLINT: a number is a size
+  constexpr Size2d(int64_t h, int64_t w) : height(h), width(w) {}
+  friend constexpr bool operator==(const Size2d&, const Size2d&) = default;
+};
+/// The windows that a convolution or a pooling moves over a plane. Window (oy, ox) has the kernel's
+/// elements (ky, kx) at row oy * stride - padding + ky * dilation, and at the column likewise.
+/// Elements outside of the plane are padding.
+struct Windows {
+  Size2d kernel = 1, stride = 1, padding = 0, dilation = 1;
+
+  /// Returns how many windows a plane of that size has. UsageErrors: a kernel, stride or dilation
+  /// below 1; a negative padding; a plane, with its padding, that is smaller than the kernel.
+  Size2d count(const Size2d& plane) const;
+};
+/// Computes the matrix of all windows of images: x (N, C, H, W), cols (C * kernel, N * P), where P
+/// is the number of windows of a plane. Row (c * kernel.height + ky) * kernel.width + kx of `cols`
+/// has this element of each window; padding is 0.
+void im2col(const View& x, const Windows& windows, const View& cols);
+/// Computes the transposed map: each element of x is the sum of its copies in `cols`.
+void col2im(const View& cols, const Windows& windows, const OutputView& x);
+/// Copies rows in another order, with one number of `bias` added to each row: x (first * second,
+/// d), and row j * first + i of y is row i * second + j of x plus bias[i]. bias has `first`
+/// elements, or is empty.
+void transpose_blocks(const View& x, int64_t first, const View& bias, const View& y);
+/// Computes the largest element of each window of x (N, C, H, W): y (N, C, OH, OW). `places`
+/// (int32, y's shape) is an output for backward: the index of this element in its plane, the first
+/// one of equal elements. A NaN counts as the largest. Padding is no element of a window. Error:
+/// the padding is more than half of the kernel, so that a window could have no element.
+void max_pool(const View& x, const Windows& windows, const View& y, const View& places);
+/// Computes dx: dy goes to the elements at `places`.
+void max_pool_backward(const View& dy, const View& places, const Windows& windows,
+                       const OutputView& dx);
+/// Computes the mean of each window of x (N, C, H, W): y (N, C, OH, OW). With `count_padding` the
+/// mean counts padding as zeros, otherwise it leaves padding out. Errors: a dilation other than 1;
+/// the padding is more than half of the kernel.
+void avg_pool(const View& x, const Windows& windows, bool count_padding, const View& y);
+/// Computes dx: each element of a window has an equal part of dy.
+void avg_pool_backward(const View& dy, const Windows& windows, bool count_padding,
+                       const OutputView& dx);
+
+/// The views of a normalisation by channels: y = (x - mean) / sqrt(variance + eps) * gamma + beta.
+/// x (N, C, ...) counts as (N, C, P), contiguous; gamma and beta have a number for each channel.
+/// The elements that share mean and variance are a set. Batch norm (Ioffe & Szegedy, 2015), groups
+/// = 0: the N * P elements of a channel. Group norm (Wu & He, 2018): the C / groups * P elements of
+/// a group of channels of one example.
+struct ChannelNorm {
+  View x;
+  View gamma, beta;     ///< (C)
+  View mean, variance;  ///< float64, a number for each set; the variance divides by the elements
+  int64_t groups = 0;
+  double eps = 1e-5;
+  /// True: mean and variance are inputs and constants. False: outputs, and the gradient goes
+  /// through both.
+  bool given = false;
+
+  int64_t examples() const { return x.shape[0]; }
+  int64_t channels() const { return x.shape[1]; }
+  int64_t plane() const { return x.elements() / (examples() * channels()); }
+  int64_t sets() const { return groups == 0 ? channels() : examples() * groups; }
+};
+/// Computes y, and mean and variance unless both are given.
+void channel_norm(const ChannelNorm& io, const View& y);
+/// Computes the gradients of channel_norm. Skips each output whose view is empty.
+void channel_norm_backward(const ChannelNorm& io, const View& dy, const OutputView& dx,
+                           const OutputView& dgamma, const OutputView& dbeta);
+
 // --- softmax and losses
 
 /// Computes y = x - log sum exp(x), row by row.
@@ -271,6 +360,12 @@ void nll(const View& log_probs, const View& targets, double row_weight, const Ou
 /// 0; grad_output is a float64 scalar.
 void nll_backward(const View& targets, double row_weight, const View& grad_output,
                   const View& dlog_probs);
+/// Computes y = -t log s(x) - (1 - t) log(1 - s(x)) by elements, where s is the logistic function:
+/// max(x, 0) - x t + log(1 + e^-|x|). All of one shape.
+void logistic_loss(const View& x, const View& t, const View& y);
+/// Computes dx = dy (s(x) - t) and dt = -dy x. Skips each output whose view is empty.
+void logistic_loss_backward(const View& x, const View& t, const View& dy, const OutputView& dx,
+                            const OutputView& dt);
 
 // --- optimisers
 //
