@@ -20,22 +20,10 @@ Tensor unequal_weights(const Shape& shape, uint64_t seed) {
   return w;
 }
 
-Var scalar_loss(Tape& tape, const Function& f, const std::vector<Var>& leaves, uint64_t seed) {
-  const Var y = f(leaves);
-  if (y.value().elements() == 1) return y;
-  return sum(mul(y, tape.constant(unequal_weights(y.shape(), seed))));
-}
-
 std::vector<Var> leaves_of(Tape& tape, const std::vector<Tensor>& inputs) {
   std::vector<Var> leaves;
   for (const Tensor& t : inputs) leaves.push_back(tape.leaf(t));
   return leaves;
-}
-
-double value_at(Tape& tape, const Function& f, const std::vector<Tensor>& inputs, uint64_t seed) {
-  const double value = scalar_loss(tape, f, leaves_of(tape, inputs), seed).value().to_vector()[0];
-  tape.reset();
-  return value;
 }
 
 std::vector<int64_t> chosen_elements(int64_t n, size_t input, const GradcheckOptions& o) {
@@ -52,22 +40,45 @@ std::vector<int64_t> chosen_elements(int64_t n, size_t input, const GradcheckOpt
   return all;
 }
 
-}  // namespace
-
-GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
-                          const GradcheckOptions& o) {
+void check_inputs(const std::vector<Tensor>& inputs) {
   for (const Tensor& t : inputs)
     require(t.dtype() == DType::float64 && t.view().contiguous(),
             "[gradcheck] inputs must be contiguous float64 tensors");
+}
+
+}  // namespace
+
+Var checked_loss(const Var& y, uint64_t seed) {
+  if (y.value().elements() == 1) return y;
+  return sum(mul(y, y.tape().constant(unequal_weights(y.shape(), seed))));
+}
+
+GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
+                          const GradcheckOptions& o) {
+  check_inputs(inputs);
   Arena arena("gradcheck");
   Tape tape(arena);
   const std::vector<Var> leaves = leaves_of(tape, inputs);
-  tape.backward(scalar_loss(tape, f, leaves, o.seed));
+  tape.backward(checked_loss(f(leaves), o.seed));
   std::vector<std::vector<double>> gradients;
   for (const Var& leaf : leaves) gradients.push_back(leaf.grad().to_vector());
   tape.reset();
-
+  std::vector<std::string> names;
+  for (size_t i = 0; i < inputs.size(); ++i) names.push_back(concat("input ", i));
   // The numeric side records too, because functions such as dropout differ under NoGrad.
+  const auto value = [&] {
+    const double loss = checked_loss(f(leaves_of(tape, inputs)), o.seed).value().to_vector()[0];
+    tape.reset();
+    return loss;
+  };
+  return compare_gradients(names, inputs, gradients, value, o);
+}
+
+GradcheckReport compare_gradients(const std::vector<std::string>& names,
+                                  const std::vector<Tensor>& inputs,
+                                  const std::vector<std::vector<double>>& gradients,
+                                  const std::function<double()>& value, const GradcheckOptions& o) {
+  check_inputs(inputs);
   GradcheckReport report;
   for (size_t i = 0; i < inputs.size(); ++i) {
     double* x = inputs[i].data<double>();
@@ -76,9 +87,9 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
     for (const int64_t e : chosen_elements(inputs[i].elements(), i, o)) {
       const double before = x[e], step = o.eps * std::max(1.0, std::abs(before));
       x[e] = before + step;
-      const double above = value_at(tape, f, inputs, o.seed), up = x[e];
+      const double above = value(), up = x[e];
       x[e] = before - step;
-      const double numeric = (above - value_at(tape, f, inputs, o.seed)) / (up - x[e]);
+      const double numeric = (above - value()) / (up - x[e]);
       x[e] = before;
       const double analytic = gradients[i][static_cast<size_t>(e)],
                    error = std::abs(analytic - numeric);
@@ -87,7 +98,7 @@ GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& inputs,
       ++report.checked;
       if (error > difference || std::isnan(error)) {
         difference = std::isnan(error) ? INFINITY : error;
-        where = concat("input ", i, " of shape ", inputs[i].shape(), ", element ", e, ": analytic ",
+        where = concat(names[i], " of shape ", inputs[i].shape(), ", element ", e, ": analytic ",
                        analytic, ", numeric ", numeric);
       }
     }

@@ -43,4 +43,16 @@ struct GradcheckReport {
 GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 
+/// Compares gradients that the caller has computed with differences of `value`, which reads
+/// `inputs`: gradcheck() for functions whose inputs are no leaves. names[i] stands for input i in
+/// GradcheckReport::where. Error: as above.
+GradcheckReport compare_gradients(const std::vector<std::string>& names,
+                                  const std::vector<Tensor>& inputs,
+                                  const std::vector<std::vector<double>>& gradients,
+                                  const std::function<double()>& value,
+                                  const GradcheckOptions& options = {});
+/// Returns y as one number to differentiate: y itself, or a sum of its elements with unequal
+/// weights, which depend on the seed.
+Var checked_loss(const Var& y, uint64_t seed);
+
 }  // namespace nine

@@ -30,6 +30,9 @@ set(nine_public_headers
     autograd/arrays.h
     autograd/functions.h
     autograd/gradcheck.h
+    autograd/gru.h
+    autograd/image_functions.h
+    autograd/losses.h
     autograd/parameter.h
     autograd/tape.h
     autograd/touched_rows.h
@@ -45,6 +48,7 @@ set(nine_public_headers
     kernels/settings/head.h
     kernels/settings/head_config.h
     kernels/settings/learned_numbers.h
+    data/batches.h
     data/bpe.h
     data/bpe_learn.h
     data/bpe_merges.h
@@ -74,10 +78,16 @@ set(nine_public_headers
     data/vocabulary.h
     data/word_counts.h
     nn/attention_positions.h
+    nn/batch_norm.h
+    nn/bidirectional_lstm.h
     nn/carried_state.h
+    nn/convolution.h
     nn/dropout.h
     nn/embedding.h
     nn/feed_forward.h
+    nn/gradcheck_model.h
+    nn/group_norm.h
+    nn/gru.h
     nn/init.h
     nn/key_value_cache.h
     nn/layer_norm.h
@@ -102,6 +112,7 @@ set(nine_public_headers
     nn/norm.h
     nn/norm_order.h
     nn/parameters.h
+    nn/pooling.h
     nn/rotary_angles.h
     nn/head_stats.h
     nn/softmax_head.h
@@ -109,6 +120,7 @@ set(nine_public_headers
     nn/training/schedule.h
     nn/training/simple_trainer.h
     nn/training/train_step.h
+    nn/training/weight_average.h
     nn/transformer_decoder_layer.h
     nn/transformer_encoder_layer.h
     nn/transformer_style.h)

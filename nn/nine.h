@@ -20,27 +20,35 @@
 #include "nn/training/simple_trainer.h"   // one update in one call
 
 // Tensors, functions and their gradients
-#include "autograd/arrays.h"        // reductions, joining, picking and sorting, as in NumPy
-#include "autograd/gradcheck.h"     // gradients against finite differences
-#include "core/array_ops.h"         // the ops of autograd/arrays.h on Views
-#include "core/caller_stream.h"     // another library's stream of a GPU
-#include "core/error.h"             // Error, require
-#include "core/interrupt.h"         // InterruptCheck: ends a long op early
-#include "core/least_memory.h"      // less working memory for a loss
-#include "core/matmul_precision.h"  // set_matmul_precision: highest, high, medium
-#include "core/notice.h"            // set_notices: where notices about files go
-#include "core/ops.h"               // ops on Views, without gradients; for new functions
-#include "core/random.h"            // RandomStream: numbers from a seed
-#include "core/safetensors.h"       // files of tensors
-#include "core/threads.h"           // set_threads, in_team
-#include "kernels/install_cuda.h"   // install_cuda: before the first use of a GPU
+#include "autograd/arrays.h"           // reductions, joining, picking and sorting, as in NumPy
+#include "autograd/gradcheck.h"        // gradients against finite differences
+#include "autograd/gru.h"              // the recurrent part of a GRU
+#include "autograd/image_functions.h"  // convolution, pooling, batch and group norm
+#include "autograd/losses.h"           // binary and weighted cross-entropy, KL divergence
+#include "core/array_ops.h"            // the ops of autograd/arrays.h on Views
+#include "core/caller_stream.h"        // another library's stream of a GPU
+#include "core/error.h"                // Error, require
+#include "core/interrupt.h"            // InterruptCheck: ends a long op early
+#include "core/least_memory.h"         // less working memory for a loss
+#include "core/matmul_precision.h"     // set_matmul_precision: highest, high, medium
+#include "core/notice.h"               // set_notices: where notices about files go
+#include "core/ops.h"                  // ops on Views, without gradients; for new functions
+#include "core/random.h"               // RandomStream: numbers from a seed
+#include "core/safetensors.h"          // files of tensors
+#include "core/threads.h"              // set_threads, in_team
+#include "kernels/install_cuda.h"      // install_cuda: before the first use of a GPU
 
 // Layers
 #include "kernels/settings/learned_numbers.h"  // trained parameters of an output layer's kernels
+#include "nn/batch_norm.h"                     // BatchNorm
+#include "nn/bidirectional_lstm.h"             // BidirectionalLstm
 #include "nn/carried_state.h"                  // an LSTM's state between segments of a text
+#include "nn/convolution.h"                    // Conv1d, Conv2d
 #include "nn/dropout.h"                        // Dropout
 #include "nn/embedding.h"                      // Embedding
 #include "nn/feed_forward.h"                   // FeedForward
+#include "nn/group_norm.h"                     // GroupNorm
+#include "nn/gru.h"                            // Gru
 #include "nn/init.h"                           // Init: values before training
 #include "nn/key_value_cache.h"                // keys and values of earlier positions
 #include "nn/layer_norm.h"                     // LayerNorm
@@ -48,6 +56,7 @@
 #include "nn/lstm.h"                           // Lstm
 #include "nn/multi_head_attention.h"           // MultiHeadAttention
 #include "nn/norm.h"                           // RmsNorm, and Norm of any kind
+#include "nn/pooling.h"                        // MaxPool, AvgPool
 #include "nn/rotary_angles.h"                  // RotaryAngles: positions inside of attention
 #include "nn/transformer_decoder_layer.h"      // TransformerDecoderLayer
 #include "nn/transformer_encoder_layer.h"      // TransformerEncoderLayer
@@ -87,6 +96,9 @@
 #include "data/vocabulary.h"                  // words and their ids
 
 // Training
-#include "nn/training/optimizer.h"   // Optimizer, make_optimizer
-#include "nn/training/schedule.h"    // learning rates
-#include "nn/training/train_step.h"  // one update of micro-batches
+#include "data/batches.h"                // Batches: shuffled mini-batches
+#include "nn/gradcheck_model.h"          // gradcheck of all parameters of a model
+#include "nn/training/optimizer.h"       // Optimizer, make_optimizer
+#include "nn/training/schedule.h"        // learning rates
+#include "nn/training/train_step.h"      // one update of micro-batches
+#include "nn/training/weight_average.h"  // WeightAverage: a running mean of the weights

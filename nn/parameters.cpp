@@ -74,11 +74,49 @@ Parameter& ParameterSet::add(std::string name, const Shape& shape, const Init& i
   return parameters_.back();
 }
 
-Tensor ParameterSet::add_buffer(std::string name, const Shape& shape) {
+ParameterSet::Buffer& ParameterSet::new_buffer(std::string name, const Shape& shape) {
   require(!is_called(buffers_, name), "two buffers are called ", quote(name));
   require(!is_called(parameters_, name), "a parameter and a buffer are called ", quote(name));
   buffers_.push_back({std::move(name), Tensor(shape, DType::float64, options_.device)});
-  return buffers_.back().value;
+  return buffers_.back();
+}
+
+Tensor ParameterSet::add_buffer(std::string name, const Shape& shape) {
+  return new_buffer(std::move(name), shape).value;
+}
+
+void ParameterSet::add_movable_buffer(std::string name, const Shape& shape, double value) {
+  Buffer& buffer = new_buffer(std::move(name), shape);
+  buffer.movable = true;
+  ops::fill(buffer.value, value);
+}
+
+const Tensor& ParameterSet::buffer(std::string_view name) const {
+  for (const Buffer& b : buffers_)
+    if (b.name == name) return b.value;
+  fail("there is no buffer ", quote(name));
+}
+
+void ParameterSet::to(Device device) {
+  if (device == options_.device) return;
+  for (const Buffer& b : buffers_)
+    require(b.movable, "a layer keeps the tensor ", quote(b.name),
+            ", so that its model cannot move to ", device,
+            ": make the ParameterSet on that device (ParameterOptions::device)");
+  options_.device = device;
+  for (Buffer& b : buffers_) b.value = b.value.to(device);
+  if (!made_) return;
+  values_ = values_.to(device);
+  if (gradients_) gradients_ = new_slab();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Parameter& p = parameters_[i];
+    const auto part = [&](const Tensor& slab) {
+      return slab ? slab.with(part_of(slab, offsets_[i], shapes_[i])) : Tensor();
+    };
+    p.set_memory(part(values_), part(gradients_));
+    p.has_grad = false;
+    if (p.touched) p.touched->clear();
+  }
 }
 
 std::vector<NamedView> ParameterSet::state() const {
@@ -149,15 +187,24 @@ Parameter& ParameterSet::at(std::string_view name) {
   fail("there is no parameter ", quote(name), "; there are ", names());
 }
 
-void ParameterSet::freeze(std::span<const std::string> patterns) {
+std::vector<bool> ParameterSet::matching(std::span<const std::string> patterns,
+                                         std::string_view purpose) const {
+  std::vector<bool> chosen(parameters_.size());
   for (const std::string& pattern : patterns) {
     bool any = false;
-    for (Parameter& p : parameters_)
-      if (fnmatch(pattern.c_str(), p.name.c_str(), 0) == 0) any = p.frozen = true;
+    for (size_t i = 0; i < parameters_.size(); ++i)
+      if (fnmatch(pattern.c_str(), parameters_[i].name.c_str(), 0) == 0) any = chosen[i] = true;
     if (!any)
-      throw UsageError(concat("there is no parameter to freeze called ", quote(pattern),
+      throw UsageError(concat("there is no parameter ", purpose, " called ", quote(pattern),
                               "; there are ", names()));
   }
+  return chosen;
+}
+
+void ParameterSet::freeze(std::span<const std::string> patterns) {
+  const std::vector<bool> chosen = matching(patterns, "to freeze");
+  for (size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i]) parameters_[i].frozen = true;
   if (!parameters_.empty() && std::all_of(parameters_.begin(), parameters_.end(),
                                           [](const Parameter& p) { return p.frozen; }))
     throw UsageError("all parameters are frozen: nothing is left to train");

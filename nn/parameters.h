@@ -60,6 +60,11 @@ class ParameterSet final : private ParameterMemory {
   /// parameters' device. save() writes it next to the values; load() reads it if the file has it.
   /// The returned tensor shares its memory with the set. Error: the name is taken.
   Tensor add_buffer(std::string name, const Shape& shape);
+  /// Does the same with each element `value`. The layer asks for the tensor by buffer() at each
+  /// use, so that to() can move it to another device.
+  void add_movable_buffer(std::string name, const Shape& shape, double value);
+  /// Returns the buffer of that name. Error: there is none.
+  const Tensor& buffer(std::string_view name) const;
   /// Makes load() ignore the tensor of that name in files: a tensor that is neither parameter nor
   /// buffer of this model, for example a table of positions.
   void ignore_on_load(std::string name) { ignored_on_load_.push_back(std::move(name)); }
@@ -72,6 +77,18 @@ class ParameterSet final : private ParameterMemory {
   /// from updates before freeze(). UsageErrors: a pattern matches no parameter (the message has the
   /// first names); all parameters are frozen.
   void freeze(std::span<const std::string> patterns);
+
+  /// Returns for each parameter, in the order of all(), whether its name matches one of the
+  /// patterns, which are those of freeze(). UsageError: a pattern matches no parameter; `purpose`
+  /// tells the message what for.
+  std::vector<bool> matching(std::span<const std::string> patterns, std::string_view purpose) const;
+
+  /// Moves values, gradients and buffers to a device, as torch.nn.Module.to(). Tensors that
+  /// value(), grad(), values() or gradients() returned before stay on the old device, and
+  /// optimisers made before hold them: move a model first. Gradients that were computed are lost.
+  /// Error: a layer keeps the tensor of a buffer (add_buffer()), as an output layer with norms of
+  /// words does; make such a set on its device (ParameterOptions::device).
+  void to(Device device);
 
   /// Returns the parameter of that name. Error: no parameter has the name; the message has the
   /// first names.
@@ -148,7 +165,9 @@ class ParameterSet final : private ParameterMemory {
   struct Buffer {
     std::string name;
     Tensor value;
+    bool movable = false;  // no layer keeps the tensor
   };
+  Buffer& new_buffer(std::string name, const Shape& shape);
   std::vector<Buffer> buffers_;
   mutable int64_t loads_ = 0;
   // Made at the first use, which may be of a const set.

@@ -8,10 +8,49 @@
 
 namespace nine {
 
-Optimizer::Optimizer(ParameterSet& set, Communicator* communicator, bool shared)
-    : set_(set), communicator_(communicator != nullptr ? *communicator : one_process()) {
+Optimizer::Optimizer(ParameterSet& set, const OptimizerConfig& config, bool shared)
+    : set_(set),
+      communicator_(config.communicator != nullptr ? *config.communicator : one_process()) {
   if (shared && communicator_.size() > 1)
     shares_ = std::make_unique<SlabShares>(set.values().elements(), communicator_);
+  const auto* first = static_cast<const std::byte*>(set.values().view().data);
+  for (const NamedView& p : set.named(set.values())) {
+    const int64_t begin = (static_cast<const std::byte*>(p.view.data) - first) /
+                          static_cast<int64_t>(size_of(set.dtype()));
+    settings_.push_back({begin, begin + p.view.elements(), 1, config.weight_decay});
+  }
+  std::vector<bool> taken(settings_.size());
+  for (const ParameterGroup& group : config.groups) {
+    const std::vector<bool> chosen = set.matching(group.patterns, "of a group");
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      if (!chosen[i] || taken[i]) continue;
+      taken[i] = true;
+      settings_[i].lr_factor = group.lr_factor;
+      settings_[i].weight_decay = group.weight_decay.value_or(config.weight_decay);
+    }
+  }
+  // The gaps between parameters are 0 and stay 0, so that a range may contain them.
+  const int64_t from = share_begin(), size = share(set.values()).elements();
+  const auto close = [&](int64_t end) {
+    if (!ranges_.empty()) ranges_.back().end = std::clamp<int64_t>(end - from, 0, size);
+  };
+  for (const Range& p : settings_) {
+    if (!ranges_.empty() && ranges_.back().lr_factor == p.lr_factor &&
+        ranges_.back().weight_decay == p.weight_decay)
+      continue;
+    close(p.begin);
+    ranges_.push_back(
+        {std::clamp<int64_t>(p.begin - from, 0, size), 0, p.lr_factor, p.weight_decay});
+  }
+  close(from + size);
+  std::erase_if(ranges_, [](const Range& r) { return r.begin >= r.end; });
+}
+
+View Optimizer::Range::of(const View& share) const {
+  if (begin == 0 && end == share.elements()) return share;
+  return share.reshaped({share.elements(), 1})
+      .row_range(begin, end - begin)
+      .reshaped({end - begin});
 }
 
 Optimizer::~Optimizer() = default;
@@ -86,20 +125,19 @@ namespace {
 class Sgd : public Optimizer {
  public:
   Sgd(ParameterSet& set, const OptimizerConfig& config)
-      : Optimizer(set, config.communicator),
-        momentum_(config.momentum),
-        weight_decay_(config.weight_decay) {
+      : Optimizer(set, config), momentum_(config.momentum) {
     if (momentum_ != 0) velocity_ = add_slab("sgd.velocity.", new_state());
   }
 
  protected:
   void update(double lr, const ops::Clip& clip) override {
-    ops::sgd(values(), gradients(), velocity_ ? velocity_.view() : View{}, clip,
-             {.lr = lr, .momentum = momentum_, .weight_decay = weight_decay_});
+    for (const Range& r : ranges())
+      ops::sgd(r.of(values()), r.of(gradients()), velocity_ ? r.of(velocity_) : View{}, clip,
+               {.lr = lr * r.lr_factor, .momentum = momentum_, .weight_decay = r.weight_decay});
   }
 
  private:
-  double momentum_, weight_decay_;
+  double momentum_;
   Tensor velocity_;  // only with momentum
 };
 
@@ -153,14 +191,19 @@ class AveragedSgd : public Sgd {
 class Adam : public Optimizer {
  public:
   Adam(ParameterSet& set, const OptimizerConfig& config)
-      : Optimizer(set, config.communicator),
+      : Optimizer(set, config),
         config_(config),
         first_moment_(add_slab("adam.m.", new_state())),
         second_moment_(add_slab("adam.v.", new_state())) {}
 
  protected:
   void update(double lr, const ops::Clip& clip) override {
-    ops::adam(values(), gradients(), first_moment_, second_moment_, clip, numbers(lr));
+    for (const Range& r : ranges()) {
+      ops::AdamStep step = numbers(lr * r.lr_factor);
+      step.weight_decay = r.weight_decay;
+      ops::adam(r.of(values()), r.of(gradients()), r.of(first_moment_), r.of(second_moment_), clip,
+                step);
+    }
   }
 
   ops::AdamStep numbers(double lr) const {
@@ -233,17 +276,16 @@ class LazyAdam : public Adam {
 class Lion : public Optimizer {
  public:
   Lion(ParameterSet& set, const OptimizerConfig& config)
-      : Optimizer(set, config.communicator),
-        config_(config),
-        moment_(add_slab("lion.m.", new_state())) {}
+      : Optimizer(set, config), config_(config), moment_(add_slab("lion.m.", new_state())) {}
 
  protected:
   void update(double lr, const ops::Clip& clip) override {
-    ops::update(values(), gradients(), {moment_}, nullptr, clip,
-                ops::LionStep{.lr = lr,
-                              .beta1 = config_.beta1,
-                              .beta2 = config_.beta2,
-                              .weight_decay = config_.weight_decay});
+    for (const Range& r : ranges())
+      ops::update(r.of(values()), r.of(gradients()), {r.of(moment_)}, nullptr, clip,
+                  ops::LionStep{.lr = lr * r.lr_factor,
+                                .beta1 = config_.beta1,
+                                .beta2 = config_.beta2,
+                                .weight_decay = r.weight_decay});
   }
 
  private:
@@ -262,7 +304,7 @@ class Lion : public Optimizer {
 class Muon : public Optimizer {
  public:
   Muon(ParameterSet& set, const OptimizerConfig& config)
-      : Optimizer(set, config.communicator, false),
+      : Optimizer(set, config, false),
         config_(config),
         moment_(add_slab("muon.m.", new_state())),
         square_(add_slab("muon.v.", new_state())),
@@ -295,16 +337,17 @@ class Muon : public Optimizer {
     size_t i = 0;
     for (const Parameter& p : set().all()) {
       const View weight = w[i].view, gradient = g[i].view, first = m[i].view, second = v[i].view;
+      const Range& of = settings(i);
       ++i;
       if (p.linear_map) {
-        update_map(weight, gradient, first, clip, lr);
+        update_map(weight, gradient, first, clip, lr * of.lr_factor, of.weight_decay);
       } else {
         ops::adam(weight, gradient, first, second, clip,
-                  {.lr = lr,
+                  {.lr = lr * of.lr_factor,
                    .beta1 = config_.beta1,
                    .beta2 = config_.beta2,
                    .eps = config_.eps,
-                   .weight_decay = config_.weight_decay,
+                   .weight_decay = of.weight_decay,
                    .decoupled = true,
                    .t = updates()});
       }
@@ -312,7 +355,8 @@ class Muon : public Optimizer {
   }
 
  private:
-  void update_map(const View& w, const View& g, const View& v, const ops::Clip& clip, double lr) {
+  void update_map(const View& w, const View& g, const View& v, const ops::Clip& clip, double lr,
+                  double weight_decay) {
     const View u = part_of(update_, w.shape);
     const double momentum = config_.momentum;
     // v_new = momentum v + g, with the clipped g, so g + momentum v_new = (1 + momentum) v_new -
@@ -321,7 +365,7 @@ class Muon : public Optimizer {
     ops::sgd(w, g, v, clip, {.lr = 0, .momentum = momentum});
     ops::scale(1 + momentum, v, {u, true});
     const double longer = static_cast<double>(std::max(w.rows(), w.cols()));
-    if (config_.weight_decay != 0) ops::scale(1 - lr * config_.weight_decay, w, {w});
+    if (weight_decay != 0) ops::scale(1 - lr * weight_decay, w, {w});
     ops::scale(-0.2 * std::sqrt(longer) * lr, orthogonal(u), {w, true});
   }
 
@@ -373,6 +417,7 @@ std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConf
   require(!config.lazy || (config.kind == OptimizerKind::adam && config.weight_decay == 0),
           "lazy updates need adam without weight decay: with another optimizer, rows without a "
           "gradient need an update too");
+  require(!config.lazy || config.groups.empty(), "lazy updates have no groups of parameters");
   if (config.lazy) return std::make_unique<LazyAdam>(set, config);
   switch (config.kind) {
     case OptimizerKind::sgd:

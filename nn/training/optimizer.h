@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,16 @@ inline constexpr EnumNames<OptimizerKind, 6> kEnumNames<OptimizerKind>{
       {OptimizerKind::lion, "lion"},
       {OptimizerKind::muon, "muon"}}}};
 
+/// Parameters with settings of their own. A parameter belongs to the first group that has a pattern
+/// of its name; in a pattern, * stands for any characters and ? for one character.
+///
+///   {.patterns = {"*.bias", "norm*"}, .weight_decay = 0.0}
+struct ParameterGroup {
+  std::vector<std::string> patterns;
+  double lr_factor = 1;  ///< the group's rate, divided by that of step()
+  std::optional<double> weight_decay = std::nullopt;  ///< in place of OptimizerConfig's
+};
+
 /// The kind of an optimiser and its settings. The learning rate comes from a Schedule.
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adam;
@@ -45,6 +56,8 @@ struct OptimizerConfig {
   /// Adds weight_decay * w to the gradient of the weights w. adamw, lion and muon instead subtract
   /// lr * weight_decay * w from the weights.
   double weight_decay = 0;
+  /// Parameters with another rate or weight decay. Parameters of no group have the settings above.
+  std::vector<ParameterGroup> groups = {};
   /// asgd: number of updates before averaging begins; kNotYet: until start_averaging().
   int64_t average_from = 0;
   static constexpr int64_t kNotYet = std::numeric_limits<int64_t>::max();
@@ -98,7 +111,20 @@ class Optimizer {
  protected:
   /// `shared`: processes share out state and updates; otherwise each has all state, and makes the
   /// whole update.
-  Optimizer(ParameterSet& set, Communicator* communicator, bool shared = true);
+  Optimizer(ParameterSet& set, const OptimizerConfig& config, bool shared = true);
+
+  /// Neighbouring elements of this process's share with one rate and one weight decay.
+  struct Range {
+    int64_t begin, end;
+    double lr_factor, weight_decay;
+
+    /// Returns this part of a share, or the share itself if it is all of it.
+    View of(const View& share) const;
+  };
+  /// Returns the ranges of this process's share, in order. Without groups there is a single one.
+  const std::vector<Range>& ranges() const { return ranges_; }
+  /// Returns the factor of the rate and the weight decay of parameter number i of the set.
+  const Range& settings(size_t i) const { return settings_[i]; }
 
   /// Changes this process's share of the values. updates() already includes this update.
   virtual void update(double lr, const ops::Clip& clip) = 0;
@@ -132,12 +158,14 @@ class Optimizer {
   std::unique_ptr<SlabShares> shares_;  // null with one process
   std::vector<Slab> slabs_;             // in the order of the checkpoint's file
   std::vector<Tensor> gathered_;
+  std::vector<Range> settings_;  // of each parameter: its place in a slab and its settings
+  std::vector<Range> ranges_;
   int64_t updates_ = 0;
 };
 
 /// Makes the optimiser that `config` names. `set` must have ParameterOptions::gradients and outlive
-/// the optimiser. Errors: `lazy` with a kind other than adam, or with weight decay; muon without a
-/// momentum.
+/// the optimiser. Errors: `lazy` with a kind other than adam, with weight decay or with groups;
+/// muon without a momentum. UsageError: a group's pattern matches no parameter.
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config);
 
 }  // namespace nine

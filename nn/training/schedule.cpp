@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/error.h"
+
 namespace nine {
 
 bool NonMonotoneTrigger::validated(double metric) {
@@ -15,6 +17,26 @@ bool NonMonotoneTrigger::validated(double metric) {
     state_.last.erase(state_.last.begin());
   }
   return state_.fired;
+}
+
+double StepDecay::rate(int64_t update) const {
+  require(every >= 1 && update >= 1, "a rate that falls after each ", every, " updates, at update ",
+          update, ": both must be 1 or more");
+  return lr * std::pow(factor, static_cast<double>((update - 1) / every));
+}
+
+double OneCycle::rate(int64_t update) const {
+  const double top = rise * static_cast<double>(updates) - 1,
+               end = static_cast<double>(updates) - 1;
+  require(update >= 1 && top > 0 && top < end, "one cycle of ", updates, " updates that rises for ",
+          rise, " of them has no rise or no fall: choose a longer cycle");
+  const double t = std::min(static_cast<double>(update) - 1, end), start = lr / start_divisor;
+  // From a to b along half a cosine.
+  const auto between = [](double a, double b, double part) {
+    return b + (a - b) * (1 + std::cos(std::numbers::pi * part)) / 2;
+  };
+  return t <= top ? between(start, lr, t / top)
+                  : between(lr, start / end_divisor, (t - top) / (end - top));
 }
 
 double Schedule::rate(int64_t update, double done) const {

@@ -39,6 +39,29 @@ struct ScheduleConfig {
   double fall = 0.2;     ///< wsd: share of the length, at its end, over which the rate falls
 };
 
+/// The rate lr that is multiplied by `factor` after each `every` updates: torch.optim's StepLR.
+struct StepDecay {
+  double lr = 1e-3;
+  int64_t every = 1000;  ///< 1 or more
+  double factor = 0.1;
+
+  /// Returns the rate of update t = 1, 2, ...
+  double rate(int64_t update) const;
+};
+
+/// One cycle (Smith & Topin, 2018): the rate rises from lr / start_divisor to lr over the first
+/// `rise` of the updates, and falls to lr / start_divisor / end_divisor at the last one, both along
+/// half a cosine: torch.optim's OneCycleLR.
+struct OneCycle {
+  double lr = 1e-3;        ///< the largest rate
+  int64_t updates = 1000;  ///< the length, 2 or more
+  double rise = 0.3;       ///< between 1 / updates and 1
+  double start_divisor = 25, end_divisor = 1e4;
+
+  /// Returns the rate of update t = 1, 2, ...; after the last one, the last rate.
+  double rate(int64_t update) const;
+};
+
 /// Decides when averaged SGD begins to average (NT-ASGD; Merity et al., 2018, algorithm 1). Fires
 /// at the first validation that is worse than the best earlier one, where the `interval`
 /// validations just before it do not count.
