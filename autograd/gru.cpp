@@ -21,7 +21,7 @@ Var gru(const Var& from_x, const Var& w_hh, const Var& b_hh, const Var& h0) {
   // Returns the views of the step whose first row is `row`.
   const auto step = [=](int64_t row) {
     return ops::GruCell{
-        .from_x = from_x.value().row_range(row, batch),
+        .from_x = from_x.value().view().reshaped({rows, 3 * size}).row_range(row, batch),
         .from_h = from_h.value().row_range(row, batch),
         .h = row == 0 ? h0.value().view() : y.value().view().row_range(row - batch, batch),
         .y = y.value().row_range(row, batch),
@@ -53,7 +53,7 @@ Var gru(const Var& from_x, const Var& w_hh, const Var& b_hh, const Var& h0) {
       ops::matmul(io.from_h, false, w_hh.value(), false, {dh, true});
     }
     const View dgates = gates.value(), dfrom_h = from_h.value();
-    if (dx.view) ops::scale(1, dgates, dx);
+    if (dx.view) ops::scale(1, dgates.reshaped(dx.view.shape), dx);
     if (dw.view) {
       ops::matmul(dfrom_h.row_range(0, batch), true, h0.value(), false, dw);
       if (rows > batch)

@@ -35,6 +35,12 @@ run() {
 
 quietly cmake --install "$build" --prefix "$work/nine"
 for program in lm_train lm_score; do quietly "$work/nine/bin/$program" --help; done
+for program in "$work"/nine/bin/*; do
+  if readelf -S "$program" | grep -qF .symtab; then
+    echo "$program is not stripped"
+    exit 1
+  fi
+done
 
 cd "$work"  # what programs write is removed with it
 export OMP_NUM_THREADS=1  # two threads of such small models mostly wait for each other, beside another test all the more
@@ -92,6 +98,9 @@ build_outside examples "$source/examples"
 run env OMP_NUM_THREADS=2 "$work/examples/xor"
 run "$work/examples/custom_op"
 run "$work/examples/char_lm" --updates 100 --generate 60
+run "$work/examples/digits"
+run "$work/examples/char_gru"
+run "$work/examples/vae"
 
 # The tour: its C++ blocks in order are one program, its text blocks in order what that program prints.
 mkdir "$work/tour-source"

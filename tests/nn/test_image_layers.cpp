@@ -218,6 +218,7 @@ TEST_CASE("Gru computes what PyTorch computes") {
                    -0.599495079458});
   check(state[1], {all.end() - 6, all.end()});
   check(gru(b.input({6, 2}, 0.7), 2), all);
+  check(gru(b.input({3, 2, 2}, 0.7), 2), all);  // rows of any shape
   // The state carries on: two calls are one.
   std::vector<Var> halves = gru.zero_state(b.tape, 2, DType::float64);
   const Var x = b.input({6, 2}, 0.7);
