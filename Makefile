@@ -147,7 +147,7 @@ allocations:
 tidy:
 	@./cmake/install_deps.sh test clang tidy
 	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_UNITY=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DNINE_DISPATCH=OFF
-	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/install/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host -e ^core/cpu/amx/ -e ^core/cpu/avx512_bf16/ -e ^python/ | \
+	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/install/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host -e ^tests/bench/libtorch/ -e ^core/cpu/amx/ -e ^core/cpu/avx512_bf16/ -e ^python/ | \
 	  awk -v slice=$(SLICE) 'BEGIN { split(slice, part, "/") } NR % part[2] == part[1] % part[2]' | \
 	  xargs -P $(JOBS) -n 1 clang-tidy -p build-tidy --quiet --warnings-as-errors='*'
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <numbers>
 
-#include "drawn_digits.h"
+#include "examples/drawn_digits.h"
 
 struct ClassifierImpl : torch::nn::Module {
   torch::nn::Conv2d first{torch::nn::Conv2dOptions(1, 16, 3).padding(1)};

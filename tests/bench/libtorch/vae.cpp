@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "drawn_digits.h"
+#include "examples/drawn_digits.h"
 
 constexpr int64_t kPixels = kDigitSize * kDigitSize, kHidden = 256, kCode = 8, kBatch = 128;
 
