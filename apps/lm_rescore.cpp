@@ -17,21 +17,26 @@ int run(const RescoreOptions& o, Device device) {
   require_own_results(o);
   // All files are read before anything is scored: a wrong one is an error now.
   RescoredLists tuning, lists = read_lists(o, o.nbest, o.reference);
-  if (o.tunes()) tuning = read_lists(o, o.tune_nbest, o.tune_reference);
+  if (o.tunes()) {
+    tuning = read_lists(o, o.tune_nbest, o.tune_reference);
+    require_same_scores(tuning, lists);
+  }
   warn_of_lists(o, lists, o.tunes() ? &tuning : nullptr);
   const Comparison comparison = read_comparison(o, lists);
-  RescoringWeights weights{o.lambda, o.mu};
+  RescoringWeights weights{o.lambda, o.mu, o.first()};
   if (o.tunes()) {
     score_lists(o, tuning, device);
     weights = tuned_weights(o, tuning);
   }
   score_lists(o, lists, device);
+  lists.scores = scored_lists(lists.lists, lists.model.log_p, weights.first);
   const auto tokens =
       static_cast<double>(lists.model.tokens * static_cast<int64_t>(o.checkpoint.size()));
   std::fprintf(
       stderr, "%lld hypotheses, %lld of them different, %lld tokens: %s tokens/s\n",
       static_cast<long long>(lists.hypotheses()), static_cast<long long>(lists.model.distinct),
       static_cast<long long>(lists.model.tokens), short_rate(tokens / lists.seconds).c_str());
+  write_n_best(o, lists, weights);
   report_rescoring(o, lists, comparison, weights);
   return kExitDone;
 }

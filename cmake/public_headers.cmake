@@ -58,8 +58,10 @@ set(nine_public_headers
     data/measures/bootstrap.h
     data/measures/chrf.h
     data/measures/list_warnings.h
+    data/measures/ngrams.h
     data/measures/rescoring.h
     data/measures/significance.h
+    data/measures/weight_search.h
     data/measures/word_errors.h
     data/n_best.h
     data/python_random.h

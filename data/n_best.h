@@ -34,10 +34,12 @@ inline constexpr EnumNames<NBestFormat, 4> kEnumNames<NBestFormat>{
 /// -inf, -1e30 or the lowest number of their type.
 inline constexpr double kLogZero = -1e10;
 
-/// A hypothesis of the first pass, with its score: larger is better.
+/// A hypothesis of the first pass. Larger scores are better. A score is below 1e10, which is
+/// -kLogZero; -infinity is the logarithm of 0.
 struct NBestHypothesis {
-  double score = 0;   ///< below 1e10, which is -kLogZero; -infinity: the logarithm of 0
-  std::string words;  ///< with single spaces between them
+  double score = 0;                 ///< the total of the file, or the sum of `scores`
+  std::string words;                ///< with single spaces between them
+  std::vector<double> scores = {};  ///< in the order of NBestFile::scores; empty: `score` alone
 };
 
 /// The hypotheses of one utterance, or of one sentence to translate, the best of the first pass
@@ -47,17 +49,49 @@ struct NBestList {
   std::vector<NBestHypothesis> hypotheses;
 };
 
+/// The lists of a file, with the names of the scores that each hypothesis has.
+struct NBestFile {
+  std::vector<std::string> scores;  ///< names, at least one
+  std::vector<NBestList> lists;
+};
+/// The name of the only score of a file that names none.
+inline constexpr const char* kOnlyScore = "score";
+/// The name of a file's own total score: a column of a file with a header, or the last score of
+/// Moses' lines.
+inline constexpr const char* kTotalScore = "total";
+
 /// Settings of reading lists.
 struct NBestOptions {
   NBestFormat format = NBestFormat::tsv;
   bool cost = false;         ///< true if scores are costs: smaller is better
   bool allow_empty = false;  ///< true if a hypothesis may have no words
+  /// The names of several scores to read. For tsv without a header and for kaldi, the names of the
+  /// columns before the words. For tsv with a header, columns. For moses, features, each with all
+  /// its numbers (tm is tm_1, tm_2, ...), or kTotalScore. For srilm, "acoustic" and "lm". "all"
+  /// alone: each column of a header, each feature. Empty: the total of the file; without a total,
+  /// each column of a header, or else the only score (for srilm, the sum of both).
+  std::vector<std::string> scores = {};
 };
 
-/// Reads lists. A score of kLogZero or less becomes -infinity. Errors name file and line: those of
-/// TextReader; a malformed line or score; a score of -kLogZero or more; a hypothesis without words;
-/// a repeated name (kaldi); an utterance whose lines do not follow each other; no list.
+/// Error: a name of a score is empty, is there twice, or has a space or one of the characters that
+/// separate names from numbers (= : |).
+void check_score_names(const std::vector<std::string>& names);
+
+/// Reads lists. A score of kLogZero or less becomes -infinity. Errors name file, line and, of a
+/// number, column: those of TextReader; a malformed line or score; a score of -kLogZero or more; a
+/// hypothesis without words, or without a score of these names; a repeated name (kaldi); an
+/// utterance whose lines do not follow each other; no list.
+NBestFile read_n_best_file(const std::string& path, const NBestOptions& options);
+/// Returns the lists alone.
 std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options);
+
+/// Returns the lists as text, which read_n_best_file() reads back as it is with these names: the
+/// same words and numbers. tsv begins with the header 'utterance TAB names TAB words'. kaldi has
+/// the scores as columns. moses has several scores as features, and a hypothesis's `score` as the
+/// total. srilm has one score or two, and the number of words. Costs have the other sign. Errors
+/// name the utterance: words or a name that the format would read otherwise; more scores than srilm
+/// has.
+std::string n_best_text(const NBestFile& file, NBestFormat format, bool cost = false);
 
 /// The texts by the name of their utterance.
 using Transcripts = std::map<std::string, std::string>;

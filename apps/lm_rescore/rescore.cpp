@@ -4,9 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <functional>
+#include <utility>
 
 #include "apps/cli/progress.h"
 #include "apps/lm_rescore/warn_of_lists.h"
+#include "core/files.h"
 #include "core/number_format.h"
 #include "data/spelled_specials.h"
 #include "nn/models/model_directory.h"
@@ -34,6 +37,12 @@ void explain_spelled_specials(const RescoredLists& lists) {
   say_spelled_specials(spelled, lists.file, "lm_rescore");
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 void explain_impossible(const RescoredLists& lists, int64_t count, const char* why) {
   if (count > 0)
     std::fprintf(stderr, "lm_rescore: %s: hypotheses that cannot be chosen: %lld, %s\n",
@@ -52,8 +61,15 @@ int64_t RescoredLists::out_of_order() const {
 
 RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
                          const std::string& reference) {
-  RescoredLists r{.file = nbest, .lists = read_n_best(nbest, o.lists())};
-  r.references = texts_of(r.lists, read_transcripts(reference, o.nbest_format), reference);
+  NBestFile file = read_n_best_file(nbest, o.lists());
+  RescoredLists r{.file = nbest};
+  r.score_names = std::move(file.scores);
+  r.lists = std::move(file.lists);
+  require(o.first_weights.empty() || o.first_weights.size() == r.score_names.size(),
+          "--first-weights gives ", o.first_weights.size(), " numbers for the ",
+          r.score_names.size(), " first-pass scores of ", nbest, ": give one for each");
+  if (!reference.empty())
+    r.references = texts_of(r.lists, read_transcripts(reference, o.nbest_format), reference);
   for (const NBestList& list : r.lists)
     r.impossible.log_zeros += std::ranges::count_if(
         list.hypotheses, [](const NBestHypothesis& h) { return std::isinf(h.score); });
@@ -76,7 +92,7 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
       });
   progress.finish();
   lists.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  lists.scores = scored_lists(lists.lists, lists.model.log_p);
+  lists.scores = scored_lists(lists.lists, lists.model.log_p, o.first());
   explain_unknown(o, lists);
   print_warning(partly_known_warning(o.checkpoint, texts, lists.file));
   if (!reads_raw_text(o.checkpoint[0])) explain_spelled_specials(lists);
@@ -86,11 +102,71 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
                      "with a word that a model excludes by a bias of -inf (but with --lambda 0)");
 }
 
-RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists) {
-  const TunedWeights tuned =
-      tune_weights(lists.lists, lists.scores, lists.references, options.measure);
+void require_same_scores(const RescoredLists& tuning, const RescoredLists& lists) {
+  require(tuning.score_names == lists.score_names, tuning.file, " has the first-pass scores ",
+          joined(tuning.score_names), ", but ", lists.file, " has ", joined(lists.score_names),
+          ": --nbest-scores names the scores of both");
+}
+
+RescoringWeights tuned_weights(const RescoreOptions& o, const RescoredLists& lists) {
+  const bool mert =
+      o.tuning == WeightSearch::mert || (o.tuning == WeightSearch::automatic &&
+                                         lists.score_names.size() > 1 && o.first_weights.empty());
+  TunedWeights tuned =
+      mert ? tune_weights_together(lists.lists, lists.model.log_p, lists.references, o.measure,
+                                   {.restarts = o.restarts, .seed = o.tuning_seed})
+           : tune_weights(lists.lists, lists.scores, lists.references, o.measure);
   print_warning(tuning_warning(tuned, lists.file));
+  if (!mert) tuned.first = o.first();
   return static_cast<const RescoringWeights&>(tuned);
+}
+
+std::string weight_flags(const RescoringWeights& w) {
+  std::string flags;
+  if (!w.first.empty() && w.first != std::vector<double>{1}) {
+    flags += "--first-weights";
+    for (const double weight : w.first) flags += " " + shortest(weight);
+    flags += " ";
+  }
+  return flags + concat("--lambda ", w.lambda, " --mu ", w.mu);
+}
+
+void write_n_best(const RescoreOptions& o, const RescoredLists& lists, const RescoringWeights& w) {
+  if (o.output_nbest.empty()) return;
+  const NBestFormat format = o.written_format();
+  NBestFile file;
+  if (format == NBestFormat::srilm) {
+    file.scores = {"acoustic", "lm"};
+  } else {
+    file.scores = lists.score_names;
+    for (const char* name : {"log_p", "length", kTotalScore}) {
+      std::string own = name;  // lists that lm_rescore wrote have these names already
+      while (std::ranges::count(file.scores, own) > 0) own += "_2";
+      if (format != NBestFormat::moses || name != kTotalScore) file.scores.push_back(own);
+    }
+  }
+  for (size_t i = 0; i < lists.lists.size(); ++i) {
+    NBestList& list = file.lists.emplace_back();
+    list.utterance = lists.lists[i].utterance;
+    for (size_t k = 0; k < lists.scores[i].size(); ++k) {
+      const HypothesisScores& scores = lists.scores[i][k];
+      const NBestHypothesis& from = lists.lists[i].hypotheses[k];
+      NBestHypothesis& h = list.hypotheses.emplace_back();
+      h.words = from.words;
+      h.score = total_score(scores, w);
+      const auto words = static_cast<double>(scores.words);
+      if (format == NBestFormat::srilm) {
+        h.scores = {scores.first_pass + w.mu * words, w.lambda == 0 ? 0 : w.lambda * scores.log_p};
+        continue;
+      }
+      h.scores = from.scores;
+      if (h.scores.empty()) h.scores.push_back(from.score);
+      h.scores.insert(h.scores.end(), {scores.log_p, words});
+      if (format != NBestFormat::moses) h.scores.push_back(h.score);
+    }
+    std::ranges::stable_sort(list.hypotheses, std::greater(), &NBestHypothesis::score);
+  }
+  atomic_write_text(o.output_nbest, n_best_text(file, format, o.nbest_cost));
 }
 
 }  // namespace nine::app

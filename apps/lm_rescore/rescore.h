@@ -19,11 +19,12 @@ struct Impossible {
 /// N-best lists with their references and scores.
 struct RescoredLists {
   std::string file;
+  std::vector<std::string> score_names;  ///< of the first-pass scores
   std::vector<NBestList> lists;
-  std::vector<std::string> references;
-  std::vector<ScoredList> scores;
-  SentenceScores model;  ///< of all hypotheses, list by list
-  double seconds = 0;    ///< that the models took
+  std::vector<std::string> references;  ///< empty: there are none
+  std::vector<ScoredList> scores;       ///< the first pass's are summed with --first-weights
+  SentenceScores model;                 ///< of all hypotheses, list by list
+  double seconds = 0;                   ///< that the models took
   Impossible impossible;
 
   int64_t hypotheses() const { return std::ssize(model.log_p); }
@@ -39,15 +40,28 @@ struct RescoredLists {
   int64_t out_of_order() const;
 };
 
-/// Reads lists and their references; nothing is scored. Says how many scores are log zeros.
+/// Reads lists and, unless its name is empty, their references; nothing is scored. Says how many
+/// scores are log zeros. Error: --first-weights are not one for each score.
 RescoredLists read_lists(const RescoreOptions& options, const std::string& nbest,
                          const std::string& reference);
 /// Scores them, with progress, and says how many words were unknown, and how many hypotheses a
 /// model excludes.
 void score_lists(const RescoreOptions& options, RescoredLists& lists, Device device);
 
+/// Error: the lists to tune on do not have the first-pass scores of `lists`.
+void require_same_scores(const RescoredLists& tuning, const RescoredLists& lists);
+
 /// The weights that make the errors on `lists` smallest, or BLEU largest. Says where the search was
 /// stopped.
 RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredLists& lists);
+
+/// The flags that give these weights: "--lambda 2.5 --mu 0".
+std::string weight_flags(const RescoringWeights& weights);
+
+/// Writes --output-nbest: each hypothesis with its first-pass scores, log p, length (its number of
+/// words) and total, the list's best first. Error: the format cannot hold them, or the file cannot
+/// be written.
+void write_n_best(const RescoreOptions& options, const RescoredLists& lists,
+                  const RescoringWeights& weights);
 
 }  // namespace nine::app

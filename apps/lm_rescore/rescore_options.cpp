@@ -28,21 +28,33 @@ void RescoreOptions::declare(Options& o) {
   o.add("nbest", nbest, "n-best lists: each line 'utterance TAB first-pass score TAB words'")
       .unit("FILE")
       .required();
-  o.add("reference", reference, "reference transcripts: each line 'utterance TAB words'")
-      .unit("FILE")
-      .required();
+  o.add("reference", reference,
+        "reference transcripts: each line 'utterance TAB words'; without them nothing is counted")
+      .unit("FILE");
   o.add("checkpoint", checkpoint,
         "language models: checkpoints, or run directories (for their best checkpoints)")
       .unit("DIR...")
       .required();
   o.add("output", output,
-        "directory of the results: hyp.trn, first.trn, ref.trn, utterances.tsv, results.json")
-      .unit("DIR")
-      .required();
+        "directory of the results: hyp.trn, first.trn, ref.trn, utterances.tsv, results.json; "
+        "without --output and --reference, the choices are printed")
+      .unit("DIR");
+  o.add("output-nbest", output_nbest,
+        "file for every hypothesis with each score and the total, the best first")
+      .unit("FILE");
+  std::vector<std::string> written = enum_names<NBestFormat>();
+  written.insert(written.begin(), "same");
+  o.add("output-nbest-format", output_nbest_format,
+        "format of --output-nbest; same: that of --nbest")
+      .choices(written);
   o.add("json", json, "print the results as JSON, as in results.json, instead of a table");
 
   o.group("The lists");
   o.add("nbest-format", nbest_format, "format of --nbest and --tune-nbest");
+  o.add("nbest-scores", nbest_scores,
+        "names of several first-pass scores: columns before the words (tsv, kaldi) or features "
+        "(moses); all: every column of a header, every feature")
+      .unit("NAME...");
   o.add("nbest-cost", nbest_cost,
         "the scores in the lists are costs: smaller is better, as in Kaldi");
   o.add("allow-empty", allow_empty, "accept hypotheses without words, as silence");
@@ -60,6 +72,17 @@ void RescoreOptions::declare(Options& o) {
   o.add("measure", measure,
         "measure of the results: wer, word error rate; bleu, for translations (Moses lists: "
         "--nbest-format moses)");
+  o.add("first-weights", first_weights,
+        "weights of the first-pass scores in the order of --nbest-scores; without them, the total "
+        "of the lists or the sum of the scores counts")
+      .unit("X...")
+      .check(weight_from_text);
+  o.add("tuning", tuning,
+        "search for the weights: grid finds lambda and mu; mert (minimum error rate training) "
+        "finds the weights of several first-pass scores too; auto: mert if there are several "
+        "without --first-weights");
+  o.add("restarts", restarts, "number of random starts of --tuning mert").range(0, 10'000);
+  o.add("tuning-seed", tuning_seed, "seed of the random starts");
   o.add("interpolate", interpolate,
         "how several models are combined: linear adds probabilities word by word, log-linear adds "
         "log-probabilities");
@@ -97,7 +120,13 @@ void RescoreOptions::declare(Options& o) {
 }
 
 void RescoreOptions::check(const Options& options) const {
-  refuse_empty(options, {"tune_nbest", "tune_reference", "baseline"});
+  refuse_empty(options,
+               {"reference", "output", "output_nbest", "tune_nbest", "tune_reference", "baseline"});
+  try {
+    check_score_names(nbest_scores);
+  } catch (const Error& e) {
+    fail_usage("--nbest-scores: ", e.what());
+  }
   require_usage(tune_nbest.empty() == tune_reference.empty(),
                 "--tune-nbest and --tune-reference belong together: give both");
   const bool given = lambda != -1;
@@ -112,6 +141,17 @@ void RescoreOptions::check(const Options& options) const {
   const bool wer = measure == RescoringMeasure::wer;
   only_with(options, wer, "--measure wer",
             {"baseline", "group_by", "margin_wer", "resamples", "seed"});
+  only_with(options, has_reference(), "--reference",
+            {"baseline", "group_by", "margin_wer", "resamples", "seed"});
+  only_with(options, tunes(), "--tune-nbest", {"tuning", "restarts", "tuning_seed"});
+  only_with(options, tuning != WeightSearch::grid, "--tuning mert", {"restarts", "tuning_seed"});
+  only_with(options, !output_nbest.empty(), "--output-nbest", {"output_nbest_format"});
+  require_usage(tuning != WeightSearch::mert || first_weights.empty(),
+                "--tuning mert finds --first-weights: leave one of them out");
+  require_usage(output_nbest != "-", "--output-nbest - names no file: give /dev/stdout to print");
+  for (const double w : first())
+    require_usage(std::fabs(w) <= kLargestWeight,
+                  "--first-weights: a weight is at most 1000000000");
   only_with(options, checkpoint.size() > 1, "several models", {"interpolate"});
   refuse_same_models("--checkpoint", checkpoint);
   std::vector<NamedFile> read{{"--nbest", nbest},
@@ -121,8 +161,9 @@ void RescoreOptions::check(const Options& options) const {
                               {"--baseline", baseline}};
   if (groups_by_file()) read.push_back({"--group-by", group_by});
   for (const std::string& model : checkpoint) add_model_files(read, "a file of the model", model);
-  std::vector<NamedFile> written;
-  for (const char* name : kResultFiles) written.push_back({"--output's file", file(name)});
+  std::vector<NamedFile> written{{"--output-nbest", output_nbest}};
+  for (const char* name : kResultFiles)
+    if (!output.empty()) written.push_back({"--output's file", file(name)});
   check_outputs(written, read);
 }
 
@@ -144,7 +185,21 @@ void RescoreOptions::check_weights() const {
 }
 
 NBestOptions RescoreOptions::lists() const {
-  return {.format = nbest_format, .cost = nbest_cost, .allow_empty = allow_empty};
+  return {.format = nbest_format,
+          .cost = nbest_cost,
+          .allow_empty = allow_empty,
+          .scores = nbest_scores};
+}
+
+NBestFormat RescoreOptions::written_format() const {
+  return output_nbest_format == "same" ? nbest_format
+                                       : enum_from_text<NBestFormat>(output_nbest_format);
+}
+
+std::vector<double> RescoreOptions::first() const {
+  std::vector<double> all;
+  for (const std::string& text : first_weights) all.push_back(weight_from_text(text));
+  return all;
 }
 
 SentenceScoring RescoreOptions::scoring(Device where) const {

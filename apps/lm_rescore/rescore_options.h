@@ -21,13 +21,18 @@ inline constexpr std::array<const char*, 5> kResultFiles{"results.json", "hyp.tr
 /// The values of lm_rescore's flags; each has the name of its flag.
 struct RescoreOptions {
   std::vector<std::string> checkpoint;
-  std::string nbest, reference, output, tune_nbest, tune_reference, baseline,
-      group_by = "utterance", device = "cpu";
+  std::string nbest, reference, output, output_nbest,
+      output_nbest_format = "same", tune_nbest, tune_reference, baseline, group_by = "utterance",
+      device = "cpu";
   NBestFormat nbest_format = NBestFormat::tsv;
+  std::vector<std::string> nbest_scores, first_weights;
   bool nbest_cost = false, allow_empty = false, json = false;
   RescoringMeasure measure = RescoringMeasure::wer;
   Interpolation interpolate = Interpolation::linear;
   std::vector<std::string> weights;
+  WeightSearch tuning = WeightSearch::automatic;
+  int64_t restarts = WeightSearchOptions().restarts;
+  uint64_t tuning_seed = 1;
   double lambda = -1, mu = 0, margin_wer = 0, max_unknown = kMaxUnknown;
   int64_t batch_tokens = 4096, resamples = 1000;
   uint64_t seed = 1;
@@ -39,6 +44,11 @@ struct RescoreOptions {
   /// Checks flags against each other. Throws UsageError.
   void check(const Options& options) const;
   bool tunes() const { return !tune_nbest.empty(); }
+  bool has_reference() const { return !reference.empty(); }
+  /// The format of --output-nbest.
+  NBestFormat written_format() const;
+  /// The weights of --first-weights; empty if the option is.
+  std::vector<double> first() const;
   /// Whether --group-by names a file: neither "utterance" nor "before:TEXT".
   bool groups_by_file() const {
     return group_by != "utterance" && !group_by.starts_with("before:");

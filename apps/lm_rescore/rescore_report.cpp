@@ -9,6 +9,7 @@
 #include <set>
 
 #include "apps/cli/output_directory.h"
+#include "apps/cli/text_io.h"
 #include "apps/cli/text_table.h"
 #include "apps/lm_rescore/warn_of_lists.h"
 #include "core/files.h"
@@ -74,6 +75,14 @@ std::string trn(const RescoredLists& r, const Texts& texts) {
   return out;
 }
 
+// Transcripts that --reference and --baseline of another run read.
+std::string choices_text(const RescoredLists& r, const Texts& texts) {
+  std::string out;
+  for (size_t i = 0; i < texts.size(); ++i)
+    out += concat(r.lists[i].utterance, "\t", texts[i], "\n");
+  return out;
+}
+
 // Everything that is reported.
 struct Results {
   Texts first, rescored;      // words of each utterance
@@ -92,6 +101,7 @@ Results results_of(const RescoreOptions& o, const RescoredLists& r, const Compar
   Results x{.compared_name = compared.name, .weights = w};
   x.first = r.first_pass();
   x.rescored = r.texts(choose_hypotheses(r.scores, w));
+  if (!o.has_reference()) return x;
   if (o.measure == RescoringMeasure::bleu) {
     const BleuOptions how{.tokenizer = BleuTokenizer::none};
     x.first_bleu = corpus_bleu(x.first, r.references, how);
@@ -241,8 +251,11 @@ Json as_json(const RescoreOptions& o, const RescoredLists& r, const Results& x) 
   Json j = {{"nbest", o.nbest},
             {"models", o.checkpoint},
             {"interpolation", to_text(o.interpolate)},
+            {"first_pass_scores", r.score_names},
+            {"first_weights", x.weights.first},
             {"lambda", x.weights.lambda},
             {"mu", x.weights.mu},
+            {"weight_flags", weight_flags(x.weights)},
             {"tuned_on", o.tune_nbest},
             {"utterances", r.lists.size()},
             {"hypotheses", r.hypotheses()},
@@ -252,6 +265,7 @@ Json as_json(const RescoreOptions& o, const RescoredLists& r, const Results& x) 
             {"lists_out_of_order", r.out_of_order()},
             {"log_zero_scores", r.impossible.log_zeros},
             {"excluded_hypotheses", r.impossible.excluded}};
+  if (!o.has_reference()) return j;
   if (o.measure == RescoringMeasure::wer)
     add_wer(o, x, j);
   else
@@ -261,26 +275,56 @@ Json as_json(const RescoreOptions& o, const RescoredLists& r, const Results& x) 
   return j;
 }
 
+// Of several first-pass scores; nothing for one with the weight 1.
+std::string first_weights_text(const RescoredLists& r, const RescoringWeights& w) {
+  if (w.first.empty() || w.first == std::vector<double>{1}) return "";
+  std::string text;
+  for (size_t k = 0; k < w.first.size(); ++k)
+    text +=
+        concat(text.empty() ? "# first pass: " : ", ", r.score_names[k], " ", fixed(w.first[k], 3));
+  return text + "\n";
+}
+
+std::string changed_text(const Results& x) {
+  size_t changed = 0;
+  for (size_t i = 0; i < x.first.size(); ++i) changed += x.first[i] != x.rescored[i] ? 1 : 0;
+  return concat("other words than the first pass: ", changed, " of ", x.first.size(),
+                " utterances; without --reference no errors are counted\n");
+}
+
 std::string as_text(const RescoreOptions& o, const RescoredLists& r, const Results& x) {
   std::string models;
   for (const std::string& model : o.checkpoint) models += (models.empty() ? "" : ", ") + model;
   std::string text =
       concat("# ", o.nbest, ": ", r.lists.size(), " utterances, ", r.hypotheses(), " hypotheses; ",
              models, o.checkpoint.size() > 1 ? concat(", ", to_text(o.interpolate)) : "", "\n");
+  text += first_weights_text(r, x.weights);
   text += concat("# lambda ", fixed(x.weights.lambda, 3), ", mu ", fixed(x.weights.mu, 3),
                  o.tunes() ? ", tuned on " + o.tune_nbest : "", "\n");
+  if (o.tunes()) text += "# the same weights by hand: " + weight_flags(x.weights) + "\n";
+  if (!o.has_reference()) return text + changed_text(x);
   if (o.measure == RescoringMeasure::wer) return text + wer_text(o, x);
   return concat(text, "first pass: ", x.first_bleu.text(), "\nrescored: ", x.rescored_bleu.text(),
                 "\n");
 }
 
-// Writes the table, or takes away that of an earlier rescoring: it would pass for this one's.
-void write_utterances(const RescoreOptions& o, const RescoredLists& r, const Results& x) {
-  const std::string file = o.file("utterances.tsv");
-  if (o.measure == RescoringMeasure::wer) return atomic_write_text(file, utterance_table(r, x));
+void remove_file(const std::string& file) {
   std::error_code error;
   std::filesystem::remove(file, error);
   require(!error, "cannot remove ", file, ": ", error.message());
+}
+
+// Writes references and table, or takes away those of an earlier rescoring: they would pass for
+// this one's.
+void write_utterances(const RescoreOptions& o, const RescoredLists& r, const Results& x) {
+  if (o.has_reference())
+    atomic_write_text(o.file("ref.trn"), trn(r, r.references));
+  else
+    remove_file(o.file("ref.trn"));
+  if (o.has_reference() && o.measure == RescoringMeasure::wer)
+    atomic_write_text(o.file("utterances.tsv"), utterance_table(r, x));
+  else
+    remove_file(o.file("utterances.tsv"));
 }
 
 // As of --nbest's hypotheses. Error: texts without words, unless --allow-empty. Warns of texts that
@@ -305,7 +349,7 @@ void check_baseline(const RescoreOptions& o, const RescoredLists& lists, const T
 }  // namespace
 
 Comparison read_comparison(const RescoreOptions& o, const RescoredLists& lists) {
-  if (o.measure == RescoringMeasure::bleu) return {};
+  if (o.measure == RescoringMeasure::bleu || !o.has_reference()) return {};
   Comparison c{.name = "first pass", .words = lists.first_pass(), .groups = groups_of(o, lists)};
   if (!o.baseline.empty()) {
     c.name = o.baseline;
@@ -330,6 +374,9 @@ Comparison read_comparison(const RescoreOptions& o, const RescoredLists& lists) 
 }
 
 void require_own_results(const RescoreOptions& o) {
+  if (!o.output_nbest.empty() && !is_device_or_pipe(o.output_nbest))
+    const TextOutput writable(o.output_nbest);
+  if (o.output.empty()) return;
   require_output_directory("--output", o.output);
   require_no_run("--output", o.output);
   require_output_files("--output", o.output, kResultFiles);
@@ -347,15 +394,20 @@ void require_own_results(const RescoreOptions& o) {
 void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,
                       const Comparison& comparison, const RescoringWeights& weights) {
   const Results x = results_of(options, lists, comparison, weights);
-  make_output_directory("--output", options.output);
-  // First, as it tells the next rescoring that these files are lm_rescore's.
   const std::string json = json_text(as_json(options, lists, x), 2) + '\n';
-  atomic_write_text(options.file("results.json"), json);
-  atomic_write_text(options.file("hyp.trn"), trn(lists, x.rescored));
-  atomic_write_text(options.file("first.trn"), trn(lists, x.first));
-  atomic_write_text(options.file("ref.trn"), trn(lists, lists.references));
-  write_utterances(options, lists, x);
-  std::fputs(options.json ? json.c_str() : as_text(options, lists, x).c_str(), stdout);
+  if (!options.output.empty()) {
+    make_output_directory("--output", options.output);
+    // First, as it tells the next rescoring that these files are lm_rescore's.
+    atomic_write_text(options.file("results.json"), json);
+    atomic_write_text(options.file("hyp.trn"), trn(lists, x.rescored));
+    atomic_write_text(options.file("first.trn"), trn(lists, x.first));
+    write_utterances(options, lists, x);
+  }
+  const bool prints_choices = options.output.empty() && !options.has_reference();
+  std::fputs(options.json     ? json.c_str()
+             : prints_choices ? choices_text(lists, x.rescored).c_str()
+                              : as_text(options, lists, x).c_str(),
+             stdout);
 }
 
 }  // namespace nine::app

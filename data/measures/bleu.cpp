@@ -40,21 +40,38 @@ Units units_of(const std::string& line, const BleuOptions& o) {
 
 }  // namespace
 
+BleuCounts& BleuCounts::operator+=(const BleuCounts& other) {
+  for (size_t n = 0; n < kOrders; ++n) ngrams[n] += other.ngrams[n];
+  hypothesis_length += other.hypothesis_length;
+  reference_length += other.reference_length;
+  return *this;
+}
+
+BleuCounts count_bleu(const std::string& hypothesis, const std::string& reference,
+                      const BleuOptions& options) {
+  const Units own = units_of(hypothesis, options), expected = units_of(reference, options);
+  BleuCounts counts{.hypothesis_length = static_cast<int64_t>(own.size()),
+                    .reference_length = static_cast<int64_t>(expected.size())};
+  for (size_t n = 1; n <= kOrders; ++n) counts.ngrams[n - 1] = count_ngrams(own, expected, n);
+  return counts;
+}
+
 BleuScore corpus_bleu(std::span<const std::string> hypotheses,
                       std::span<const std::string> references, const BleuOptions& options) {
   require_pairs("corpus_bleu", hypotheses.size(), references.size());
-  BleuScore out;
+  BleuCounts counts;
+  for (size_t i = 0; i < hypotheses.size(); ++i)
+    counts += count_bleu(hypotheses[i], references[i], options);
+  return bleu_of(counts, options);
+}
+
+BleuScore bleu_of(const BleuCounts& all, const BleuOptions& options) {
+  BleuScore out{.hypothesis_length = all.hypothesis_length,
+                .reference_length = all.reference_length};
   out.signature = concat("nrefs:1|case:", options.lowercase ? "lc" : "mixed",
                          "|eff:no|tok:", options.tokenizer == BleuTokenizer::none ? "none" : "13a",
                          "|smooth:", smoothing_name(options), "|version:", kSacrebleuVersion);
-  std::array<NgramCounts, kOrders> counts{};
-  for (size_t i = 0; i < hypotheses.size(); ++i) {
-    const Units hypothesis = units_of(hypotheses[i], options),
-                reference = units_of(references[i], options);
-    out.hypothesis_length += static_cast<int64_t>(hypothesis.size());
-    out.reference_length += static_cast<int64_t>(reference.size());
-    for (size_t n = 1; n <= kOrders; ++n) counts[n - 1] += count_ngrams(hypothesis, reference, n);
-  }
+  const std::array<NgramCounts, kOrders>& counts = all.ngrams;
   if (out.hypothesis_length < out.reference_length)
     out.brevity_penalty = out.hypothesis_length > 0
                               ? std::exp(1 - static_cast<double>(out.reference_length) /

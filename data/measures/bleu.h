@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/enum_names.h"
+#include "data/measures/ngrams.h"
 
 namespace nine {
 
@@ -58,6 +59,19 @@ struct BleuScore {
   /// ref_len = 12090)", as sacrebleu --format text --width does. The score has `decimals` decimals.
   std::string text(int decimals = 1) const;
 };
+
+/// What BLEU counts in one or more lines: n-grams of 1 to 4 words, words.
+struct BleuCounts {
+  std::array<NgramCounts, 4> ngrams{};
+  int64_t hypothesis_length = 0, reference_length = 0;
+
+  BleuCounts& operator+=(const BleuCounts& other);
+};
+/// Counts a hypothesis, a line of valid UTF-8, against its reference.
+BleuCounts count_bleu(const std::string& hypothesis, const std::string& reference,
+                      const BleuOptions& options = {});
+/// Scores counts.
+BleuScore bleu_of(const BleuCounts& counts, const BleuOptions& options = {});
 
 /// Scores lines of valid UTF-8. Errors: different numbers of lines; no lines.
 BleuScore corpus_bleu(std::span<const std::string> hypotheses,

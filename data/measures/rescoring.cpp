@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "core/quote.h"
 #include "data/measures/bleu.h"
 #include "data/measures/word_errors.h"
 #include "data/text.h"
@@ -18,41 +19,69 @@ constexpr int kGridOctaves = 5;  // lambda goes from 2^-5 to 2^5 units, with two
 constexpr double kWords[] = {0, 0.25, 0.5, 1, 2, 4};  // mu is one of these numbers of units, with
                                                       // either sign
 constexpr int kRefinements = 8;
+constexpr double kLargestTuned = 1e8;
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
-constexpr double kWidest = 4;  // most a spread may be of the median distance; n-best lists have
-                               // about 2
+const BleuOptions kWordsAsTheyAre{.tokenizer = BleuTokenizer::none};
 
-// Returns the median; of an even number of values, the lower of the two in the middle. Reorders the
-// values.
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + (std::ssize(values) - 1) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Returns the root of the mean variance within lists, limited to kWidest times the median distance
-// from the lists' medians because of outliers.
+// Returns spread_within() of a value of the hypotheses.
 template <class Value>
 double spread(std::span<const ScoredList> lists, Value&& value) {
-  double squares = 0;
-  int64_t count = 0;
-  std::vector<double> finite, distances;
+  std::vector<double> values;
+  std::vector<size_t> ends;
   for (const ScoredList& list : lists) {
-    finite.clear();
-    for (const HypothesisScores& h : list)
-      if (std::isfinite(value(h))) finite.push_back(value(h));
-    if (finite.empty()) continue;
-    double mean = 0;
-    for (const double x : finite) mean += x / static_cast<double>(finite.size());
-    for (const double x : finite) squares += (x - mean) * (x - mean);
-    count += std::ssize(finite);
-    const double middle = median(finite);
-    for (const double x : finite)
-      if (x != middle) distances.push_back(std::fabs(x - middle));
+    for (const HypothesisScores& h : list) values.push_back(value(h));
+    ends.push_back(values.size());
   }
-  if (distances.empty()) return 0;
-  // The order of the arguments matters: std::min then does not return a deviation that is NaN.
-  return std::min(kWidest * median(distances), std::sqrt(squares / static_cast<double>(count)));
+  return spread_within(values, ends);
+}
+
+// Returns what a measure counts in each hypothesis, and the loss of sums of these counts.
+std::vector<std::vector<int64_t>> bleu_numbers(std::span<const NBestList> lists,
+                                               std::span<const std::string> references) {
+  std::vector<std::vector<int64_t>> all;
+  for (size_t i = 0; i < lists.size(); ++i)
+    for (const NBestHypothesis& h : lists[i].hypotheses) {
+      const BleuCounts c = count_bleu(h.words, references[i], kWordsAsTheyAre);
+      std::vector<int64_t>& numbers = all.emplace_back();
+      for (const NgramCounts& n : c.ngrams) numbers.insert(numbers.end(), {n.hypothesis, n.shared});
+      numbers.insert(numbers.end(), {c.hypothesis_length, c.reference_length});
+    }
+  return all;
+}
+double bleu_loss(std::span<const int64_t> sums) {
+  BleuCounts c;
+  for (size_t n = 0; n < c.ngrams.size(); ++n) {
+    c.ngrams[n].hypothesis = sums[2 * n];
+    c.ngrams[n].shared = sums[2 * n + 1];
+  }
+  c.hypothesis_length = sums[2 * c.ngrams.size()];
+  c.reference_length = sums[2 * c.ngrams.size() + 1];
+  return -bleu_of(c, kWordsAsTheyAre).score;
+}
+
+bool all_equal(std::span<const std::vector<int64_t>> errors) {
+  return std::ranges::all_of(errors, [](const std::vector<int64_t>& of_list) {
+    return std::ranges::adjacent_find(of_list, std::not_equal_to<>()) == of_list.end();
+  });
+}
+
+// The first-pass scores of a hypothesis.
+std::span<const double> scores_of(const NBestHypothesis& h) {
+  return h.scores.empty() ? std::span(&h.score, 1) : std::span<const double>(h.scores);
+}
+
+double weighted_sum(const NBestHypothesis& h, std::span<const double> weights) {
+  const std::span<const double> scores = scores_of(h);
+  require(scores.size() == weights.size(), "there are ", weights.size(), " weights for ",
+          scores.size(), " first-pass scores: give one for each");
+  double sum = 0;
+  for (size_t k = 0; k < scores.size(); ++k) {
+    if (scores[k] == kImpossible) return kImpossible;
+    sum += weights[k] * scores[k];
+  }
+  require(std::isfinite(sum), "the first-pass weights make a score of ", sum,
+          " from the hypothesis ", quote(h.words), ": give smaller weights");
+  return sum;
 }
 
 // Keeps the best weights so far.
@@ -88,26 +117,27 @@ class Search {
 
 }  // namespace
 
+double total_score(const HypothesisScores& scores, const RescoringWeights& weights) {
+  const auto& [first_pass, log_p, words] = scores;
+  // A model with weight 0 excludes no hypothesis.
+  const bool excluded = log_p == kImpossible;
+  if (first_pass == kImpossible || (excluded && weights.lambda != 0)) return kImpossible;
+  const double sum = first_pass + weights.lambda * (excluded ? 0 : log_p) +
+                     weights.mu * static_cast<double>(words);
+  require(std::isfinite(sum), "lambda ", weights.lambda, " and mu ", weights.mu,
+          " make a score of ", sum, " from the first-pass score ", first_pass, ", log p ", log_p,
+          " and ", words, " words: give smaller weights");
+  return sum;
+}
+
 std::vector<size_t> choose_hypotheses(std::span<const ScoredList> lists,
                                       const RescoringWeights& weights) {
   std::vector<size_t> chosen;
   for (const ScoredList& list : lists) {
-    const auto score = [&](size_t i) {
-      const auto& [first_pass, log_p, words] = list[i];
-      // A model with weight 0 excludes no hypothesis.
-      const bool excluded = log_p == kImpossible;
-      if (first_pass == kImpossible || (excluded && weights.lambda != 0)) return kImpossible;
-      const double sum = first_pass + weights.lambda * (excluded ? 0 : log_p) +
-                         weights.mu * static_cast<double>(words);
-      require(std::isfinite(sum), "lambda ", weights.lambda, " and mu ", weights.mu,
-              " make a score of ", sum, " from the first-pass score ", first_pass, ", log p ",
-              log_p, " and ", words, " words: give smaller weights");
-      return sum;
-    };
     size_t best = 0;
-    double largest = score(0);
+    double largest = total_score(list[0], weights);
     for (size_t i = 1; i < list.size(); ++i)
-      if (const double next = score(i); next > largest) {
+      if (const double next = total_score(list[i], weights); next > largest) {
         best = i;
         largest = next;
       }
@@ -171,15 +201,17 @@ std::vector<std::string> all_texts(std::span<const NBestList> lists) {
 }
 
 std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
-                                     std::span<const double> log_p) {
+                                     std::span<const double> log_p, std::span<const double> first) {
   std::vector<ScoredList> all;
+  all.reserve(lists.size());
   size_t at = 0;
-  std::vector<std::string_view> words;
   for (const NBestList& list : lists) {
     ScoredList& scores = all.emplace_back();
+    scores.reserve(list.hypotheses.size());
     for (const NBestHypothesis& h : list.hypotheses) {
-      split_words(h.words, words);
-      scores.push_back({h.score, log_p[at++], std::ssize(words)});
+      int64_t words = 0;
+      for_each_word(h.words, [&](std::string_view) { ++words; });
+      scores.push_back({first.empty() ? h.score : weighted_sum(h, first), log_p[at++], words});
     }
   }
   return all;
@@ -214,21 +246,79 @@ std::vector<std::vector<int64_t>> hypothesis_errors(std::span<const NBestList> l
 
 TunedWeights tune_weights(std::span<const NBestList> lists, std::span<const ScoredList> scores,
                           std::span<const std::string> references, RescoringMeasure measure) {
-  if (measure == RescoringMeasure::bleu)
+  if (measure == RescoringMeasure::bleu) {
+    const std::vector<std::vector<int64_t>> numbers = bleu_numbers(lists, references);
+    std::vector<size_t> begins(1, 0);
+    for (const NBestList& list : lists) begins.push_back(begins.back() + list.hypotheses.size());
     return tune_weights(scores, [&](std::span<const size_t> chosen) {
-      return -corpus_bleu(chosen_texts(lists, chosen), references,
-                          {.tokenizer = BleuTokenizer::none})
-                  .score;
+      std::vector<int64_t> sums(numbers[0].size());
+      for (size_t i = 0; i < chosen.size(); ++i)
+        for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[begins[i] + chosen[i]][k];
+      return bleu_loss(sums);
     });
+  }
   const std::vector<std::vector<int64_t>> errors = hypothesis_errors(lists, references);
   TunedWeights tuned = tune_weights(scores, [&](std::span<const size_t> chosen) {
     int64_t sum = 0;
     for (size_t i = 0; i < chosen.size(); ++i) sum += errors[i][chosen[i]];
     return static_cast<double>(sum);
   });
-  tuned.undecided = std::ranges::all_of(errors, [](const std::vector<int64_t>& of_list) {
-    return std::ranges::adjacent_find(of_list, std::not_equal_to<>()) == of_list.end();
-  });
+  tuned.undecided = all_equal(errors);
+  return tuned;
+}
+
+TunedWeights tune_weights_together(std::span<const NBestList> lists, std::span<const double> log_p,
+                                   std::span<const std::string> references,
+                                   RescoringMeasure measure, const WeightSearchOptions& options) {
+  require(!lists.empty(), "[tune_weights_together] there is no list to tune on");
+  const size_t first = scores_of(lists[0].hypotheses.at(0)).size();
+  TuningSet set{.features = first + 2, .counts = 1};
+  size_t at = 0;
+  std::vector<std::vector<int64_t>> numbers;
+  if (measure == RescoringMeasure::bleu) {
+    numbers = bleu_numbers(lists, references);
+    set.loss = bleu_loss;
+  } else {
+    numbers = hypothesis_errors(lists, references);
+    if (all_equal(numbers)) {
+      TunedWeights none;
+      none.first.assign(first, 1);
+      none.undecided = true;
+      return none;
+    }
+    set.loss = [](std::span<const int64_t> sums) { return static_cast<double>(sums[0]); };
+  }
+  for (const std::vector<int64_t>& n : numbers) {
+    if (measure == RescoringMeasure::bleu) set.counts = n.size();
+    set.counted.insert(set.counted.end(), n.begin(), n.end());
+  }
+  for (const NBestList& list : lists) {
+    for (const NBestHypothesis& h : list.hypotheses) {
+      const std::span<const double> scores = scores_of(h);
+      require(scores.size() == first, "[tune_weights_together] hypotheses have ", first, " and ",
+              scores.size(), " scores");
+      set.impossible.push_back(std::ranges::count(scores, kImpossible) > 0 ? 1 : 0);
+      set.values.insert(set.values.end(), scores.begin(), scores.end());
+      int64_t words = 0;
+      for_each_word(h.words, [&](std::string_view) { ++words; });
+      set.values.insert(set.values.end(), {log_p[at++], static_cast<double>(words)});
+    }
+    set.ends.push_back(set.impossible.size());
+  }
+  std::vector<double> start(set.features, 1);  // the first pass alone
+  start[first] = start[first + 1] = 0;
+  std::vector<bool> not_negative(set.features, false);
+  not_negative[0] = not_negative[first] = true;
+  const FoundWeights found = search_weights(set, start, not_negative, options);
+  double largest = 0;
+  for (const double w : found.weights) largest = std::max(largest, std::fabs(w));
+  // So that the first weight is 1, and no weight is larger than a flag takes.
+  const double unit = std::max(found.weights[0], largest / kLargestTuned);
+  TunedWeights tuned;
+  for (size_t k = 0; k < first; ++k) tuned.first.push_back(found.weights[k] / unit);
+  tuned.lambda = found.weights[first] / unit;
+  tuned.mu = found.weights[first + 1] / unit;
+  tuned.stopped = found.stopped;
   return tuned;
 }
 
@@ -238,8 +328,8 @@ std::string tuning_warning(const TunedWeights& tuned, const std::string& name) {
                   " does one hypothesis have fewer errors than another, so that nothing tells "
                   "lambda and mu: they stay 0");
   if (tuned.stopped)
-    return concat("the search for lambda and mu on ", name, " stopped after ", kMostTries,
-                  " tries; the result is the best of these tries");
+    return concat("the search for the weights on ", name, " stopped after ", kMostTries,
+                  tuned.first.empty() ? " tries" : " lines", "; the result is the best of these");
   return "";
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/enum_names.h"
+#include "data/measures/weight_search.h"
 #include "data/n_best.h"
 
 namespace nine {
@@ -25,7 +26,13 @@ using ScoredList = std::vector<HypothesisScores>;
 /// The weights of the score first_pass + lambda * log_p + mu * words, where 0 times -infinity is 0.
 struct RescoringWeights {
   double lambda = 0, mu = 0;
+  /// Of the first-pass scores, whose weighted sum scored_lists() computes; empty: 1 each.
+  std::vector<double> first = {};
 };
+
+/// Returns the weighted sum of a hypothesis's scores; -infinity if first_pass is, or if log_p is
+/// and lambda is not 0. Error: a sum of finite numbers is not finite with these weights.
+double total_score(const HypothesisScores& scores, const RescoringWeights& weights);
 
 /// Returns the place of the best hypothesis of each list; if several are equally good, the first.
 /// If all scores of a list are -infinity, returns the first hypothesis. Error: a score of finite
@@ -44,9 +51,13 @@ inline constexpr EnumNames<RescoringMeasure, 2> kEnumNames<RescoringMeasure>{
 
 /// Returns the words of all hypotheses, list by list.
 std::vector<std::string> all_texts(std::span<const NBestList> lists);
-/// Returns the scores of the lists' hypotheses; `log_p` are those of all_texts().
+/// Returns the scores of the lists' hypotheses; `log_p` are those of all_texts(). first_pass is the
+/// sum of the hypothesis's first-pass scores times the weights `first`, or its score if `first` is
+/// empty; -infinity if a score is. Errors: the numbers of weights and scores differ; a sum of
+/// finite numbers is not finite.
 std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
-                                     std::span<const double> log_p);
+                                     std::span<const double> log_p,
+                                     std::span<const double> first = {});
 /// Returns the first pass's choice in each list: the best first-pass score; of equal ones the
 /// first.
 std::vector<size_t> first_choices(std::span<const NBestList> lists);
@@ -66,6 +77,20 @@ struct TunedWeights : RescoringWeights {
 };
 /// The most weights that tune_weights() tries. It usually tries about 300.
 inline constexpr int kMostTries = 10'000;
+
+/// How weights are searched.
+enum class WeightSearch : uint8_t {
+  automatic,  ///< mert for several first-pass scores without weights, otherwise grid
+  grid,       ///< tune_weights(): lambda and mu on a grid and in smaller and smaller steps
+  mert  ///< tune_weights_together(): all weights, each exactly along a line, from several starts
+};
+template <>
+inline constexpr EnumNames<WeightSearch, 3> kEnumNames<WeightSearch>{
+    "search for weights",
+    {{{WeightSearch::automatic, "auto"},
+      {WeightSearch::grid, "grid"},
+      {WeightSearch::mert, "mert"}}}};
+
 /// Returns a warning if the weights are undecided or the search was stopped; otherwise an empty
 /// text. `name` is the name of the lists.
 std::string tuning_warning(const TunedWeights& tuned, const std::string& name);
@@ -87,5 +112,13 @@ TunedWeights tune_weights(std::span<const ScoredList> lists,
 /// BLEU. `scores` are those of `lists`.
 TunedWeights tune_weights(std::span<const NBestList> lists, std::span<const ScoredList> scores,
                           std::span<const std::string> references, RescoringMeasure measure);
+
+/// Returns the weights of several first-pass scores, lambda and mu, for which search_weights()
+/// finds the fewest word errors or the largest BLEU. `log_p` are those of all_texts(). lambda and
+/// the first score's weight are 0 or more; the first score's weight is 1 unless the search ends at
+/// 0. Errors: no list; hypotheses have different numbers of scores.
+TunedWeights tune_weights_together(std::span<const NBestList> lists, std::span<const double> log_p,
+                                   std::span<const std::string> references,
+                                   RescoringMeasure measure, const WeightSearchOptions& options);
 
 }  // namespace nine

@@ -172,13 +172,126 @@ TEST_CASE("read_n_best: a log zero, as programs write it") {
   CHECK(read("u1 -10000000000 -3 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
   CHECK(read("u1 5000 -1e10 1 a\n", srilm)[0].hypotheses[0].score == -INFINITY);
   CHECK(has(refusal("u1\t-1\ta\nu1\tinf\tb\n"),
-            "line 2: the score inf is too large for the logarithm of a probability"));
-  CHECK(has(refusal("u1\t+inf\ta\n"), "line 1: the score inf is too large for the logarithm"));
-  CHECK(has(refusal("u1\t+-inf\ta\n"), "line 1: '+-inf' is not a score"));
-  CHECK(has(refusal("u1-1 1e10 a\n", kaldi), "line 1: the score 1e+10 is too large"));
+            "line 2, column 4: the score inf is too large for the logarithm of a probability"));
+  CHECK(has(refusal("u1\t+inf\ta\n"),
+            "line 1, column 4: the score inf is too large for the logarithm"));
+  CHECK(has(refusal("u1\t+-inf\ta\n"), "line 1, column 4: '+-inf' is not a score"));
+  CHECK(has(refusal("u1-1 1e10 a\n", kaldi), "line 1, column 6: the score 1e+10 is too large"));
   CHECK(has(refusal("u1\t-inf\ta\n", {.cost = true}),
-            "line 1: the cost -inf is too small for a cost"));
-  CHECK(has(refusal("u1 -inf inf 1 a\n", srilm), "line 1: infinite scores of both signs"));
+            "line 1, column 4: the cost -inf is too small for a cost"));
+  CHECK(
+      has(refusal("u1 -inf inf 1 a\n", srilm), "line 1, column 4: infinite scores of both signs"));
+}
+
+TEST_CASE("read_n_best_file: several scores, by columns, by a header, as features") {
+  const TemporaryDirectory dir;
+  const auto file = [&](const std::string& text, const NBestOptions& options) {
+    return read_n_best_file(dir.write("list", text), options);
+  };
+  const auto says = [&](const std::string& text, const NBestOptions& options) {
+    return error_of([&] { file(text, options); });
+  };
+  using Numbers = std::vector<double>;
+  const NBestFile columns =
+      file("u1\t-1\t-2.5\ta b\nu1\t-3\t-1\tb\n", {.scores = {"acoustic", "ngram"}});
+  CHECK(columns.scores == Strings{"acoustic", "ngram"});
+  CHECK(columns.lists[0].hypotheses[0].scores == Numbers{-1, -2.5});
+  CHECK(columns.lists[0].hypotheses[0].score == -3.5);  // the sum
+  CHECK(has(says("u1\t-1\t-2\ta\nu1\t-1\ta\n", {.scores = {"x", "y"}}),
+            "line 2: a line is 'utterance TAB scores TAB words', but this has 2 tabs"));
+  CHECK(has(says("u1\t-1\tx\ta\n", {.scores = {"x", "y"}}), "line 1, column 7: 'x' is not"));
+  const std::string header = "utterance\tacoustic\tngram\ttotal\twords\nu1\t-1\t-2\t-7\ta b\n";
+  CHECK(file(header, {}).scores == Strings{"total"});
+  CHECK(file(header, {}).lists[0].hypotheses[0].score == -7);
+  CHECK(file(header, {.scores = {"ngram", "acoustic"}}).lists[0].hypotheses[0].scores ==
+        Numbers{-2, -1});
+  CHECK(file(header, {.scores = {"all"}}).scores == Strings{"acoustic", "ngram", "total"});
+  CHECK(file("utterance\tx\ty\twords\nu\t1\t2\ta\n", {}).scores == Strings{"x", "y"});
+  CHECK(has(says(header, {.scores = {"tm"}}),
+            "line 1: the header has no score 'tm'; its scores are acoustic, ngram, total"));
+  CHECK(has(says(header + "u2\t1\ta\n", {}), "line 3: the header has 4 tabs, but this line has 2"));
+  CHECK(has(says("utterance\tx\tx\twords\n", {}), "line 1: two scores have the name 'x'"));
+  CHECK(has(says("u\t1\ta\n", {.scores = {"all"}}), "needs a header"));
+  // An utterance of this name is no header, and words may be the word "words".
+  CHECK(file("utterance\t-1\twords\n", {}).lists[0].utterance == "utterance");
+  const NBestFile kaldi =
+      file("u1-1 2 3 4 a\n", {.format = NBestFormat::kaldi, .cost = true, .scores = {"ac", "lm"}});
+  CHECK(kaldi.lists[0].hypotheses[0].scores == Numbers{-2, -3});
+  CHECK(kaldi.lists[0].hypotheses[0].words == "4 a");
+  CHECK(has(says("u1-1 2\n", {.format = NBestFormat::kaldi, .scores = {"ac", "lm"}}),
+            "a line is 'utterance-N 2 scores words', but this has 2 fields"));
+  const NBestFile srilm = file("u -1 -2 1 a\n", {.format = NBestFormat::srilm, .scores = {"lm"}});
+  CHECK(srilm.lists[0].hypotheses[0].score == -2);
+  CHECK(file("u -1 -2 1 a\n", {.format = NBestFormat::srilm, .scores = {"all"}})
+            .lists[0]
+            .hypotheses[0]
+            .scores == Numbers{-1, -2});
+  // Moses: lm: and tm= with one number and several, d=-4 in one word, links between.
+  const std::string moses =
+      "0 ||| a b ||| lm: -3 tm: -1 -2 d=-4 ||| 0-0 1-1 ||| -9\n"
+      "0 ||| b ||| tm: -5 -6 lm: -7 d= -inf ||| -8 ||| 0-0\n";
+  const NBestFile all = file(moses, {.format = NBestFormat::moses, .scores = {"all"}});
+  CHECK(all.scores == Strings{"lm", "tm_1", "tm_2", "d"});
+  CHECK(all.lists[0].hypotheses[0].scores == Numbers{-3, -1, -2, -4});
+  CHECK(all.lists[0].hypotheses[0].score == -9);
+  CHECK(all.lists[0].hypotheses[1].scores == Numbers{-7, -5, -6, -INFINITY});
+  const NBestFile some = file(moses, {.format = NBestFormat::moses, .scores = {"tm", "total"}});
+  CHECK(some.scores == Strings{"tm_1", "tm_2", "total"});
+  CHECK(some.lists[0].hypotheses[1].scores == Numbers{-5, -6, -8});
+  CHECK(file(moses, {.format = NBestFormat::moses}).scores == Strings{"score"});
+  CHECK(
+      file("0 ||| a ||| 3 -5 ||| -1\n", {.format = NBestFormat::moses, .scores = {"all"}}).scores ==
+      Strings{"feature_1", "feature_2"});
+  CHECK(has(says(moses, {.format = NBestFormat::moses, .scores = {"w"}}),
+            "line 1: the hypothesis has no score 'w'; its scores are lm, tm_1, tm_2, d, total"));
+  CHECK(has(says(moses + "0 ||| c ||| lm: 1 tm: 1 d= 2 ||| 3\n",
+                 {.format = NBestFormat::moses, .scores = {"all"}}),
+            "line 3: the hypothesis has no score 'tm_1'; its scores are lm, tm, d, total"));
+  for (const char* name : {"", "a b", "a=", "a:", "|"})
+    CHECK(has(says(header, {.scores = {name}}), "the name of a score"));
+}
+
+TEST_CASE("n_best_text: what is written is read back, number for number") {
+  const TemporaryDirectory dir;
+  NBestFile file{
+      .scores = {"acoustic", "x_1"},
+      .lists = {{"u-1", {{0.1 + 0.2, "a 4 b", {1.0 / 3, -1e-300}}, {-5, "", {-5, -0.0}}}},
+                {"utterance", {{-INFINITY, "words", {-INFINITY, 7}}}}}};
+  const auto back = [&](NBestFormat format, bool cost) {
+    return read_n_best_file(
+        dir.write("list", n_best_text(file, format, cost)),
+        {.format = format,
+         .cost = cost,
+         .allow_empty = true,
+         .scores = format == NBestFormat::moses ? Strings{"all"} : file.scores});
+  };
+  for (const NBestFormat format :
+       {NBestFormat::tsv, NBestFormat::kaldi, NBestFormat::moses, NBestFormat::srilm})
+    for (const bool cost : {false, true}) {
+      if (format == NBestFormat::srilm) file.scores = {"acoustic", "lm"};
+      const NBestFile read = back(format, cost);
+      CHECK(read.scores == file.scores);
+      REQUIRE(read.lists.size() == 2);
+      for (size_t l = 0; l < 2; ++l) {
+        CHECK(read.lists[l].utterance == file.lists[l].utterance);
+        REQUIRE(read.lists[l].hypotheses.size() == file.lists[l].hypotheses.size());
+        for (size_t i = 0; i < read.lists[l].hypotheses.size(); ++i) {
+          const NBestHypothesis& own = file.lists[l].hypotheses[i];
+          CHECK(read.lists[l].hypotheses[i].words == own.words);
+          CHECK(read.lists[l].hypotheses[i].scores == own.scores);
+          if (format == NBestFormat::moses) CHECK(read.lists[l].hypotheses[i].score == own.score);
+        }
+      }
+    }
+  const auto refused = [](const std::string& words, NBestFormat format, const Strings& scores) {
+    return error_of([&] {
+      n_best_text({scores, {{"u7", {{0, words, std::vector<double>(scores.size(), 1)}}}}}, format);
+    });
+  };
+  CHECK(has(refused("a|||b", NBestFormat::moses, {"x", "y"}), "of the utterance 'u7' has |||"));
+  CHECK(has(refused("a </s>", NBestFormat::srilm, {"x", "y"}), "srilm reads otherwise"));
+  CHECK(has(refused("a", NBestFormat::srilm, {"x", "y", "z"}), "srilm's lists have two scores"));
+  CHECK(has(refused("a", NBestFormat::tsv, {"x", "x"}), "two scores have the name 'x'"));
 }
 
 TEST_CASE("transcripts: by name, by number, sclite's, and what is wrong with them") {

@@ -104,27 +104,58 @@ bool single_spaced(std::string_view text) {
          !text.ends_with(' ');
 }
 
+void check_same(const NBestHypothesis& a, const NBestHypothesis& b, bool total) {
+  demand(a.words == b.words && a.scores == b.scores && (!total || a.score == b.score),
+         "a hypothesis comes back");
+}
+
+// Lists come back from the lines that tell of them, with their scores by name.
+void check_written(const NBestFile& file) {
+  for (const NBestFormat format :
+       {NBestFormat::tsv, NBestFormat::srilm, NBestFormat::kaldi, NBestFormat::moses}) {
+    std::string text;
+    if (!accepted([&] { text = n_best_text(file, format); })) continue;  // not in this format
+    const MemoryFile out(text);
+    NBestOptions options{.format = format, .allow_empty = true};
+    if (format != NBestFormat::srilm && file.scores.size() > 1) options.scores = file.scores;
+    if (format == NBestFormat::moses && file.scores.size() > 1) options.scores = {"all"};
+    if (format == NBestFormat::srilm && file.scores.size() > 1) options.scores = {"all"};
+    const NBestFile again = read_n_best_file(out.path(), options);
+    demand(again.lists.size() == file.lists.size(), "written lists come back");
+    for (size_t l = 0; l < file.lists.size(); ++l) {
+      demand(again.lists[l].utterance == file.lists[l].utterance &&
+                 again.lists[l].hypotheses.size() == file.lists[l].hypotheses.size(),
+             "written utterances come back");
+      for (size_t k = 0; k < file.lists[l].hypotheses.size(); ++k)
+        check_same(again.lists[l].hypotheses[k], file.lists[l].hypotheses[k],
+                   format == NBestFormat::moses);
+    }
+  }
+}
+
 // Lists come back from the lines that tell of them. A byte-order mark and CRLF keep what a plain
 // file would lose: U+FEFF before the first name, a carriage return after the last word.
-void check_lists(const std::vector<NBestList>& lists) {
+void check_lists(const NBestFile& file) {
   std::string text = "\xEF\xBB\xBF";
-  for (const NBestList& list : lists) {
+  for (const NBestList& list : file.lists) {
     demand(!list.utterance.empty() && !list.hypotheses.empty(), "a list has a name and hypotheses");
     for (const NBestHypothesis& h : list.hypotheses) {
-      demand(std::isfinite(h.score) && single_spaced(h.words), "a hypothesis is score and words");
+      demand(!std::isnan(h.score) && h.score < -kLogZero && single_spaced(h.words),
+             "a hypothesis is score and words");
+      demand(h.scores.empty() || h.scores.size() == file.scores.size(), "each name has a score");
       text += concat(list.utterance, '\t', shortest(h.score), '\t', h.words, "\r\n");
     }
   }
   const MemoryFile out(text);
   const std::vector<NBestList> again = read_n_best(out.path(), {.allow_empty = true});
-  demand(again.size() == lists.size(), "lists come back");
-  for (size_t l = 0; l < lists.size(); ++l) {
-    demand(again[l].utterance == lists[l].utterance &&
-               again[l].hypotheses.size() == lists[l].hypotheses.size(),
+  demand(again.size() == file.lists.size(), "lists come back");
+  for (size_t l = 0; l < file.lists.size(); ++l) {
+    demand(again[l].utterance == file.lists[l].utterance &&
+               again[l].hypotheses.size() == file.lists[l].hypotheses.size(),
            "utterances come back");
-    for (size_t k = 0; k < lists[l].hypotheses.size(); ++k)
-      demand(again[l].hypotheses[k].score == lists[l].hypotheses[k].score &&
-                 again[l].hypotheses[k].words == lists[l].hypotheses[k].words,
+    for (size_t k = 0; k < file.lists[l].hypotheses.size(); ++k)
+      demand(again[l].hypotheses[k].score == file.lists[l].hypotheses[k].score &&
+                 again[l].hypotheses[k].words == file.lists[l].hypotheses[k].words,
              "hypotheses come back");
   }
 }
@@ -396,11 +427,18 @@ void fuzz_tokenizer_text(std::string_view bytes) {
 void fuzz_n_best(std::string_view bytes) {
   const MemoryFile in(bytes);
   for (const NBestFormat format :
-       {NBestFormat::tsv, NBestFormat::srilm, NBestFormat::kaldi, NBestFormat::moses}) {
-    std::vector<NBestList> lists;
-    if (accepted([&] { lists = read_n_best(in.path(), {.format = format, .allow_empty = true}); }))
-      check_lists(lists);
-  }
+       {NBestFormat::tsv, NBestFormat::srilm, NBestFormat::kaldi, NBestFormat::moses})
+    for (const std::vector<std::string>& scores :
+         std::vector<std::vector<std::string>>{{}, {"all"}, {"a", "b"}}) {
+      NBestFile file;
+      if (!accepted([&] {
+            file = read_n_best_file(in.path(),
+                                    {.format = format, .allow_empty = true, .scores = scores});
+          }))
+        continue;
+      check_lists(file);
+      check_written(file);
+    }
   for (const NBestFormat format : {NBestFormat::tsv, NBestFormat::kaldi, NBestFormat::moses})
     accepted([&] {
       for (const auto& [name, words] : read_transcripts(in.path(), format))

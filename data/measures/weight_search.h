@@ -1,0 +1,75 @@
+// Finds weights of several scores of hypotheses together: minimum error rate training (Och, ACL
+// 2003). The search goes along one weight at a time, to the exact minimum on this line, from
+// several starts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace nine {
+
+/// The hypotheses of lists, list by list, with the scores to weight and what is counted in them.
+struct TuningSet {
+  size_t features = 0;              ///< the number of scores of a hypothesis
+  size_t counts = 0;                ///< the number of counts of a hypothesis
+  std::vector<size_t> ends = {};    ///< for each list, the number of the hypothesis after its last
+  std::vector<double> values = {};  ///< the scores of each hypothesis; -infinity excludes it unless
+                                    ///< the weight is 0
+  std::vector<int64_t> counted = {};  ///< the counts of each hypothesis, such as its word errors
+  std::vector<char> impossible = {};  ///< 1: the hypothesis is excluded whatever the weights are
+  /// The loss of the chosen hypotheses' summed counts. NaN is never better.
+  std::function<double(std::span<const int64_t>)> loss = {};
+};
+
+/// Returns the spread of values within lists: the root of the mean variance of the finite values,
+/// but at most four times the median distance from a list's median, so that a few outliers cannot
+/// move it. `ends` are as in TuningSet. Without two different values in a list it is 0.
+double spread_within(std::span<const double> values, std::span<const size_t> ends);
+
+/// Returns the loss of the hypotheses with the largest weighted sums, of equal ones the first.
+double loss_of(const TuningSet& set, std::span<const double> weights);
+
+/// A point on a line of weights, and the loss there.
+struct LineMinimum {
+  double at = 0, loss = 0;
+};
+/// Returns the smallest loss of the weights + at * direction with at >= low, and a point that has
+/// it. The method is exact: the best hypothesis of a list, as a function of `at`, is the upper
+/// envelope of straight lines, and the loss is constant between the corners of all envelopes. The
+/// point is the middle of an interval between corners; of equally good intervals it is in the one
+/// nearest to 0, and it is 0 if that interval includes 0. Intervals shorter than 1e-9 of their
+/// distance from 0 (or 1e-9, if that is longer) do not count, because sums of scores do not resolve
+/// them. Hypotheses with a score of -infinity are excluded where the weight or the direction is not
+/// 0.
+LineMinimum minimum_on_line(const TuningSet& set, std::span<const double> weights,
+                            std::span<const double> direction,
+                            double low = -std::numeric_limits<double>::infinity());
+
+/// Settings of search_weights().
+struct WeightSearchOptions {
+  int64_t restarts = 20;        ///< starts from random weights, besides the given ones
+  uint64_t seed = 1;            ///< of these weights
+  int64_t most_lines = 10'000;  ///< the search ends after so many lines
+};
+/// What search_weights() found.
+struct FoundWeights {
+  std::vector<double> weights;
+  double loss = 0;
+  int64_t lines = 0;     ///< the number of lines that were searched
+  bool stopped = false;  ///< true if the search ended because of most_lines
+};
+/// Searches weights with the smallest loss. From each start it goes along each weight in turn, and
+/// along the way of the last round, as long as this makes the loss smaller. Random weights are up
+/// to 32 times, and down to 1/32 of, the inverse of the spread of their score; those of the start
+/// that are 0 have either sign. Weights whose score does not vary within lists stay as they are.
+/// Weights that are `not_negative` stay 0 or more. Of equal losses the earlier start's weights are
+/// returned.
+FoundWeights search_weights(const TuningSet& set, std::span<const double> start,
+                            const std::vector<bool>& not_negative,
+                            const WeightSearchOptions& options);
+
+}  // namespace nine

@@ -1,0 +1,177 @@
+// lm_rescore without a reference, the lists that it writes, and several first-pass scores.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/number_format.h"
+#include "data/n_best.h"
+#include "tests/apps/rescoring_runs.h"
+#include "tests/support/support.h"
+
+namespace nine::tests::test_rescoring_choices {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The lists with two scores in place of one, whose sum is the score with noise taken back.
+std::string two_scores(const std::string& nbest) {
+  std::string text;
+  int line = 0;
+  for (const std::string& row : split(nbest, '\n')) {
+    const Strings cells = split(row, '\t');
+    const double noise = 40.0 * ((++line * 7) % 5);
+    text +=
+        concat(cells[0], '\t', std::stod(cells[1]) - 3 * noise, '\t', noise, '\t', cells[2], '\n');
+  }
+  return text;
+}
+
+// Runs lm_rescore on the lists to report without --reference and --output.
+Outcome choose(const RescoringFiles& f, const Strings& more) {
+  return run_program("lm_rescore", joined({"--nbest", f.dir / "test.nbest"}, more));
+}
+
+}  // namespace
+
+TEST_CASE("lm_rescore without --reference: the same choice, printed or in --output") {
+  const RescoringFiles f;
+  const Strings given{"--checkpoint", model_a(), "--lambda", "30", "--mu", "2"};
+  REQUIRE(f.run(given).code == 0);
+  const std::string chosen = slurp(f.dir / "out/hyp.trn");
+  CHECK(fs::exists(f.dir / "out/ref.trn"));
+  const Outcome printed = choose(f, given);
+  REQUIRE_MESSAGE(printed.code == 0, printed.err);
+  std::string trn;
+  for (const std::string& line : split(printed.out, '\n')) {
+    const Strings cells = split(line, '\t');
+    REQUIRE(cells.size() == 2);
+    trn += concat(cells[1], " (", cells[0], ")\n");
+  }
+  CHECK(trn == chosen);
+  // The files that need a reference are taken away, because they are of another run.
+  const Outcome written = choose(f, joined(given, {"--output", f.dir / "out"}));
+  REQUIRE_MESSAGE(written.code == 0, written.err);
+  CHECK(slurp(f.dir / "out/hyp.trn") == chosen);
+  CHECK(!fs::exists(f.dir / "out/ref.trn"));
+  CHECK(!fs::exists(f.dir / "out/utterances.tsv"));
+  CHECK(!f.results().contains("rescored"));
+  CHECK_MESSAGE(has(written.out, "without --reference no errors are counted"), written.out);
+  // Tuning needs references of its own lists alone.
+  const Outcome tuned = choose(f, joined(f.tuning(), {"--json"}));
+  REQUIRE_MESSAGE(tuned.code == 0, tuned.err);
+  CHECK(Json::parse(tuned.out)["lambda"].get<double>() > 0);
+  for (const Strings& more : std::vector<Strings>{{"--baseline", f.dir / "out/hyp.trn"},
+                                                  {"--margin-wer", "1"},
+                                                  {"--group-by", "before:_"},
+                                                  {"--resamples", "200"}}) {
+    const Outcome r = choose(f, joined(given, more));
+    CHECK(r.code == 2);
+    CHECK_MESSAGE(has(r.err, more[0] + " is for --reference"), r.err);
+  }
+}
+
+TEST_CASE("lm_rescore --output-nbest: every score, in each format, and the same choice again") {
+  const RescoringFiles f;
+  const Strings given{"--checkpoint", model_a(), "--lambda", "30", "--mu", "2.5"};
+  const Outcome plain = choose(f, given);
+  const std::string file = f.dir / "written";
+  for (const std::string format : {"tsv", "kaldi", "moses", "srilm"}) {
+    CAPTURE(format);
+    const Outcome r =
+        choose(f, joined(given, {"--output-nbest", file, "--output-nbest-format", format}));
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    CHECK(r.out == plain.out);
+    NBestOptions options{.format = enum_from_text<NBestFormat>(format)};
+    if (format != "srilm") options.scores = {"score", "log_p", "length", "total"};
+    const NBestFile read = read_n_best_file(file, options);
+    const std::vector<NBestList> from = read_n_best(f.dir / "test.nbest", {});
+    REQUIRE(read.lists.size() == from.size());
+    for (size_t l = 0; l < from.size(); ++l) {
+      CHECK(read.lists[l].hypotheses.size() == from[l].hypotheses.size());
+      double last = INFINITY;
+      for (const NBestHypothesis& h : read.lists[l].hypotheses) {
+        if (format == "srilm") {
+          CHECK(h.score <= last + 1e-9);
+          last = h.score;
+          continue;
+        }
+        const std::vector<double>& s = h.scores;
+        CHECK(s[0] + 30 * s[1] + 2.5 * s[2] == s[3]);  // as the program adds them
+        CHECK(s[3] <= last);
+        last = s[3];
+        CHECK(std::ranges::count_if(from[l].hypotheses, [&](const NBestHypothesis& own) {
+                return own.words == h.words && own.score == s[0];
+              }) > 0);
+      }
+    }
+    // What was written is a first pass whose choice is this one.
+    const Outcome again =
+        run_program("lm_rescore", {"--nbest", file, "--nbest-format", format, "--nbest-scores",
+                                   "total", "--checkpoint", model_a(), "--lambda", "0"});
+    if (format == "tsv" || format == "moses") CHECK_MESSAGE(again.out == plain.out, again.err);
+  }
+  const Outcome refused = choose(f, joined(given, {"--output-nbest-format", "tsv"}));
+  CHECK(refused.code == 2);
+  CHECK_MESSAGE(has(refused.err, "--output-nbest-format is for --output-nbest"), refused.err);
+  const Outcome nowhere = choose(f, joined(given, {"--output-nbest", f.dir / "none/x"}));
+  CHECK(nowhere.code == 1);
+  CHECK_MESSAGE(has(nowhere.err, "cannot write"), nowhere.err);
+}
+
+TEST_CASE("lm_rescore: several first-pass scores are tuned together, and flags give them again") {
+  RescoringFiles f;
+  f.dir.write("tune.nbest", two_scores(f.tune.nbest));
+  f.dir.write("test.nbest", two_scores(f.test.nbest));
+  const Strings names{"--nbest-scores", "acoustic", "noise"};
+  const Outcome r = f.run(joined(f.tuning(), names));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Json j = f.results();
+  CHECK(j["first_pass_scores"] == Json{"acoustic", "noise"});
+  REQUIRE(j["first_weights"].size() == 2);
+  CHECK(j["rescored"]["errors"].get<int>() < j["first_pass"]["errors"].get<int>());
+  CHECK_MESSAGE(has(r.out, "# first pass: acoustic 1.000, noise "), r.out);
+  const std::string chosen = slurp(f.dir / "out/hyp.trn"),
+                    flags = j["weight_flags"].get<std::string>();
+  CHECK(has(r.out, "# the same weights by hand: " + flags));
+  Strings given{"--checkpoint", model_a()};
+  for (const std::string& word : split(flags, ' ')) given.push_back(word);
+  const Outcome again = f.run(joined(given, names));
+  REQUIRE_MESSAGE(again.code == 0, again.err);
+  CHECK(slurp(f.dir / "out/hyp.trn") == chosen);
+  CHECK(f.results()["rescored"] == j["rescored"]);
+  // The same search finds the same; the grid leaves the first pass as it is.
+  REQUIRE(f.run(joined(joined(f.tuning(), names), {"--threads", "1"})).code == 0);
+  CHECK(f.results()["weight_flags"] == flags);
+  REQUIRE(f.run(joined(joined(f.tuning(), names), {"--tuning", "grid"})).code == 0);
+  CHECK(f.results()["first_weights"].empty());
+  REQUIRE(f.run(joined(joined(f.tuning(), names), {"--first-weights", "1", "3"})).code == 0);
+  CHECK(f.results()["first_weights"] == Json{1.0, 3.0});
+  const auto says = [&](const Strings& more, int code, const std::string& why) {
+    const Outcome refused = f.run(more);
+    CHECK(refused.code == code);
+    CHECK_MESSAGE(has(refused.err, why), refused.err);
+  };
+  says(joined({"--checkpoint", model_a(), "--lambda", "1", "--first-weights", "1"}, names), 1,
+       "--first-weights gives 1 numbers for the 2 first-pass scores");
+  says(joined(f.tuning(), joined(names, {"--tuning", "mert", "--first-weights", "1", "2"})), 2,
+       "leave one of them out");
+  says(joined(f.tuning(), {"--nbest-scores", "a", "a"}), 2, "two scores have the name 'a'");
+  f.dir.write("tune.nbest", f.tune.nbest);
+  says(joined(f.tuning(), names), 1, "line 1: a line is 'utterance TAB scores TAB words'");
+}
+
+TEST_CASE("lm_rescore --tuning mert: at most the errors of the grid on the lists to tune on") {
+  const RescoringFiles f;
+  int64_t errors[2];
+  for (const int mert : {0, 1}) {
+    Strings own{"--nbest",  f.dir / "tune.nbest", "--reference", f.dir / "tune.ref",
+                "--output", f.dir / "out",        "--tuning",    mert == 1 ? "mert" : "grid"};
+    const Outcome r = run_program("lm_rescore", joined(own, f.tuning()));
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    errors[mert] = f.results()["rescored"]["errors"].get<int64_t>();
+  }
+  CHECK(errors[1] <= errors[0]);
+}
+
+}  // namespace nine::tests::test_rescoring_choices
