@@ -7,6 +7,7 @@
 #include "apps/cli/number_format.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
+#include "apps/lm_rescore/choose.h"
 #include "apps/lm_rescore/rescore_report.h"
 #include "apps/lm_rescore/warn_of_lists.h"
 
@@ -27,6 +28,7 @@ int run(const RescoreOptions& o, Device device) {
   if (o.tunes()) {
     score_lists(o, tuning, device);
     weights = tuned_weights(o, tuning);
+    tuning.scores = scored_lists(tuning.lists, tuning.model.log_p, weights.first);
   }
   score_lists(o, lists, device);
   lists.scores = scored_lists(lists.lists, lists.model.log_p, weights.first);
@@ -36,8 +38,10 @@ int run(const RescoreOptions& o, Device device) {
       stderr, "%lld hypotheses, %lld of them different, %lld tokens: %s tokens/s\n",
       static_cast<long long>(lists.hypotheses()), static_cast<long long>(lists.model.distinct),
       static_cast<long long>(lists.model.tokens), short_rate(tokens / lists.seconds).c_str());
-  write_n_best(o, lists, weights);
-  report_rescoring(o, lists, comparison, weights);
+  const PosteriorSettings how = posterior_settings(o, weights, o.tunes() ? &tuning : nullptr);
+  const Choices choices = choose(o, lists, weights, how);
+  write_n_best(o, lists, choices);
+  report_rescoring(o, lists, comparison, choices);
   return kExitDone;
 }
 

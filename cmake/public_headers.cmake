@@ -59,6 +59,7 @@ set(nine_public_headers
     data/measures/chrf.h
     data/measures/list_warnings.h
     data/measures/ngrams.h
+    data/measures/posteriors.h
     data/measures/rescoring.h
     data/measures/significance.h
     data/measures/weight_search.h

@@ -83,8 +83,10 @@
 #include "data/measures/bootstrap.h"          // intervals
 #include "data/measures/chrf.h"               // chrF
 #include "data/measures/list_warnings.h"      // lists that do not fit
+#include "data/measures/posteriors.h"         // posteriors of a list, confidences, least risk
 #include "data/measures/rescoring.h"          // choosing among n-best hypotheses
 #include "data/measures/significance.h"       // tests and quantiles
+#include "data/measures/weight_search.h"      // minimum error rate training
 #include "data/measures/word_errors.h"        // word error rate as sclite counts it
 #include "data/n_best.h"                      // n-best lists
 #include "data/spelled_specials.h"            // words that are spelled as special words

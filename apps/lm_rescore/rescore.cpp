@@ -4,12 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <utility>
 
 #include "apps/cli/progress.h"
 #include "apps/lm_rescore/warn_of_lists.h"
-#include "core/files.h"
 #include "core/number_format.h"
 #include "data/spelled_specials.h"
 #include "nn/models/model_directory.h"
@@ -129,44 +127,6 @@ std::string weight_flags(const RescoringWeights& w) {
     flags += " ";
   }
   return flags + concat("--lambda ", w.lambda, " --mu ", w.mu);
-}
-
-void write_n_best(const RescoreOptions& o, const RescoredLists& lists, const RescoringWeights& w) {
-  if (o.output_nbest.empty()) return;
-  const NBestFormat format = o.written_format();
-  NBestFile file;
-  if (format == NBestFormat::srilm) {
-    file.scores = {"acoustic", "lm"};
-  } else {
-    file.scores = lists.score_names;
-    for (const char* name : {"log_p", "length", kTotalScore}) {
-      std::string own = name;  // lists that lm_rescore wrote have these names already
-      while (std::ranges::count(file.scores, own) > 0) own += "_2";
-      if (format != NBestFormat::moses || name != kTotalScore) file.scores.push_back(own);
-    }
-  }
-  for (size_t i = 0; i < lists.lists.size(); ++i) {
-    NBestList& list = file.lists.emplace_back();
-    list.utterance = lists.lists[i].utterance;
-    for (size_t k = 0; k < lists.scores[i].size(); ++k) {
-      const HypothesisScores& scores = lists.scores[i][k];
-      const NBestHypothesis& from = lists.lists[i].hypotheses[k];
-      NBestHypothesis& h = list.hypotheses.emplace_back();
-      h.words = from.words;
-      h.score = total_score(scores, w);
-      const auto words = static_cast<double>(scores.words);
-      if (format == NBestFormat::srilm) {
-        h.scores = {scores.first_pass + w.mu * words, w.lambda == 0 ? 0 : w.lambda * scores.log_p};
-        continue;
-      }
-      h.scores = from.scores;
-      if (h.scores.empty()) h.scores.push_back(from.score);
-      h.scores.insert(h.scores.end(), {scores.log_p, words});
-      if (format != NBestFormat::moses) h.scores.push_back(h.score);
-    }
-    std::ranges::stable_sort(list.hypotheses, std::greater(), &NBestHypothesis::score);
-  }
-  atomic_write_text(o.output_nbest, n_best_text(file, format, o.nbest_cost));
 }
 
 }  // namespace nine::app

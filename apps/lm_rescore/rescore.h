@@ -6,6 +6,7 @@
 
 #include "apps/lm_rescore/rescore_options.h"
 #include "data/measures/list_warnings.h"
+#include "data/measures/posteriors.h"
 #include "data/measures/rescoring.h"
 
 namespace nine::app {
@@ -57,11 +58,5 @@ RescoringWeights tuned_weights(const RescoreOptions& options, const RescoredList
 
 /// The flags that give these weights: "--lambda 2.5 --mu 0".
 std::string weight_flags(const RescoringWeights& weights);
-
-/// Writes --output-nbest: each hypothesis with its first-pass scores, log p, length (its number of
-/// words) and total, the list's best first. Error: the format cannot hold them, or the file cannot
-/// be written.
-void write_n_best(const RescoreOptions& options, const RescoredLists& lists,
-                  const RescoringWeights& weights);
 
 }  // namespace nine::app

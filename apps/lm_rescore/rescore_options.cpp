@@ -95,6 +95,24 @@ void RescoreOptions::declare(Options& o) {
       .unit("tokens")
       .called("batch tokens");
 
+  o.group("Posteriors: exp(scale * score), normalised over each list");
+  o.add("choice", choice,
+        "hypothesis that is chosen: best, with the largest score; mbr, with the least expected "
+        "word errors over the list (minimum Bayes risk)");
+  o.add("confidences", confidences,
+        "write the confidence of each chosen word, the sum of the posteriors of the hypotheses "
+        "that have it there, to confidences.tsv, and print their normalised cross-entropy");
+  o.add("confidence-map", confidence_map,
+        "line through the confidences: those of 0 become LOW, those of 1 HIGH; by default fitted "
+        "on --tune-nbest, without --tune-nbest 0 1")
+      .unit("LOW HIGH")
+      .check(weight_from_text);
+  o.add("scale", scale,
+        "scale of the posteriors; --output-nbest then has their logarithms; 0: tuned on "
+        "--tune-nbest, for word errors (--choice mbr) or the normalised cross-entropy; without "
+        "--tune-nbest 1 / lambda")
+      .range(0, kLargestWeight);
+
   o.group("Significance");
   o.add("baseline", baseline,
         "hyp.trn of another system for the same utterances; replaces the first pass in the "
@@ -143,6 +161,13 @@ void RescoreOptions::check(const Options& options) const {
             {"baseline", "group_by", "margin_wer", "resamples", "seed"});
   only_with(options, has_reference(), "--reference",
             {"baseline", "group_by", "margin_wer", "resamples", "seed"});
+  only_with(options, !output.empty(), "--output", {"confidences"});
+  only_with(options, confidences, "--confidences", {"confidence_map"});
+  require_usage(confidence_map.empty() || confidence_map.size() == 2,
+                "--confidence-map needs two numbers, LOW and HIGH");
+  const ConfidenceMap map = given_map();
+  require_usage(map.low >= 0 && map.low <= map.high && map.high <= 1, "--confidence-map ", map.low,
+                " ", map.high, ": confidences are from 0 to 1, and LOW is at most HIGH");
   only_with(options, tunes(), "--tune-nbest", {"tuning", "restarts", "tuning_seed"});
   only_with(options, tuning != WeightSearch::grid, "--tuning mert", {"restarts", "tuning_seed"});
   only_with(options, !output_nbest.empty(), "--output-nbest", {"output_nbest_format"});
@@ -194,6 +219,11 @@ NBestOptions RescoreOptions::lists() const {
 NBestFormat RescoreOptions::written_format() const {
   return output_nbest_format == "same" ? nbest_format
                                        : enum_from_text<NBestFormat>(output_nbest_format);
+}
+
+ConfidenceMap RescoreOptions::given_map() const {
+  if (confidence_map.size() != 2) return {};
+  return {weight_from_text(confidence_map[0]), weight_from_text(confidence_map[1])};
 }
 
 std::vector<double> RescoreOptions::first() const {

@@ -8,6 +8,7 @@
 #include "apps/cli/options.h"
 #include "apps/cli/unknown_words.h"
 #include "core/matmul_precision.h"
+#include "data/measures/posteriors.h"
 #include "data/measures/rescoring.h"
 #include "data/n_best.h"
 #include "nn/models/sentence_scores.h"
@@ -15,8 +16,24 @@
 namespace nine::app {
 
 /// The files that lm_rescore writes into --output.
-inline constexpr std::array<const char*, 5> kResultFiles{"results.json", "hyp.trn", "first.trn",
-                                                         "ref.trn", "utterances.tsv"};
+inline constexpr std::array<const char*, 6> kResultFiles{
+    "results.json", "hyp.trn", "first.trn", "ref.trn", "utterances.tsv", "confidences.tsv"};
+
+/// Which hypothesis of a list is chosen.
+enum class Choice : uint8_t {
+  best,  ///< the one with the largest score
+  mbr    ///< the one with the least expected word errors
+};
+
+}  // namespace nine::app
+
+namespace nine {
+template <>
+inline constexpr EnumNames<app::Choice, 2> kEnumNames<app::Choice>{
+    "choice", {{{app::Choice::best, "best"}, {app::Choice::mbr, "mbr"}}}};
+}  // namespace nine
+
+namespace nine::app {
 
 /// The values of lm_rescore's flags; each has the name of its flag.
 struct RescoreOptions {
@@ -33,6 +50,10 @@ struct RescoreOptions {
   WeightSearch tuning = WeightSearch::automatic;
   int64_t restarts = WeightSearchOptions().restarts;
   uint64_t tuning_seed = 1;
+  Choice choice = Choice::best;
+  double scale = 0;
+  bool confidences = false;
+  std::vector<std::string> confidence_map;
   double lambda = -1, mu = 0, margin_wer = 0, max_unknown = kMaxUnknown;
   int64_t batch_tokens = 4096, resamples = 1000;
   uint64_t seed = 1;
@@ -45,6 +66,9 @@ struct RescoreOptions {
   void check(const Options& options) const;
   bool tunes() const { return !tune_nbest.empty(); }
   bool has_reference() const { return !reference.empty(); }
+  bool needs_posteriors() const { return choice == Choice::mbr || confidences || scale > 0; }
+  /// --confidence-map, or the map that changes nothing.
+  ConfidenceMap given_map() const;
   /// The format of --output-nbest.
   NBestFormat written_format() const;
   /// The weights of --first-weights; empty if the option is.

@@ -88,6 +88,9 @@ struct Results {
   Texts first, rescored;      // words of each utterance
   std::string compared_name;  // Comparison::name
   RescoringWeights weights;
+  const Choices* choices = nullptr;
+  int64_t words = 0;                    // of the choices, with --confidences
+  std::optional<double> cross_entropy;  // of their confidences
   // WER:
   std::vector<UtteranceErrors> utterances;  // a: compared, b: rescored
   WordErrors first_errors, oracle;
@@ -97,11 +100,16 @@ struct Results {
 };
 
 Results results_of(const RescoreOptions& o, const RescoredLists& r, const Comparison& compared,
-                   const RescoringWeights& w) {
-  Results x{.compared_name = compared.name, .weights = w};
+                   const Choices& c) {
+  Results x{.compared_name = compared.name, .weights = c.weights, .choices = &c};
   x.first = r.first_pass();
-  x.rescored = r.texts(choose_hypotheses(r.scores, w));
+  x.rescored = r.texts(c.chosen);
   if (!o.has_reference()) return x;
+  if (o.confidences) {
+    const std::vector<ScoredWord> words = scored_words(r, c);
+    x.words = std::ssize(words);
+    x.cross_entropy = normalised_cross_entropy(words);
+  }
   if (o.measure == RescoringMeasure::bleu) {
     const BleuOptions how{.tokenizer = BleuTokenizer::none};
     x.first_bleu = corpus_bleu(x.first, r.references, how);
@@ -128,6 +136,18 @@ std::string utterance_table(const RescoredLists& r, const Results& x) {
     out += concat(r.lists[i].utterance, "\t", a.words(), "\t", a.substitutions, "\t", a.deletions,
                   "\t", a.insertions, "\t", b.substitutions, "\t", b.deletions, "\t", b.insertions,
                   "\n");
+  }
+  return out;
+}
+
+std::string confidence_table(const RescoredLists& r, const Choices& c) {
+  std::string out = "utterance\tplace\tword\tconfidence\n";
+  for (size_t i = 0; i < r.lists.size(); ++i) {
+    std::vector<std::string_view> words;
+    split_words(r.lists[i].hypotheses[c.chosen[i]].words, words);
+    for (size_t k = 0; k < words.size(); ++k)
+      out += concat(r.lists[i].utterance, "\t", k + 1, "\t", words[k], "\t", c.confidences[i][k],
+                    "\n");
   }
   return out;
 }
@@ -265,7 +285,17 @@ Json as_json(const RescoreOptions& o, const RescoredLists& r, const Results& x) 
             {"lists_out_of_order", r.out_of_order()},
             {"log_zero_scores", r.impossible.log_zeros},
             {"excluded_hypotheses", r.impossible.excluded}};
+  if (o.needs_posteriors()) {
+    j["choice"] = to_text(o.choice);
+    j["scale"] = x.choices->how.scale;
+  }
+  if (o.choice == Choice::mbr) j["expected_errors"] = x.choices->expected_errors;
   if (!o.has_reference()) return j;
+  if (o.confidences) {
+    j["confidence_map"] = {x.choices->how.map.low, x.choices->how.map.high};
+    j["confident_words"] = x.words;
+    j["normalised_cross_entropy"] = x.cross_entropy ? Json(*x.cross_entropy) : Json(nullptr);
+  }
   if (o.measure == RescoringMeasure::wer)
     add_wer(o, x, j);
   else
@@ -282,6 +312,22 @@ std::string first_weights_text(const RescoredLists& r, const RescoringWeights& w
   for (size_t k = 0; k < w.first.size(); ++k)
     text +=
         concat(text.empty() ? "# first pass: " : ", ", r.score_names[k], " ", fixed(w.first[k], 3));
+  return text + "\n";
+}
+
+// Nothing unless an option needs posteriors.
+std::string posterior_text(const RescoreOptions& o, const Results& x) {
+  if (!o.needs_posteriors()) return "";
+  const PosteriorSettings& how = x.choices->how;
+  std::string text = concat("# posteriors with --scale ", how.scale);
+  if (o.confidences) text += concat(" --confidence-map ", how.map.low, " ", how.map.high);
+  if (how.tuned) text += ", tuned on " + o.tune_nbest;
+  if (o.choice == Choice::mbr)
+    text += concat("; choice by expected errors: ", fixed(x.choices->expected_errors, 1));
+  if (o.confidences && o.has_reference())
+    text += concat("\n# normalised cross-entropy of the confidences of ", x.words, " words: ",
+                   x.cross_entropy ? fixed(*x.cross_entropy, 3)
+                                   : "none, because all are right or all are wrong");
   return text + "\n";
 }
 
@@ -302,6 +348,7 @@ std::string as_text(const RescoreOptions& o, const RescoredLists& r, const Resul
   text += concat("# lambda ", fixed(x.weights.lambda, 3), ", mu ", fixed(x.weights.mu, 3),
                  o.tunes() ? ", tuned on " + o.tune_nbest : "", "\n");
   if (o.tunes()) text += "# the same weights by hand: " + weight_flags(x.weights) + "\n";
+  text += posterior_text(o, x);
   if (!o.has_reference()) return text + changed_text(x);
   if (o.measure == RescoringMeasure::wer) return text + wer_text(o, x);
   return concat(text, "first pass: ", x.first_bleu.text(), "\nrescored: ", x.rescored_bleu.text(),
@@ -325,6 +372,10 @@ void write_utterances(const RescoreOptions& o, const RescoredLists& r, const Res
     atomic_write_text(o.file("utterances.tsv"), utterance_table(r, x));
   else
     remove_file(o.file("utterances.tsv"));
+  if (o.confidences)
+    atomic_write_text(o.file("confidences.tsv"), confidence_table(r, *x.choices));
+  else
+    remove_file(o.file("confidences.tsv"));
 }
 
 // As of --nbest's hypotheses. Error: texts without words, unless --allow-empty. Warns of texts that
@@ -392,8 +443,8 @@ void require_own_results(const RescoreOptions& o) {
 }
 
 void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,
-                      const Comparison& comparison, const RescoringWeights& weights) {
-  const Results x = results_of(options, lists, comparison, weights);
+                      const Comparison& comparison, const Choices& choices) {
+  const Results x = results_of(options, lists, comparison, choices);
   const std::string json = json_text(as_json(options, lists, x), 2) + '\n';
   if (!options.output.empty()) {
     make_output_directory("--output", options.output);

@@ -1,6 +1,7 @@
 // What lm_rescore prints and writes: error rates, their comparison, files for sclite.
 #pragma once
 
+#include "apps/lm_rescore/choose.h"
 #include "apps/lm_rescore/rescore.h"
 
 namespace nine::app {
@@ -24,6 +25,6 @@ void require_own_results(const RescoreOptions& options);
 /// Writes the files of --output and prints the table or the JSON, as docs/rescoring.md describes.
 /// Error: a file cannot be written.
 void report_rescoring(const RescoreOptions& options, const RescoredLists& lists,
-                      const Comparison& comparison, const RescoringWeights& weights);
+                      const Comparison& comparison, const Choices& choices);
 
 }  // namespace nine::app

@@ -1,10 +1,14 @@
 // lm_rescore without a reference, the lists that it writes, and several first-pass scores.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/number_format.h"
+#include "data/measures/posteriors.h"
 #include "data/n_best.h"
 #include "tests/apps/rescoring_runs.h"
 #include "tests/support/support.h"
@@ -172,6 +176,107 @@ TEST_CASE("lm_rescore --tuning mert: at most the errors of the grid on the lists
     errors[mert] = f.results()["rescored"]["errors"].get<int64_t>();
   }
   CHECK(errors[1] <= errors[0]);
+}
+
+TEST_CASE("lm_rescore --confidences: one for each chosen word, the same from flags by hand") {
+  const RescoringFiles f;
+  const Outcome r = f.run(joined(f.tuning(), {"--confidences"}));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Json j = f.results();
+  const std::string table = slurp(f.dir / "out/confidences.tsv");
+  std::map<std::string, std::string> texts;
+  int64_t rows = 0;
+  for (const std::string& line : split(table, '\n')) {
+    const Strings cells = split(line, '\t');
+    REQUIRE(cells.size() == 4);
+    if (cells[0] == "utterance") continue;
+    ++rows;
+    std::string& text = texts[cells[0]];
+    text += (text.empty() ? "" : " ") + cells[2];
+    CHECK(std::stod(cells[3]) >= 0);
+    CHECK(std::stod(cells[3]) <= 1);
+  }
+  CHECK(texts == read_trn(f.dir / "out/hyp.trn"));
+  CHECK(rows == j["confident_words"]);
+  CHECK(j["normalised_cross_entropy"].get<double>() > 0);
+  // The line of the settings is made of flags.
+  const size_t at = r.out.find("--scale "), end = r.out.find(", tuned", at);
+  REQUIRE(at != std::string::npos);
+  Strings given{"--checkpoint", model_a(), "--confidences"};
+  for (const std::string& word : split(j["weight_flags"].get<std::string>(), ' '))
+    given.push_back(word);
+  for (const std::string& word : split(r.out.substr(at, end - at), ' ')) given.push_back(word);
+  REQUIRE(f.run(given).code == 0);
+  CHECK(slurp(f.dir / "out/confidences.tsv") == table);
+  // Without tuning, the scale is 1 / lambda.
+  REQUIRE(f.run({"--checkpoint", model_a(), "--lambda", "8", "--confidences"}).code == 0);
+  CHECK(f.results()["scale"] == 0.125);
+  REQUIRE(f.run({"--checkpoint", model_a(), "--lambda", "8"}).code == 0);
+  CHECK(!fs::exists(f.dir / "out/confidences.tsv"));
+  const Outcome wrong = f.run(
+      {"--checkpoint", model_a(), "--lambda", "8", "--confidences", "--confidence-map", "1", "0"});
+  CHECK(wrong.code == 2);
+  CHECK_MESSAGE(has(wrong.err, "LOW is at most HIGH"), wrong.err);
+}
+
+TEST_CASE("lm_rescore --choice mbr: what brute force over the written posteriors chooses") {
+  const RescoringFiles f;
+  const std::string written = f.dir / "written";
+  const Outcome r = f.run({"--checkpoint", model_a(), "--lambda", "10", "--choice", "mbr",
+                           "--scale", "0.05", "--output-nbest", written});
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  const Transcripts chosen = read_trn(f.dir / "out/hyp.trn");
+  const NBestFile file = read_n_best_file(written, {.scores = {"log_posterior", "total"}});
+  double expected = 0;
+  int other = 0;
+  for (const NBestList& list : file.lists) {
+    double least = INFINITY, own = INFINITY;
+    for (const NBestHypothesis& h : list.hypotheses) {
+      double risk = 0;
+      for (const NBestHypothesis& x : list.hypotheses)
+        risk += std::exp(x.scores[0]) * static_cast<double>(word_distance(h.words, x.words));
+      least = std::min(least, risk);
+      if (h.words == chosen.at(list.utterance)) own = std::min(own, risk);
+    }
+    CHECK(own <= least + 1e-9);
+    expected += least;
+    other += list.hypotheses[0].words != chosen.at(list.utterance) ? 1 : 0;
+  }
+  CHECK(other > 0);  // not always the largest total
+  CHECK(f.results()["expected_errors"].get<double>() == doctest::Approx(expected));
+}
+
+TEST_CASE("lm_rescore --confidences: sclite's NCE" * doctest::test_suite("check needs sctk")) {
+  require_sctk();
+  const RescoringFiles f;
+  for (const char* choice : {"best", "mbr"}) {
+    REQUIRE(f.run({"--checkpoint", model_a(), "--lambda", "10", "--scale", "0.05", "--confidences",
+                   "--confidence-map", "0.1", "0.9", "--choice", choice})
+                .code == 0);
+    // A word takes a tenth of a second.
+    std::string ctm, stm;
+    for (const std::string& line : split(slurp(f.dir / "out/confidences.tsv"), '\n')) {
+      const Strings cells = split(line, '\t');
+      if (cells[0] != "utterance")
+        ctm += concat(cells[0], " 1 ", 0.1 * std::stoi(cells[1]), " 0.1 ", cells[2], " ", cells[3],
+                      "\n");
+    }
+    for (const auto& [name, words] : read_trn(f.dir / "out/ref.trn"))
+      stm += concat(name, " 1 speaker 0 99 ", words, "\n");
+    f.dir.write("hyp.ctm", ctm);
+    f.dir.write("ref.stm", stm);
+    REQUIRE(std::system(("cd " + (f.dir / ".") +
+                         " && sort -k1,1 -k2,2 -k3,3n -s hyp.ctm > s.ctm && sctk sclite -r ref.stm "
+                         "stm -h s.ctm ctm -s -o sum stdout > sum 2>&1")
+                            .c_str()) == 0);
+    const std::string sum = slurp(f.dir / "sum");
+    const size_t line = sum.find("Sum/Avg");
+    REQUIRE_MESSAGE(line != std::string::npos, sum);
+    const Strings cells = split(sum.substr(line, sum.find('\n', line) - line), '|');
+    REQUIRE(cells.size() >= 4);
+    const double own = f.results()["normalised_cross_entropy"].get<double>();
+    CHECK_MESSAGE(std::fabs(std::stod(cells[3]) - own) < 0.00051, sum);
+  }
 }
 
 }  // namespace nine::tests::test_rescoring_choices

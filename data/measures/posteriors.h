@@ -1,0 +1,83 @@
+// Posterior probabilities of the hypotheses of a list, and what follows from them: the choice with
+// the least expected word errors, the confidence of each word, and how good the confidences are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nine {
+
+/// Returns exp(scale * score), normalised over the list. A score of -infinity has the posterior 0.
+/// If all scores are -infinity, the first hypothesis has 1. Error: no score.
+std::vector<double> posteriors(std::span<const double> scores, double scale);
+
+/// Returns the least number of substitutions, deletions and insertions of words that turn one text
+/// into the other (Levenshtein, 1966). Symmetric, so that a choice by it does not depend on which
+/// text is the reference; sclite's alignment may have more errors.
+int64_t word_distance(std::string_view a, std::string_view b);
+
+/// A hypothesis and its expected word errors over its list.
+struct ExpectedErrors {
+  size_t hypothesis = 0;
+  double errors = 0;
+};
+/// The word_distance() of each two hypotheses of a list.
+class ListDistances {
+ public:
+  explicit ListDistances(std::span<const std::string_view> hypotheses);
+  /// Returns the hypothesis with the least expected errors, the sum over the list of posterior
+  /// times distance (minimum Bayes risk: Goel & Byrne, 2000). Of equal ones it is the one with the
+  /// larger posterior, then the first. Sums that differ by less than 1e-12 of them are equal.
+  /// Error: not one posterior for each hypothesis.
+  ExpectedErrors least_expected_errors(std::span<const double> posteriors) const;
+
+ private:
+  size_t size_;
+  std::vector<int64_t> distances_;  // of hypothesis i to j < i, in the order of i, then j
+};
+
+/// Says where other hypotheses have the words of the chosen one.
+class WordSupport {
+ public:
+  /// Aligns each hypothesis with the chosen one, as align_words() aligns a hypothesis with its
+  /// reference.
+  WordSupport(std::span<const std::string_view> hypotheses, size_t chosen);
+  /// Returns the confidence of each word of the chosen hypothesis: the sum of the posteriors of the
+  /// hypotheses that have the same word there.
+  std::vector<double> confidences(std::span<const double> posteriors) const;
+
+ private:
+  size_t words_ = 0;
+  std::vector<char> has_;  // for each hypothesis and word, whether it has the word
+};
+
+/// A word with its confidence, and whether it is right.
+struct ScoredWord {
+  double confidence = 0;
+  bool correct = false;
+};
+/// Returns the normalised cross-entropy of confidences as sclite computes it (NIST): with n words,
+/// c of them right, and H = -c log2(c / n) - (n - c) log2(1 - c / n), it is (H + the sum of log2 of
+/// the confidence of right words and of 1 - confidence of wrong words) / H. 1 is perfect; 0 is as
+/// good as the same confidence for each word. Confidences are at least 1e-7 and at most 1 - 1e-7.
+/// Without a right word or without a wrong one it is not defined.
+std::optional<double> normalised_cross_entropy(std::span<const ScoredWord> words);
+
+/// A line through confidences: low + (high - low) * confidence.
+struct ConfidenceMap {
+  double low = 0, high = 1;
+
+  double operator()(double confidence) const { return low + (high - low) * confidence; }
+};
+/// Returns the map with the largest likelihood of right and wrong words, by `steps` steps of
+/// expectation maximisation: with probability `confidence` a word is right with the chance `high`,
+/// otherwise with the chance `low`. A list whose hypotheses agree on a wrong word makes the
+/// confidences of a list too large, which the map corrects. Without words it changes nothing.
+ConfidenceMap fit_confidences(std::span<const ScoredWord> words, int steps = 200);
+
+}  // namespace nine
