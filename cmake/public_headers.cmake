@@ -70,6 +70,7 @@ set(nine_public_headers
     data/string_table.h
     data/text_map.h
     data/tokenize_13a.h
+    data/transcripts.h
     data/tokenizers/model_tokenizer.h
     data/tokenizers/read_tokenizer.h
     data/tokenizers/split_pattern.h

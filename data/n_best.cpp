@@ -11,35 +11,14 @@
 
 #include "core/notice.h"
 #include "core/quote.h"
+#include "data/line_parts.h"
+#include "data/n_best_sources.h"
 #include "data/text.h"
 
 namespace nine {
 namespace {
 
-using Words = std::vector<std::string_view>;
-
-std::string joined(std::span<const std::string_view> words) {
-  std::string text;
-  for (const std::string_view word : words) text.append(text.empty() ? "" : " ").append(word);
-  return text;
-}
-
-std::string joined_words(std::string_view text) {
-  Words words;
-  split_words(text, words);
-  return joined(words);
-}
-
-// Returns the parts of a line between separators.
-Words parts_of(std::string_view line, std::string_view separator) {
-  Words parts;
-  for (size_t at = 0;;) {
-    const size_t end = line.find(separator, at);
-    parts.push_back(line.substr(at, end - at));
-    if (end == std::string_view::npos) return parts;
-    at = end + separator.size();
-  }
-}
+using namespace lines;
 
 // Parses the texts that programs print for the logarithm of 0 or its cost: -inf, inf, +inf,
 // -Infinity.
@@ -49,36 +28,11 @@ bool parse_infinity(std::string_view text, double& number) {
   return error == std::errc{} && end == text.data() + text.size() && std::isinf(number);
 }
 
-// Where a part of the line that was read last stands. It becomes text only in a message.
-struct Place {
-  const TextReader& reader;
-  std::string_view line;
-  std::string_view part = {};  // a part of the line; empty: the line as a whole
-
-  Place at(std::string_view of_line) const { return {reader, line, of_line}; }
-};
-std::string to_text(const Place& place) {
-  if (place.part.data() == nullptr) return place.reader.place();
-  return concat(place.reader.place(), ", column ", place.part.data() - place.line.data() + 1);
-}
-
 double score_of(std::string_view text, const Place& place) {
   double score = 0;
   require(parse_number(text, score) || parse_infinity(text, score), place.at(text), ": ",
           quote(text), " is not a score");
   return score;
-}
-
-// Returns the score with the sign that makes larger scores better. Replaces numbers that mean the
-// logarithm of 0 by -infinity, so that no sum or spread includes them.
-double larger_is_better(double score, bool cost, const Place& place) {
-  require(!std::isnan(score), place, ": infinite scores of both signs have no sum");
-  const double value = cost ? -score : score;
-  require(value < -kLogZero, place, ": the ", cost ? "cost " : "score ", score,
-          cost ? " is too small for a cost; if larger scores are better, leave out --nbest-cost"
-               : " is too large for the logarithm of a probability; if the scores are costs, which "
-                 "are better if they are smaller, give --nbest-cost");
-  return value > kLogZero ? value : -std::numeric_limits<double>::infinity();
 }
 
 // A parsed line: an utterance and a hypothesis.
@@ -88,27 +42,6 @@ struct Line {
   std::string key = {};    // key of the hypothesis if the format has keys, such as u17-1
   bool segmented = false;  // Moses wrote segmentations among the words
 };
-
-// Remembers the line of each name, because a name may occur only once in a file.
-class Names {
- public:
-  // Adds a name. Error: the file has had `name` before; the message names both lines and ends with
-  // `rule`.
-  void add(const std::string& name, int64_t line, const std::string& path, std::string_view rule) {
-    const auto [before, is_new] = lines_.emplace(name, line);
-    require(is_new, path, ", line ", line, ": ", quote(name), " is in line ", before->second,
-            " already; ", rule);
-  }
-
- private:
-  std::map<std::string, int64_t> lines_;
-};
-
-Words words_of(std::string_view text) {
-  Words words;
-  split_words(text, words);
-  return words;
-}
 
 bool is_any_number(std::string_view word) {
   double number = 0;
@@ -211,8 +144,9 @@ class LineParser {
     check_score_names(options.scores);
     if (!options.scores.empty() && !all_) names_ = options.scores;
   }
-  // Parses a line. Returns false if the line is a header.
-  bool parse(const Place& place, Line& line) {
+  // Parses a line. Returns false if the line is no hypothesis: a header, or a line about the
+  // hypothesis `last`, which is null before the first one.
+  bool parse(const Place& place, Line& line, NBestHypothesis* last) {
     const bool first = !std::exchange(begun_, true);
     switch (options_.format) {
       case NBestFormat::tsv:
@@ -228,8 +162,17 @@ class LineParser {
       case NBestFormat::moses:
         line = parse_moses(place);
         break;
+      case NBestFormat::fairseq:
+        return parse_fairseq(place, line, last);
+      case NBestFormat::espnet:
+      case NBestFormat::whisper:
+        fail("[read_n_best] not a format of lines");
     }
     return true;
+  }
+  // Error: the file ended before the last hypothesis had all its lines.
+  void require_whole(const std::string& path) const {
+    require(!waits_, path, ": the last hypothesis has no line P-, whose sum is a score");
   }
   // The names of the scores that were read.
   std::vector<std::string> names() const {
@@ -415,6 +358,51 @@ class LineParser {
     if (names_.size() == 1) line.hypothesis.scores.clear();
     return line;
   }
+  // fairseq prints other lines between those of the sentences, such as its log.
+  bool parse_fairseq(const Place& place, Line& line, NBestHypothesis* last) {
+    const std::vector<std::string> both{"score", "sum"};
+    if (all_) names_ = both;
+    const Words parts = parts_of(place.line, "\t");
+    const std::string_view mark = parts[0], id = mark.size() > 2 ? mark.substr(2) : "";
+    int64_t sentence = 0;
+    if (id.empty() || mark[1] != '-' || mark[0] < 'A' || mark[0] > 'Z' || id[0] < '0' ||
+        id[0] > '9') {
+      require(parts.size() == 1, place,
+              ": a line of fairseq-generate begins with a letter, a dash and the number of a "
+              "sentence, such as H-0, but this has ",
+              quote(mark));
+      return false;
+    }
+    require((mark[0] != 'H' && mark[0] != 'P') || parse_count(id, sentence), place, ": ",
+            quote(mark), " does not end with the number of a sentence");
+    if (place.line[0] == 'P' && !names_.empty()) {
+      require(last != nullptr && parts.size() == 2 && id == fairseq_sentence_, place,
+              ": a line P- follows its line H-, and is 'P-N TAB numbers'");
+      double sum = 0;
+      for (const std::string_view number : words_of(parts[1])) sum += score_of(number, place);
+      sum = larger_is_better(sum, options_.cost, place);
+      for (size_t k = 0; k < last->scores.size(); ++k)
+        if (names_[k] == "sum") last->scores[k] = sum;
+      if (names_ == std::vector<std::string>{"sum"}) last->score = sum;
+      waits_ = false;
+    }
+    if (place.line[0] != 'H') return false;
+    require(!waits_, place,
+            ": the hypothesis before this one has no line P-, whose sum is a score");
+    require(parts.size() == 3, place, ": a line is 'H-N TAB score TAB words', but this has ",
+            parts.size() - 1, " tabs");
+    line = {std::string(id), {}};
+    fairseq_sentence_ = line.utterance;
+    set_score(parts[1], place, line.hypothesis);
+    line.hypothesis.words = joined_words(parts[2]);
+    for (const std::string& name : names_) {
+      require(std::ranges::count(both, name) > 0, "--nbest-scores ", name,
+              ": the scores of fairseq's lines are score and sum");
+      waits_ = waits_ || name == "sum";
+      if (names_.size() > 1) line.hypothesis.scores.push_back(line.hypothesis.score);
+    }
+    return true;
+  }
   std::string feature_names() const {
     std::vector<std::string> names;
     for (const Feature& f : features_) names.push_back(f.name);
@@ -447,28 +435,13 @@ class LineParser {
 
   const NBestOptions& options_;
   bool all_, begun_ = false, resolved_ = false;
+  bool waits_ = false;              // true if a line P- must follow
+  std::string fairseq_sentence_;    // of the last line H-
   std::vector<std::string> names_;  // empty: the only score
   std::vector<size_t> columns_;     // the place of each name in a line
   size_t width_ = 0;                // the number of columns of tsv
   std::vector<Feature> features_;   // of the line
 };
-
-// Reads the texts of a file's lines. parse(line, its number, its place) returns the utterance and
-// its words.
-template <class Parse>
-Transcripts transcripts_of(const std::string& path, Parse&& parse) {
-  TextReader reader({path});
-  Transcripts texts;
-  Names utterances;
-  int64_t number = 0;
-  for (std::string_view line; reader.next_line(line);) {
-    const auto [utterance, words] = parse(line, ++number, reader.place());
-    utterances.add(utterance, number, path, "an utterance has one text");
-    texts.emplace(utterance, joined_words(words));
-  }
-  require(!texts.empty(), path, " has no lines");
-  return texts;
-}
 
 }  // namespace
 
@@ -483,32 +456,25 @@ void check_score_names(const std::vector<std::string>& names) {
 }
 
 NBestFile read_n_best_file(const std::string& path, const NBestOptions& options) {
+  if (options.format == NBestFormat::espnet) return read_espnet(path, options);
+  if (options.format == NBestFormat::whisper) return read_whisper(path, options);
   TextReader reader({path});
   LineParser parser(options);
   NBestFile file;
-  std::vector<NBestList>& lists = file.lists;
-  Names utterances, hypotheses;
+  ListBuilder lists(path, options);
+  Names hypotheses;
   int64_t number = 0, segmented = 0;
   Line line;
   for (std::string_view text; reader.next_line(text);) {
     ++number;
     const Place place{reader, text};
-    if (!parser.parse(place, line)) continue;
-    // These characters would break the lines of a .trn file.
-    require(line.utterance.find_first_of(" ()") == std::string::npos, place, ": the utterance ",
-            quote(line.utterance), " has a space or a parenthesis in its name");
-    require(options.allow_empty || !line.hypothesis.words.empty(), place, ": a hypothesis of ",
-            quote(line.utterance), " has no words; give --allow-empty if this is silence");
+    if (!parser.parse(place, line, lists.last())) continue;
     segmented += line.segmented ? 1 : 0;
     if (!line.key.empty()) hypotheses.add(line.key, number, path, "a hypothesis has one line");
-    if (lists.empty() || lists.back().utterance != line.utterance) {
-      utterances.add(line.utterance, number, path,
-                     "the lines of an utterance must follow each other");
-      lists.push_back({line.utterance, {}});
-    }
-    lists.back().hypotheses.push_back(std::move(line.hypothesis));
+    lists.add(line.utterance, std::move(line.hypothesis), place, number);
   }
-  require(!lists.empty(), path, " has no n-best list");
+  parser.require_whole(path);
+  file.lists = lists.lists();
   if (segmented > 0)
     notice(concat(path, ": Moses' segmentations, such as |0-0|, are no words; they are in ",
                   segmented, " of ", number, " lines"));
@@ -518,60 +484,6 @@ NBestFile read_n_best_file(const std::string& path, const NBestOptions& options)
 
 std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options) {
   return read_n_best_file(path, options).lists;
-}
-
-Transcripts read_transcripts(const std::string& path, NBestFormat format) {
-  const bool numbered = format == NBestFormat::moses, spaced = format == NBestFormat::kaldi;
-  int64_t begin_with_number = 0;  // number of lines that would have no name
-  Transcripts texts = transcripts_of(path, [&](std::string_view line, int64_t number,
-                                               const auto& place) {
-    const size_t end = std::min(line.find_first_of(spaced ? " \t" : "\t"), line.size());
-    const bool has_name = end < line.size() || spaced;
-    require(has_name ? end > 0 : numbered, place, ": a line is 'utterance ",
-            spaced ? "words" : "TAB words", "', but this has ",
-            has_name ? "no utterance" : "no tab");
-    const size_t more = spaced ? 0 : std::count(line.begin(), line.end(), '\t');
-    require(more <= 1, place, ": a line is 'utterance TAB words', but this has ", more, " tabs");
-    require(!numbered || line.find("|||") == std::string_view::npos, place,
-            ": a reference for lists of Moses is words alone, or 'utterance TAB words', but this "
-            "has |||, as a list has");
-    if (has_name) return std::pair(std::string(line.substr(0, end)), line.substr(end));
-    const std::string name = concat(number - 1);
-    begin_with_number += line.starts_with(name + ' ') ? 1 : 0;
-    return std::pair(name, line);
-  });
-  require(begin_with_number < 2 || begin_with_number < std::ssize(texts), path,
-          ": every line begins with a number and a space, and the number would count as a word; "
-          "write 'utterance TAB words', or words alone");
-  return texts;
-}
-
-Transcripts read_trn(const std::string& path) {
-  return transcripts_of(path, [](std::string_view line, int64_t, const auto& place) {
-    while (line.ends_with(' ')) line.remove_suffix(1);
-    const size_t open = line.rfind('(');
-    require(open != std::string_view::npos && line.ends_with(')') && open + 2 < line.size(), place,
-            ": a line of a .trn file ends with '(utterance)'");
-    return std::pair(std::string(line.substr(open + 1, line.size() - open - 2)),
-                     line.substr(0, open));
-  });
-}
-
-std::vector<std::string> texts_of(const std::vector<NBestList>& lists, const Transcripts& texts,
-                                  const std::string& path) {
-  std::vector<std::string> own;
-  for (const NBestList& list : lists) {
-    const auto found = texts.find(list.utterance);
-    require(found != texts.end(), path, " has no text for the utterance ", quote(list.utterance));
-    own.push_back(found->second);
-  }
-  if (own.size() == texts.size()) return own;
-  std::set<std::string> names;
-  for (const NBestList& list : lists) names.insert(list.utterance);
-  for (const auto& [name, text] : texts)
-    require(names.contains(name), path, " has a text for ", quote(name),
-            ", which has no n-best list");
-  return own;
 }
 
 }  // namespace nine

@@ -1,8 +1,8 @@
 // N-best lists of a speech recogniser or a translation system, with their references.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -18,28 +18,47 @@ enum class NBestFormat : uint8_t {
           ///< of the utterance; the score is the sum of both scores; <s>, </s> and pauses (-pau-)
           ///< are left out of the words, but the number may count them
   kaldi,  ///< utterance-N score words, with N = 1, 2, ... for the hypotheses of an utterance
-  moses   ///< utterance ||| words ||| score; features may stand before the score, segmentation and
-          ///< alignment before the score (Marian) or after it (Moses). Segmentations among the words,
-          ///< such as |0-1|, are left out, with a notice()
+  moses,  ///< utterance ||| words ||| score; features may stand before the score, segmentation and
+          ///< alignment before the score (Marian) or after it (Moses). Segmentations among the
+          ///< words, such as |0-1|, are left out, with a notice()
+  fairseq,  ///< the output of fairseq-generate: H-N TAB score TAB words, with S-, T-, D-, P- and
+            ///< other lines of sentence N; the score is a logarithm to base 2, divided by a power
+            ///< of the length
+  espnet,   ///< a directory with 1best_recog/text, 1best_recog/score, 2best_recog/text, ...
+  whisper   ///< JSON: an array of objects, or one object a line; each is a hypothesis with the keys
+            ///< "utterance" and "segments", whose elements have "text" and "avg_logprob", and may
+            ///< have "tokens" and "words"
 };
 template <>
-inline constexpr EnumNames<NBestFormat, 4> kEnumNames<NBestFormat>{
+inline constexpr EnumNames<NBestFormat, 7> kEnumNames<NBestFormat>{
     "format of n-best lists",
     {{{NBestFormat::tsv, "tsv"},
       {NBestFormat::srilm, "srilm"},
       {NBestFormat::kaldi, "kaldi"},
-      {NBestFormat::moses, "moses"}}}};
+      {NBestFormat::moses, "moses"},
+      {NBestFormat::fairseq, "fairseq"},
+      {NBestFormat::espnet, "espnet"},
+      {NBestFormat::whisper, "whisper"}}}};
+/// The formats that n_best_text() writes.
+inline constexpr std::array kWrittenFormats{NBestFormat::tsv, NBestFormat::srilm,
+                                            NBestFormat::kaldi, NBestFormat::moses};
 
 /// The largest score that stands for the logarithm of 0, as HTK writes it. Other programs write
 /// -inf, -1e30 or the lowest number of their type.
 inline constexpr double kLogZero = -1e10;
 
+/// When a word was said, in seconds.
+struct WordTime {
+  double begin = 0, end = 0;
+};
+
 /// A hypothesis of the first pass. Larger scores are better. A score is below 1e10, which is
 /// -kLogZero; -infinity is the logarithm of 0.
 struct NBestHypothesis {
-  double score = 0;                 ///< the total of the file, or the sum of `scores`
-  std::string words;                ///< with single spaces between them
-  std::vector<double> scores = {};  ///< in the order of NBestFile::scores; empty: `score` alone
+  double score = 0;                  ///< the total of the file, or the sum of `scores`
+  std::string words;                 ///< with single spaces between them
+  std::vector<double> scores = {};   ///< in the order of NBestFile::scores; empty: `score` alone
+  std::vector<WordTime> times = {};  ///< of the words; empty: the file has no times
 };
 
 /// The hypotheses of one utterance, or of one sentence to translate, the best of the first pass
@@ -67,9 +86,10 @@ struct NBestOptions {
   bool allow_empty = false;  ///< true if a hypothesis may have no words
   /// The names of several scores to read. For tsv without a header and for kaldi, the names of the
   /// columns before the words. For tsv with a header, columns. For moses, features, each with all
-  /// its numbers (tm is tm_1, tm_2, ...), or kTotalScore. For srilm, "acoustic" and "lm". "all"
-  /// alone: each column of a header, each feature. Empty: the total of the file; without a total,
-  /// each column of a header, or else the only score (for srilm, the sum of both).
+  /// its numbers (tm is tm_1, tm_2, ...), or kTotalScore. For srilm, "acoustic" and "lm". For
+  /// fairseq, "score" and "sum", the sum of the numbers of the P- line, which is log2 of the
+  /// probability. "all" alone: each column of a header, each feature. Empty: the total of the file;
+  /// without a total, each column of a header, or else the only score (for srilm, the sum of both).
   std::vector<std::string> scores = {};
 };
 
@@ -91,23 +111,7 @@ std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& 
 /// total. srilm has one score or two, and the number of words. Costs have the other sign. Errors
 /// name the utterance: words or a name that the format would read otherwise; more scores than srilm
 /// has.
+/// The format is one of kWrittenFormats.
 std::string n_best_text(const NBestFile& file, NBestFormat format, bool cost = false);
-
-/// The texts by the name of their utterance.
-using Transcripts = std::map<std::string, std::string>;
-
-/// Reads the reference texts for lists of a format: one `utterance TAB words` a line. For moses,
-/// lines may instead hold words alone; they are then the utterances 0, 1, ... For kaldi, the
-/// separator may also be a space, as in Kaldi's `text`. A text may have no words. Errors name file
-/// and line: those of TextReader; a line without a tab or with several; ||| for moses; a repeated
-/// utterance; no line.
-Transcripts read_transcripts(const std::string& path, NBestFormat format = NBestFormat::tsv);
-/// Reads sclite's transcripts, one `words (utterance)` a line. Errors: as read_transcripts().
-Transcripts read_trn(const std::string& path);
-
-/// Returns the texts of the lists' utterances in the order of the lists. Errors name utterance and
-/// file: a list without a text; a text without a list.
-std::vector<std::string> texts_of(const std::vector<NBestList>& lists, const Transcripts& texts,
-                                  const std::string& path);
 
 }  // namespace nine

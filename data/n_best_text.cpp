@@ -45,6 +45,8 @@ void require_writable(const NBestList& list, const NBestHypothesis& h, NBestForm
 
 std::string n_best_text(const NBestFile& file, NBestFormat format, bool cost) {
   check_score_names(file.scores);
+  require(std::ranges::count(kWrittenFormats, format) > 0, "no lists are written as ",
+          to_text(format), ": write tsv, srilm, kaldi or moses");
   require(format != NBestFormat::srilm || file.scores.size() <= 2,
           "srilm's lists have two scores, ", "but these have ", file.scores.size(),
           ": write another format");
@@ -100,6 +102,8 @@ std::string n_best_text(const NBestFile& file, NBestFormat format, bool cost) {
           }
           if (!h.scores.empty()) text += "||| ";
           number(h.score);
+          break;
+        default:
           break;
       }
       text += '\n';

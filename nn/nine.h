@@ -94,6 +94,7 @@
 #include "data/tokenizers/model_tokenizer.h"  // the tokenizer of a model that reads raw text
 #include "data/tokenizers/read_tokenizer.h"   // tokenizers of raw text
 #include "data/tokenizers/train_tokenizer.h"  // learning tokenizers
+#include "data/transcripts.h"                 // reference texts of utterances
 #include "data/unknown_words.h"               // whether a vocabulary fits a text
 #include "data/vocabulary.h"                  // words and their ids
 

@@ -67,7 +67,8 @@ RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
           "--first-weights gives ", o.first_weights.size(), " numbers for the ",
           r.score_names.size(), " first-pass scores of ", nbest, ": give one for each");
   if (!reference.empty())
-    r.references = texts_of(r.lists, read_transcripts(reference, o.nbest_format), reference);
+    r.references =
+        texts_of(r.lists, read_transcripts(reference, o.format_of(reference)), reference);
   for (const NBestList& list : r.lists)
     r.impossible.log_zeros += std::ranges::count_if(
         list.hypotheses, [](const NBestHypothesis& h) { return std::isinf(h.score); });

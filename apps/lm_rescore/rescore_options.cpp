@@ -1,5 +1,6 @@
 #include "apps/lm_rescore/rescore_options.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -42,8 +43,8 @@ void RescoreOptions::declare(Options& o) {
   o.add("output-nbest", output_nbest,
         "file for every hypothesis with each score and the total, the best first")
       .unit("FILE");
-  std::vector<std::string> written = enum_names<NBestFormat>();
-  written.insert(written.begin(), "same");
+  std::vector<std::string> written{"same"};
+  for (const NBestFormat format : kWrittenFormats) written.push_back(to_text(format));
   o.add("output-nbest-format", output_nbest_format,
         "format of --output-nbest; same: that of --nbest")
       .choices(written);
@@ -51,6 +52,9 @@ void RescoreOptions::declare(Options& o) {
 
   o.group("The lists");
   o.add("nbest-format", nbest_format, "format of --nbest and --tune-nbest");
+  o.add("reference-format", reference_format,
+        "format of --reference and --tune-reference; auto: by the names of the files (.trn, .stm, "
+        ".ctm), otherwise that of the lists");
   o.add("nbest-scores", nbest_scores,
         "names of several first-pass scores: columns before the words (tsv, kaldi) or features "
         "(moses); all: every column of a header, every feature")
@@ -173,6 +177,9 @@ void RescoreOptions::check(const Options& options) const {
   only_with(options, !output_nbest.empty(), "--output-nbest", {"output_nbest_format"});
   require_usage(tuning != WeightSearch::mert || first_weights.empty(),
                 "--tuning mert finds --first-weights: leave one of them out");
+  require_usage(output_nbest.empty() || std::ranges::count(kWrittenFormats, written_format()) > 0,
+                "--output-nbest is not written as ", to_text(written_format()),
+                ": give --output-nbest-format");
   require_usage(output_nbest != "-", "--output-nbest - names no file: give /dev/stdout to print");
   for (const double w : first())
     require_usage(std::fabs(w) <= kLargestWeight,
@@ -214,6 +221,12 @@ NBestOptions RescoreOptions::lists() const {
           .cost = nbest_cost,
           .allow_empty = allow_empty,
           .scores = nbest_scores};
+}
+
+TranscriptFormat RescoreOptions::format_of(const std::string& transcripts) const {
+  return reference_format == TranscriptFormat::automatic
+             ? transcript_format(transcripts, nbest_format)
+             : reference_format;
 }
 
 NBestFormat RescoreOptions::written_format() const {

@@ -11,13 +11,15 @@
 #include "data/measures/posteriors.h"
 #include "data/measures/rescoring.h"
 #include "data/n_best.h"
+#include "data/transcripts.h"
 #include "nn/models/sentence_scores.h"
 
 namespace nine::app {
 
 /// The files that lm_rescore writes into --output.
-inline constexpr std::array<const char*, 6> kResultFiles{
-    "results.json", "hyp.trn", "first.trn", "ref.trn", "utterances.tsv", "confidences.tsv"};
+inline constexpr std::array<const char*, 7> kResultFiles{
+    "results.json",   "hyp.trn",         "first.trn", "ref.trn",
+    "utterances.tsv", "confidences.tsv", "hyp.ctm"};
 
 /// Which hypothesis of a list is chosen.
 enum class Choice : uint8_t {
@@ -42,6 +44,7 @@ struct RescoreOptions {
       output_nbest_format = "same", tune_nbest, tune_reference, baseline, group_by = "utterance",
       device = "cpu";
   NBestFormat nbest_format = NBestFormat::tsv;
+  TranscriptFormat reference_format = TranscriptFormat::automatic;
   std::vector<std::string> nbest_scores, first_weights;
   bool nbest_cost = false, allow_empty = false, json = false;
   RescoringMeasure measure = RescoringMeasure::wer;
@@ -69,6 +72,8 @@ struct RescoreOptions {
   bool needs_posteriors() const { return choice == Choice::mbr || confidences || scale > 0; }
   /// --confidence-map, or the map that changes nothing.
   ConfidenceMap given_map() const;
+  /// The format of a file of --reference or --tune-reference.
+  TranscriptFormat format_of(const std::string& transcripts) const;
   /// The format of --output-nbest.
   NBestFormat written_format() const;
   /// The weights of --first-weights; empty if the option is.

@@ -152,6 +152,23 @@ std::string confidence_table(const RescoredLists& r, const Choices& c) {
   return out;
 }
 
+// The chosen words with their times, and confidences if there are any. Empty if a choice has no
+// times.
+std::string ctm(const RescoredLists& r, const Choices& c) {
+  std::string out;
+  for (size_t i = 0; i < r.lists.size(); ++i) {
+    const NBestHypothesis& h = r.lists[i].hypotheses[c.chosen[i]];
+    std::vector<std::string_view> words;
+    split_words(h.words, words);
+    if (h.times.size() != words.size()) return "";
+    for (size_t k = 0; k < words.size(); ++k)
+      out += concat(r.lists[i].utterance, " 1 ", fixed(h.times[k].begin, 3), " ",
+                    fixed(h.times[k].end - h.times[k].begin, 3), " ", words[k],
+                    c.confidences.empty() ? "" : " " + shortest(c.confidences[i][k]), "\n");
+  }
+  return out;
+}
+
 std::string interval(const Interval& i, int decimals) {
   return concat("[", fixed(i.low, decimals), ", ", fixed(i.high, decimals), "]");
 }
@@ -372,6 +389,10 @@ void write_utterances(const RescoreOptions& o, const RescoredLists& r, const Res
     atomic_write_text(o.file("utterances.tsv"), utterance_table(r, x));
   else
     remove_file(o.file("utterances.tsv"));
+  if (const std::string text = ctm(r, *x.choices); !text.empty())
+    atomic_write_text(o.file("hyp.ctm"), text);
+  else
+    remove_file(o.file("hyp.ctm"));
   if (o.confidences)
     atomic_write_text(o.file("confidences.tsv"), confidence_table(r, *x.choices));
   else

@@ -48,7 +48,8 @@ def read_n_best(
 ) -> List[Tuple[str, List[Tuple[float, str]]]]:
     """Reads n-best lists: [(utterance, [(score, words), ...]), ...].
 
-    format: 'tsv' (utterance, score and words, separated by tabs), 'srilm', 'kaldi' or 'moses'.
+    format: 'tsv' (utterance, score and words, separated by tabs), 'srilm', 'kaldi', 'moses',
+    'fairseq', 'espnet' or 'whisper' (docs/rescoring.md).
     cost: smaller scores are better, so their signs change. allow_empty: a hypothesis may have no
     words. Error, with file and line: a malformed line.
     """

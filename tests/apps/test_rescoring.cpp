@@ -12,6 +12,7 @@
 #include "data/measures/significance.h"
 #include "data/measures/word_errors.h"
 #include "data/n_best.h"
+#include "data/transcripts.h"
 #include "data/text.h"
 #include "nn/models/sentence_scores.h"
 #include "tests/apps/rescoring_runs.h"

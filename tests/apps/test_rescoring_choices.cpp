@@ -10,6 +10,7 @@
 #include "core/number_format.h"
 #include "data/measures/posteriors.h"
 #include "data/n_best.h"
+#include "data/transcripts.h"
 #include "tests/apps/rescoring_runs.h"
 #include "tests/support/support.h"
 
@@ -277,6 +278,41 @@ TEST_CASE("lm_rescore --confidences: sclite's NCE" * doctest::test_suite("check 
     const double own = f.results()["normalised_cross_entropy"].get<double>();
     CHECK_MESSAGE(std::fabs(std::stod(cells[3]) - own) < 0.00051, sum);
   }
+}
+
+TEST_CASE("lm_rescore: its own ref.trn is a reference; hyp.ctm if the lists have times") {
+  const RescoringFiles f;
+  const Strings given{"--checkpoint", model_a(), "--lambda", "30"};
+  REQUIRE(f.run(given).code == 0);
+  const Json first = f.results();
+  CHECK(!fs::exists(f.dir / "out/hyp.ctm"));
+  fs::copy_file(f.dir / "out/ref.trn", f.dir / "own.trn");
+  const Outcome again =
+      run_program("lm_rescore", joined(given, {"--nbest", f.dir / "test.nbest", "--reference",
+                                               f.dir / "own.trn", "--output", f.dir / "out"}));
+  REQUIRE_MESSAGE(again.code == 0, again.err);
+  CHECK(f.results()["rescored"] == first["rescored"]);
+  const std::string json =
+      R"({"utterance":"u1","segments":[{"text":"the cat","avg_logprob":-1,"words":)"
+      R"([{"word":"the","start":0.5,"end":0.75},{"word":"cat","start":1,"end":1.5}]}]})"
+      "\n"
+      R"({"utterance":"u1","segments":[{"text":"a cat","avg_logprob":-3,"words":)"
+      R"([{"word":"a","start":0.5,"end":0.75},{"word":"cat","start":1,"end":1.5}]}]})";
+  const Outcome timed =
+      run_program("lm_rescore", {"--checkpoint", model_a(), "--lambda", "0", "--nbest",
+                                 f.dir.write("w.json", json), "--nbest-format", "whisper",
+                                 "--output", f.dir / "timed", "--confidences", "--scale", "0.5"});
+  REQUIRE_MESSAGE(timed.code == 0, timed.err);
+  const std::string ctm = slurp(f.dir / "timed/hyp.ctm");
+  CHECK_MESSAGE(ctm.starts_with("u1 1 0.500 0.250 the 0.8807970779778"), ctm);
+  CHECK_MESSAGE(has(ctm, "\nu1 1 1.000 0.500 cat "), ctm);
+  CHECK(read_transcripts(f.dir / "timed/hyp.ctm", TranscriptFormat::automatic) ==
+        Transcripts{{"u1", "the cat"}});
+  const Outcome written = run_program(
+      "lm_rescore", {"--checkpoint", model_a(), "--lambda", "0", "--nbest", f.dir / "w.json",
+                     "--nbest-format", "whisper", "--output-nbest", f.dir / "x"});
+  CHECK(written.code == 2);
+  CHECK_MESSAGE(has(written.err, "--output-nbest is not written as whisper"), written.err);
 }
 
 }  // namespace nine::tests::test_rescoring_choices

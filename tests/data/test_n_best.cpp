@@ -7,6 +7,7 @@
 
 #include "core/notice.h"
 #include "data/n_best.h"
+#include "data/transcripts.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 

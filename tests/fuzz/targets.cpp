@@ -30,6 +30,7 @@
 #include "data/tokenizers/read_tokenizer.h"
 #include "data/tokenizers/split_pattern.h"
 #include "data/tokenizers/train_tokenizer.h"
+#include "data/transcripts.h"
 #include "data/vocabulary.h"
 #include "kernels/expression/formula.h"
 #include "kernels/expression/parse.h"
@@ -426,8 +427,8 @@ void fuzz_tokenizer_text(std::string_view bytes) {
 
 void fuzz_n_best(std::string_view bytes) {
   const MemoryFile in(bytes);
-  for (const NBestFormat format :
-       {NBestFormat::tsv, NBestFormat::srilm, NBestFormat::kaldi, NBestFormat::moses})
+  for (const NBestFormat format : {NBestFormat::tsv, NBestFormat::srilm, NBestFormat::kaldi,
+                                   NBestFormat::moses, NBestFormat::fairseq, NBestFormat::whisper})
     for (const std::vector<std::string>& scores :
          std::vector<std::vector<std::string>>{{}, {"all"}, {"a", "b"}}) {
       NBestFile file;
@@ -439,15 +440,14 @@ void fuzz_n_best(std::string_view bytes) {
       check_lists(file);
       check_written(file);
     }
-  for (const NBestFormat format : {NBestFormat::tsv, NBestFormat::kaldi, NBestFormat::moses})
+  for (const TranscriptFormat format :
+       {TranscriptFormat::tsv, TranscriptFormat::kaldi, TranscriptFormat::lines,
+        TranscriptFormat::trn, TranscriptFormat::stm, TranscriptFormat::ctm,
+        TranscriptFormat::fairseq})
     accepted([&] {
       for (const auto& [name, words] : read_transcripts(in.path(), format))
         demand(!name.empty() && single_spaced(words), "a transcript is a name and words");
     });
-  accepted([&] {
-    for (const auto& [name, words] : read_trn(in.path()))
-      demand(!name.empty() && single_spaced(words), "a .trn line is words and a name");
-  });
 }
 
 }  // namespace nine::tests

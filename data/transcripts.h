@@ -1,0 +1,63 @@
+// Reference texts of utterances, in the formats that recognisers and scoring tools write.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/enum_names.h"
+#include "data/n_best.h"
+
+namespace nine {
+
+/// The texts by the name of their utterance.
+using Transcripts = std::map<std::string, std::string>;
+
+/// The format of a file of transcripts.
+enum class TranscriptFormat : uint8_t {
+  automatic,  ///< by the name of the file (.trn, .stm, .ctm, also before .gz and .zst), otherwise
+              ///< by the lists: kaldi for kaldi and espnet, lines for moses, fairseq for fairseq,
+              ///< tsv
+  tsv,     ///< utterance TAB words
+  kaldi,   ///< utterance, a space or a tab, words
+  lines,   ///< words alone, for the utterances 0, 1, ...; or tsv
+  trn,     ///< words (utterance)
+  stm,     ///< waveform channel speaker begin end <label> words; the label may be missing
+  ctm,     ///< waveform channel begin duration word confidence; the confidence may be missing
+  fairseq  ///< the lines T-N TAB words of fairseq-generate, for the utterances N
+};
+template <>
+inline constexpr EnumNames<TranscriptFormat, 8> kEnumNames<TranscriptFormat>{
+    "format of transcripts",
+    {{{TranscriptFormat::automatic, "auto"},
+      {TranscriptFormat::tsv, "tsv"},
+      {TranscriptFormat::kaldi, "kaldi"},
+      {TranscriptFormat::lines, "lines"},
+      {TranscriptFormat::trn, "trn"},
+      {TranscriptFormat::stm, "stm"},
+      {TranscriptFormat::ctm, "ctm"},
+      {TranscriptFormat::fairseq, "fairseq"}}}};
+
+/// Returns the format that TranscriptFormat::automatic stands for.
+TranscriptFormat transcript_format(const std::string& path, NBestFormat lists);
+
+/// Reads transcripts. A text may have no words. In stm and ctm, an utterance is a waveform, or
+/// 'waveform-channel' if the waveform has several channels; its segments and words are joined in
+/// the order of their times. Errors name file, line and column: those of TextReader; a malformed
+/// line or time; segments that overlap; texts that sclite treats in its own way, such as
+/// alternatives
+/// ({ a / b }), optional words ((uh)) and segments that are not scored; ||| for lines; a repeated
+/// utterance; no text.
+Transcripts read_transcripts(const std::string& path, TranscriptFormat format);
+/// Reads transcripts as TranscriptFormat::automatic, but whatever the name of the file is.
+Transcripts read_transcripts(const std::string& path, NBestFormat format = NBestFormat::tsv);
+/// Reads sclite's transcripts, one `words (utterance)` a line. Errors: as read_transcripts().
+Transcripts read_trn(const std::string& path);
+
+/// Returns the texts of the lists' utterances in the order of the lists. Errors name utterance and
+/// file: a list without a text; a text without a list.
+std::vector<std::string> texts_of(const std::vector<NBestList>& lists, const Transcripts& texts,
+                                  const std::string& path);
+
+}  // namespace nine
