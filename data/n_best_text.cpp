@@ -47,6 +47,9 @@ std::string n_best_text(const NBestFile& file, NBestFormat format, bool cost) {
   check_score_names(file.scores);
   require(std::ranges::count(kWrittenFormats, format) > 0, "no lists are written as ",
           to_text(format), ": write tsv, srilm, kaldi or moses");
+  require(format != NBestFormat::moses || file.scores.size() == 1 ||
+              std::ranges::count(file.scores, kTotalScore) == 0,
+          "moses has the total as the last score, so that no other score is named ", kTotalScore);
   require(format != NBestFormat::srilm || file.scores.size() <= 2,
           "srilm's lists have two scores, ", "but these have ", file.scores.size(),
           ": write another format");

@@ -7,6 +7,7 @@
 #include "apps/lm_rescore/warn_of_lists.h"
 #include "core/files.h"
 #include "data/measures/word_errors.h"
+#include "data/pack.h"
 #include "data/text.h"
 
 namespace nine::app {
@@ -174,6 +175,8 @@ void write_n_best(const RescoreOptions& o, const RescoredLists& lists, const Cho
     file.scores = {"acoustic", "lm"};
   } else {
     file.scores = lists.score_names;
+    if (format == NBestFormat::moses)  // its last score has this name
+      std::ranges::replace(file.scores, kTotalScore, std::string("first_total"));
     for (const std::string_view name : {"log_p", "length", kLogPosterior, kTotalScore}) {
       if (name == kLogPosterior && c.posteriors.empty()) continue;
       std::string own(name);  // lists that lm_rescore wrote have these names already
@@ -203,7 +206,8 @@ void write_n_best(const RescoreOptions& o, const RescoredLists& lists, const Cho
     }
     std::ranges::stable_sort(list.hypotheses, std::greater(), &NBestHypothesis::score);
   }
-  atomic_write_text(o.output_nbest, n_best_text(file, format, o.nbest_cost));
+  const std::string text = n_best_text(file, format, o.nbest_cost);
+  atomic_write_text(o.output_nbest, o.output_nbest.ends_with(".gz") ? gzip(text) : text);
 }
 
 }  // namespace nine::app

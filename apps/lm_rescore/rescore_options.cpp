@@ -41,7 +41,8 @@ void RescoreOptions::declare(Options& o) {
         "without --output and --reference, the choices are printed")
       .unit("DIR");
   o.add("output-nbest", output_nbest,
-        "file for every hypothesis with each score and the total, the best first")
+        "file for every hypothesis with each score and the total, the best first; packed by gzip "
+        "if its name ends with .gz")
       .unit("FILE");
   std::vector<std::string> written{"same"};
   for (const NBestFormat format : kWrittenFormats) written.push_back(to_text(format));
@@ -58,7 +59,8 @@ void RescoreOptions::declare(Options& o) {
   o.add("nbest-scores", nbest_scores,
         "names of several first-pass scores: columns before the words (tsv, kaldi) or features "
         "(moses); all: every column of a header, every feature")
-      .unit("NAME...");
+      .unit("NAME...")
+      .check([](const std::string& name) { check_score_names({name}); });
   o.add("nbest-cost", nbest_cost,
         "the scores in the lists are costs: smaller is better, as in Kaldi");
   o.add("allow-empty", allow_empty, "accept hypotheses without words, as silence");

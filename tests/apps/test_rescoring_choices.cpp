@@ -116,6 +116,16 @@ TEST_CASE("lm_rescore --output-nbest: every score, in each format, and the same 
                                    "total", "--checkpoint", model_a(), "--lambda", "0"});
     if (format == "tsv" || format == "moses") CHECK_MESSAGE(again.out == plain.out, again.err);
   }
+  // A packed file has the same text, and the same bytes each time.
+  REQUIRE(choose(f, joined(given, {"--output-nbest", file})).code == 0);
+  REQUIRE(choose(f, joined(given, {"--output-nbest", file + ".gz"})).code == 0);
+  const std::string packed = slurp(file + ".gz");
+  CHECK(packed.starts_with("\x1f\x8b"));
+  CHECK(packed.size() < slurp(file).size() / 2);
+  CHECK(std::system(concat("zcat ", file, ".gz | cmp - ", file).c_str()) == 0);
+  CHECK(read_n_best(file + ".gz", {}).size() == 60);
+  REQUIRE(choose(f, joined(given, {"--output-nbest", file + ".gz"})).code == 0);
+  CHECK(slurp(file + ".gz") == packed);
   const Outcome refused = choose(f, joined(given, {"--output-nbest-format", "tsv"}));
   CHECK(refused.code == 2);
   CHECK_MESSAGE(has(refused.err, "--output-nbest-format is for --output-nbest"), refused.err);

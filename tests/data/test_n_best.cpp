@@ -292,6 +292,7 @@ TEST_CASE("n_best_text: what is written is read back, number for number") {
   CHECK(has(refused("a|||b", NBestFormat::moses, {"x", "y"}), "of the utterance 'u7' has |||"));
   CHECK(has(refused("a </s>", NBestFormat::srilm, {"x", "y"}), "srilm reads otherwise"));
   CHECK(has(refused("a", NBestFormat::srilm, {"x", "y", "z"}), "srilm's lists have two scores"));
+  CHECK(has(refused("a", NBestFormat::moses, {"x", "total"}), "no other score is named total"));
   CHECK(has(refused("a", NBestFormat::tsv, {"x", "x"}), "two scores have the name 'x'"));
 }
 
