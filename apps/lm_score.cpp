@@ -1,6 +1,7 @@
-// lm_score: applies a language model to a text: log-probabilities, the likeliest words, a mixture's
-// components, continuations, the word of a set, and comparisons with another model. Parses and
-// calls; the parts are in apps/lm_score/.
+// lm_score: applies language models to a text: log-probabilities under one model or under a mixture
+// of several, the likeliest words, a mixture's components, continuations, the word of a set, and
+// comparisons with another model. Parses and calls; the parts are in apps/lm_score/.
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/cli/line_input.h"
@@ -24,6 +25,7 @@
 #include "core/number_format.h"
 #include "data/spelled_specials.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/word_mixture.h"
 
 namespace nine::app {
 namespace {
@@ -32,7 +34,8 @@ using Lines = std::vector<std::string>;
 
 // A text without lines has no results; where nothing else comes out, that is an error.
 void require_lines(const ScoreOptions& o, bool there) {
-  const bool needs_lines = o.generate || !o.compare.empty() || !o.restrict_to.empty();
+  const bool needs_lines =
+      o.generate || !o.compare.empty() || !o.restrict_to.empty() || !o.interpolate.empty();
   require(there || !needs_lines, input_name(o.input), " has no lines",
           o.generate ? "; an empty line is a prompt for a sentence from its start" : " to score");
 }
@@ -128,6 +131,8 @@ void run_alone(const ScoreOptions& o, Device device, const Lines& lines) {
   TextOutput out(o.output);
   if (!o.clusters.empty()) {
     write_clusters(o.checkpoint, o.clustering(), out.stream());
+  } else if (!o.interpolate.empty()) {
+    write_mixture(o.mixture(device), lines, input_name(o.input), out.stream());
   } else {
     write_top_page(o.compare[0], o.compare[1], lines, o.top_page(device), out.stream());
   }
@@ -135,15 +140,20 @@ void run_alone(const ScoreOptions& o, Device device, const Lines& lines) {
 }
 
 int run(const ScoreOptions& o, const Options& options, Device device, Communicator& communicator) {
-  std::vector<std::string> models = o.compare;
+  const bool mixing = !o.interpolate.empty();
+  std::vector<std::string> models = mixing ? o.mixed_models() : o.compare;
   if (models.empty()) models.push_back(o.checkpoint);
-  require_same_use(communicator, options, models);
+  const auto files = !mixing
+                         ? models.end()
+                         : std::stable_partition(models.begin(), models.end(),
+                                                 [](const auto& m) { return !is_ngram_file(m); });
+  require_same_use(communicator, options, {models.begin(), files}, {files, models.end()});
   if (const auto same = find_same_models(o.compare); same && communicator.first())
     std::fprintf(stderr,
                  "lm_score: warning: --compare %s has the weights of %s: a model is compared with "
                  "itself\n",
                  same->again.c_str(), same->before.c_str());
-  const bool raw = are_raw(o, models);
+  const bool raw = !mixing && are_raw(o, models);
   require(raw || !o.words, "--words is for models of raw text (lm_train --text), and ", models[0],
           " is a model of words, of which --tokens gives the log-probability of each word");
   if (!o.clusters.empty()) {
@@ -163,7 +173,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
       if (!raw) warn_of_other_kind(lines, input_name(o.input));
     }
   }
-  if (o.restrict_to.empty() && !o.compare.empty() && o.top > 0) {
+  if (mixing || (o.restrict_to.empty() && !o.compare.empty() && o.top > 0)) {
     if (communicator.first()) run_alone(o, device, lines);
     return kExitDone;
   }

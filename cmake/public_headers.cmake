@@ -65,6 +65,7 @@ set(nine_public_headers
     data/measures/weight_search.h
     data/measures/word_errors.h
     data/n_best.h
+    data/ngram_model.h
     data/python_random.h
     data/spelled_specials.h
     data/string_table.h

@@ -89,6 +89,7 @@
 #include "data/measures/weight_search.h"      // minimum error rate training
 #include "data/measures/word_errors.h"        // word error rate as sclite counts it
 #include "data/n_best.h"                      // n-best lists
+#include "data/ngram_model.h"                 // n-gram models in ARPA format
 #include "data/spelled_specials.h"            // words that are spelled as special words
 #include "data/tokenize_13a.h"                // sacreBLEU's words of raw text
 #include "data/tokenizers/model_tokenizer.h"  // the tokenizer of a model that reads raw text

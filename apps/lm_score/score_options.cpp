@@ -6,6 +6,7 @@
 #include "apps/cli/model_files.h"
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/text_io.h"
+#include "apps/lm_score/lm_mixture.h"
 #include "apps/lm_score/write_continuations.h"
 
 namespace nine::app {
@@ -89,6 +90,19 @@ void ScoreOptions::declare(Options& o) {
       .at_least(0)
       .unit("sentences");
 
+  o.group("Mixing models: scores under the weighted sum of their probabilities");
+  o.add("interpolate", interpolate,
+        "models that are mixed, word by word, with --checkpoint, if that is given: checkpoints or "
+        "run directories, and files of n-gram models in ARPA format")
+      .unit("DIR|FILE...");
+  o.add("weights", weights,
+        "weights of the models, --checkpoint's first; they add up to 1. By default, all weights "
+        "are equal")
+      .unit("X...");
+  o.add("tune-weights", tune_weights,
+        "text on which the weights are tuned by EM; standard error has them as --weights")
+      .unit("FILE");
+
   o.group("Choosing a word from a set: for --checkpoint, or for both models of --compare");
   o.add("restrict", restrict_to,
         "file with one set of words per line; measures how often and how surely a model tells the "
@@ -118,25 +132,34 @@ void ScoreOptions::declare(Options& o) {
 
 void ScoreOptions::check(const Options& options) const {
   const bool comparing = !compare.empty(), restricting = !restrict_to.empty(),
-             clustering = !clusters.empty(), plain = scores();
+             clustering = !clusters.empty(), mixing = !interpolate.empty(), plain = scores();
   require_usage(
-      generate + (top > 0 && !comparing) + (comparing || restricting) + components + clustering <=
+      generate + (top > 0 && !comparing) + (comparing || restricting) + components + clustering +
+                  mixing <=
               1 &&
           (top == 0 || !restricting),
-      "--generate, --top, --components, --compare, --restrict and --clusters are different tasks: "
-      "give one of them (--compare also works with --restrict or --top)");
+      "--generate, --top, --components, --compare, --restrict, --clusters and --interpolate are "
+      "different tasks: give one of them (--compare also works with --restrict or --top)");
+  only_with(options, mixing, "--interpolate", {"weights", "tune_weights"});
+  refuse_empty(options, {"interpolate", "tune_weights"});
+  if (mixing) check_mixture();
   for (const std::string& place : at) TextPlace::parse(place);
   only_with(options, comparing && top > 0, "--compare with --top", {"at"});
   require_usage(!comparing || checkpoint.empty(),
                 "--compare names both models: leave out --checkpoint");
   require_usage(!comparing || compare.size() == 2,
                 "--compare takes two checkpoints, A and B, but got ", compare.size());
-  require_usage(comparing || !checkpoint.empty(),
+  require_usage(comparing || mixing || !checkpoint.empty(),
                 "no model: give --checkpoint DIR (or --compare A B for two models)");
 
   std::vector<NamedFile> read{{"--input", clustering ? std::string() : input}};
   for (const std::string& model : comparing ? compare : std::vector<std::string>{checkpoint})
+    if (!model.empty()) add_model_files(read, "a file of the model", model);
+  for (const std::string& model : interpolate) {
     add_model_files(read, "a file of the model", model);
+    read.push_back({"--interpolate", model});
+  }
+  read.push_back({"--tune-weights", tune_weights});
   read.push_back({"--restrict", restrict_to});
   read.push_back({"--cluster-text", cluster_text});
   check_outputs({{"--output", output}}, read);
@@ -153,13 +176,17 @@ void ScoreOptions::check(const Options& options) const {
             "random numbers",
             {"seed"});
   only_with(options, plain,
-            "plain scoring, which is the task of lm_score if no other task is given",
-            {"tokens", "words", "window", "margin_correction"});
+            "plain scoring, which is the task of lm_score if no other task is given", {"words"});
+  only_with(options, plain || mixing,
+            "plain scoring, which is the task of lm_score if no other task is given, or "
+            "--interpolate",
+            {"tokens", "window", "margin_correction"});
   require_usage(!words || (!tokens && !carry_state && window == 0 && !margin_correction),
                 "--words prints words, each line from a fresh state: leave out --tokens, "
                 "--carry-state, --window and --margin-correction");
-  only_with(options, plain || word_by_word,
-            "plain scoring or --compare; other tasks start each line from a fresh state",
+  only_with(options, plain || word_by_word || mixing,
+            "plain scoring, --compare or --interpolate; other tasks start each line from a fresh "
+            "state",
             {"carry_state"});
   only_with(options, !generate && !clustering,
             "tasks that read a text at once; --generate has --batch, and --clusters reads no text",
@@ -194,12 +221,44 @@ void ScoreOptions::check(const Options& options) const {
 
 bool ScoreOptions::scores() const {
   return !generate && top == 0 && !components && compare.empty() && restrict_to.empty() &&
-         clusters.empty();
+         clusters.empty() && interpolate.empty();
 }
 
 bool ScoreOptions::answers_lines() const {
   return (scores() && !carry_state && window == 0) || generate || components ||
          (top > 0 && compare.empty());
+}
+
+std::vector<std::string> ScoreOptions::mixed_models() const {
+  std::vector<std::string> models = interpolate;
+  if (!checkpoint.empty()) models.insert(models.begin(), checkpoint);
+  return models;
+}
+
+void ScoreOptions::check_mixture() const {
+  const std::vector<std::string> models = mixed_models();
+  refuse_same_models("--interpolate", models);
+  for (size_t a = 0; a < models.size(); ++a)
+    for (size_t b = 0; b < a; ++b)
+      require_usage(!same_file(models[a], models[b]), "--interpolate ", models[a],
+                    " is named twice, and the model would count twice: leave one of them out");
+  require_usage(weights.empty() || tune_weights.empty(),
+                "--tune-weights tunes --weights: leave one of them out");
+  require_usage(models.size() > 1 || (weights.empty() && tune_weights.empty()),
+                "--weights and --tune-weights are for several models, but there is only one model");
+  static_cast<void>(read_mixture_weights(weights, models.size()));
+}
+
+MixtureOptions ScoreOptions::mixture(Device where) const {
+  const std::vector<std::string> models = mixed_models();
+  return {.models = models,
+          .weights = read_mixture_weights(weights, models.size()),
+          .tune = tune_weights,
+          .tokens = tokens,
+          .undo_margins = margin_correction,
+          .max_unknown = max_unknown,
+          .scoring = {.carry_state = carry_state, .batch_tokens = batch_tokens, .window = window},
+          .device = where};
 }
 
 RestrictOptions ScoreOptions::restricting(Device where) const {

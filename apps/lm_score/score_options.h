@@ -1,7 +1,7 @@
-// The options of lm_score as one struct. lm_score has seven tasks: it scores a text, shows the
-// likeliest words (--top) or a mixture's components (--components), continues prompts (--generate),
-// compares two models (--compare), lets one or two models choose words of sets (--restrict), or
-// finds sets of similar words (--clusters).
+// The options of lm_score as one struct. lm_score has eight tasks: it scores a text, with one model
+// or with a mixture of several (--interpolate), shows the likeliest words (--top) or a mixture's
+// components (--components), continues prompts (--generate), compares two models (--compare), lets
+// one or two models choose words of sets (--restrict), or finds sets of similar words (--clusters).
 #pragma once
 
 #include <string>
@@ -11,6 +11,7 @@
 #include "apps/cli/sampling_options.h"
 #include "apps/cli/unknown_words.h"
 #include "apps/lm_score/lm_clusters.h"
+#include "apps/lm_score/lm_mixture.h"
 #include "apps/lm_score/lm_restrict.h"
 #include "apps/lm_score/lm_top_page.h"
 #include "core/matmul_precision.h"
@@ -37,6 +38,9 @@ struct ScoreOptions {
   // Comparing two models
   std::vector<std::string> compare, at;
   int64_t resamples = 1000, worst = 10;
+  // Mixtures
+  std::vector<std::string> interpolate, weights;
+  std::string tune_weights;
   // Which word of a set
   std::string restrict_to, clusters, cluster_text;
   bool json = false, choices = false;
@@ -48,11 +52,17 @@ struct ScoreOptions {
   void check(const Options& options) const;
   RestrictOptions restricting(Device where) const;
   ClusterOptions clustering() const;
+  MixtureOptions mixture(Device where) const;
+  /// --checkpoint, if given, and the models of --interpolate.
+  std::vector<std::string> mixed_models() const;
   TopPageOptions top_page(Device where) const;
   /// True if each line has its own answer, which --flush can write at once.
   bool answers_lines() const;
   /// True if no other task is given than scoring a text.
   bool scores() const;
+
+ private:
+  void check_mixture() const;
 };
 
 }  // namespace nine::app

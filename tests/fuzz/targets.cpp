@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -23,7 +24,9 @@
 #include "core/number_format.h"
 #include "core/safetensors.h"
 #include "data/bpe.h"
+#include "data/lattice_paths.h"
 #include "data/n_best.h"
+#include "data/ngram_model.h"
 #include "data/text.h"
 #include "data/tokenizers/byte_alphabet.h"
 #include "data/tokenizers/normalizer.h"
@@ -448,6 +451,52 @@ void fuzz_n_best(std::string_view bytes) {
       for (const auto& [name, words] : read_transcripts(in.path(), format))
         demand(!name.empty() && single_spaced(words), "a transcript is a name and words");
     });
+}
+
+// A model that was read has a score for every word after every history, and forgets a history after
+// as many words as its order has, less one.
+void fuzz_ngram_model(std::string_view bytes) {
+  const MemoryFile in(bytes);
+  std::optional<NGramModel> model;
+  if (!accepted([&] { model = NGramModel::read(in.path()); })) return;
+  demand(model->find("<s>") == model->begin() && model->count(1) > 1, "a model has words");
+  const auto words = static_cast<int32_t>(std::min<int64_t>(model->count(1), 40));
+  for (int32_t word = 0; word < words; ++word) {
+    demand(model->find(model->word(word)) == word, "words keep their numbers");
+    NGramModel::State one, other = model->sentence_begin();
+    for (int32_t step = 0; step < 2 * NGramModel::kMostOrder; ++step) {
+      const int32_t next = (word + 7 * step) % words;
+      const double a = model->advance(one, next), b = model->advance(other, next);
+      demand(!std::isnan(a) && !std::isinf(b), "a listed word has a score");
+      demand(step + 1 < model->order() || (a == b && one == other), "a history is forgotten");
+    }
+  }
+  for (const double log_p : model->score(bytes)) demand(!std::isnan(log_p), "a text has scores");
+}
+
+// A lattice goes forward; its best word sequences are different and come best first.
+void fuzz_lattice(std::string_view bytes) {
+  const MemoryFile in(bytes);
+  for (const LatticeFormat format : {LatticeFormat::slf, LatticeFormat::kaldi}) {
+    std::vector<Lattice> lattices;
+    if (!accepted([&] { lattices = read_lattices(in.path(), {.format = format}); })) continue;
+    for (const Lattice& lattice : lattices) {
+      demand(lattice.nodes > 0 && !lattice.ends.empty(), "a lattice has an end");
+      for (const LatticeLink& link : lattice.links)
+        demand(0 <= link.from && link.from < link.to && link.to < lattice.nodes &&
+                   link.word < lattice.words.size(),
+               "a link goes forward");
+      std::vector<LatticePath> paths;
+      if (!accepted([&] { paths = n_best_paths(lattice, lattice.scales, 20); })) continue;
+      demand(!paths.empty(), "a lattice has a path");
+      std::set<std::vector<int32_t>> seen;
+      for (size_t p = 0; p < paths.size(); ++p)
+        demand(
+            seen.insert(paths[p].words).second &&
+                (p == 0 || paths[p].score <= paths[p - 1].score + 1e-9 * std::fabs(paths[p].score)),
+            "sequences are different and in order");
+    }
+  }
 }
 
 }  // namespace nine::tests

@@ -22,6 +22,8 @@ void fuzz_tiktoken(std::string_view bytes);
 void fuzz_sentencepiece(std::string_view bytes);
 void fuzz_tokenizer_text(std::string_view bytes);  ///< any bytes, to ids and back
 void fuzz_n_best(std::string_view bytes);          ///< every format of lists, and transcripts
+void fuzz_lattice(std::string_view bytes);         ///< both formats, and the best word sequences
+void fuzz_ngram_model(std::string_view bytes);     ///< ARPA files, and scores with them
 
 /// The targets by the name of their corpus, tests/fuzz/corpus/NAME.
 inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
@@ -37,6 +39,8 @@ inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
     {"tiktoken", fuzz_tiktoken},
     {"sentencepiece", fuzz_sentencepiece},
     {"tokenizer_text", fuzz_tokenizer_text},
-    {"n_best", fuzz_n_best}};
+    {"lattice", fuzz_lattice},
+    {"n_best", fuzz_n_best},
+    {"ngram_model", fuzz_ngram_model}};
 
 }  // namespace nine::tests
