@@ -1,6 +1,6 @@
-// lm_rescore: chooses among a recogniser's or a translation system's n-best hypotheses with
-// language models, counts word errors, tests differences. Parses and calls; the parts are in
-// apps/lm_rescore/.
+// lm_rescore: chooses among a recogniser's or a translation system's n-best hypotheses, or the best
+// paths of a recogniser's lattices, with language models; counts word errors, tests differences.
+// Parses and calls; the parts are in apps/lm_rescore/.
 #include <cstdio>
 
 #include "apps/cli/machine.h"
@@ -8,6 +8,7 @@
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
 #include "apps/lm_rescore/choose.h"
+#include "apps/lm_rescore/rescore_lattices.h"
 #include "apps/lm_rescore/rescore_report.h"
 #include "apps/lm_rescore/warn_of_lists.h"
 
@@ -15,6 +16,10 @@ namespace nine::app {
 namespace {
 
 int run(const RescoreOptions& o, Device device) {
+  if (!o.lattices.empty()) {
+    rescore_lattices(o, device);
+    return kExitDone;
+  }
   require_own_results(o);
   // All files are read before anything is scored: a wrong one is an error now.
   RescoredLists tuning, lists = read_lists(o, o.nbest, o.reference);

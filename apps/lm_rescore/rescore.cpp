@@ -11,21 +11,25 @@
 #include "core/number_format.h"
 #include "data/spelled_specials.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/word_mixture.h"
 
 namespace nine::app {
 namespace {
 
 void explain_unknown(const RescoreOptions& o, const RescoredLists& lists) {
+  const bool ngrams =
+      std::any_of(o.checkpoint.begin(), o.checkpoint.end(), is_ngram_file);  // another rule
   for (size_t m = 0; m < o.checkpoint.size(); ++m)
     if (const int64_t unknown = lists.model.unknown[m]; unknown > 0)
       std::fprintf(
           stderr,
           "lm_rescore: %s, all different hypotheses: %lld of %lld tokens are unknown to %s (%s%%); "
-          "each has the probability of <unk>\n",
+          "each has the probability of <unk>%s\n",
           lists.file.c_str(), static_cast<long long>(unknown),
           static_cast<long long>(lists.model.tokens), o.checkpoint[m].c_str(),
           fixed(100.0 * static_cast<double>(unknown) / static_cast<double>(lists.model.tokens), 2)
-              .c_str());
+              .c_str(),
+          ngrams ? ", or 0 if another model knows it" : "");
 }
 
 void explain_spelled_specials(const RescoredLists& lists) {

@@ -27,14 +27,14 @@ double weight_from_text(const std::string& text) {
 
 void RescoreOptions::declare(Options& o) {
   o.add("nbest", nbest, "n-best lists: each line 'utterance TAB first-pass score TAB words'")
-      .unit("FILE")
-      .required();
+      .unit("FILE");
   o.add("reference", reference,
         "reference transcripts: each line 'utterance TAB words'; without them nothing is counted")
       .unit("FILE");
   o.add("checkpoint", checkpoint,
-        "language models: checkpoints, or run directories (for their best checkpoints)")
-      .unit("DIR...")
+        "language models: checkpoints, or run directories (for their best checkpoints), and "
+        "files of n-gram models in ARPA format")
+      .unit("DIR|FILE...")
       .required();
   o.add("output", output,
         "directory of the results: hyp.trn, first.trn, ref.trn, utterances.tsv, results.json; "
@@ -119,6 +119,34 @@ void RescoreOptions::declare(Options& o) {
         "--tune-nbest 1 / lambda")
       .range(0, kLargestWeight);
 
+  o.group("Lattices, in place of --nbest: the best path with --lambda and --mu");
+  o.add("lattices", lattices, "files of lattices").unit("FILE...");
+  o.add("lattice-format", lattice_format,
+        "format of --lattices: slf, HTK's, or the text form of Kaldi");
+  o.add("lattice-history", lattice_history,
+        "merge the hypotheses that reach a node with the same last words; this many; -1: never "
+        "merge, which is exact")
+      .range(-1, 1000)
+      .unit("words");
+  o.add("lattice-nbest", lattice_nbest,
+        "also write the best different word sequences of each lattice, at most this many, as "
+        "nbest.tsv, which --nbest reads; 0: no lists")
+      .range(0, 1'000'000)
+      .unit("sequences");
+  o.add("acoustic-scale", acoustic_scale,
+        "factor of the acoustic scores; by default acscale of an SLF file, otherwise 1")
+      .unit("X")
+      .check(weight_from_text);
+  o.add("lm-scale", lm_scale,
+        "factor of the language scores of the first pass; by default lmscale of an SLF file, "
+        "otherwise 1")
+      .unit("X")
+      .check(weight_from_text);
+  o.add("word-penalty", word_penalty,
+        "score of each word in the first pass; by default wdpenalty of an SLF file, otherwise 0")
+      .unit("X")
+      .check(weight_from_text);
+
   o.group("Significance");
   o.add("baseline", baseline,
         "hyp.trn of another system for the same utterances; replaces the first pass in the "
@@ -144,13 +172,18 @@ void RescoreOptions::declare(Options& o) {
 }
 
 void RescoreOptions::check(const Options& options) const {
-  refuse_empty(options,
-               {"reference", "output", "output_nbest", "tune_nbest", "tune_reference", "baseline"});
+  refuse_empty(options, {"nbest", "reference", "output", "output_nbest", "tune_nbest",
+                         "tune_reference", "baseline"});
   try {
     check_score_names(nbest_scores);
   } catch (const Error& e) {
     fail_usage("--nbest-scores: ", e.what());
   }
+  if (!lattices.empty()) return check_lattices(options);
+  only_with(options, false, "--lattices",
+            {"lattice_format", "lattice_history", "lattice_nbest", "acoustic_scale", "lm_scale",
+             "word_penalty"});
+  require_usage(!nbest.empty(), "--nbest is required (or --lattices)");
   require_usage(tune_nbest.empty() == tune_reference.empty(),
                 "--tune-nbest and --tune-reference belong together: give both");
   const bool given = lambda != -1;
@@ -199,6 +232,47 @@ void RescoreOptions::check(const Options& options) const {
   for (const char* name : kResultFiles)
     if (!output.empty()) written.push_back({"--output's file", file(name)});
   check_outputs(written, read);
+}
+
+void RescoreOptions::check_lattices(const Options& options) const {
+  only_with(options, false, "n-best lists, and --lattices reads lattices",
+            {"nbest",          "nbest_format", "nbest_cost",     "nbest_scores",
+             "first_weights",  "tune_nbest",   "tune_reference", "tuning",
+             "restarts",       "tuning_seed",  "choice",         "confidences",
+             "confidence_map", "scale",        "output_nbest",   "output_nbest_format",
+             "measure",        "baseline",     "group_by",       "margin_wer",
+             "resamples",      "seed",         "batch_tokens",   "json",
+             "max_unknown"});
+  require_usage(!output.empty(), "--output is required with --lattices");
+  require_usage(lambda >= 0,
+                "the language model has no weight: give --lambda (to tune it, rescore the lists "
+                "that --lattice-nbest writes)");
+  require_usage(interpolate == Interpolation::linear,
+                "--interpolate log-linear is for n-best lists; --lattices takes linear");
+  require_usage(lattice_nbest > 0 || !allow_empty, "--allow-empty is for --lattice-nbest");
+  require_usage(checkpoint.size() > 1 || weights.empty(),
+                "--weights are for several models, but there is only one model");
+  check_weights();
+  refuse_same_models("--checkpoint", checkpoint);
+  std::vector<NamedFile> read{{"--reference", reference}};
+  for (const std::string& file : lattices) read.push_back({"--lattices", file});
+  for (const std::string& model : checkpoint) {
+    add_model_files(read, "a file of the model", model);
+    read.push_back({"--checkpoint", model});
+  }
+  std::vector<NamedFile> written;
+  for (const char* name :
+       {"results.json", "hyp.trn", "first.trn", "ref.trn", "lattices.tsv", "nbest.tsv"})
+    written.push_back({"--output's file", file(name)});
+  check_outputs(written, read);
+}
+
+LatticeScales RescoreOptions::scales_of(const Lattice& lattice) const {
+  LatticeScales scales = lattice.scales;
+  if (!acoustic_scale.empty()) scales.acoustic = weight_from_text(acoustic_scale);
+  if (!lm_scale.empty()) scales.language = weight_from_text(lm_scale);
+  if (!word_penalty.empty()) scales.word_penalty = weight_from_text(word_penalty);
+  return scales;
 }
 
 void RescoreOptions::check_weights() const {

@@ -8,6 +8,7 @@
 #include "apps/cli/options.h"
 #include "apps/cli/unknown_words.h"
 #include "core/matmul_precision.h"
+#include "data/lattice.h"
 #include "data/measures/posteriors.h"
 #include "data/measures/rescoring.h"
 #include "data/n_best.h"
@@ -63,6 +64,12 @@ struct RescoreOptions {
   int threads = 0;
   MatmulPrecision precision = MatmulPrecision::highest;
 
+  // Lattices
+  std::vector<std::string> lattices;
+  LatticeFormat lattice_format = LatticeFormat::slf;
+  int64_t lattice_nbest = 0, lattice_history = 2;
+  std::string acoustic_scale, lm_scale, word_penalty;  // empty: those of the file
+
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
   /// Checks flags against each other. Throws UsageError.
@@ -83,6 +90,9 @@ struct RescoreOptions {
     return group_by != "utterance" && !group_by.starts_with("before:");
   }
   void check_weights() const;
+  void check_lattices(const Options& options) const;
+  /// The scales of a lattice's first pass: the file's, unless flags give others.
+  LatticeScales scales_of(const Lattice& lattice) const;
   NBestOptions lists() const;
   SentenceScoring scoring(Device where) const;
   /// A file in --output.

@@ -50,8 +50,8 @@ std::unique_ptr<HistoryModel> open_history_models(const std::vector<std::string>
 struct LatticeSearch {
   LatticeScales scales;  ///< of the first pass
   double lambda = 1, mu = 0;
-  int64_t history = 3;       ///< n: words by which hypotheses are merged; kWhole: never merged
-  int64_t most = 5'000'000;  ///< the most hypotheses of a lattice
+  int64_t history = 2;       ///< n: words by which hypotheses are merged; kWhole: never merged
+  int64_t most = 1'000'000;  ///< the most hypotheses of a lattice
 
   static constexpr int64_t kWhole = -1;
 };

@@ -7,9 +7,11 @@
 
 #include "core/quote.h"
 #include "data/corpus.h"
+#include "data/mixture_weights.h"
 #include "data/text.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
+#include "nn/models/word_mixture.h"
 
 namespace nine {
 namespace {
@@ -84,16 +86,59 @@ class Interpolated {
   std::vector<double> weights_;
 };
 
+// Sums the tokens' scores of each different sentence, and sets log_p of all sentences.
+void sum_sentences(const Distinct& distinct, std::span<const size_t> ends,
+                   std::span<const double> tokens, SentenceScores& scores) {
+  std::vector<double> own;
+  for (size_t s = 0, at = 0; s < ends.size(); ++s) {
+    own.push_back(0);
+    bool finite = true;
+    for (; at < ends[s]; ++at) {
+      own.back() += tokens[at];
+      finite = finite && std::isfinite(tokens[at]);
+    }
+    require(!finite || std::isfinite(own.back()), "the log-probabilities of the sentence ",
+            quote(distinct.sentences[s]),
+            " add up to more than a number holds: a model's weights are too large");
+  }
+  for (const size_t place : distinct.of) scores.log_p.push_back(own[place]);
+}
+
+// Scores with n-gram models among the models: a mixture over all words that some model knows.
+SentenceScores score_with_ngrams(const std::vector<std::string>& models,
+                                 std::span<const std::string> sentences,
+                                 const SentenceScoring& options, std::span<const double> weights,
+                                 const std::function<void(size_t, int64_t, int64_t)>& progress) {
+  require(options.interpolation == Interpolation::linear,
+          "n-gram models are mixed by linear interpolation, not log-linear");
+  const Distinct distinct(sentences);
+  const MixtureScores mixture = score_mixture(models, distinct.sentences,
+                                              {.options = {.batch_tokens = options.batch_tokens},
+                                               .undo_margin = {},
+                                               .device = options.device},
+                                              progress);
+  SentenceScores scores{.log_p = {},
+                        .distinct = std::ssize(distinct.sentences),
+                        .tokens = mixture.tokens(),
+                        .unknown = {}};
+  for (const int64_t lacking : mixture.lacking) scores.unknown.push_back(lacking + mixture.unknown);
+  sum_sentences(distinct, mixture.ends, mixture_log_p(mixture.log_p, weights), scores);
+  return scores;
+}
+
 }  // namespace
 
 SentenceScores score_sentences_once(const std::vector<std::string>& checkpoints,
                                     std::span<const std::string> sentences,
                                     const SentenceScoring& options,
                                     const std::function<void(size_t, int64_t, int64_t)>& progress) {
-  const Interpolated interpolated(options.interpolation, weights_of(options, checkpoints.size()));
+  const std::vector<double> weights = weights_of(options, checkpoints.size());
+  if (std::any_of(checkpoints.begin(), checkpoints.end(), is_ngram_file))
+    return score_with_ngrams(checkpoints, sentences, options, weights, progress);
+  const Interpolated interpolated(options.interpolation, weights);
   const Distinct distinct(sentences);
   SentenceScores scores{.distinct = std::ssize(distinct.sentences)};
-  std::vector<double> tokens, own;
+  std::vector<double> tokens;
   std::vector<size_t> ends;
   // Throws for a wrong name now, not after the work of the models before it.
   for (size_t m = 1; m < checkpoints.size(); ++m) {
@@ -120,18 +165,7 @@ SentenceScores score_sentences_once(const std::vector<std::string>& checkpoints,
                  if (progress) progress(m, static_cast<int64_t>(at), text.tokens());
                });
   }
-  for (size_t s = 0, at = 0; s < ends.size(); ++s) {
-    own.push_back(0);
-    bool finite = true;
-    for (; at < ends[s]; ++at) {
-      own.back() += tokens[at];
-      finite = finite && std::isfinite(tokens[at]);
-    }
-    require(!finite || std::isfinite(own.back()), "the log-probabilities of the sentence ",
-            quote(distinct.sentences[s]),
-            " add up to more than a number holds: a model's weights are too large");
-  }
-  for (const size_t place : distinct.of) scores.log_p.push_back(own[place]);
+  sum_sentences(distinct, ends, tokens, scores);
   return scores;
 }
 

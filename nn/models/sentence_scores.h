@@ -40,7 +40,9 @@ struct SentenceScores {
   std::vector<int64_t> unknown;  ///< for each model: how many of these tokens its vocabulary lacks
 };
 
-/// Scores sentences with the models at `checkpoints`; one model is in memory at a time. Scores each
+/// Scores sentences with the models at `checkpoints`; one model is in memory at a time. A file is
+/// an n-gram model in ARPA format: the models are then a mixture over all words that some model
+/// knows (nn/models/word_mixture.h), and log-linear interpolation is an error. Scores each
 /// different sentence once, in batches of similar length, from a state of zeros. Calls
 /// `progress(model, done, all)`, if set, with numbers of tokens. Errors: no model; a path without a
 /// model, before anything is scored; the numbers of weights and models differ; a negative weight;
