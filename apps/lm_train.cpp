@@ -1,11 +1,16 @@
 // lm_train: trains a language model. Parses, builds, runs; the parts are in apps/lm_train/,
 // apps/training/ and nn/.
+#include <optional>
+#include <utility>
+
 #include "apps/cli/machine.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
+#include "apps/lm_train/initial_words.h"
 #include "apps/lm_train/lm_data.h"
 #include "apps/lm_train/lm_parity_export.h"
 #include "apps/lm_train/lm_run.h"
+#include "apps/lm_train/start_vectors.h"
 #include "apps/training/parity_export.h"
 #include "apps/training/training_texts.h"
 #include "nn/models/initial_weights.h"
@@ -54,13 +59,14 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   const LanguageNetwork& model = *network;
   const std::vector<int64_t> counts = data.train.counts(data.vocabulary.size());
   o.initialise_head(model, counts);
-  std::string init_taken;
+  std::optional<InitialWeights> initial;
   const std::string init_error = init_error_of([&] {
-    if (!o.init.empty())
-      init_taken =
-          load_initial_weights(o.init, data.vocabulary, data.tokenizer ? &*data.tokenizer : nullptr,
-                               parameters, model, counts);
+    if (o.init.empty()) return;
+    InitialModel start = o.initial ? std::move(*o.initial) : InitialModel(o.init);
+    initial = std::move(start).load(data.vocabulary, data.tokenizer ? &*data.tokenizer : nullptr,
+                                    parameters, model, counts);
   });
+  const StartVectors vectors = set_start_vectors(o.vectors, data, parameters);
   model.set_counts(counts);
   LmBatching batching = o.batching();
   batching.communicator = &communicator;
@@ -76,7 +82,13 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   }
   TrainingRun run = lm_training(options, o, data, model, parameters, task);
   run.init_error = init_error;
-  run.init_taken = init_taken;
+  if (initial) {
+    run.init_taken = initial->taken + words_text(initial->words);
+    run.start["init"] = words_event(o.init, initial->words);
+  }
+  run.init_taken +=
+      run.init_taken.empty() && !vectors.text.empty() ? vectors.text.substr(1) : vectors.text;
+  if (!vectors.event.empty()) run.start["vectors"] = vectors.event;
   return run_training(run, communicator);
 }
 

@@ -1,5 +1,6 @@
 #include "apps/lm_train/lm_data.h"
 
+#include "apps/lm_train/start_vectors.h"
 #include "apps/training/training_texts.h"
 #include "core/crc32c.h"
 #include "core/error.h"
@@ -69,8 +70,11 @@ LmData raw_data(const LmOptions& o) {
       learned_from.push_back(std::string_view(text.bytes).substr(begin, stop - begin));
     begin = std::max(begin, stop);
   }
-  const ModelTokenizer tokenizer = o.raw_tokenizer.make(learned_from, concat("--text ", o.text[0]),
-                                                        o.vocab_size, Specials::kLanguageModel);
+  const std::optional<ModelTokenizer> of_init = o.tokenizer_of_init();
+  const ModelTokenizer tokenizer =
+      of_init ? *of_init
+              : o.raw_tokenizer.make(learned_from, concat("--text ", o.text[0]), o.vocab_size,
+                                     Specials::kLanguageModel);
   const auto optional = [&](const std::vector<std::string>& files) -> std::optional<Corpus> {
     if (files.empty()) return std::nullopt;
     const RawText other = RawText::read(files);
@@ -96,6 +100,9 @@ RunInputs LmData::inputs(const LmOptions& o) const {
   if (tokenizer) out.identity["tokenizer"] = tokenizer->checksum();
   out.add_files("token_weights", o.token_weights);
   if (!o.class_weights.empty()) out.add_files("class_weights", {o.class_weights});
+  std::vector<std::string> vectors;
+  for (const std::string& value : o.vectors) vectors.push_back(vectors_of_table(value).file);
+  out.add_files("vectors", vectors);
   out.add_model("init", o.init);
   const std::string words = vocabulary.dict_text();
   out.former = {

@@ -1,8 +1,89 @@
 #include "apps/lm_train/lm_options.h"
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "apps/cli/option_data.h"
 #include "apps/cli/option_values.h"
+#include "apps/lm_train/start_vectors.h"
+#include "apps/training/run_directory.h"
+#include "apps/training/train_run.h"
+#include "core/json.h"
+#include "nn/models/language_words.h"
+#include "nn/models/model_directory.h"
 
 namespace nine::app {
+namespace {
+
+// Returns the keys of a head that the files of a model describe.
+std::vector<const HeadSetting*> settings_of_models() {
+  std::vector<const HeadSetting*> out;
+  for (const HeadSetting& setting : head_settings())
+    if (setting.use == SettingUse::decoding || setting.use == SettingUse::written)
+      out.push_back(&setting);
+  return out;
+}
+
+// Returns what a model says of its head, by keys of options. Its head string has the settings that
+// are written there.
+Json settings_of(const HeadConfig& head) {
+  Json out{{"head", head.spec.to_text()}};
+  for (const HeadSetting* setting : settings_of_models())
+    if (setting->use == SettingUse::decoding && setting->value != nullptr)
+      std::visit([&](const auto& value) { out[setting->name] = value; }, setting->value(head));
+  return out;
+}
+
+Json settings_of(const LstmLanguageModelConfig& c) {
+  return {{"arch", to_text(LmArch::lstm)},
+          {"layers", c.layers},
+          {"hidden", c.hidden},
+          {"embed", c.embed},
+          {"tie_embeddings", c.tie_embeddings}};
+}
+
+Json settings_of(const TransformerLanguageModelConfig& c) {
+  Json out{{"arch", to_text(LmArch::transformer)},
+           {"layers", c.layers},
+           {"hidden", c.hidden},
+           {"ffn", c.ffn},
+           {"heads", c.heads},
+           {"bptt", c.window},
+           {"tie_embeddings", c.tie_embeddings}};
+  for (const StyleSetting& setting : style_settings()) {
+    if (setting.has_effect != nullptr && !setting.has_effect(c.style)) continue;
+    std::visit(
+        [&](auto member) {
+          if constexpr (NamedEnum<std::remove_cvref_t<decltype(c.style.*member)>>)
+            out[setting.name] = to_text(c.style.*member);
+          else
+            out[setting.name] = c.style.*member;
+        },
+        setting.member);
+  }
+  return out;
+}
+
+// Sets an option that was not given from a value of `place`.
+void derive(const Options& given, const std::string& key, const Json& value,
+            const std::string& place) {
+  if (given.was_named(flag_of(key))) return;
+  for (const OptionData* option : given.declared())
+    if (option->key() == key) {
+      OptionData bound = *option;  // has the option's field, but is not the option that was given
+      set_from_json(bound, value, place);
+    }
+}
+
+// Returns an option as it is typed: "--layers 3", "--no-linear-bias".
+std::string typed(const std::string& key, const Json& value) {
+  if (value.is_boolean()) return concat(value ? "--" : "--no-", flag_of(key));
+  return concat("--", flag_of(key), ' ',
+                value.is_string() ? value.get<std::string>() : json_text(value));
+}
+
+}  // namespace
 
 void LmOptions::declare(Options& o) {
   declare_data(o);
@@ -78,6 +159,10 @@ void LmOptions::declare_model(Options& o) {
         "use one matrix for the input embeddings and the output word vectors; an LSTM needs "
         "--embed equal to --hidden")
       .called("tied embeddings");
+  o.add("vectors", vectors,
+        "vectors of words, as word2vec and GloVe write text, from which the embeddings start, or, "
+        "as head=FILE, the output layer's word vectors; words without one start as usual")
+      .unit("FILE...");
   declare_head(o);
 }
 
@@ -173,6 +258,7 @@ void LmOptions::check(const Options& given) const {
   require_usage(arch != LmArch::lstm || dropout_hidden == 0 || layers > 1,
                 "--dropout-hidden drops units between LSTM layers, but there is only one layer; "
                 "--dropout-output drops units after the last layer");
+  check_vectors(vectors, tie_embeddings);
   check_export(given, {"valid", "test"});
   check_shared(given, hidden, "--valid", sample || is_raw() || !valid.empty());
   refuse_idle_flags(
@@ -187,7 +273,73 @@ void LmOptions::check(const Options& given) const {
                "--dropout, --dropout-hidden or --dropout-output"}});
 }
 
+Json LmOptions::settled_by_init(const Options& given) {
+  if (init.empty()) return Json::object();
+  if (!restart && export_parity.empty() && RunDirectory::holds_run(run)) try {
+      // Of a run that goes on: what it settled when it began.
+      const Json before =
+          given.in_present_names(read_json_object(std::filesystem::path(run) / "config.json"));
+      Json out = settings_of(TransformerLanguageModelConfig{.tie_embeddings = true});
+      out.update(settings_of(LstmLanguageModelConfig{}));
+      for (const StyleSetting& setting : style_settings()) out[setting.name] = nullptr;
+      for (const HeadSetting* setting : settings_of_models()) out[setting->name] = nullptr;
+      out["head_bias"] = nullptr;
+      Json found = Json::object();
+      for (const auto& [key, unused] : out.items())
+        if (before.contains(key)) found[key] = before[key];
+      if (!before.value("init", "").empty()) return found;
+    } catch (const std::exception&) {  // reported when the run is opened
+    }
+  const std::string error = init_error_of([&] { initial = std::make_shared<InitialModel>(init); });
+  if (!error.empty()) throw Error(error);
+  Json out = std::visit([](const auto& config) { return settings_of(config); }, initial->config());
+  const HeadConfig of_model =
+      std::visit([](const auto& config) { return config.head; }, initial->config());
+  out["head_bias"] = of_model.bias;
+  // Another head brings its own settings.
+  for (const HeadSetting* setting : settings_of_models())
+    if (given.was_named(flag_of(setting->name))) return out;
+  out.update(settings_of(of_model));
+  return out;
+}
+
+void LmOptions::check_init(const Options& given, const Json& settled) const {
+  if (!initial) return;
+  const Json now = given.to_json();
+  for (const auto& [key, value] : settled.items()) {
+    const bool same = now[key] == value || (key == "kv_heads" && now[key] == heads && value == 0),
+               may_differ = key == "head_bias" || (key == "tie_embeddings" && value == true) ||
+                            (key == "bptt" && style.positions != Positions::learned);
+    require_usage(same || may_differ, typed(key, now[key]), " contradicts --init ", init,
+                  ", a model with ", typed(key, value), ": leave out --", flag_of(key));
+  }
+}
+
+std::optional<ModelTokenizer> LmOptions::tokenizer_of_init() const {
+  if (init.empty() || !raw_tokenizer.tokenizer.empty() || vocab_size > 0 ||
+      raw_tokenizer.normalize != "none")
+    return std::nullopt;
+  if (initial) return initial->words().tokenizer;
+  // A run that goes on has the tokenizer in its checkpoints, also if the model of --init has moved.
+  for (const std::string& place : {run, init}) try {
+      return language_words(model_directory(place, kDictionaryFile)).tokenizer;
+    } catch (const Error&) {  // the run has no checkpoint
+    }
+  return std::nullopt;
+}
+
 void LmOptions::resolve(const Options& given) {
+  const Json settled = settled_by_init(given);
+  // The second time because defaults of --arch have replaced some.
+  for (const bool again : {false, true}) {
+    for (const auto& [key, value] : settled.items())
+      derive(given, key, value, concat("the model of --init ", init));
+    if (!again) resolve_arch(given);
+  }
+  check_init(given, settled);
+}
+
+void LmOptions::resolve_arch(const Options& given) {
   resolve_optimiser(given);
   const bool order_is_default =
       !given.was_named("order") || (given.replaces("text") && given.is_usual("order", "shuffled"));

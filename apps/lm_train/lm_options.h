@@ -1,11 +1,14 @@
 // The options of lm_train as one struct, and the configurations that follow from them.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/training/raw_tokenizer.h"
 #include "apps/training/train_options.h"
+#include "nn/models/initial_weights.h"
 #include "nn/models/language_config.h"
 #include "nn/training/language_model_task.h"
 
@@ -45,6 +48,7 @@ struct LmOptions : TrainOptions {
   double init_std = 0.02;
   double dropout = 0.1, attention_dropout = 0;
   bool tie_embeddings = false;
+  std::vector<std::string> vectors;
   // Regularisation
   double dropout_words = 0, dropout_hidden = 0, dropout_output = 0;
   bool variational = false;
@@ -60,6 +64,14 @@ struct LmOptions : TrainOptions {
   const char* train_flag() const { return is_raw() ? "--text" : "--train"; }
   const std::vector<std::string>& train_files() const { return is_raw() ? text : train; }
 
+  /// The model of --init, opened while options were parsed; null without --init, and for a run that
+  /// goes on, whose configuration has the model's sizes.
+  std::shared_ptr<InitialModel> initial;
+
+  /// Returns the tokenizer of raw text that the model of --init brings: if there is one, and no
+  /// option asks for another.
+  std::optional<ModelTokenizer> tokenizer_of_init() const;
+
   /// Declares every flag, bound to these fields.
   void declare(Options& options);
   /// Checks flags against each other, and that every given flag has an effect. Throws UsageError.
@@ -70,8 +82,14 @@ struct LmOptions : TrainOptions {
   LmBatching batching() const;
 
  private:
-  // Sets, after parsing, the defaults of --arch for options that were not given.
+  // Sets, after parsing, options that were not given: from the model of --init, and the defaults of
+  // --arch.
   void resolve(const Options& given);
+  void resolve_arch(const Options& given);
+  // Returns what the model of --init settles, by keys of options; an empty object without --init.
+  // Opens the model, but for a run that goes on.
+  Json settled_by_init(const Options& given);
+  void check_init(const Options& given, const Json& settled) const;
   void check_arch(const Options& given) const;
   LstmLanguageModelConfig lstm(int64_t vocabulary) const;
   TransformerLanguageModelConfig transformer(int64_t vocabulary) const;

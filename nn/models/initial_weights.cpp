@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
+#include "core/ops.h"
 #include "core/quote.h"
-#include "nn/models/language_config.h"
-#include "nn/models/language_words.h"
+#include "nn/models/hugging_face.h"
 #include "nn/models/model_description.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/translation_config.h"
@@ -96,10 +97,10 @@ int64_t excluded_words(const std::string& path, const Safetensors& weights,
 // Returns "--init: 9 tensors of RUN/checkpoints/00000120 were taken; the head is pow:p=2 in this
 // run and was lin in the initial weights". It names differences because tensors show only the sizes
 // of a head.
-std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
-  const HeadConfig stored = files.head();
-  std::string out = concat("--init: ", files.weights.tensors.size(), " tensors of ",
-                           files.directory.string(), " were taken");
+std::string what_was_taken(const ModelFiles& files, const HeadConfig& stored, size_t tensors,
+                           const HeadConfig& own) {
+  std::string out =
+      concat("--init: ", tensors, " tensors of ", files.directory.string(), " were taken");
   const auto compare = [&](const char* what, const std::string& here, const std::string& there) {
     if (here != there)
       out += concat("; the ", what, " is ", here, " in this run and was ", there,
@@ -111,23 +112,138 @@ std::string what_was_taken(const ModelFiles& files, const HeadConfig& own) {
   return out;
 }
 
+// The tables of words.
+constexpr const char *kEmbedding = "embedding.weight", *kHeadWeight = "head.weight",
+                     *kHeadBias = "head.bias";
+
+// Returns for each word whether the bias excludes it.
+std::vector<bool> excluded_rows(const std::map<std::string, Tensor>& tensors) {
+  std::vector<bool> out(static_cast<size_t>(tensors.at(kEmbedding).shape().rows()));
+  const auto bias = tensors.find(kHeadBias);
+  if (bias == tensors.end()) return out;
+  const std::vector<double> values = bias->second.to_vector();
+  for (size_t row = 0; row < std::min(out.size(), values.size()); ++row)
+    out[row] = values[row] < kExclusionInTraining / 2;  // training has moved it a little
+  return out;
+}
+
+// What of the head a training does not take from its initial weights.
+struct HeadChange {
+  std::vector<std::string> fresh;     // parameters that begin anew
+  std::vector<std::string> left_out;  // tensors that this head does not have
+  size_t taken = 0;                   // tensors of the whole model that are taken
+
+  std::string text() const {
+    std::string out;
+    for (const auto& [names, what] :
+         {std::pair(&fresh, "begin anew"), {&left_out, "are left out"}}) {
+      if (names->empty()) continue;
+      out += "; ";
+      for (const std::string& name : *names) out += (&name == names->data() ? "" : ", ") + name;
+      out += concat(' ', names->size() == 1 && names == &fresh ? "begins anew"
+                         : names->size() == 1                  ? "is left out"
+                                                               : what);
+    }
+    return out;
+  }
+};
+
+// Returns word vectors of the wanted shape, (V, d) or (K, V, d), from those of a model's
+// components: component k of `first`, `first` + 1, ... gets those of the same component, of a model
+// with fewer components those of k modulo their number.
+Tensor component_vectors(const std::vector<Tensor>& components, int64_t first,
+                         const Shape& wanted) {
+  if (wanted.rank() == 2) return components.front();
+  Tensor out(wanted, components.front().dtype());
+  const Tensor rows = out.reshaped({wanted[0] * wanted[1], wanted[2]});
+  for (int64_t k = 0; k < wanted[0]; ++k)
+    ops::copy(components[static_cast<size_t>(first + k) % components.size()],
+              rows.row_range(k * wanted[1], wanted[1]));
+  return out;
+}
+
+// Returns the model's word vectors, (V, d) for each component that has its own.
+std::vector<Tensor> vectors_of(const HeadSpec& head, const std::map<std::string, Tensor>& tensors) {
+  std::vector<Tensor> out;
+  const auto found = tensors.find(kHeadWeight);
+  const bool own = found != tensors.end();
+  if (!own || (head.untied && found->second.shape()[0] < head.size()))
+    out.push_back(tensors.at(kEmbedding));
+  if (!own) return out;
+  const Shape shape = found->second.shape();
+  if (shape.rank() == 2) return {found->second};
+  const Tensor rows = found->second.reshaped({shape[0] * shape[1], shape[2]});
+  for (int64_t k = 0; k < shape[0]; ++k) out.push_back(rows.row_range(k * shape[1], shape[1]));
+  return out;
+}
+
+// True if the learned numbers of this name belong to the same kernel in both heads.
+bool same_number(const HeadSpec& was, const HeadSpec& is, std::string_view name) {
+  constexpr std::string_view kNumbers = "head.scores.";
+  if (!name.starts_with(kNumbers)) return true;
+  const size_t index = std::stoul(std::string(name.substr(kNumbers.size())));
+  return index < was.components.size() && index < is.components.size() &&
+         was.components[index].kind == is.components[index].kind;
+}
+
+// Brings the head's tensors of a model into the forms of this run's head.
+HeadChange fit_head(const HeadConfig& was, const HeadConfig& is, bool same_tie,
+                    const ParameterSet& parameters, std::map<std::string, Tensor>& tensors) {
+  HeadChange out{.taken = tensors.size()};
+  if (same_tie && was.bias == is.bias && was.spec.to_text() == is.spec.to_text()) return out;
+  std::set<std::string> own;
+  std::map<std::string, Tensor> initial;
+  for (const NamedView& parameter : parameters.named(parameters.values())) {
+    const std::string& name = parameter.name;
+    const Shape& shape = parameter.view.shape;
+    if (!name.starts_with("head.")) continue;
+    own.insert(name);
+    const auto found = tensors.find(name);
+    if (found != tensors.end() && found->second.shape() == shape &&
+        same_number(was.spec, is.spec, name))
+      continue;
+    if (name == kHeadWeight) {
+      const std::vector<Tensor> vectors = vectors_of(was.spec, tensors);
+      const int64_t first = shape.rank() == 3 ? is.spec.size() - shape[0] : 0;
+      // Of another width: an error where the weights are loaded.
+      if (vectors.front().shape() == Shape{shape[-2], shape[-1]})
+        tensors[name] = component_vectors(vectors, first, shape);
+    } else {
+      out.fresh.push_back(name);
+      initial[name] = parameters.values().with(parameter.view).to(kCpu);
+    }
+  }
+  for (const HeadBuffer& buffer : head_buffers()) {
+    const std::string name = concat("head", buffer.name);
+    const bool of_words = &buffer == &head_buffers().front();
+    if (!of_words && was.spec.size() != is.spec.size()) tensors.erase(name);
+    own.insert(name);
+  }
+  for (const auto& tensor : tensors)
+    if (tensor.first.starts_with("head.") && !own.contains(tensor.first))
+      out.left_out.push_back(tensor.first);
+  for (const std::string& name : out.left_out) tensors.erase(name);
+  for (const std::string& name : out.fresh) tensors.erase(name);
+  out.taken = tensors.size();
+  for (auto& tensor : initial) tensors.insert_or_assign(tensor.first, std::move(tensor.second));
+  return out;
+}
+
 }  // namespace
 
-std::string load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
-                                 const ModelTokenizer* tokenizer, const ParameterSet& parameters,
-                                 const LanguageNetwork& network, std::span<const int64_t> counts) {
-  const std::filesystem::path directory = model_directory(path, kDictionaryFile);
-  ModelFiles files = read_model(directory, ExcludedWords::for_training);
-  const LanguageWords words = language_words(directory, files.embedding("lm").shape().rows());
-  check_same_tokenizer(path, words.tokenizer ? &*words.tokenizer : nullptr,
-                       files.hugging_face ? directory : ModelTokenizer::file_in(directory, ""),
-                       tokenizer, "--tokenizer", "--train");
-  const Vocabulary& stored = words.vocabulary;
-  for (int32_t id = 0; id < std::min(stored.size(), vocabulary.size()); ++id)
-    require(stored.word(id) == vocabulary.word(id), "initial weights of ", path, ": the word ", id,
-            " of their vocabulary is '", stored.word(id), "', here it is '", vocabulary.word(id),
-            "'; train with the vocabulary ", (directory / kDictionaryFile).string());
-  const std::map<std::string, std::string> settings = language_settings(files),
+InitialModel::InitialModel(const std::string& path)
+    : path_(path),
+      files_(read_model(model_directory(path, kDictionaryFile), ExcludedWords::for_training)),
+      config_(language_config(files_)),
+      words_(language_words(files_.directory, files_.embedding("lm").shape().rows())) {}
+
+InitialWeights InitialModel::load(const Vocabulary& vocabulary, const ModelTokenizer* tokenizer,
+                                  const ParameterSet& parameters,
+                                  const LanguageNetwork& network) && {
+  const auto* const transformer = std::get_if<TransformerLanguageModelConfig>(&config_);
+  const std::map<std::string, std::string> settings = transformer != nullptr
+                                                          ? transformer->settings()
+                                                          : std::map<std::string, std::string>(),
                                            own = network.metadata();
   // The kind of network is compared first; an LSTM has no other settings.
   for (const NetworkKey& key : network_keys()) {
@@ -135,18 +251,44 @@ std::string load_initial_weights(const std::string& path, const Vocabulary& voca
       const auto found = all.find(key.name);
       return found != all.end() ? found->second : !key.usual.empty() ? key.usual : "its usual one";
     };
-    if (key.computes) check_same_setting(path, key.name, in(settings), in(own));
+    if (key.computes) check_same_setting(path_, key.name, in(settings), in(own));
   }
-  const int64_t excluded = excluded_words(path, files.weights, vocabulary, counts);
-  load_weights(path, files.weights, parameters);
-  files.say_assumed();
-  std::string taken = what_was_taken(files, network.head_config());
+  const HeadConfig stored = std::visit([](const auto& config) { return config.head; }, config_);
+  std::map<std::string, Tensor>& tensors = files_.weights.tensors;
+  const int64_t rows = tensors.at(kEmbedding).shape().rows();
+  require(words_.vocabulary.size() == rows, "initial weights of ", path_, ": ",
+          (files_.directory / kDictionaryFile).string(), " has ", words_.vocabulary.size(),
+          " entries with </s> and <unk>, but the model has ", rows, " words");
+  InitialWeights out;
+  out.words = match_words(words_, excluded_rows(tensors), vocabulary, tokenizer);
+  if (!out.words.same) {
+    tensors.erase(concat("head", head_buffers().front().name));  // the counts of their text
+    for (const char* name : {kEmbedding, kHeadWeight, kHeadBias})
+      if (const auto found = tensors.find(name); found != tensors.end()) {
+        const Shape& shape = found->second.shape();
+        require(shape[shape.rank() == 3 ? 1 : 0] == rows, "initial weights of ", path_, ": tensor ",
+                quote(name), " has shape ", shape, ", and the model has ", rows, " words");
+        found->second = out.words.rows(found->second);
+      }
+  }
+  const HeadChange change =
+      fit_head(stored, network.head_config(),
+               has_tied_embeddings(files_.weights, stored.spec) == own.contains("tied"), parameters,
+               tensors);
+  const int64_t excluded = excluded_words(path_, files_.weights, vocabulary, counts);
+  load_weights(path_, files_.weights, parameters);
+  files_.say_assumed();
+  out.fresh = change.fresh;
+  out.taken = what_was_taken(files_, stored, change.taken, network.head_config()) + change.text();
+  if (words_.tokenizer && tokenizer != nullptr &&
+      words_.tokenizer->checksum() != tokenizer->checksum())
+    out.taken += "; the tokenizer of this run is another one";
   if (excluded > 0)
-    taken += concat("; ", excluded, excluded == 1 ? " word" : " words",
-                    " that head.bias excludes keep a bias of ", kExclusionInTraining,
-                    ", and --freeze head.bias keeps all of it, as nine_convert needs to write the "
-                    "model for other programs");
-  return taken;
+    out.taken += concat("; ", excluded, excluded == 1 ? " word" : " words",
+                        " that head.bias excludes keep a bias of ", kExclusionInTraining,
+                        ", and --freeze head.bias keeps all of it, as nine_convert needs to write "
+                        "the model for other programs");
+  return out;
 }
 
 std::string load_initial_weights(const std::string& path, const TranslationSide& source,
@@ -178,7 +320,7 @@ std::string load_initial_weights(const std::string& path, const TranslationSide&
       table != files.weights.tensors.end())
     check_same_positions(path, table->second, network.positions());
   files.say_assumed();
-  return what_was_taken(files, own.head);
+  return what_was_taken(files, files.head(), files.weights.tensors.size(), own.head);
 }
 
 }  // namespace nine

@@ -4,29 +4,63 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "data/tokenizers/model_tokenizer.h"
 #include "data/vocabulary.h"
+#include "nn/models/language_config.h"
 #include "nn/models/language_network.h"
+#include "nn/models/match_words.h"
 #include "nn/models/transformer.h"
 #include "nn/models/translation_text.h"
 #include "nn/parameters.h"
 
 namespace nine {
 
-/// Copies the weights of the language model at `path` (see model_directory) into `parameters`, the
-/// parameters of `network`. Returns a sentence that says what was copied and how the head there
-/// differs. Errors: its words are not those of `vocabulary`, or its tokenizer is not `tokenizer`
-/// (null for a text of words); its sizes, or settings of the network that do not follow from the
-/// tensors' shapes, differ; their output bias excludes a word of which `counts`, the counts of the
-/// words in the training text, has some; the errors of make_language_network. Other excluded words
-/// get kExclusionInTraining.
-std::string load_initial_weights(const std::string& path, const Vocabulary& vocabulary,
-                                 const ModelTokenizer* tokenizer, const ParameterSet& parameters,
-                                 const LanguageNetwork& network, std::span<const int64_t> counts);
+/// What a training took from the model from which it starts.
+struct InitialWeights {
+  /// A sentence: which tensors were taken, how the head differs, and what of it begins anew.
+  std::string taken;
+  std::vector<std::string> fresh;  ///< parameters of the head that begin anew
+  WordMatch words;
+};
 
-/// Does the same for a translation model, which has two sides, into the parameters of
-/// `network`. Further error: the positions or the factor of the embeddings differ.
+/// The language model from which a training starts. Its network is the training's; words and head
+/// may be others.
+class InitialModel {
+ public:
+  /// Opens the model at `path` (see model_directory). Errors: those of language_config() and
+  /// language_words().
+  explicit InitialModel(const std::string& path);
+
+  /// Returns the settings of its network and head.
+  const LanguageConfig& config() const { return config_; }
+  /// Returns its words, and its tokenizer if it reads raw text.
+  const LanguageWords& words() const { return words_; }
+
+  /// Moves the weights into `parameters`, the parameters of `network`, which reads the words of
+  /// `vocabulary`, and raw text if `tokenizer` is not null. A word that the model lacks starts as
+  /// match_words() says. Of a head of another kind, tables with the same shape are taken, a
+  /// component's word vectors start from the model's, and other tensors begin anew. A word that the
+  /// output bias excludes gets kExclusionInTraining. Errors: the sizes of the network, or settings
+  /// that do not follow from the tensors' shapes, differ; such a word occurs in the training text,
+  /// by `counts`, the counts of the words there.
+  InitialWeights load(const Vocabulary& vocabulary, const ModelTokenizer* tokenizer,
+                      const ParameterSet& parameters, const LanguageNetwork& network,
+                      std::span<const int64_t> counts) &&;
+
+ private:
+  std::string path_;
+  ModelFiles files_;
+  LanguageConfig config_;
+  LanguageWords words_;
+};
+
+/// Copies the weights of the translation model at `path` into the parameters of `network`. Returns
+/// a sentence that says what was copied and how the head there differs. Errors: its words or
+/// tokenizers are not those of `source` and `target`; its sizes, settings of the network that do
+/// not follow from the tensors' shapes, positions or the factor of the embeddings differ; those of
+/// transformer_config.
 std::string load_initial_weights(const std::string& path, const TranslationSide& source,
                                  const TranslationSide& target, const Transformer& network);
 

@@ -128,20 +128,18 @@ LanguageArch arch_of(const Safetensors& weights) {
              : LanguageArch::lstm;
 }
 
-std::map<std::string, std::string> language_settings(ModelFiles& files) {
+LanguageConfig language_config(ModelFiles& files) {
+  files.assume_head();
   const HeadConfig head = checked_head(files);
-  if (arch_of(files.weights) == LanguageArch::transformer)
-    return transformer_of(files, head).settings();
-  lstm_of(files, head);
-  return {};
+  if (arch_of(files.weights) == LanguageArch::transformer) return transformer_of(files, head);
+  return lstm_of(files, head);
 }
 
 std::unique_ptr<LanguageNetwork> make_language_network(ParameterSet& set, ModelFiles& files) {
-  files.assume_head();
-  const HeadConfig head = checked_head(files);
-  if (arch_of(files.weights) == LanguageArch::transformer)
-    return std::make_unique<TransformerLanguageModel>(set, transformer_of(files, head));
-  return std::make_unique<LstmLanguageModel>(set, lstm_of(files, head));
+  const LanguageConfig config = language_config(files);
+  if (const auto* const transformer = std::get_if<TransformerLanguageModelConfig>(&config))
+    return std::make_unique<TransformerLanguageModel>(set, *transformer);
+  return std::make_unique<LstmLanguageModel>(set, std::get<LstmLanguageModelConfig>(config));
 }
 
 }  // namespace nine

@@ -25,6 +25,7 @@ import tempfile
 try:
     import torch
     import transformers
+    from safetensors.torch import load_file
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 except ImportError as error:
@@ -313,6 +314,7 @@ def main():
             begin, end = settings["bos_token_id"], settings["eos_token_id"]
             compare(name, folder, model, tokenizer, begin, end)
             there_and_back(name, folder, model, tokenizer)
+            train_on(folder, folder + "-on")
         gpt2 = "--activation gelu-tanh"
         llama = "--activation swiglu --positions rotary --norm-type rms --no-linear-bias"
         every = ("float32", "float16", "bfloat16")
@@ -327,21 +329,18 @@ def main():
         never_silent(os.path.join(directory, "4"), two, changes_of_llama(False))
         never_silent(os.path.join(directory, "5"), two, changes_of_llama(True))
         refuse(pathlib.Path(directory) / "2")
-        train_on(os.path.join(directory, "0"), directory)
+        train_on_words(os.path.join(directory, "0"), directory)
     print("wrong" if failures else "fine")
     return 1 if failures else 0
 
 
-def train_on(folder, directory):
-    """lm_train --init starts from GPT-2's weights: with a rate of almost 0 they stay."""
-    text, run = os.path.join(directory, "text.txt"), os.path.join(directory, "run")
+def train_on(folder, run):
+    """lm_train --init starts from the folder's weights: with a rate of almost 0 they stay."""
+    text = run + ".txt"
     pathlib.Path(text).write_text("\n".join(CORPUS * 20) + "\n", encoding="utf-8")
-    tokenizer = os.path.join(folder, "tokenizer.json")
-    options = "--arch transformer --layers 2 --heads 4 --hidden 48 --bptt 64 --activation gelu-tanh"
-    more = "--tie-embeddings --batch 2 --lr 1e-9 --after 3u"
-    done = subprocess.run(
-        [os.path.join(BIN, "lm_train"), "--text", text, "--tokenizer", tokenizer]
-        + ["--init", folder, "--run", run, *options.split(), *more.split()],
+    done = subprocess.run(  # the folder gives sizes, head and tokenizer
+        [os.path.join(BIN, "lm_train"), "--text", text, "--init", folder, "--run", run]
+        + "--batch 2 --lr 1e-9 --after 3u".split(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -458,6 +457,29 @@ def changes_of_llama(qwen3):
             yield {"use_sliding_window": True, "sliding_window": None, **change}
     yield from ({"tie_word_embeddings": x} for x in (True, False, REMOVED))
     yield from ({"bos_token_id": REMOVED}, {"eos_token_id": REMOVED})
+
+
+def train_on_words(folder, directory):
+    """A text of words on GPT-2's body, with a mixture on top: rows are means of transformers' own
+    embeddings of the pieces into which its tokenizer cuts a word behind a space."""
+    text, run_folder = os.path.join(directory, "of-words.txt"), os.path.join(directory, "of-words")
+    words = ["the", "king", "cat", "saw", "dog", "zw\u00f6lf", "Boxk\u00e4mpfer,"]
+    pathlib.Path(text).write_text((" ".join(words) + "\n") * 40, encoding="utf-8")
+    more = "--batch 1 --lr 1e-12 --optimizer sgd --after 1u --sentences".split()
+    head = ["--head", "mix:2*lin,log"]
+    if not run("lm_train", "--train", text, "--init", folder, "--run", run_folder, *more, *head):
+        return
+    tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+    table = AutoModelForCausalLM.from_pretrained(folder).get_input_embeddings().weight.detach()
+    best = pathlib.Path(run_folder, "checkpoints", "best")
+    ours = load_file(best / "model.safetensors")["embedding.weight"]
+    listed = (best / "dict.txt").read_text("utf-8").split("\n")
+    row = {line.rsplit(" ", 1)[0]: number + 2 for number, line in enumerate(listed)}
+    for word in words:
+        pieces = tokenizer.encode(" " + word, add_special_tokens=False).ids
+        worst = (ours[row[word]] - table[pieces].mean(0)).abs().max().item()
+        check(worst < 1e-6, f"--init: the row of {word!r} differs by {worst}")
+    print(f"--init with words: {len(words)} rows are means of their pieces")
 
 
 def refuse(folder):

@@ -785,10 +785,11 @@ TEST_CASE(
     std::filesystem::copy_file(best / file, std::filesystem::path(dir / "bare") / file);
   CHECK(score(dir / "bare", {}, "the cat\n") == score(dir / "whole", {}, "the cat\n"));
   train(dir / "on", {"--after", "2u", "--norm", "post", "--init", dir / "whole"});
-  const Outcome other =
-      run_program("lm_train", flags(dir / "other", {"--after", "2u", "--init", dir / "whole"}));
-  CHECK(other.code == 1);
-  CHECK(has(other.err, "they come from a network with norm post, but this network has pre"));
+  const Outcome other = run_program(
+      "lm_train",
+      flags(dir / "other", {"--after", "2u", "--norm", "pre", "--init", dir / "whole"}));
+  CHECK(other.code == 2);
+  CHECK(has(other.err, "--norm pre contradicts --init"));
 }
 
 TEST_CASE("transformer LM: --arch llama trains, resumes, is opened by its metadata, generates") {
