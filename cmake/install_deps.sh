@@ -4,7 +4,7 @@
 # test: also what `make test` needs; check: what `make check` runs beside the programs; clients: what makes an environment of Python;
 # clang: what the fuzzers need; tidy: clang-tidy; format: clang-format, and black for Python; package: what makes packages; site: what makes the site
 set -eu
-packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev libboost-math-dev zlib1g-dev libzstd-dev libpcre2-dev libutf8proc-dev libopenmpi-dev openmpi-bin"
+packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev libboost-math-dev zlib1g-dev libzstd-dev libpcre2-dev libcpp-httplib-dev libutf8proc-dev libopenmpi-dev openmpi-bin"
 for more in "$@"; do
   case $more in
     test) packages="$packages doctest-dev python3" ;;

@@ -16,7 +16,7 @@ scores words by a kernel, one of ten, or by a mixture of them.
 Programs: lm_train, lm_score and lm_rescore (language models), mt_train and
 mt_translate (translation), bpe (subwords), kernel_inspect (the numbers and
 gradients of a head), nine_convert (models of other programs), nine_report
-(reports of runs).
+(reports of runs), nine_serve (models over HTTP).
 The C++ library is static: find_package(Nine) finds it.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${NINE_MAINTAINER}")

@@ -125,7 +125,8 @@ void rescore_lattices(const RescoreOptions& o, Device device) {
   if (!o.reference.empty()) {
     std::vector<NBestList> named;
     for (const Lattice& lattice : lattices) named.push_back({lattice.utterance, {}});
-    references = texts_of(named, read_transcripts(o.reference), o.reference);
+    references =
+        texts_of(named, read_transcripts(o.reference, o.format_of(o.reference)), o.reference);
   }
   std::vector<NBestList> lists;
   if (o.lattice_nbest > 0) {

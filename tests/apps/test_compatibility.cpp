@@ -100,8 +100,9 @@ std::vector<std::string> with(std::vector<std::string> flags, const std::string&
 
 TEST_CASE("version: project()'s, in every program") {
   CHECK(std::string(kVersion) == NINE_VERSION);
-  for (const char* program : {"bpe", "kernel_inspect", "lm_train", "lm_score", "lm_rescore",
-                              "mt_train", "mt_translate", "nine_convert", "nine_report"})
+  for (const char* program :
+       {"bpe", "kernel_inspect", "lm_train", "lm_score", "lm_rescore", "mt_train", "mt_translate",
+        "nine_convert", "nine_report", "nine_serve"})
     CHECK(
         run_program(program, {"--version"}).out ==
         concat("nine " NINE_VERSION "\ninstruction set: ", instruction_set(),

@@ -61,7 +61,7 @@ TEST_SUITE("dumped configurations") {
         {"lm_train", {}},       {"mt_train", {}},    {"lm_score", {}},   {"mt_translate", {}},
         {"kernel_inspect", {}}, {"nine_report", {}}, {"bpe", {"learn"}}, {"bpe", {"apply"}},
         {"bpe", {"undo"}},      {"bpe", {"vocab"}},  {"lm_rescore", {}}, {"bpe", {"convert"}},
-        {"nine_convert", {}}};
+        {"nine_convert", {}},   {"nine_serve", {}}};
     for (const auto& [program, command] : programs) {
       const ByDump r = run_by_dump(dir, program, command, {}, {"--dump-config"});
       CHECK(r.run.out == r.dump.out);

@@ -21,6 +21,7 @@
 #include "apps/mt_train/mt_options.h"
 #include "apps/mt_translate/translate_options.h"
 #include "apps/nine_convert/convert_options.h"
+#include "apps/nine_serve/serve_options.h"
 #include "core/error.h"
 #include "core/quote.h"
 #include "data/unicode.h"
@@ -255,6 +256,10 @@ TEST_CASE("option table: nine_convert refuses whatever is out of range") {
   check_every_flag<ConvertOptions>(3);
 }
 
+TEST_CASE("option table: nine_serve refuses whatever is out of range") {
+  check_every_flag<ServeOptions>();
+}
+
 TEST_CASE("option table: bpe's commands refuse whatever is out of range") {
   check_every_flag<BpeCommand<0>>(7);
   check_every_flag<BpeCommand<1>>(10);
@@ -340,6 +345,7 @@ std::vector<Command> commands(const TemporaryDirectory& dir) {
            {"--checkpoint=" + none, "--nbest=" + lists, "--nbest-format=kaldi",
             "--output=" + dir / "out"}},
           {"nine_convert", {}, {"--from=" + none, "--to=" + dir / "out"}},
+          {"nine_serve", {}, {none}},
           {"kernel_inspect", {}, {"--output=/dev/null"}},
           {"nine_report", {}, {"--words=" + none}},
           {"bpe", {"learn"}, {"--output=/dev/null"}},

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -17,6 +18,9 @@
 #include <stdexcept>
 
 #include "apps/cli/options.h"
+#include "apps/nine_serve/api_error.h"
+#include "apps/nine_serve/completion_request.h"
+#include "apps/nine_serve/translate_request.h"
 #include "apps/training/compare_configs.h"
 #include "apps/training/option_types.h"
 #include "core/error.h"
@@ -496,6 +500,45 @@ void fuzz_lattice(std::string_view bytes) {
                 (p == 0 || paths[p].score <= paths[p - 1].score + 1e-9 * std::fabs(paths[p].score)),
             "sequences are different and in order");
     }
+  }
+}
+
+namespace {
+
+// Whether a request is taken. Any other is an ApiError of status 400 that JSON holds.
+bool request_taken(const std::function<void()>& parse) {
+  try {
+    parse();
+    return true;
+  } catch (const app::ApiError& e) {
+    demand(e.status == 400 && !e.message.empty(), "a wrong request has a message");
+    demand(parse_json_object(app::openai_error(e)).contains("error"), "an error is JSON");
+    demand(parse_json_object(app::libretranslate_error(e)).contains("error"), "an error is JSON");
+    return false;
+  }
+}
+
+}  // namespace
+
+void fuzz_request(std::string_view bytes) {
+  const app::Limits limits;
+  const std::string body(bytes);
+  app::CompletionRequest completion;
+  if (request_taken([&] { completion = app::parse_completion(body, limits); })) {
+    demand(!completion.prompts.empty(), "there is a prompt");
+    demand(std::ssize(completion.prompts) * completion.n <= limits.texts, "few texts");
+    demand(completion.max_tokens >= 0 && completion.max_tokens <= limits.max_tokens, "few tokens");
+    demand(completion.logprobs >= -1 && completion.logprobs <= limits.logprobs, "few log p");
+    demand(completion.sampling.temperature >= 0 && completion.sampling.top_k >= 0 &&
+               completion.sampling.top_p >= 0 && completion.sampling.top_p <= 1,
+           "sampling that is possible");
+    for (const std::string& stop : completion.stop) demand(!stop.empty(), "a stop text");
+  }
+  for (const char* type : {"application/json", "application/x-www-form-urlencoded"}) {
+    app::TranslateRequest translation;
+    if (!request_taken([&] { translation = app::parse_translate(body, type, limits); })) continue;
+    demand(std::ssize(translation.q) <= limits.texts, "few texts");
+    demand(translation.beam > translation.alternatives, "a beam that finds the alternatives");
   }
 }
 

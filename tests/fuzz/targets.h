@@ -24,6 +24,7 @@ void fuzz_tokenizer_text(std::string_view bytes);  ///< any bytes, to ids and ba
 void fuzz_n_best(std::string_view bytes);          ///< every format of lists, and transcripts
 void fuzz_lattice(std::string_view bytes);         ///< both formats, and the best word sequences
 void fuzz_ngram_model(std::string_view bytes);     ///< ARPA files, and scores with them
+void fuzz_request(std::string_view bytes);         ///< bodies that nine_serve gets
 
 /// The targets by the name of their corpus, tests/fuzz/corpus/NAME.
 inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
@@ -41,6 +42,7 @@ inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
     {"tokenizer_text", fuzz_tokenizer_text},
     {"lattice", fuzz_lattice},
     {"n_best", fuzz_n_best},
-    {"ngram_model", fuzz_ngram_model}};
+    {"ngram_model", fuzz_ngram_model},
+    {"request", fuzz_request}};
 
 }  // namespace nine::tests

@@ -29,6 +29,8 @@ class Conversation {
   /// Whether nothing was answered beyond what was heard, within 20 ms.
   bool silent();
   void stop_listening();
+  /// The program, for its signals.
+  Program& program() { return program_; }
   /// Ends the input; `out` is the rest of the answer.
   Outcome end();
 

@@ -1,0 +1,254 @@
+#include "apps/nine_serve/completions.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "apps/nine_serve/api_error.h"
+#include "data/tokenizers/model_tokenizer.h"
+
+namespace nine::app {
+namespace {
+
+uint64_t fresh_number() {
+  std::random_device device;
+  return static_cast<uint64_t>(device()) << 32 | device();
+}
+
+std::string hexadecimal(uint64_t number) {
+  std::string out;
+  for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[number >> shift & 15];
+  return out;
+}
+
+bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// Returns the size of the longest beginning of `text` that ends with a whole character. A byte that
+// begins no character counts as one.
+size_t whole_characters(std::string_view text) {
+  size_t begin = text.size();
+  while (begin > 0 && text.size() - begin < 3 && continues(text[begin - 1])) --begin;
+  if (begin == 0) return text.size();
+  const auto lead = static_cast<unsigned char>(text[begin - 1]);
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+  return begin - 1 + length > text.size() ? begin - 1 : text.size();
+}
+
+int64_t characters_in(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); });
+}
+
+// Spells a token's bytes as OpenAI does: as a text, or as "bytes:\xe2\x96" if they are no text.
+std::string spelling(const std::string& bytes) {
+  if (visible_text(bytes) == bytes) return bytes;
+  std::string out = "bytes:";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += "\\x";
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  return out;
+}
+
+// Returns the log-probability, or JSON's smallest number for an excluded token of -infinity.
+Json finite(double log_p) { return std::isfinite(log_p) ? log_p : -1e30; }
+
+}  // namespace
+
+CompletionText::CompletionText(const ServedModel& model, const CompletionRequest& request,
+                               std::string prompt, bool with_start)
+    : model_(model), request_(request), prompt_(std::move(prompt)), with_start_(with_start) {}
+
+void CompletionText::grow(ReadText& text) {
+  seen_ = std::max(seen_, text.given);
+  for (; seen_ < text.ids.size() && !found_stop_; ++seen_) {
+    const std::string bytes = model_.bytes(text.ids[seen_], seen_ == 0);
+    const size_t before = added_.size();
+    added_ += bytes;
+    size_t stop_at = std::string::npos;
+    for (const std::string& stop : request_.stop) {
+      const size_t from = before < stop.size() ? 0 : before - stop.size() + 1;
+      stop_at = std::min(stop_at, added_.find(stop, from));
+    }
+    if (stop_at == std::string::npos) continue;
+    added_.resize(stop_at);
+    found_stop_ = text.stopped = true;
+  }
+}
+
+std::string CompletionText::text() const { return (request_.echo ? prompt_ : "") + added_; }
+
+std::string CompletionText::take(bool all) {
+  const std::string whole = text();
+  size_t end = whole.size();
+  if (!all && !found_stop_) {
+    // Keeps back the longest end that may be the beginning of a stop text.
+    size_t kept = 0;
+    for (const std::string& stop : request_.stop)
+      for (size_t size = std::min(stop.size() - 1, added_.size()); size > kept; --size)
+        if (added_.ends_with(std::string_view(stop).substr(0, size))) kept = size;
+    end = whole_characters(std::string_view(whole).substr(0, end - kept));
+  }
+  if (end <= sent_) return "";
+  std::string out = whole.substr(sent_, end - sent_);
+  sent_ = end;
+  return visible_text(out);
+}
+
+const char* CompletionText::finish_reason(const ReadText& text) const {
+  return text.ended || found_stop_ ? "stop" : "length";
+}
+
+Json CompletionText::logprobs(const ReadText& text, size_t first) const {
+  Json tokens = Json::array(), log_p = Json::array(), top = Json::array(), places = Json::array();
+  const size_t skipped = text.score_given ? 0 : text.given;
+  int64_t place = 0;
+  if (!text.score_given) place = characters_in(prompt_);
+  if (with_start_ && text.score_given && first == 0) {  // the </s> that nothing predicts
+    tokens.push_back("");
+    log_p.push_back(nullptr);
+    top.push_back(nullptr);
+    places.push_back(0);
+  }
+  for (size_t i = 0; i < text.log_p.size(); ++i) {
+    const size_t token = skipped + i;
+    const std::string bytes = model_.bytes(text.ids[token], token == 0);
+    if (i >= first) {
+      tokens.push_back(spelling(bytes));
+      log_p.push_back(finite(text.log_p[i].log_p));
+      places.push_back(place);
+      if (text.top > 0) {
+        Json likeliest = Json::object();
+        const TokenLogP& at = text.log_p[i];
+        const auto add = [&](int32_t id, double value) {
+          std::string name =
+              id == Specials::kLanguageModel.end ? "</s>" : spelling(model_.bytes(id, token == 0));
+          if (!likeliest.contains(name)) likeliest[std::move(name)] = finite(value);
+        };
+        for (size_t k = 0; k < at.top.size(); ++k) add(at.top[k], at.top_log_p[k]);
+        top.push_back(std::move(likeliest));
+      }
+    }
+    place += characters_in(bytes);
+  }
+  return {{"tokens", std::move(tokens)},
+          {"token_logprobs", std::move(log_p)},
+          {"top_logprobs", text.top > 0 ? std::move(top) : Json()},
+          {"text_offset", std::move(places)}};
+}
+
+CompletionCall::CompletionCall(ModelPointer served, CompletionRequest request, const Limits& limits)
+    : Call(std::move(served)),
+      request_(std::move(request)),
+      id_("cmpl-" + hexadecimal(fresh_number())),
+      created_(std::chrono::duration_cast<std::chrono::seconds>(
+                   std::chrono::system_clock::now().time_since_epoch())
+                   .count()) {
+  if (!request_.seed) request_.seed = fresh_number() >> 11;  // a number that JSON readers hold
+  request_.sampling.unknown = model->language().unknown();
+  int64_t number = 0;
+  for (const Prompt& prompt : request_.prompts) {
+    const std::string* const given = std::get_if<std::string>(&prompt);
+    std::vector<int32_t> ids =
+        given != nullptr ? model->ids(*given) : model->ids(std::get<std::vector<int32_t>>(prompt));
+    // Each text begins after </s>, so that a </s> at the beginning is this beginning itself.
+    const bool with_start =
+        given == nullptr && !ids.empty() && ids.front() == Specials::kLanguageModel.end;
+    if (with_start) ids.erase(ids.begin());
+    starts_ += with_start ? 1 : 0;
+    require_field(std::ssize(ids) <= limits.prompt_tokens, "prompt", "prompt ", number + 1, " has ",
+                  ids.size(), " tokens, and at most ", limits.prompt_tokens, " are allowed");
+    std::string typed = given != nullptr ? *given : "";
+    if (given == nullptr)
+      for (size_t i = 0; i < ids.size(); ++i) typed += model->bytes(ids[i], i == 0);
+    for (int64_t sample = 0; sample < request_.n; ++sample) {
+      texts.push_back({.ids = ids,
+                       .most = request_.max_tokens,
+                       .sampling = request_.sampling,
+                       .seed = *request_.seed,
+                       .number = number,
+                       .sample = sample,
+                       .top = request_.logprobs,
+                       .score_given = request_.echo});
+      grown_.emplace_back(*model, request_, typed, with_start);
+    }
+    ++number;
+  }
+  logprobs_sent_.assign(texts.size(), 0);
+}
+
+void CompletionCall::grew(size_t text) {
+  grown_[text].grow(texts[text]);
+  if (request_.stream) events_ += event(text, false);
+}
+
+Json CompletionCall::head(const char* object) const {
+  return {{"id", id_}, {"object", object}, {"created", created_}, {"model", model->name()}};
+}
+
+Json CompletionCall::usage() const {
+  int64_t prompt = starts_, added = 0;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (i % static_cast<size_t>(request_.n) == 0) prompt += static_cast<int64_t>(texts[i].given);
+    added += texts[i].added();
+  }
+  return {
+      {"prompt_tokens", prompt}, {"completion_tokens", added}, {"total_tokens", prompt + added}};
+}
+
+std::string CompletionCall::answer() const {
+  Json answer = head("text_completion");
+  Json choices = Json::array();
+  for (size_t i = 0; i < texts.size(); ++i)
+    choices.push_back(
+        {{"text", visible_text(grown_[i].text())},
+         {"index", i},
+         {"logprobs", request_.logprobs >= 0 ? grown_[i].logprobs(texts[i], 0) : Json()},
+         {"finish_reason", grown_[i].finish_reason(texts[i])}});
+  answer["choices"] = std::move(choices);
+  answer["usage"] = usage();
+  answer["seed"] = *request_.seed;
+  return json_text(answer);
+}
+
+std::string CompletionCall::event(size_t text, bool last) {
+  std::string part = grown_[text].take(last);
+  const ReadText& read = texts[text];
+  if (part.empty() && !last) return "";
+  Json logprobs;
+  if (request_.logprobs >= 0) {
+    logprobs = grown_[text].logprobs(read, logprobs_sent_[text]);
+    logprobs_sent_[text] = read.log_p.size();
+  }
+  Json event = head("text_completion");
+  event["choices"] =
+      Json::array({{{"text", std::move(part)},
+                    {"index", text},
+                    {"logprobs", std::move(logprobs)},
+                    {"finish_reason", last ? Json(grown_[text].finish_reason(read)) : Json()}}});
+  if (request_.include_usage) event["usage"] = nullptr;
+  return concat("data: ", json_text(event), "\n\n");
+}
+
+bool CompletionCall::has_events() const { return !events_.empty(); }
+std::string CompletionCall::take_events() { return std::exchange(events_, {}); }
+
+std::string CompletionCall::last_events() {
+  std::string events;
+  for (size_t i = 0; i < texts.size(); ++i) events += event(i, true);
+  if (request_.include_usage) {
+    Json last = head("text_completion");
+    last["choices"] = Json::array();
+    last["usage"] = usage();
+    events += concat("data: ", json_text(last), "\n\n");
+  }
+  return events + "data: [DONE]\n\n";
+}
+
+std::string CompletionCall::error_event(const std::exception_ptr& error) {
+  return concat("data: ", openai_error(api_error_of(error)), "\n\n");
+}
+
+}  // namespace nine::app

@@ -1,0 +1,28 @@
+// What a request may ask for, and how long it may take.
+#pragma once
+
+#include <cstdint>
+
+namespace nine::app {
+
+/// The limits of the server; apps/nine_serve/serve_options.cpp has a flag for each.
+struct Limits {
+  int64_t body = 1 << 20;        ///< bytes of a request's body
+  int64_t headers = 16 << 10;    ///< bytes of a request's line and headers
+  int json_levels = 16;          ///< nested levels of a request's JSON
+  int64_t prompt_tokens = 4096;  ///< tokens of a prompt or of a text to score
+  int64_t max_tokens = 1024;     ///< tokens added to a prompt
+  int64_t texts = 128;           ///< prompts times continuations, or lines, of a request
+  int64_t logprobs = 20;         ///< likeliest tokens shown for each token
+  int64_t queue = 256;           ///< requests that wait or are computed
+  int64_t client_requests = 0;   ///< of them, from one address; 0: no limit of its own
+  int64_t connections = 256;     ///< open connections
+  double timeout = 120;          ///< seconds from a request's last byte to its answer
+  double read_timeout = 10;      ///< seconds for a request to arrive, from its first byte
+  double write_timeout = 10;     ///< seconds for a client to take a part of an answer
+  double keep_alive = 5;         ///< seconds that an idle connection stays open
+  int64_t batch = 32;            ///< texts computed together
+  int64_t groups = 4;            ///< groups of texts that take turns
+};
+
+}  // namespace nine::app

@@ -1,0 +1,92 @@
+// Reads and continues texts of a language model side by side, one token of each text at a time.
+//
+//   TextSteps steps(network, head);
+//   steps.start(texts);                   // ReadText*, each with options of its own
+//   while (!steps.idle()) steps.step();   // a token of each text
+//
+// On the CPU a text's tokens and log-probabilities have the same bits with every choice of
+// neighbours. The products, the output layer and the sampling compute each row alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "autograd/tape.h"
+#include "core/arena.h"
+#include "nn/decoding_head.h"
+#include "nn/models/language_network.h"
+#include "nn/models/sampling.h"
+
+namespace nine::app {
+
+/// The log-probability of a token of a text, natural, under the model itself (temperature 1).
+struct TokenLogP {
+  double log_p = 0;
+  std::vector<int32_t> top;       ///< the likeliest tokens, likeliest first; ties: the smaller id
+  std::vector<double> top_log_p;  ///< log p of the tokens in `top`
+};
+
+/// A text that TextSteps reads. The first four members are the caller's.
+struct ReadText {
+  std::vector<int32_t> ids;  ///< the given tokens, then the added tokens
+  int64_t most = 0;          ///< most tokens to add, </s> included
+  SamplingOptions sampling = {};
+  /// The key of the random numbers; see uniform_of().
+  uint64_t seed = 1;
+  int64_t number = 0, sample = 0;
+  /// Number of likeliest tokens to record at each position; -1: record no log-probabilities.
+  int64_t top = -1;
+  bool score_given = false;  ///< with `top` >= 0: records log p of the given tokens too
+
+  size_t given = 0;  ///< how many ids were given; start() sets it
+  /// Of the recorded tokens: with score_given of all ids, otherwise of the added ids.
+  std::vector<TokenLogP> log_p = {};
+  bool ended = false;      ///< the last added token is </s>
+  bool stopped = false;    ///< set by the caller: the text takes part in no later step
+  std::string error = {};  ///< why the text cannot continue; the group's other texts go on
+
+  int64_t added() const { return std::ssize(ids) - static_cast<int64_t>(given); }
+};
+
+/// A group of texts that begin together. For one thread.
+class TextSteps {
+ public:
+  /// Both must outlive this object. `head` is that of `network`.
+  TextSteps(const LanguageNetwork& network, const DecodingHead& head);
+
+  /// Begins a group, which replaces the last one. A text must live until take_done() returned its
+  /// place.
+  void start(std::vector<ReadText*> texts);
+  /// Reads one token of each text that needs another prediction. A text without a token to choose,
+  /// or with a probability that is not a number, gets `error`.
+  void step();
+  /// Returns the places of the texts that have ended since the last call, and forgets these texts.
+  std::vector<size_t> take_done();
+  /// True if no text of the group needs another prediction.
+  bool idle() const;
+
+ private:
+  bool done(const ReadText& text) const;
+  bool predicts(const ReadText& text) const;
+  void take(ReadText& text, std::span<const double> log_p) const;
+  void take_token(ReadText& text, std::span<const double> log_p) const;
+
+  const LanguageNetwork& network_;
+  const DecodingHead& head_;
+  Arena arena_;
+  Tape tape_;
+  NoGrad guard_;
+  std::unique_ptr<StepDecoder> decoder_;
+  DecodingHead::Memory memory_;
+  std::vector<ReadText*> texts_;
+  size_t position_ = 0;
+  std::vector<double> log_p_;
+};
+
+/// Returns log p of a token among all tokens' `log_p`, and the `count` likeliest tokens.
+TokenLogP token_log_p(std::span<const double> log_p, int32_t token, int64_t count);
+
+}  // namespace nine::app

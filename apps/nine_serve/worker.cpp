@@ -1,0 +1,261 @@
+#include "apps/nine_serve/worker.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "apps/nine_serve/api_error.h"
+#include "core/interrupt.h"
+
+namespace nine::app {
+namespace {
+
+constexpr int kRetryAfter = 1;  // seconds
+
+// Ends an op that no call waits for any more.
+struct Cancelled : Error {
+  Cancelled() : Error("nobody waits for the answer") {}
+};
+
+}  // namespace
+
+void Call::finish(std::exception_ptr error) {
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    error_ = std::move(error);
+  }
+  changed_.notify_all();
+}
+
+bool Call::wait(double seconds, const std::function<bool()>& news) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                    [&] { return done_ || (news && news()); });
+  return done_;
+}
+
+bool Call::done() const {
+  const std::lock_guard lock(mutex_);
+  return done_;
+}
+
+void Call::rethrow() const {
+  const std::lock_guard lock(mutex_);
+  if (error_) std::rethrow_exception(error_);
+}
+
+void Worker::submit(std::shared_ptr<Call> call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_)
+      throw ApiError(503, "the server is stopping", {}, "server_stopping", 5 * kRetryAfter);
+    if (open_ >= limits_.queue)
+      throw ApiError(429,
+                     concat("the queue is full: ", limits_.queue, " requests wait or are computed"),
+                     {}, "queue_full", kRetryAfter);
+    ++open_;
+    metrics_.in_work = open_;
+    waiting_.push_back(std::move(call));
+  }
+  changed_.notify_one();
+}
+
+void Worker::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+}
+
+void Worker::end(Call& call, std::exception_ptr error) {
+  {
+    const std::lock_guard lock(mutex_);
+    metrics_.in_work = --open_;
+  }
+  call.finish(std::move(error));
+}
+
+void Worker::run() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !waiting_.empty() || !groups_.empty() || stopping_; });
+      if (stopping_ && waiting_.empty() && groups_.empty()) return;
+    }
+    drop_cancelled();
+    while (begin_group()) {
+    }
+    if (const auto calls = next_whole(); !calls.empty()) translate(calls);
+    std::erase_if(groups_, [&](Group& group) { return !step(group); });
+  }
+}
+
+// Ends the calls that wait and that nobody waits for.
+void Worker::drop_cancelled() {
+  std::vector<std::shared_ptr<Call>> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waiting_, [&](const std::shared_ptr<Call>& call) {
+      if (!call->cancelled()) return false;
+      if (call->begun_ == call->ended_) dropped.push_back(call);  // or its last text ends it
+      return true;
+    });
+  }
+  for (const auto& call : dropped) end(*call);
+}
+
+// Takes the texts of a group from the calls that wait: those of the first call's model.
+std::vector<Worker::Member> Worker::next_members() {
+  std::vector<Member> members;
+  const std::lock_guard lock(mutex_);
+  ModelPointer model;
+  for (auto call = waiting_.begin();
+       call != waiting_.end() && std::ssize(members) < limits_.batch;) {
+    Call& c = **call;
+    if (c.texts.empty() || (model && c.model != model)) {
+      ++call;
+      continue;
+    }
+    model = c.model;
+    while (c.begun_ < c.texts.size() && std::ssize(members) < limits_.batch)
+      members.push_back({*call, c.begun_++});
+    call = c.begun_ == c.texts.size() ? waiting_.erase(call) : call + 1;
+  }
+  return members;
+}
+
+bool Worker::begin_group() {
+  if (std::ssize(groups_) >= limits_.groups) return false;
+  Group group{.model = {}, .steps = {}, .members = next_members()};
+  if (group.members.empty()) return false;
+  group.model = group.members.front().call->model;
+  std::vector<ReadText*> texts;
+  for (const Member& member : group.members) texts.push_back(&member.read());
+  try {
+    group.steps = group.model->take_steps();
+    group.steps->start(texts);
+  } catch (const std::exception& e) {
+    for (Member& member : group.members) {
+      member.read().error = e.what();
+      end_text(member);
+    }
+    return true;
+  }
+  groups_.push_back(std::move(group));
+  return true;
+}
+
+// Reads a token of each text, and ends the texts that need no more. Returns false if the group has
+// ended.
+bool Worker::step(Group& group) {
+  std::vector<size_t> before;
+  int64_t live = 0;
+  for (const Member& member : group.members) {
+    before.push_back(member.call ? member.read().ids.size() : 0);
+    if (!member.call) continue;
+    if (member.call->cancelled()) member.read().stopped = true;
+    ++live;
+  }
+  try {
+    group.steps->step();
+  } catch (const std::exception& e) {
+    for (Member& member : group.members) {
+      if (!member.call) continue;
+      member.read().error = e.what();
+      end_text(member);
+    }
+    return false;
+  }
+  ++metrics_.steps;
+  metrics_.step_texts += live;
+  for (size_t i = 0; i < group.members.size(); ++i)
+    if (group.members[i].call) publish(group.members[i], before[i]);
+  for (const size_t place : group.steps->take_done()) end_text(group.members[place]);
+  if (!group.steps->idle()) return true;
+  group.model->give_back(std::move(group.steps));
+  return false;
+}
+
+void Worker::publish(const Member& member, size_t ids_before) {
+  if (member.read().ids.size() == ids_before) return;
+  ++metrics_.added_tokens;
+  {
+    const std::lock_guard lock(member.call->mutex_);
+    member.call->grew(member.text);
+  }
+  member.call->notify();
+}
+
+void Worker::end_text(Member& member) {
+  metrics_.prompt_tokens += static_cast<int64_t>(member.read().given);
+  const std::shared_ptr<Call> owner = std::move(member.call);
+  Call& call = *owner;
+  ++call.ended_;
+  const bool last =
+      call.ended_ == call.texts.size() || (call.cancelled() && call.ended_ == call.begun_);
+  if (!last) return;
+  {  // it may still wait for a place for its other texts
+    const std::lock_guard lock(mutex_);
+    std::erase(waiting_, owner);
+  }
+  std::exception_ptr error;
+  for (const ReadText& text : call.texts)
+    if (!text.error.empty() && !error) error = std::make_exception_ptr(ApiError(500, text.error));
+  end(call, error);
+}
+
+// Takes the first call that is not of texts, and with a call of lines to translate the others of
+// the same model and options.
+std::vector<std::shared_ptr<Call>> Worker::next_whole() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Call>> calls;
+  int64_t lines = 0;
+  for (auto call = waiting_.begin(); call != waiting_.end();) {
+    const Call& c = **call;
+    const bool fits =
+        calls.empty() ||
+        (!c.sources.empty() && !calls.front()->work && c.model == calls.front()->model &&
+         c.search_key == calls.front()->search_key && lines < limits_.batch);
+    if (!c.texts.empty() || !fits) {
+      ++call;
+      continue;
+    }
+    lines += std::ssize(c.sources);
+    calls.push_back(*call);
+    call = waiting_.erase(call);
+    if (calls.front()->work) break;
+  }
+  return calls;
+}
+
+void Worker::translate(const std::vector<std::shared_ptr<Call>>& calls) {
+  const InterruptCheck check([&] {
+    if (std::ranges::all_of(calls, [](const auto& call) { return call->cancelled(); }))
+      throw Cancelled();
+  });
+  std::exception_ptr error;
+  try {
+    if (calls.front()->work) {
+      calls.front()->work();
+    } else {
+      std::vector<BeamSearch::Ids> sources;
+      for (const auto& call : calls)
+        sources.insert(sources.end(), call->sources.begin(), call->sources.end());
+      std::vector<Translation> found =
+          calls.front()->model->translator().search().translate(sources, calls.front()->search);
+      auto next = found.begin();
+      for (const auto& call : calls) {
+        const auto end = next + std::ssize(call->sources);
+        call->translations.assign(std::make_move_iterator(next), std::make_move_iterator(end));
+        next = end;
+      }
+      metrics_.sentences += std::ssize(sources);
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  for (const auto& call : calls) end(*call, error);
+}
+
+}  // namespace nine::app

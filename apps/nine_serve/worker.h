@@ -1,0 +1,116 @@
+// Computes the requests that wait: texts of one model together, translations of one model together.
+//
+// One thread computes. HTTP threads submit calls and wait for them. Texts that wait begin together
+// as a group, and groups take turns, a step each, so that a long text does not hold back a short
+// one. No answer depends on the other calls, because rows are computed independently.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "apps/nine_serve/limits.h"
+#include "apps/nine_serve/metrics.h"
+#include "apps/nine_serve/served_model.h"
+#include "apps/nine_serve/text_steps.h"
+
+namespace nine::app {
+
+/// A request's work, which an HTTP thread and the worker share. A call has texts to read, or lines
+/// to translate, or other work that is computed alone.
+class Call {
+ public:
+  explicit Call(ModelPointer model_) : model(std::move(model_)) {}
+  virtual ~Call() = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  const ModelPointer model;
+  std::vector<ReadText> texts;
+  /// Lines to translate, with the search's options; calls of one key are translated together.
+  std::vector<BeamSearch::Ids> sources;
+  SearchOptions search;
+  std::string search_key;
+  std::vector<Translation> translations;  ///< the results
+  std::function<void()> work;             ///< other work
+
+  /// The worker calls this after a step in which texts[i] grew or ended. It may set `stopped`.
+  virtual void grew(size_t) {}
+
+  /// Ends the call's work as soon as possible, because nobody waits for it any more.
+  void cancel() { cancelled_ = true; }
+  bool cancelled() const { return cancelled_; }
+
+  /// Called by the worker: the work is done, or has failed.
+  void finish(std::exception_ptr error = {});
+  /// Tells waiting threads that there is something new.
+  void notify() { changed_.notify_all(); }
+  /// Waits until the work is done or `seconds` are over; with `news`, also until news() holds,
+  /// which is called under mutex().
+  bool wait(double seconds, const std::function<bool()>& news = {});
+  bool done() const;
+  /// Throws the error with which the work ended, if it did.
+  void rethrow() const;
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  friend class Worker;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> cancelled_ = false;
+  bool done_ = false;
+  std::exception_ptr error_;
+  size_t begun_ = 0, ended_ = 0;  // of `texts`; the worker's own
+};
+
+/// The thread that computes, and the queue before it.
+class Worker {
+ public:
+  Worker(const Limits& limits, Metrics& metrics) : limits_(limits), metrics_(metrics) {}
+
+  /// Gives a call to the worker. ApiErrors: 429 if the queue is full; 503 after stop().
+  void submit(std::shared_ptr<Call> call);
+  /// Computes until stop() was called and all calls are done.
+  void run();
+  /// Refuses further calls, and lets run() return after the last call.
+  void stop();
+
+ private:
+  struct Member {
+    std::shared_ptr<Call> call;  // null: the text has ended
+    size_t text;
+    ReadText& read() const { return call->texts[text]; }
+  };
+  struct Group {
+    ModelPointer model;
+    std::unique_ptr<TextSteps> steps;
+    std::vector<Member> members;  // in the order of the steps' texts
+  };
+
+  void drop_cancelled();
+  std::vector<Member> next_members();
+  std::vector<std::shared_ptr<Call>> next_whole();
+  bool begin_group();
+  bool step(Group& group);
+  void publish(const Member& member, size_t ids_before);
+  void end_text(Member& member);
+  void translate(const std::vector<std::shared_ptr<Call>>& calls);
+  void end(Call& call, std::exception_ptr error = {});
+
+  const Limits& limits_;
+  Metrics& metrics_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Call>> waiting_;
+  int64_t open_ = 0;  // calls that wait or are computed
+  bool stopping_ = false;
+  std::vector<Group> groups_;
+};
+
+}  // namespace nine::app
