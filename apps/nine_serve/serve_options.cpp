@@ -37,7 +37,7 @@ void ServeOptions::declare(Options& o) {
       .range(2, kJsonLevels);
   o.add("max-prompt-tokens", limits.prompt_tokens,
         "most tokens of a prompt, of a text to score, or of a line to translate; more: 400")
-      .range(1, 1'000'000)
+      .range(1, 100'000'000)
       .unit("tokens");
   o.add("max-tokens", limits.max_tokens,
         "most tokens that a request may add to a prompt; more: 400")
