@@ -238,8 +238,8 @@ InitialModel::InitialModel(const std::string& path)
       words_(language_words(files_.directory, files_.embedding("lm").shape().rows())) {}
 
 InitialWeights InitialModel::load(const Vocabulary& vocabulary, const ModelTokenizer* tokenizer,
-                                  const ParameterSet& parameters,
-                                  const LanguageNetwork& network) && {
+                                  const ParameterSet& parameters, const LanguageNetwork& network,
+                                  std::span<const int64_t> counts) && {
   const auto* const transformer = std::get_if<TransformerLanguageModelConfig>(&config_);
   const std::map<std::string, std::string> settings = transformer != nullptr
                                                           ? transformer->settings()
