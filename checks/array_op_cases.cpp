@@ -152,7 +152,21 @@ void add_reductions(std::vector<OpCase>& all, const Shape& shape, const std::vec
 }
 
 void add_all_reductions(std::vector<OpCase>& all) {
-  // Functions of all elements, and the correction of a variance.
+  // Functions of all elements, also of so many that threads share them; the correction of a
+  // variance; numbers made of a comparison.
+  all.push_back({.name = "mean of 40,000 squares",
+                 .inputs = {{{200, 200}}},
+                 .run = [](Vars x, Tensors) { return mean(square(x[0]), Dims::all(), true); },
+                 .oracle =
+                     [](Values x, AllInts) {
+                       return Doubles{reduced("mean", each(x[0], [](double v) { return v * v; }))};
+                     }});
+  all.push_back(
+      {.name = "cast of a comparison",
+       .inputs = {{{4, 5}}},
+       .run = [](Vars x, Tensors) { return x[0] * cast(greater(x[0], 0), x[0].dtype()); },
+       .oracle = [](Values x,
+                    AllInts) { return each(x[0], [](double v) { return v > 0 ? v : 0; }); }});
   all.push_back({.name = "max of all",
                  .inputs = {{{4, 5}}},
                  .run = [](Vars x, Tensors) { return max(x[0]); },

@@ -89,7 +89,7 @@ void for_pairs(const StridedView& a, const StridedView& b, const View& y, F&& f)
 
 // --- reductions: x (outer, n, inner)
 
-constexpr int64_t kLanes = 16, kColumns = 64;
+constexpr int64_t kLanes = 16, kColumns = 64, kPart = 32768;
 
 // The lines of x: line (o, i) has n numbers, `step` apart.
 template <class T>
@@ -103,7 +103,7 @@ struct Lines {
 
 // Joins f(x) over a contiguous line in kLanes lanes, then the lanes in a fixed tree.
 template <ops::Join kJoin, class T, class F>
-double fold(const T* x, int64_t n, F&& f) {
+double fold_lanes(const T* x, int64_t n, F&& f) {
   double lanes[kLanes];
   std::fill_n(lanes, kLanes, ops::neutral<kJoin>());
   int64_t i = 0;
@@ -115,6 +115,19 @@ double fold(const T* x, int64_t n, F&& f) {
   for (int64_t width = kLanes / 2; width > 0; width /= 2)
     for (int64_t j = 0; j < width; ++j) lanes[j] = ops::joined<kJoin>(lanes[j], lanes[j + width]);
   return lanes[0];
+}
+// Does the same for parts of a line, which threads share, and joins the parts in order.
+template <ops::Join kJoin, class T, class F>
+double fold(const T* x, int64_t n, F&& f) {
+  if (n <= kPart) return fold_lanes<kJoin>(x, n, f);
+  std::vector<double> parts(static_cast<size_t>((n + kPart - 1) / kPart));
+  parallel_for(std::ssize(parts), [&](int64_t part) {
+    const int64_t begin = part * kPart;
+    parts[static_cast<size_t>(part)] = fold_lanes<kJoin>(x + begin, std::min(kPart, n - begin), f);
+  });
+  double total = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) total = ops::joined<kJoin>(total, parts[i]);
+  return total;
 }
 // Joins f(x, i) over `count` lines side by side, from the first number to the last.
 template <ops::Join kJoin, class T, class F>
@@ -312,7 +325,9 @@ void reduce_backward(ops::Reduction f, const View& x, const View& y, const View&
         };
         with_add(dx.add, [&](auto put) {
           if (lines.inner == 1) {  // a line is a row: the inner loop of the other form has one turn
-            for (int64_t j = 0; j < lines.n; ++j) put(to[j], slope(in[j], 0));
+            parallel_ranges(lines.n, kPart, [&](int64_t begin, int64_t end) {
+              for (int64_t j = begin; j < end; ++j) put(to[j], slope(in[j], 0));
+            });
             return;
           }
           for (int64_t j = 0; j < lines.n; ++j, in += lines.inner, to += lines.inner)

@@ -119,6 +119,22 @@ TEST_CASE("arrays: numbers that are equal share the gradient of the largest") {
   CHECK(b.grad().to_vector() == Doubles{1, 0.5, 0});
 }
 
+TEST_CASE("arrays: a line that threads share") {
+  Step step;
+  const Var x = step.of(Doubles(100000, 3), {100000});
+  const Var y = logsumexp(x);
+  CHECK(y.value().item() == doctest::Approx(3 + std::log(1e5)).epsilon(1e-14));
+  step.tape.backward(y);
+  const Doubles gradient = x.grad().to_vector();
+  CHECK(relative_error(gradient, Doubles(100000, 1e-5)) < 1e-12);
+  Step other;
+  Doubles numbers(100000, 1);
+  numbers[70000] = std::nan("");
+  CHECK(std::isnan(max(other.of(numbers, {100000})).value().item()));
+  numbers[70000] = 7;
+  CHECK(max(other.of(numbers, {100000})).value().item() == 7);
+}
+
 TEST_CASE("arrays: a norm of zeros has the gradient 0") {
   Step step;
   const Var x = step.of({0, 0, 3, 4}, {2, 2});
