@@ -78,10 +78,10 @@ class InputComparison {
     known_.push_back(key);
     if (was == is) return;
     const bool built = path(stored_, key).empty() && path(now_, key).empty();
+    const char* const of = config ? " (checksum of its config.json " : " (checksum ";
     (built ? of_built_ : differences_) +=
-        concat("--", flag_of(key), " was ", value_text(path(stored_, key)), " (checksum ",
-               config ? "of its config.json " : "", json_text(was), ") ", where_, ", now ",
-               value_text(path(now_, key)), " (checksum ", json_text(is), "); ");
+        concat("--", flag_of(key), " was ", value_text(path(stored_, key)), of, json_text(was),
+               ") ", where_, ", now ", value_text(path(now_, key)), of, json_text(is), "); ");
   }
 
   void compare(const RunInputs::Former& former, const Json& was) {

@@ -75,7 +75,12 @@ class Tensors {
   // Returns the head, of a tied model the words. Error: a tied model has another head beside them.
   Tensor head(bool tied, const Tensor& words) {
     constexpr const char* kName = "lm_head.weight";
-    if (!tied) return matrix(kName);
+    if (!tied) {
+      require(has(kName), place_,
+              ": 'tie_word_embeddings' is false or missing, but the model lacks ", "the tensor '",
+              kName, "'");
+      return matrix(kName);
+    }
     if (has(kName))
       require(equal(take(kName), words), place_, ": 'tie_word_embeddings' is true or missing, but ",
               "the tensor '", kName,
@@ -182,7 +187,7 @@ const char* activation_of(const std::string& place, const HuggingFaceConfig& con
     if (said == theirs) return ours;
     all += concat(all.empty() ? "" : ", ", theirs);
   }
-  fail(place, ": ", unexpected_value(kKey, Json(said), all));
+  fail(place, ": ", unexpected_value(kKey, Json(said), "one of " + all));
 }
 
 // Radford et al., 2019. Its linear maps are transposed (Conv1D).
@@ -239,7 +244,8 @@ double rotary_base(const std::string& place, const HuggingFaceConfig& config) {
     const Json* const said = config.find(key);
     if (said == nullptr) continue;
     require(said->is_object(), place, ": ", unexpected_value(key, *said, "an object"));
-    const HuggingFaceConfig inner(place, *said);
+    const std::string inner_place = concat(place, ": '", key, "'");
+    const HuggingFaceConfig inner(inner_place, *said);
     for (const char* type : {"rope_type", "type"}) inner.only(type, "default");
     for (const char* without : {"factor", "partial_rotary_factor"}) inner.only(without, 1.0);
     take(inner);
@@ -357,8 +363,11 @@ Json read_llama(const std::string& place, const std::string& type, const Hugging
   const TextEnds ends = text_ends(place, config, words.shape()[0],
                                   qwen3 ? std::nullopt : std::optional(TextEnds{1, 2}));
   add_special_rows(ends, tied, words, head, excluded, out);
-  const int64_t window = std::min(config.whole("max_position_embeddings"),
-                                  sliding_window(place, config, type, layers).value_or(INT64_MAX));
+  const int64_t positions = config.whole("max_position_embeddings"),
+                window = sliding_window(place, config, type, layers).value_or(positions);
+  if (window < positions)
+    notice(concat(place, ": attention sees a window of ", window, " of ", positions,
+                  " positions, and Nine reads at most one window of tokens at once"));
   return {{kBeginToken, ends.begin},
           {kEndToken, ends.end},
           {"heads", config.whole("num_attention_heads")},
@@ -368,7 +377,7 @@ Json read_llama(const std::string& place, const std::string& type, const Hugging
           {"layer_norm_eps", config.number("rms_norm_eps", 1e-6)},
           {"positions", "rotary"},
           {"rotary_base", rotary_base(place, config)},
-          {"bptt", window}};
+          {"bptt", std::min(positions, window)}};
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ void require_same_text(const ModelTokenizer& tokenizer, const std::string& line,
          "token ", count == 1 ? "once" : concat(count, " times"), of_words,
          "has tokens for the whole text, such as one of bytes");
   fail("the tokenizer reads ", quote(line), " as ", quote(text), of_words,
-       spaces ? "keeps white space" : "does not normalise this text");
+       spaces ? "keeps white space; one of whole words (WordLevel) does not"
+              : "does not normalise this text");
 }
 
 // The question how probable it is, at a token of a sequence, that the word ends after `before`.

@@ -374,9 +374,11 @@ TEST_SUITE("run directory") {
     };
     CHECK(from("y", inputs(5, 7)).empty());
     CHECK(from("x", inputs(5, 8)).empty());  // trained on since
-    CHECK(has(from("y", inputs(5, 8)),
-              "--init was x (checksum of its config.json 7) in this run, now y (checksum of its "
-              "config.json 8); "));
+    const std::string other = from("y", inputs(5, 8));
+    CHECK_MESSAGE(has(other,
+                      "--init was x (checksum of its config.json 7) in this run, now y "
+                      "(checksum of its config.json 8); "),
+                  other);
     CHECK(
         has(from("y", inputs(6, 7)), "--init was x (checksum 5) in this run, now y (checksum 6)"));
     begun["resolved"][kIdentity].erase(config_key("init"));  // of an older version

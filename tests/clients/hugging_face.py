@@ -33,6 +33,8 @@ except ImportError as error:
     sys.exit(77)
 
 BIN = sys.argv[1]
+transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+transformers.logging.disable_progress_bar()
 TEXTS = ["the old king was here.", "Once upon a time, 1,234 cats saw the dog!", " zwölf Boxkämpfer"]
 CORPUS = TEXTS * 3 + [
     "a cat saw the dog and the dog saw a cat",
@@ -355,7 +357,9 @@ def train_on(folder, run):
     check(len(differences) == len(TEXTS) and max(differences) < 1e-2, f"--init: {differences}")
 
 
-REMOVED = object()
+REMOVED = "removed"
+# A missing size has a default in transformers. Nine reads it from the tensors.
+SHOWN_BY_TENSORS = {"n_embd", "n_positions"}
 
 
 def scores_of_transformers(folder, tokenizer):
@@ -388,7 +392,8 @@ def never_silent(folder, tokenizer, changes):
             check(any(key in error for key in change), f"{what}: {error}")
             print(f"{what}: refused{'' if theirs is None else ', and transformers opens it'}")
             continue
-        check(theirs is not None, f"{what}: transformers does not open it")
+        shown = set(change) <= SHOWN_BY_TENSORS and set(change.values()) == {REMOVED}
+        check(theirs is not None or shown, f"{what}: transformers does not open it")
         for ours, wanted in zip(out.splitlines(), theirs or []):
             worst = max(abs(float(a) - b) for a, b in zip(ours.split(), wanted))
             check(worst < 1e-4, f"{what}: log p differs by {worst}")
@@ -446,7 +451,7 @@ def changes_of_llama(qwen3):
     yield {"rope_parameters": REMOVED, "rope_theta": 500.0}
     full, sliding = ["full_attention"], ["sliding_attention"]
     for kinds in (full * layers, sliding * layers, full + sliding * (layers - 1), full):
-        for window in ({}, {"sliding_window": 4}, {"sliding_window": None}):
+        for window in ({}, {"sliding_window": 60}, {"sliding_window": None}):
             yield {"layer_types": kinds, **window}
             if qwen3:
                 yield {"layer_types": kinds, "use_sliding_window": True, **window}

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "checks/op_cases.h"
 #include "core/notice.h"
@@ -269,10 +270,11 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
     CHECK(has(m.error(wrong, parts), "the tensors have 12"));
   }
   // The second names of transformers' attribute_map.
-  for (const auto& [own, other] : {std::pair("n_embd", "hidden_size"),
-                                   {"n_positions", "max_position_embeddings"},
-                                   {"n_head", "num_attention_heads"},
-                                   {"n_layer", "num_hidden_layers"}}) {
+  for (const auto& names : {std::pair("n_embd", "hidden_size"),
+                            {"n_positions", "max_position_embeddings"},
+                            {"n_head", "num_attention_heads"},
+                            {"n_layer", "num_hidden_layers"}}) {
+    const char *const own = names.first, *const other = names.second;
     Json renamed = m.config;
     renamed[other] = renamed.value(own, Json(kWindow));
     renamed.erase(own);
@@ -284,15 +286,16 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
     CHECK(has(m.error(renamed, parts), concat("the key '", own, "' is 9, and the key '", other,
                                               "', another name of it, is ")));
   }
-  for (const auto& [key, value, said] :
+  for (const auto& one :
        {std::tuple("activation_function", Json("gelu-tanh"), "one of gelu_new, gelu, relu"),
         std::tuple("activation_function", Json("quick_gelu"), "'activation_function' is"),
         std::tuple("is_causal", Json(false), "the key 'is_causal' is false, and Nine has true"),
         std::tuple("layer_norm_epsilon", Json(), "a number"),
         std::tuple("quantization_config", Json{{"bits", 4}}, "weights that are not quantised")}) {
     wrong = m.config;
-    wrong[key] = value;
-    CHECK_MESSAGE(has(m.error(wrong, parts), said), m.error(wrong, parts));
+    wrong[std::get<0>(one)] = std::get<1>(one);
+    const std::string error = m.error(wrong, parts);
+    CHECK_MESSAGE(has(error, std::get<2>(one)), error);
   }
   // A missing key has the value of transformers, which such a small model does not have.
   wrong = m.config;
@@ -378,7 +381,7 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
   wrong["rope_parameters"] = {{"rope_theta", 500}, {"factor", 1.0}, {"rope_type", "default"}};
   CHECK(m.error(wrong, parts).empty());
   wrong["rope_parameters"] = {{"factor", 8.0}};  // transformers ignores it and warns
-  CHECK(has(m.error(wrong, parts), "the key 'factor' is 8"));
+  CHECK(has(m.error(wrong, parts), "'rope_parameters': the key 'factor' is 8"));
   wrong["rope_parameters"] = {{"full_attention", {{"rope_theta", 500}}}};
   CHECK(has(m.error(wrong, parts), "'rope_parameters' has the keys 'full_attention'"));
   wrong["rope_parameters"] = {{"rope_theta", 600}};
@@ -427,8 +430,10 @@ TEST_CASE("hugging face: equal rows do not change the tokens that begin and end 
   TransformerStyle style = TransformerStyle::gpt2();
   style.activation = Activation::gelu_tanh;
   // The row of the token that begins a text equals the row of a token before it, or of the last.
-  for (const auto& [begin, end, equal] :
+  for (const auto& tokens :
        {std::tuple(int64_t{3}, int64_t{2}, int64_t{1}), {3, 2, 2}, {2, 2, 0}, {4, 0, 0}}) {
+    const int64_t begin = std::get<0>(tokens), end = std::get<1>(tokens),
+                  equal = std::get<2>(tokens);
     CAPTURE(begin);
     CAPTURE(equal);
     Model m(style, false, begin, end);
@@ -497,7 +502,11 @@ TEST_CASE("hugging face: the positions that attention sees are those of transfor
   CHECK(window("llama", Json{{"sliding_window", 8}}) == 5000);
   CHECK(window("mistral", Json::object()) == 4096);  // transformers' default
   CHECK(window("mistral", Json{{"sliding_window", nullptr}}) == 5000);
-  CHECK(window("mistral", Json{{"sliding_window", 8}}) == 8);
+  CHECK(
+      has(notices_of([&] {
+            CHECK(window("mistral", Json{{"sliding_window", 8}}) == 8);
+          }),
+          "a window of 8 of 5000 positions, and Nine reads at most one window of tokens at once"));
   CHECK(window("qwen3", Json{{"sliding_window", 8}}) == 5000);
   const Json slides{{"sliding_window", 8}, {"use_sliding_window", true}};
   CHECK(window("qwen3", slides) == 5000);  // max_window_layers: 28 without the key
@@ -518,9 +527,9 @@ TEST_CASE("hugging face: the positions that attention sees are those of transfor
   // transformers refuses the first, and computes the others without the kinds of layers.
   const Json sliding{{"layer_types", {"sliding_attention", "sliding_attention"}}};
   const Json full{{"layer_types", {"full_attention", "full_attention"}}};
-  for (const auto& [type, keys] :
-       {std::pair("qwen3", sliding), {"llama", sliding}, {"mistral", full}})
-    CHECK(has(error_of([&] { window(type, keys); }), "'layer_types' has "));
+  CHECK(has(error_of([&] { window("qwen3", sliding); }), "'layer_types' has "));
+  CHECK(has(error_of([&] { window("llama", sliding); }), "'layer_types' has "));
+  CHECK(has(error_of([&] { window("mistral", full); }), "'layer_types' has "));
   CHECK(window("llama", full) == 5000);
   CHECK(window("mistral", sliding) == 4096);
   // A missing key has the meaning that transformers gives it for each type.

@@ -204,8 +204,14 @@ TEST_CASE("word_surprisals: models of words and texts that are normalised are er
                     "has no token for a part of 'a c c', where it has its unknown token 2 "
                     "times"),
                 unknown);
-  const Tiny whole = words_of("null", R"({"type": "WhitespaceSplit"})");
-  const std::string level = error_of([&] { word_surprisals(whole.model(), Strings{"b"}); });
+  // Without a decoder there is a space between tokens, and only other white space is lost.
+  const char* const kWords = R"({"type": "WhitespaceSplit"})";
+  const Tiny whole = words_of("null", kWords);
+  CHECK(word_surprisals(whole.model(), Strings{"b b"})[0].size() == 2);
+  const std::string ended = error_of([&] { word_surprisals(whole.model(), Strings{"b b\n"}); });
+  CHECK_MESSAGE(has(ended, "keeps white space; one of whole words (WordLevel) does not"), ended);
+  const Tiny fused = words_of(R"({"type": "Fuse"})", kWords);
+  const std::string level = error_of([&] { word_surprisals(fused.model(), Strings{"b"}); });
   CHECK_MESSAGE(has(level, "no token with white space, as one of whole words (WordLevel)"), level);
 }
 
