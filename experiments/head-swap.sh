@@ -8,7 +8,7 @@
 # trainings. Prints a line for each head: the perplexity of the validation text where the training
 # goes on (after one update with a rate of almost 0), the best one, and that of the test text.
 #
-# UPDATES: of each training (1000). HEADS: the heads that go on (lin, log and a mixture). THREADS:
+# UPDATES: of each training (1000). WIDTH: of the layers (128). HEADS: the heads that go on (lin, log and a mixture). THREADS:
 # of each program (1). BIN: the folder of the programs.
 set -euo pipefail
 captions=${DATA:-}/captions
@@ -26,7 +26,7 @@ texts=(--train "$captions/train.en" --valid "$captions/val.en" --test "$captions
   --min-count 3 --threads "${THREADS:-1}")
 lengths=(--batch 16 --lr 1e-3 --schedule linear --warmup 100 --dropout 0 --valid-every 10e)
 "$bin/lm_train" "${texts[@]}" "${lengths[@]}" --after "${updates}u" --run "$out/body" \
-  --arch transformer --layers 2 --heads 4 --hidden 128 --bptt 64 --activation gelu-tanh \
+  --arch transformer --layers 2 --heads 4 --hidden "${WIDTH:-128}" --bptt 64 --activation gelu-tanh \
   --tie-embeddings --no-head-bias "$@" 2> "$out/body.err"
 [ -d "$out/gpt2" ] || "$bin/nine_convert" --from "$out/body" --to "$out/gpt2"
 number=0

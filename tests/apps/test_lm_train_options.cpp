@@ -116,7 +116,8 @@ TEST_CASE("--init starts from another run's weights") {
       "lm_train",
       small(dir / "c", {"--init", dir / "moved", "--head", "mix:lin,log", "--after", "1u"}));
   CHECK_MESSAGE(mixture.code == 0, mixture.err);
-  CHECK_MESSAGE(has(mixture.err, "; head.prior.weight begins anew\n"), mixture.err);
+  CHECK_MESSAGE(has(mixture.err, "; head.prior.weight, head.latent.weight begin anew\n"),
+                mixture.err);
 
   // Without a checkpoint that is intact it does, and is left as it is.
   for (const auto& checkpoint : std::filesystem::directory_iterator(dir / "b/checkpoints"))
