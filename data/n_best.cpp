@@ -39,8 +39,7 @@ double score_of(std::string_view text, const Place& place) {
 struct Line {
   std::string utterance;
   NBestHypothesis hypothesis;
-  std::string key = {};    // key of the hypothesis if the format has keys, such as u17-1
-  bool segmented = false;  // Moses wrote segmentations among the words
+  std::string key = {};  // key of the hypothesis if the format has keys, such as u17-1
 };
 
 bool is_any_number(std::string_view word) {
@@ -71,15 +70,6 @@ bool are_features(const Words& words) {
   });
 }
 
-// True if a word begins a segmentation of Moses (-report-segmentation): |0-1| or |0-1,wa=.
-bool begins_segmentation(std::string_view word) {
-  if (!word.starts_with('|')) return false;
-  const size_t stop = word.find_first_of("|,", 1);
-  if (stop == std::string_view::npos || word.find('-') > stop) return false;
-  return are_links({word.substr(1, stop - 1)}) &&
-         (word[stop] == '|' ? stop + 1 == word.size() : word.substr(stop).starts_with(",wa="));
-}
-
 // Removes the segmentations that Moses writes behind each phrase: which words of the source it
 // translates, and with -report-segmentation-enriched its alignment and scores, which end with |.
 // Error: such an end is missing.
@@ -92,8 +82,8 @@ void leave_out_segmentations(Words& words, const Place& place) {
     }
     const size_t begin = i;
     while (i < words.size() && !words[i].ends_with('|')) ++i;
-    require(i < words.size(), place, ": the segmentation that begins with ", quote(words[begin]),
-            " does not end with |");
+    require(i < words.size(), place.at(words[begin]), ": the segmentation that begins with ",
+            quote(words[begin]), " does not end with |");
   }
   words.resize(kept);
 }
@@ -174,6 +164,8 @@ class LineParser {
   void require_whole(const std::string& path) const {
     require(!waits_, path, ": the last hypothesis has no line P-, whose sum is a score");
   }
+  // The number of lines with Moses' segmentations.
+  int64_t segmented() const { return segmented_; }
   // The names of the scores that were read.
   std::vector<std::string> names() const {
     return names_.empty() ? std::vector<std::string>{kOnlyScore} : names_;
@@ -334,9 +326,9 @@ class LineParser {
     Line line{std::string(utterance[0]), {}};
     set_score(total[0], place, line.hypothesis);
     Words words = words_of(parts[1]);
-    const size_t spoken = words.size();
+    const size_t written = words.size();
     leave_out_segmentations(words, place);
-    line.segmented = words.size() < spoken;
+    segmented_ += words.size() < written ? 1 : 0;
     line.hypothesis.words = joined(words);
     if (names_.empty() && !all_) return line;
     features_.clear();
@@ -435,7 +427,8 @@ class LineParser {
 
   const NBestOptions& options_;
   bool all_, begun_ = false, resolved_ = false;
-  bool waits_ = false;              // true if a line P- must follow
+  bool waits_ = false;  // true if a line P- must follow
+  int64_t segmented_ = 0;
   std::string fairseq_sentence_;    // of the last line H-
   std::vector<std::string> names_;  // empty: the only score
   std::vector<size_t> columns_;     // the place of each name in a line
@@ -444,6 +437,14 @@ class LineParser {
 };
 
 }  // namespace
+
+bool begins_segmentation(std::string_view word) {
+  if (!word.starts_with('|')) return false;
+  const size_t stop = word.find_first_of("|,", 1);
+  if (stop == std::string_view::npos || word.find('-') > stop) return false;
+  return are_links({word.substr(1, stop - 1)}) &&
+         (word[stop] == '|' ? stop + 1 == word.size() : word.substr(stop).starts_with(",wa="));
+}
 
 void check_score_names(const std::vector<std::string>& names) {
   std::set<std::string_view> seen;
@@ -463,22 +464,21 @@ NBestFile read_n_best_file(const std::string& path, const NBestOptions& options)
   NBestFile file;
   ListBuilder lists(path, options);
   Names hypotheses;
-  int64_t number = 0, segmented = 0;
+  int64_t number = 0;
   Line line;
   for (std::string_view text; reader.next_line(text);) {
     ++number;
     const Place place{reader, text};
     if (!parser.parse(place, line, lists.last())) continue;
-    segmented += line.segmented ? 1 : 0;
     if (!line.key.empty()) hypotheses.add(line.key, number, path, "a hypothesis has one line");
     lists.add(line.utterance, std::move(line.hypothesis), place, number);
   }
   parser.require_whole(path);
   file.lists = lists.lists();
-  if (segmented > 0)
-    notice(concat(path, ": Moses' segmentations, such as |0-0|, are no words; they are in ",
-                  segmented, " of ", number, " lines"));
   file.scores = parser.names();
+  if (parser.segmented() > 0)
+    notice(concat(path, ": Moses' segmentations, such as |0-0|, are no words; they are in ",
+                  parser.segmented(), " of ", number, " lines"));
   return file;
 }
 

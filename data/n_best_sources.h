@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,9 @@ class ListBuilder {
   std::vector<NBestList> lists_;
   lines::Names utterances_;
 };
+
+/// True if a word begins a segmentation of Moses (-report-segmentation): |0-1| or |0-1,wa=.
+bool begins_segmentation(std::string_view word);
 
 /// Read the formats espnet and whisper. Errors: those of read_n_best(); several scores.
 NBestFile read_espnet(const std::string& path, const NBestOptions& options);

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/quote.h"
 #include "data/n_best.h"
+#include "data/n_best_sources.h"
 #include "data/text.h"
 
 namespace nine {
@@ -33,9 +34,11 @@ void require_writable(const NBestList& list, const NBestHypothesis& h, NBestForm
   if (format == NBestFormat::moses && h.words.find("|||") != std::string::npos) refuse("|||");
   if (format == NBestFormat::moses && list.utterance.find("|||") != std::string::npos)
     refuse("||| in its name");
-  if (format != NBestFormat::srilm) return;
   std::vector<std::string_view> words;
-  split_words(h.words, words);
+  if (format == NBestFormat::moses || format == NBestFormat::srilm) split_words(h.words, words);
+  if (format == NBestFormat::moses && std::ranges::any_of(words, begins_segmentation))
+    refuse("a word such as |0-1|");
+  if (format != NBestFormat::srilm) return;
   if (words.empty()) return;
   if (words.front() == "<s>" || words.back() == "</s>" || std::ranges::count(words, "-pau-") > 0)
     refuse("<s>, </s> or -pau-");

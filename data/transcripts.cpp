@@ -39,7 +39,7 @@ Transcripts transcripts_of(const std::string& path, Parse&& parse) {
 Transcripts read_named(const std::string& path, bool numbered, bool spaced) {
   int64_t begin_with_number = 0;  // number of lines that would have no name
   Transcripts texts = transcripts_of(path, [&](std::string_view line, int64_t number,
-                                                     const auto& place) {
+                                               const auto& place) {
     const size_t end = std::min(line.find_first_of(spaced ? " \t" : "\t"), line.size());
     const bool has_name = end < line.size() || spaced;
     require(has_name ? end > 0 : numbered, place, ": a line is 'utterance ",

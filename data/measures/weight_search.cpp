@@ -222,14 +222,14 @@ class CoordinateSearch {
 
 }  // namespace
 
-double spread_within(std::span<const double> all, std::span<const size_t> ends) {
+double spread_within(std::span<const double> values, std::span<const size_t> ends) {
   double squares = 0;
   int64_t count = 0;
   std::vector<double> finite, distances;
   size_t begin = 0;
   for (const size_t end : ends) {
     finite.clear();
-    for (const double x : all.subspan(begin, end - begin))
+    for (const double x : values.subspan(begin, end - begin))
       if (std::isfinite(x)) finite.push_back(x);
     begin = end;
     if (finite.empty()) continue;

@@ -290,6 +290,7 @@ TEST_CASE("n_best_text: what is written is read back, number for number") {
     });
   };
   CHECK(has(refused("a|||b", NBestFormat::moses, {"x", "y"}), "of the utterance 'u7' has |||"));
+  CHECK(has(refused("a |0-1| b", NBestFormat::moses, {"x", "y"}), "such as |0-1|"));
   CHECK(has(refused("a </s>", NBestFormat::srilm, {"x", "y"}), "srilm reads otherwise"));
   CHECK(has(refused("a", NBestFormat::srilm, {"x", "y", "z"}), "srilm's lists have two scores"));
   CHECK(has(refused("a", NBestFormat::moses, {"x", "total"}), "no other score is named total"));
