@@ -1,5 +1,5 @@
-// nine_convert: writes a language model of Nine as files of other programs, and a model of
-// transformers as one of Nine. Parses and calls; the parts are in apps/nine_convert/.
+// nine_convert: writes a model of Nine as files of other programs, and models of other programs as
+// models of Nine. Parses and calls; the parts are in apps/nine_convert/.
 #include <cstdio>
 
 #include "apps/cli/machine.h"
@@ -9,10 +9,11 @@
 
 int main(int argc, char** argv) {
   using namespace nine::app;
-  Options options("nine_convert",
-                  "Writes a language model of Nine as a folder of Hugging Face's transformers or a "
-                  "file of llama.cpp, and a folder of transformers as a model of Nine.",
-                  version_text);
+  Options options(
+      "nine_convert",
+      "Writes models of Nine for Hugging Face's transformers, llama.cpp and CTranslate2, "
+      "and models of transformers, Marian and fairseq as models of Nine.",
+      version_text);
   ConvertOptions o;
   return run_main(options, [&] {
     o.declare(options);

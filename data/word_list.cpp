@@ -156,37 +156,6 @@ bool unquoted(std::string_view key, std::string& word) {
   return true;
 }
 
-// Returns the words of a list with ids, Marian's or Kaldi's, in the order of the ids.
-std::vector<ListedWord> numbered_words(std::span<const std::string> lines, WordListKind kind,
-                                       const std::string& path) {
-  const bool yaml = kind == WordListKind::yaml;
-  std::vector<ListedWord> words(lines.size());
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const std::string place = concat(path, ", line ", i + 1);
-    std::string_view key;
-    int64_t id = 0;
-    if (yaml) {
-      const Halves halves(lines[i], ": ");
-      key = halves.left;
-      while (key.ends_with(' ')) key.remove_suffix(1);  // YAML allows blanks before the colon
-      parse_count(halves.right, id);
-    } else {
-      parse_id_line(lines[i], key, id);
-    }
-    require(id < std::ssize(lines), place, ": the id ", id, " in a vocabulary of ", lines.size(),
-            " words; the ids of ", yaml ? "Marian's vocabulary" : "Kaldi's words.txt",
-            " are 0, 1, ... without a gap");
-    ListedWord& word = words[static_cast<size_t>(id)];
-    require(word.line == 0, place, ": the id ", id, " is that of line ", word.line,
-            " already; ids must differ");
-    word.line = static_cast<int64_t>(i) + 1;
-    if (!yaml) word.word = key;
-    require(!yaml || (unquoted(key, word.word) && !word.word.empty()), place, ": ", quote(key),
-            " is not a word of Marian's vocabulary");
-  }
-  return words;
-}
-
 }  // namespace
 
 bool is_json(std::string_view text) {
@@ -235,6 +204,36 @@ std::string_view name_of(WordListKind kind) {
       return "JSON";
   }
   fail("[name_of] a kind without a name");
+}
+
+std::vector<ListedWord> numbered_words(std::span<const std::string> lines, WordListKind kind,
+                                       const std::string& path) {
+  const bool yaml = kind == WordListKind::yaml;
+  std::vector<ListedWord> words(lines.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string place = concat(path, ", line ", i + 1);
+    std::string_view key;
+    int64_t id = 0;
+    if (yaml) {
+      const Halves halves(lines[i], ": ");
+      key = halves.left;
+      while (key.ends_with(' ')) key.remove_suffix(1);  // YAML allows blanks before the colon
+      parse_count(halves.right, id);
+    } else {
+      parse_id_line(lines[i], key, id);
+    }
+    require(id < std::ssize(lines), place, ": the id ", id, " in a vocabulary of ", lines.size(),
+            " words; the ids of ", yaml ? "Marian's vocabulary" : "Kaldi's words.txt",
+            " are 0, 1, ... without a gap");
+    ListedWord& word = words[static_cast<size_t>(id)];
+    require(word.line == 0, place, ": the id ", id, " is that of line ", word.line,
+            " already; ids must differ");
+    word.line = static_cast<int64_t>(i) + 1;
+    if (!yaml) word.word = key;
+    require(!yaml || (unquoted(key, word.word) && !word.word.empty()), place, ": ", quote(key),
+            " is not a word of Marian's vocabulary");
+  }
+  return words;
 }
 
 std::vector<ListedWord> listed_words(std::span<const std::string> lines, WordListKind kind,

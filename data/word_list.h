@@ -36,6 +36,11 @@ struct ListedWord {
   int64_t line = 0;  ///< from 1
 };
 
+/// Returns the words of a list with ids, Marian's or Kaldi's, in the order of the ids, marks
+/// included. Errors: those of listed_words().
+std::vector<ListedWord> numbered_words(std::span<const std::string> lines, WordListKind kind,
+                                       const std::string& path);
+
 /// Returns the words of a list that is neither dict nor json, in the order of their ids. It leaves
 /// out the marks that other programs list beside the words: <s>, </s>, <unk>, <pad>, <blank>,
 /// <eps>, Kaldi's #0. A word without a count gets the count 1. Errors name `path` and line: a

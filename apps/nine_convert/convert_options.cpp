@@ -9,14 +9,20 @@ namespace nine::app {
 
 void ConvertOptions::declare(Options& o) {
   o.add("from", from,
-        "model: a run or a checkpoint of Nine, or a folder of Hugging Face's transformers")
-      .unit("DIR")
+        "model: a run or a checkpoint of Nine; a folder of Hugging Face's transformers; a "
+        "translation model of Marian, or of fairseq as fairseq_checkpoint.py writes it")
+      .unit("DIR|FILE.npz")
       .required();
   o.add("to", to,
-        "new directory for the result: a folder of transformers for a model of Nine, a model of "
-        "Nine for a folder of transformers; or a new file of llama.cpp, for either")
+        "new directory for the result: for a language model of Nine a folder of transformers, for "
+        "a translation model of Nine a folder of CTranslate2, for any other model a model of Nine; "
+        "or, for a language model, a new file of llama.cpp")
       .unit("DIR|FILE.gguf")
       .required();
+  o.add("vocabs", vocabs,
+        "vocabularies of a model of Marian, source and target or one for both, .yml or .spm; "
+        "default: those that the model names, in its directory")
+      .unit("FILE...");
   o.add("dtype", dtype, "type of the weights in files for other programs; q8_0 is for llama.cpp");
 }
 
@@ -36,6 +42,10 @@ bool ConvertOptions::is_gguf() const { return has_ending(to, ".gguf"); }
 
 void ConvertOptions::check(const Options& options) {
   refuse_empty(options, {"from", "to"});
+  require_usage(vocabs.size() <= 2, "--vocabs has ", vocabs.size(),
+                " files, and a translation model has two languages");
+  require_usage(vocabs.empty() || is_marian(), "--vocabs is for a model of Marian, and --from ",
+                from, " does not end in .npz: leave it out");
   require_usage(is_gguf() || dtype != WeightType::q8_0,
                 "--dtype q8_0 is for a file of llama.cpp: give --to FILE.gguf, or another --dtype");
   for (const char* end : {".safetensors", ".bin", ".pt", ".pth", ".json", ".ggml"})

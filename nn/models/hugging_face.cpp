@@ -12,113 +12,31 @@
 #include "core/error.h"
 #include "core/notice.h"
 #include "core/quote.h"
+#include "nn/models/foreign_tensors.h"
 #include "nn/models/hugging_face_config.h"
 #include "nn/models/hugging_face_names.h"
 
 namespace nine {
 
-Tensor transposed_matrix(const Tensor& matrix) {
-  const int64_t rows = matrix.shape()[0], cols = matrix.shape()[1];
-  Tensor out({cols, rows}, matrix.dtype());
-  dispatch_float(matrix.dtype(), "hugging_face", [&]<class T>(T) {
-    const T* const from = matrix.data<T>();
-    T* const to = out.data<T>();
-    constexpr int64_t kBlock = 32;  // both sides stay in the cache
-    for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
-      for (int64_t c = 0; c < cols; ++c)
-        for (int64_t r = r0; r < std::min(rows, r0 + kBlock); ++r)
-          to[c * rows + r] = from[r * cols + c];
-  });
-  return out;
-}
-
 namespace {
 
 constexpr const char* kTypes = "gpt2, llama, mistral and qwen3";
 
-// True if both have the same type, shape and numbers.
-bool equal(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  return dispatch_float(a.dtype(), "hugging_face", [&]<class T>(T) {
-    return std::equal(a.data<T>(), a.data<T>() + a.elements(), b.data<T>());
-  });
-}
-
-// The tensors of a model by the names of transformers. Each is taken out once.
-class Tensors {
- public:
-  Tensors(const std::string& place, std::map<std::string, Tensor>& tensors)
-      : place_(place), tensors_(tensors) {}
-
-  // Removes the name of the model's part, which all tensors but the head's have, if they have it.
-  void leave_out(const std::string& part) {
-    std::map<std::string, Tensor> rest;
-    for (auto& [name, tensor] : tensors_)
-      rest.emplace(name.starts_with(part) ? name.substr(part.size()) : name, std::move(tensor));
-    tensors_ = std::move(rest);
+// Returns the head, of a tied model the words. Error: a tied model has another head beside them.
+Tensor head_of(const std::string& place, ForeignTensors& in, bool tied, const Tensor& words) {
+  constexpr const char* kName = "lm_head.weight";
+  if (!tied) {
+    require(in.has(kName), place,
+            ": 'tie_word_embeddings' is false or missing, but the model lacks ", "the tensor '",
+            kName, "'");
+    return in.matrix(kName);
   }
-  bool has(const std::string& name) const { return tensors_.contains(name); }
-  Tensor take(const std::string& name) {
-    const auto found = tensors_.find(name);
-    require(found != tensors_.end(), place_, ": the model lacks the tensor '", name, "'");
-    Tensor out = std::move(found->second);
-    tensors_.erase(found);
-    return out;
-  }
-  Tensor matrix(const std::string& name) {
-    Tensor out = take(name);
-    require(out.shape().rank() == 2, place_, ": the tensor '", name, "' must be a matrix, got ",
-            out.shape());
-    return out;
-  }
-  void drop(const std::string& name) { tensors_.erase(name); }
-  // Returns the head, of a tied model the words. Error: a tied model has another head beside them.
-  Tensor head(bool tied, const Tensor& words) {
-    constexpr const char* kName = "lm_head.weight";
-    if (!tied) {
-      require(has(kName), place_,
-              ": 'tie_word_embeddings' is false or missing, but the model lacks ", "the tensor '",
-              kName, "'");
-      return matrix(kName);
-    }
-    if (has(kName))
-      require(equal(take(kName), words), place_, ": 'tie_word_embeddings' is true or missing, but ",
-              "the tensor '", kName,
-              "' is not the table of embeddings: set the key to false if the ",
-              "model has a head of its own");
-    return words;
-  }
-  // Error: a tensor is left.
-  void require_empty() const {
-    require(tensors_.empty(), place_, ": Nine does not read the tensor '",
-            tensors_.empty() ? "" : tensors_.begin()->first, "', one of ", tensors_.size(),
-            " that such a model does not have here");
-  }
-
- private:
-  const std::string& place_;
-  std::map<std::string, Tensor>& tensors_;
-};
-
-// Returns matrices below each other, or vectors behind each other. Messages call them `what`.
-Tensor stacked(const std::string& what, const std::vector<Tensor>& parts) {
-  const Shape first = parts.front().shape();
-  int64_t rows = 0;
-  for (const Tensor& part : parts) {
-    require(part.dtype() == parts.front().dtype(), what, " are of types ", parts.front().dtype(),
-            " and ", part.dtype(), ": store the model in one type");
-    require(
-        part.shape().rank() == first.rank() && (first.rank() < 2 || part.shape()[1] == first[1]),
-        what, " have shapes ", first, " and ", part.shape(),
-        ", which do not have one number of columns");
-    rows += part.shape()[0];
-  }
-  Tensor out(first.rank() < 2 ? Shape{rows} : Shape{rows, first[1]}, parts.front().dtype());
-  dispatch_float(out.dtype(), "hugging_face", [&]<class T>(T) {
-    T* to = out.data<T>();
-    for (const Tensor& part : parts) to = std::copy_n(part.data<T>(), part.elements(), to);
-  });
-  return out;
+  if (in.has(kName))
+    require(same_tensor(in.take(kName), words), place,
+            ": 'tie_word_embeddings' is true or missing, but the tensor '", kName,
+            "' is not the table of embeddings: set the key to false if the model has a head of its "
+            "own");
+  return words;
 }
 
 Tensor zeros(const Tensor& like) { return {Shape{1, like.shape()[1]}, like.dtype()}; }
@@ -191,7 +109,7 @@ const char* activation_of(const std::string& place, const HuggingFaceConfig& con
 }
 
 // Radford et al., 2019. Its linear maps are transposed (Conv1D).
-Json read_gpt2(const std::string& place, const HuggingFaceConfig& config, Tensors& in,
+Json read_gpt2(const std::string& place, const HuggingFaceConfig& config, ForeignTensors& in,
                double excluded, std::map<std::string, Tensor>& out) {
   config.only("scale_attn_weights", true);
   config.only("scale_attn_by_inverse_layer_idx", false);
@@ -219,7 +137,7 @@ Json read_gpt2(const std::string& place, const HuggingFaceConfig& config, Tensor
   config.size("n_positions", out["positions.weight"].shape()[0]);
   config.size("n_inner", out[layer_name(0) + "linear1.weight"].shape()[0], 4 * words.shape()[1]);
   const bool tied = config.yes("tie_word_embeddings", true);
-  const Tensor head = in.head(tied, words);
+  const Tensor head = head_of(place, in, tied, words);
   const TextEnds ends = text_ends(place, config, words.shape()[0], TextEnds{50256, 50256});
   add_special_rows(ends, tied, words, head, excluded, out);
   return {{kBeginToken, ends.begin},
@@ -330,7 +248,7 @@ int64_t heads_of_keys(const HuggingFaceConfig& config, const std::string& type, 
 
 // Touvron et al., 2023 (Llama); Jiang et al., 2023 (Mistral); Qwen3 has norms of queries and keys.
 Json read_llama(const std::string& place, const std::string& type, const HuggingFaceConfig& config,
-                Tensors& in, double excluded, std::map<std::string, Tensor>& out) {
+                ForeignTensors& in, double excluded, std::map<std::string, Tensor>& out) {
   const bool qwen3 = type == "qwen3";
   const int64_t hidden = config.whole("hidden_size");
   for (const char* key : {"attention_bias", "mlp_bias"}) config.only(key, false);
@@ -359,7 +277,7 @@ Json read_llama(const std::string& place, const std::string& type, const Hugging
   config.size("hidden_size", words.shape()[1]);
   config.size("intermediate_size", out[layer_name(0) + "linear1.weight"].shape()[0]);
   const bool tied = config.yes("tie_word_embeddings", false);
-  const Tensor head = in.head(tied, words);
+  const Tensor head = head_of(place, in, tied, words);
   const TextEnds ends = text_ends(place, config, words.shape()[0],
                                   qwen3 ? std::nullopt : std::optional(TextEnds{1, 2}));
   add_special_rows(ends, tied, words, head, excluded, out);
@@ -395,7 +313,7 @@ Json read_hugging_face(const std::string& config_file, const Json& config,
   const HuggingFaceConfig keys(
       config_file, config,
       gpt2 ? std::span<const OtherKeyName>(kGpt2Keys) : std::span<const OtherKeyName>());
-  Tensors in(config_file, tensors);
+  ForeignTensors in(config_file, tensors);
   std::map<std::string, Tensor> out;
   require(gpt2 || llama, config_file, ": the model type is ", quote(type),
           ", and Nine reads the types ", kTypes, " (docs/models.md)");

@@ -42,7 +42,4 @@ inline constexpr std::array<const char*, 3> kLlamaMaps{"q_proj", "k_proj", "v_pr
 inline constexpr std::array<const char*, 2> kQwen3Norms{"self_attn.q_norm.weight",
                                                         "self_attn.k_norm.weight"};
 
-/// Returns the transposed matrix, of float32 or float64.
-Tensor transposed_matrix(const Tensor& matrix);
-
 }  // namespace nine

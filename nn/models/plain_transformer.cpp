@@ -12,7 +12,9 @@
 #include "nn/models/hugging_face.h"
 #include "nn/models/language_config.h"
 #include "nn/models/language_words.h"
+#include "nn/models/linear_form.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/weight_type.h"
 
 namespace nine {
 namespace {
@@ -55,29 +57,19 @@ PlainNetwork network_of(const std::string& place, const TransformerStyle& style)
 
 // Returns the factor of the inner product in the scores. Error: the scores are others.
 double factor_of(const std::string& place, const HeadConfig& head, const HeadSpec& spec) {
-  const Score& score = spec.components.front();
-  constexpr size_t kFactor = 0, kPower = 2;  // pol's parameters
-  const bool linear = score.kind == ScoreKind::lin,
-             scaled = score.kind == ScoreKind::pol && score.parameters[kPower] == 1;
-  const char* const what = spec.mixture         ? "a mixture"
-                           : spec.contexts      ? "contexts of its own (head context tanh)"
-                           : spec.untied        ? "word vectors for each component"
-                           : !linear && !scaled ? "other scores than inner products"
-                           : head.norms         ? "norms of words or contexts"
-                                                : nullptr;
+  const std::optional<LinearForm> form = linear_form(head, spec);
+  const bool biased = form && form->norm_factor != 0;
+  const char* const what = spec.mixture      ? "a mixture"
+                           : spec.contexts   ? "contexts of its own (head context tanh)"
+                           : spec.untied     ? "word vectors for each component"
+                           : head.norms      ? "norms of words or contexts"
+                           : !form || biased ? "other scores than inner products"
+                                             : nullptr;
   require(what == nullptr, place, ": the head ", spec.to_text(), " has ",
           what == nullptr ? "" : what,
           ", and the formats of other programs have inner products of words and contexts alone: "
           "train the head lin, or pol:p=1, on this body");
-  return score.scale * (scaled ? score.parameters[kFactor] : 1);
-}
-
-// Returns the tensor in float32.
-Tensor in_float32(const Tensor& tensor) {
-  if (tensor.dtype() == DType::float32) return tensor;
-  Tensor out(tensor.shape(), DType::float32);
-  ops::copy(tensor, out);
-  return out;
+  return form->factor;
 }
 
 Tensor multiplied(const Tensor& tensor, double factor) {

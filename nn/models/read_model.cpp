@@ -403,6 +403,8 @@ int64_t ModelFiles::positions(const char* key) const {
   return number;
 }
 
+bool ModelFiles::is_translation() const { return weights.tensors.contains(kTargetWords); }
+
 const Tensor& ModelFiles::embedding(std::string_view task) const {
   const auto& tensors = weights.tensors;
   const char *const own = task == "mt" ? kTargetWords : kWords, *const other = task == "mt"

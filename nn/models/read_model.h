@@ -70,6 +70,8 @@ struct ModelFiles {
   /// Returns the number of positions that a key has. Errors: those of count(); more than
   /// kMostPositions.
   int64_t positions(const char* key) const;
+  /// True if the tensors are those of a translation model.
+  bool is_translation() const;
   /// Returns the table of the words that a model of a task (`lm`, `mt`) predicts. Errors name the
   /// directory: the tensors are those of the other task; there is no such table.
   const Tensor& embedding(std::string_view task) const;

@@ -4,37 +4,13 @@
 #include <mutex>
 #include <optional>
 
-#include "core/quote.h"
 #include "nn/models/model_directory.h"
-#include "nn/models/translation_config.h"
+#include "nn/models/translation_sides.h"
 
 namespace nine {
 namespace {
 
 namespace fs = std::filesystem;
-
-void check_size(const fs::path& file, const Vocabulary& dictionary, int64_t words) {
-  require(dictionary.size() == words, file.string(), " has ", dictionary.size(),
-          " words with the four specials, but the model has ", words);
-}
-
-// Error: two dictionaries of one table of embeddings have different words.
-void check_same_words(const fs::path& directory, const Vocabulary& source,
-                      const Vocabulary& target) {
-  for (int32_t id = 0; id < source.size(); ++id)
-    require(source.word(id) == target.word(id), directory.string(),
-            " has one embedding for both languages (no src_embedding.weight), but word ", id,
-            " is ", quote(source.word(id)), " in ", kSourceDict, " and ", quote(target.word(id)),
-            " in ", kTargetDict, ": put the model's own dictionary in the place of both");
-}
-
-// Opens the dictionary and the tokenizer of a side, "src" or "tgt".
-TranslationSide read_side(const fs::path& directory, const char* dictionary, const char* side) {
-  TranslationSide out{
-      Vocabulary::read_saved((directory / dictionary).string(), Specials::kTranslation)};
-  out.tokenizer = ModelTokenizer::open(directory, side, out.dictionary);
-  return out;
-}
 
 // True if both have the same words with the same ids.
 bool same_ids(const Vocabulary& a, const Vocabulary& b) {
@@ -82,26 +58,17 @@ Translator Translator::load(std::span<const std::string> paths,
   std::unique_ptr<Parts> parts;
   for (const std::string& path : paths) {
     const fs::path directory = model_directory(path, kSourceDict);
-    TranslationSide source = read_side(directory, kSourceDict, "src"),
-                    target = read_side(directory, kTargetDict, "tgt");
-    require(source.tokenizer.has_value() == target.tokenizer.has_value(), directory.string(),
-            " has a tokenizer for one language only: put the model's own files together");
+    TranslationSides sides = read_sides(directory);
+    const TranslationSide &source = sides.source, &target = sides.target;
     require(!source.tokenizer || segmentation.changes_nothing(), "the model ", directory.string(),
             " reads and writes raw text with its own tokenizer: leave out BPE codes with their "
             "vocabulary and glossaries, tokenisation (13a), joining and detokenising");
     ModelFiles files = read_model(directory);
     files.opening([&] {
-      const Json* const raw = files.find("raw");
-      require(raw == nullptr || *raw != true || source.tokenizer, files.said_in("raw"),
-              " says that the model reads raw text, and there is no tokenizer beside it: put the "
-              "model's own tokenizer.json (or tokenizer.model) there");
-      const TransformerConfig config = transformer_config(files);
-      check_size(directory / kSourceDict, source.dictionary, config.src_vocab);
-      check_size(directory / kTargetDict, target.dictionary, config.tgt_vocab);
-      if (config.shared_vocab) check_same_words(directory, source.dictionary, target.dictionary);
+      const TransformerConfig config = transformer_config(files, sides);
       if (!parts) {
         // NOLINTNEXTLINE(modernize-make-unique): an aggregate that cannot be moved
-        parts.reset(new Parts{directory, std::move(source), std::move(target)});
+        parts.reset(new Parts{directory, std::move(sides.source), std::move(sides.target)});
       } else {
         require(same_ids(source.dictionary, parts->source.dictionary) &&
                     same_ids(target.dictionary, parts->target.dictionary),

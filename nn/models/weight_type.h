@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/enum_names.h"
+#include "core/tensor.h"
 
 namespace nine {
 
@@ -21,5 +23,13 @@ inline constexpr EnumNames<WeightType, 4> kEnumNames<WeightType>{
       {WeightType::float16, "float16"},
       {WeightType::bfloat16, "bfloat16"},
       {WeightType::q8_0, "q8_0"}}}};
+
+/// Returns the tensor itself if it is of float32, else a copy in float32.
+Tensor in_float32(const Tensor& tensor);
+
+/// Return the bits of the nearest number of the type. Error, which names the tensor: a finite
+/// number that the type does not hold.
+uint16_t checked_half(const std::string& tensor, float x);
+uint16_t checked_bfloat16(const std::string& tensor, float x);
 
 }  // namespace nine

@@ -336,26 +336,12 @@ void put_network(const PlainTransformer& model, WeightType type, GgufKeys& keys)
   keys.real(key("rope.freq_base"), c.style.rotary_base);
 }
 
-uint16_t checked_half(const GgufTensor& tensor, float x) {
-  const uint16_t half = half_of_float(x);
-  if (std::isfinite(x) && !std::isfinite(float_of_half(half)))
-    fail("tensor '", tensor.name, "' has ", x, ", and float16 ends at 65504: choose another type");
-  return half;
-}
-uint16_t checked_bfloat16(const GgufTensor& tensor, float x) {
-  const bfloat16 out(x);
-  if (!std::isfinite(static_cast<float>(out)))
-    fail("tensor '", tensor.name, "' has ", x,
-         ", and bfloat16 ends at 3.39e38: choose another type");
-  return out.bits;
-}
-
 // Writes a group of q8_0: the factor d = max |x| / 127, and x / d rounded.
 void write_group(const GgufTensor& tensor, const float* x, uint8_t* to) {
   float largest = 0;
   for (int64_t i = 0; i < kGroupNumbers; ++i) largest = std::max(largest, std::abs(x[i]));
   const float factor = largest / 127, inverse = factor != 0 ? 1 / factor : 0;
-  const uint16_t stored = checked_half(tensor, factor);
+  const uint16_t stored = checked_half(tensor.name, factor);
   std::memcpy(to, &stored, sizeof stored);
   for (int64_t i = 0; i < kGroupNumbers; ++i)
     to[2 + i] = static_cast<uint8_t>(static_cast<int8_t>(std::round(x[i] * inverse)));
@@ -374,8 +360,9 @@ void write_row(const GgufTensor& tensor, const float* row, uint8_t* to) {
     case TensorType::f16:
     case TensorType::bf16:
       for (int64_t c = 0; c < cols; ++c, to += 2) {
-        const uint16_t bits = tensor.type == TensorType::f16 ? checked_half(tensor, row[c])
-                                                             : checked_bfloat16(tensor, row[c]);
+        const uint16_t bits = tensor.type == TensorType::f16
+                                  ? checked_half(tensor.name, row[c])
+                                  : checked_bfloat16(tensor.name, row[c]);
         std::memcpy(to, &bits, sizeof bits);
       }
   }

@@ -13,6 +13,7 @@
 #include "core/half.h"
 #include "core/json.h"
 #include "core/ops.h"
+#include "nn/models/foreign_tensors.h"
 #include "nn/models/hugging_face_names.h"
 #include "nn/models/model_directory.h"
 
