@@ -77,7 +77,8 @@ class Checkpoint:
             self.linear(layer.ffn.linear_1, at + "linear2")
             self.layer_norm(layer.ffn.layer_norm, at + ("norm3" if decoder else "norm2"))
 
-    def translator(self, device, compute_type, threads):
+    def save(self, directory):
+        """Writes a new folder of CTranslate2."""
         c = self.config
         if c.get("head", "lin") != "lin":
             sys.exit(f"CTranslate2 has inner products only, not --head {c['head']}")
@@ -98,8 +99,12 @@ class Checkpoint:
         spec.register_target_vocabulary(self.target_words)
         spec.validate()
         spec.optimize(quantization=None)
+        pathlib.Path(directory).mkdir(exist_ok=True)
+        spec.save(directory)
+
+    def translator(self, device, compute_type, threads):
         with tempfile.TemporaryDirectory() as directory:
-            spec.save(directory)
+            self.save(directory)
             return ctranslate2.Translator(
                 directory,
                 device=device,

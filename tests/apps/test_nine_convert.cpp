@@ -143,4 +143,40 @@ TEST_CASE("nine_convert: what is refused leaves nothing") {
   CHECK(names_in(dir.path(), true).empty());
 }
 
+TEST_CASE("nine_convert: a translation model to CTranslate2") {
+  const TemporaryDirectory dir;
+  const auto train_translation = [&](const std::string& run, const Strings& more) {
+    const Outcome r = run_program(
+        "mt_train",
+        joined({"--sample", "--sample-pairs", "40", "--layers", "1", "--hidden", "8", "--heads",
+                "2", "--ffn", "8", "--after", "2u", "--valid-beam", "0", "--run", run},
+               more));
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+  };
+  train_translation(dir / "run", {"--head", "pow:p=2"});
+  const Outcome out = convert(dir / "run", dir / "ct2");
+  REQUIRE_MESSAGE(out.code == 0, out.err);
+  CHECK(has(out.out, "a folder of CTranslate2: TransformerSpec (layers 1 + 1, width 8, words "));
+  CHECK(names_in(dir / "ct2") ==
+        Strings{"config.json", "model.bin", "source_vocabulary.json", "target_vocabulary.json"});
+  CHECK(slurp(dir / "ct2/model.bin").substr(0, 24) ==
+        std::string("\x06\0\0\0\x10\0TransformerSpec\0\x07\0", 24));
+  const Outcome half = convert(dir / "run", dir / "half", {"--dtype", "float16"});
+  REQUIRE_MESSAGE(half.code == 0, half.err);
+  CHECK(slurp(dir / "half/model.bin").size() < slurp(dir / "ct2/model.bin").size() * 6 / 10);
+  CHECK(has(convert(dir / "run", dir / "x.gguf").err, "which has no translation models"));
+  CHECK(has(convert(dir / "run", dir / "x", {"--vocabs", "v.yml"}).err,
+            "--vocabs is for a model of Marian"));
+  CHECK(has(convert(dir / "none.npz", dir / "x").err, "none.npz"));
+  dir.write("text.npz", "no archive");
+  CHECK(has(convert(dir / "text.npz", dir / "x").err, "text.npz is not a zip archive"));
+  train_translation(dir / "log", {"--head", "log"});
+  const Outcome refused = convert(dir / "log", dir / "x");
+  CHECK(refused.code == 1);
+  CHECK(has(refused.err, "the head log:p=2 has scores that are no inner products"));
+  CHECK(has(refused.err, "train the head lin, or one that folds into lin"));
+  CHECK(!fs::exists(dir / "x"));
+  CHECK(names_in(dir.path(), true).empty());
+}
+
 }  // namespace nine::tests::test_nine_convert

@@ -31,6 +31,7 @@
 #include "data/lattice_paths.h"
 #include "data/n_best.h"
 #include "data/ngram_model.h"
+#include "data/npz.h"
 #include "data/text.h"
 #include "data/tokenizers/byte_alphabet.h"
 #include "data/tokenizers/normalizer.h"
@@ -241,6 +242,23 @@ void fuzz_safetensors(std::string_view bytes) {
          "metadata and names come back");
   for (const auto& [name, tensor] : first.tensors)
     demand(same_tensor(tensor, second.at(name)), "tensors come back with the same bits");
+}
+
+void fuzz_npz(std::string_view bytes) {
+  const MemoryFile in(bytes);
+  Npz first;
+  if (!accepted([&] { first = read_npz(in.path()); })) return;
+  const Npz second = read_npz(in.path());
+  demand(first.texts == second.texts && first.tensors.size() == second.tensors.size(),
+         "texts and names come back");
+  int64_t numbers = 0;
+  for (const auto& [name, tensor] : first.tensors) {
+    demand(same_tensor(tensor, second.tensors.at(name)), "arrays come back with the same bits");
+    demand(!first.texts.contains(name), "a name is a text or an array");
+    numbers += tensor.elements();
+  }
+  constexpr int64_t kMostPacked = 1040;  // deflate makes at most 1,032 bytes of one
+  demand(numbers <= kMostPacked * (std::ssize(bytes) + 1), "a file does not hold more than it can");
 }
 
 void fuzz_dict(std::string_view bytes) {

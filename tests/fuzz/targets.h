@@ -25,6 +25,7 @@ void fuzz_n_best(std::string_view bytes);          ///< every format of lists, a
 void fuzz_lattice(std::string_view bytes);         ///< both formats, and the best word sequences
 void fuzz_ngram_model(std::string_view bytes);     ///< ARPA files, and scores with them
 void fuzz_request(std::string_view bytes);         ///< bodies that nine_serve gets
+void fuzz_npz(std::string_view bytes);
 
 /// The targets by the name of their corpus, tests/fuzz/corpus/NAME.
 inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
@@ -43,6 +44,7 @@ inline const std::map<std::string, void (*)(std::string_view)> kFuzzTargets{
     {"lattice", fuzz_lattice},
     {"n_best", fuzz_n_best},
     {"ngram_model", fuzz_ngram_model},
+    {"npz", fuzz_npz},
     {"request", fuzz_request}};
 
 }  // namespace nine::tests
