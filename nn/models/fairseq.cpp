@@ -136,7 +136,7 @@ ForeignTranslation read_fairseq(const fs::path& directory) {
   ForeignTranslation out{.sides = read_sides(directory)};
   out.files.directory = directory;
   out.files.foreign = true;
-  Safetensors stored = read_finite_weights(directory / kWeightsFile, ExcludedWords::refused);
+  Safetensors stored = read_finite_weights(directory / kWeightsFile);
   for (auto& [name, tensor] : stored.tensors) tensor = in_float32(tensor);
   ForeignTensors in(place, stored.tensors);
   std::map<std::string, Tensor>& tensors = out.files.weights.tensors;
