@@ -11,8 +11,8 @@
    Marian converter reads them, and so does nine_convert. All write the same sentences. Marian's
    decoder starts from zeros, so the vector of </s> becomes 0 first.
 3. The same with a .pt in fairseq's names, through experiments/baselines/fairseq_checkpoint.py and
-   CTranslate2's fairseq converter. fairseq does not install on present Pythons: modules of this
-   file stand in for it, with its names and its formula of positions.
+   CTranslate2's fairseq converter. Python 3.11 cannot import fairseq 0.12.2: modules of this file
+   stand in for it, with its names and its formula of positions.
 
 Exit 0 fine, 1 wrong, 77 skipped: CTranslate2 or PyTorch is not installed.
 """
