@@ -39,14 +39,17 @@ void require_known_fairseq(const std::string& place, const ForeignKeys& args) {
             "' differ, and Nine has one size for both sides");
 }
 
-Activation activation_of_fairseq(const std::string& place, const ForeignKeys& args) {
+// Returns Nine's name of the activation.
+std::string activation_of_fairseq(const std::string& place, const ForeignKeys& args) {
   const std::string name = args.text("activation_fn", "relu");
-  if (name == "relu") return Activation::relu;
-  if (name == "gelu") return Activation::gelu;
-  if (name == "gelu_accurate" || name == "gelu_fast") return Activation::gelu_tanh;
-  require(name == "swish", place, ": the key 'activation_fn' is ", quote(name),
-          ", and Nine reads relu, gelu, gelu_accurate, gelu_fast and swish");
-  return Activation::silu;
+  for (const auto& [theirs, ours] : {std::pair("relu", "relu"),
+                                     {"gelu", "gelu"},
+                                     {"gelu_accurate", "gelu-tanh"},
+                                     {"gelu_fast", "gelu-tanh"},
+                                     {"swish", "silu"}})
+    if (name == theirs) return ours;
+  fail(place, ": the key 'activation_fn' is ", quote(name),
+       ", and Nine reads relu, gelu, gelu_accurate, gelu_fast and swish");
 }
 
 // Takes the tensors of the layers of one side.
@@ -166,7 +169,7 @@ ForeignTranslation read_fairseq(const fs::path& directory) {
         {"heads", args.whole("encoder_attention_heads")},
         {"norm",
          to_text(args.yes("encoder_normalize_before", false) ? NormOrder::pre : NormOrder::post)},
-        {"activation", to_text(activation_of_fairseq(place, args))},
+        {"activation", activation_of_fairseq(place, args)},
         {"layer_norm_eps", 1e-5},
         {"embed_scale", args.yes("no_scale_embedding", false) ? 1 : root},
         {"head", "lin"}}});
