@@ -12,11 +12,11 @@
 namespace nine {
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kNoWay = -std::numeric_limits<double>::infinity();
 
 // The best path of a prefix to a node.
 struct Reached {
-  double score = kNever, acoustic = 0, language = 0;
+  double score = kNoWay, acoustic = 0, language = 0;
 };
 using ReachedNodes = std::map<int32_t, Reached>;
 
@@ -48,7 +48,7 @@ std::string text_of(const Lattice& lattice, std::span<const int32_t> words) {
 }
 
 std::vector<double> best_completions(const Lattice& lattice, const LatticeScales& scales) {
-  std::vector<double> best(static_cast<size_t>(lattice.nodes), kNever);
+  std::vector<double> best(static_cast<size_t>(lattice.nodes), kNoWay);
   for (const LatticeLink& end : lattice.ends)
     best[static_cast<size_t>(end.from)] = Lattice::score(end, scales);
   for (auto link = lattice.links.rbegin(); link != lattice.links.rend(); ++link) {
@@ -68,7 +68,7 @@ std::vector<LatticePath> n_best_paths(const Lattice& lattice, const LatticeScale
   using Waiting = std::pair<double, int64_t>;  // score, and the prefix with the sign changed
   std::priority_queue<Waiting> waiting;
   const auto add = [&](Prefix prefix) {
-    double score = kNever;
+    double score = kNoWay;
     for (const auto& node : prefix.nodes)
       score = std::max(
           score, prefix.whole ? node.second.score
@@ -112,7 +112,7 @@ std::vector<LatticePath> n_best_paths(const Lattice& lattice, const LatticeScale
         if (const Reached way = along(node->second, *ending, scales); way.score > end.score)
           end = way;
     }
-    if (end.score > kNever) add({own, -1, true, {{0, end}}});
+    if (end.score > kNoWay) add({own, -1, true, {{0, end}}});
     for (auto& next : by_word) add({own, next.first, false, std::move(next.second)});
   }
   return paths;

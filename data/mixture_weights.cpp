@@ -9,7 +9,7 @@
 namespace nine {
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kLogOfZero = -std::numeric_limits<double>::infinity();
 
 size_t tokens_of(std::span<const std::vector<double>> log_p) {
   require(!log_p.empty(), "[mixture] there is no model");
@@ -27,9 +27,9 @@ struct Scaled {
   explicit Scaled(std::span<const std::vector<double>> log_p) {
     const size_t tokens = tokens_of(log_p);
     for (size_t t = 0; t < tokens; ++t) {
-      double largest = kNever;
+      double largest = kLogOfZero;
       for (const std::vector<double>& row : log_p) largest = std::max(largest, row[t]);
-      if (largest == kNever) continue;
+      if (largest == kLogOfZero) continue;
       log_scale.push_back(largest);
       for (const std::vector<double>& row : log_p) p.push_back(std::exp(row[t] - largest));
     }
@@ -44,12 +44,12 @@ std::vector<double> mixture_log_p(std::span<const std::vector<double>> log_p,
   require(weights.size() == log_p.size(), "there are ", weights.size(), " weights for ",
           log_p.size(), log_p.size() == 1 ? " model" : " models",
           "; give one weight for each model");
-  std::vector<double> mixed(tokens, kNever);
+  std::vector<double> mixed(tokens, kLogOfZero);
   for (size_t t = 0; t < tokens; ++t) {
-    double largest = kNever, sum = 0;
+    double largest = kLogOfZero, sum = 0;
     for (size_t m = 0; m < log_p.size(); ++m)
       if (weights[m] > 0) largest = std::max(largest, log_p[m][t]);
-    if (largest == kNever) continue;
+    if (largest == kLogOfZero) continue;
     for (size_t m = 0; m < log_p.size(); ++m)
       if (weights[m] > 0) sum += weights[m] * std::exp(log_p[m][t] - largest);
     mixed[t] = largest + std::log(sum);

@@ -22,7 +22,7 @@ namespace nine {
 namespace {
 
 using Steps = std::span<const HistoryModel::Step>;
-constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
 class NGramHistory final : public HistoryModel {
  public:
@@ -230,7 +230,7 @@ class MixedHistory final : public HistoryModel {
       const int32_t word = steps[s].second;
       if (word == kEnd || !knows(word)) continue;
       for (size_t m = 0; m < models_.size(); ++m)
-        if (!models_[m]->knows(word)) parts[m][s] = kNever;
+        if (!models_[m]->knows(word)) parts[m][s] = kImpossible;
     }
     return mixture_log_p(parts, weights_);
   }
@@ -241,7 +241,7 @@ class MixedHistory final : public HistoryModel {
 };
 
 // A way to a node.
-struct PathEnd {
+struct LatticeHypothesis {
   double first_pass = 0, log_p = 0, score = 0;
   int64_t before = -1;          // the hypothesis without the last word
   int32_t word = -1;            // the last word; -1: none yet
@@ -280,7 +280,8 @@ class LatticeSearcher {
                       .score = best_->score,
                       .hypotheses = std::ssize(all_),
                       .states = states_};
-    for (const PathEnd* h = &*best_; h->word >= 0; h = &all_[static_cast<size_t>(h->before)])
+    for (const LatticeHypothesis* h = &*best_; h->word >= 0;
+         h = &all_[static_cast<size_t>(h->before)])
       path.words.push_back(h->word);
     std::reverse(path.words.begin(), path.words.end());
     return path;
@@ -300,7 +301,7 @@ class LatticeSearcher {
     std::map<HistoryModel::Step, std::vector<int64_t>> asked;
     for (const int32_t node : nodes)
       for (const auto& entry : at_[static_cast<size_t>(node)]) {
-        const PathEnd& h = all_[static_cast<size_t>(entry.second)];
+        const LatticeHypothesis& h = all_[static_cast<size_t>(entry.second)];
         if (h.state < 0)
           asked[{all_[static_cast<size_t>(h.before)].state, h.word}].push_back(entry.second);
       }
@@ -347,17 +348,17 @@ class LatticeSearcher {
   }
 
   void follow(int64_t from, const LatticeLink& link, bool end, double log_p) {
-    const PathEnd& before = all_[static_cast<size_t>(from)];
+    const LatticeHypothesis& before = all_[static_cast<size_t>(from)];
     const bool word = !end && link.word >= 0;
-    if (log_p == kNever && search_.lambda > 0) return;  // excluded
+    if (log_p == kImpossible && search_.lambda > 0) return;  // excluded
     const double first_pass = Lattice::score(link, search_.scales);
-    PathEnd next{.first_pass = before.first_pass + first_pass,
-                 .log_p = before.log_p + log_p,
-                 .score = before.score + total(first_pass, log_p, word),
-                 .before = word ? from : before.before,
-                 .word = word ? link.word : before.word,
-                 .state = word ? -1 : before.state,
-                 .recent = before.recent};
+    LatticeHypothesis next{.first_pass = before.first_pass + first_pass,
+                           .log_p = before.log_p + log_p,
+                           .score = before.score + total(first_pass, log_p, word),
+                           .before = word ? from : before.before,
+                           .word = word ? link.word : before.word,
+                           .state = word ? -1 : before.state,
+                           .recent = before.recent};
     if (end) {
       if (!best_ || next.score > best_->score) best_ = std::move(next);
       return;
@@ -369,7 +370,7 @@ class LatticeSearcher {
         at_[static_cast<size_t>(link.to)].try_emplace(next.recent, std::ssize(all_));
     if (!is_new) {
       // No hypothesis goes on from the worse one: its node has not been expanded.
-      PathEnd& other = all_[static_cast<size_t>(place->second)];
+      LatticeHypothesis& other = all_[static_cast<size_t>(place->second)];
       if (next.score > other.score) other = std::move(next);
       return;
     }
@@ -382,9 +383,9 @@ class LatticeSearcher {
   const Lattice& lattice_;
   HistoryModel& model_;
   const LatticeSearch& search_;
-  std::vector<PathEnd> all_;
+  std::vector<LatticeHypothesis> all_;
   std::vector<std::map<std::vector<int32_t>, int64_t>> at_;  // by node and recent words
-  std::optional<PathEnd> best_;
+  std::optional<LatticeHypothesis> best_;
   int64_t states_ = 0;
 };
 
