@@ -25,7 +25,8 @@ std::string to_text(DType t) {
 DType dtype_from_text(std::string_view name) {
   for (DType t : kDTypes)
     if (to_text(t) == name) return t;
-  fail("no element type is called ", quote(name), "; write float32, float64, bfloat16, int32, int64 or bool");
+  fail("no element type is called ", quote(name),
+       "; write float32, float64, bfloat16, int32, int64 or bool");
 }
 
 }  // namespace nine
