@@ -351,31 +351,28 @@ void add_image_cases(std::vector<OpCase>& all) {
 }
 
 void add_random_image_cases(std::vector<OpCase>& all, RandomSize& n) {
-  const int64_t groups = n() % 3 + 1;
-  const Size2d kernel{n(), n()}, dilation{n() % 2 + 1, n() % 2 + 1},
+  // Sizes up to 3, because the work of a convolution is a product of eight sizes.
+  const auto few = [&] { return n() % 3 + 1; };
+  const int64_t groups = few(), in = groups * few(), outputs = groups * few();
+  const Size2d kernel{few(), few()}, stride{few(), few()}, dilation{n() % 2 + 1, n() % 2 + 1},
       padding{n() % (kernel.height + 1), n() % (kernel.width + 1)};
   const int64_t height = dilation.height * kernel.height + n(),
                 width = dilation.width * kernel.width + n();
-  all.push_back(convolution_case({{n(), groups * n(), height, width},
-                                  groups * n(),
-                                  kernel,
-                                  {n(), n()},
-                                  padding,
-                                  dilation,
-                                  groups}));
-  all.push_back(convolution_case({{n(), groups * n(), 1, width},
-                                  groups * n(),
+  all.push_back(convolution_case(
+      {{few(), in, height, width}, outputs, kernel, stride, padding, dilation, groups}));
+  all.push_back(convolution_case({{few(), in, 1, width},
+                                  outputs,
                                   {1, kernel.width},
-                                  {1, n()},
+                                  {1, stride.width},
                                   {0, padding.width},
                                   {1, dilation.width},
                                   groups,
                                   true,
                                   true}));
   const Size2d half{n() % (kernel.height / 2 + 1), n() % (kernel.width / 2 + 1)};
-  all.push_back(max_pool_case({{n(), n(), height, width}, kernel, {n(), n()}, half, dilation}));
+  all.push_back(max_pool_case({{few(), few(), height, width}, kernel, stride, half, dilation}));
   all.push_back(
-      avg_pool_case({{n(), n(), height, width}, kernel, {n(), n()}, half, 1, n() % 2 == 0}));
+      avg_pool_case({{few(), few(), height, width}, kernel, stride, half, 1, n() % 2 == 0}));
   all.push_back(batch_norm_case({n() + 1, n(), n()}));
   all.push_back(batch_norm_given_case({n(), n(), n()}));
   const int64_t parts = n() % 3 + 1;
