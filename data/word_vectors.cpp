@@ -110,9 +110,7 @@ WordVectorsRead read_word_vectors(
     for (size_t i = begin; i < parts.size(); ++i) {
       double number = 0;
       require(parse_number(parts[i], number), lines.at(i), quote(parts[i]),
-              " is not a number: a word and ", out.width, " numbers were expected");
-      require(std::isfinite(number), lines.at(i), quote(parts[i]),
-              " is not finite: vectors have finite numbers");
+              " is not a finite number: a word and ", out.width, " numbers were expected");
       numbers.push_back(number);
     }
     const std::string_view word = lines.text_before(begin);

@@ -137,6 +137,13 @@ void explain(const MixtureOptions& o, std::span<const double> weights, const Mix
 
 }  // namespace
 
+double mixture_weight(const std::string& text) {
+  double weight = 0;
+  require(parse_number(text, weight) && weight >= 0 && weight <= 1, quote(text),
+          " is not a number from 0 to 1");
+  return weight;
+}
+
 std::vector<double> read_mixture_weights(const std::vector<std::string>& texts, size_t models) {
   if (texts.empty()) return {};
   require_usage(texts.size() == models, "--weights gives ", texts.size(), " numbers for ", models,
@@ -144,11 +151,8 @@ std::vector<double> read_mixture_weights(const std::vector<std::string>& texts, 
   std::vector<double> weights;
   double sum = 0;
   for (const std::string& text : texts) {
-    double weight = 0;
-    require_usage(parse_number(text, weight) && weight >= 0 && weight <= 1, "--weights ",
-                  quote(text), " is not a number from 0 to 1");
-    weights.push_back(weight);
-    sum += weight;
+    weights.push_back(mixture_weight(text));
+    sum += weights.back();
   }
   require_usage(std::fabs(sum - 1) < 1e-6, "--weights add up to ", sum, ", and not to 1");
   return weights;

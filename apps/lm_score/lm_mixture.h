@@ -23,7 +23,9 @@ struct MixtureOptions {
   Device device;
 };
 
-/// Reads --weights. Throws a UsageError: not one weight for each model; not a number from 0 to 1; a
+/// Returns the number of a text. Error: it is not from 0 to 1.
+double mixture_weight(const std::string& text);
+/// Reads --weights, which are from 0 to 1. Throws a UsageError: not one weight for each model; a
 /// sum other than 1.
 std::vector<double> read_mixture_weights(const std::vector<std::string>& weights, size_t models);
 

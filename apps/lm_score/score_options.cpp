@@ -98,7 +98,8 @@ void ScoreOptions::declare(Options& o) {
   o.add("weights", weights,
         "weights of the models, --checkpoint's first; they add up to 1. By default, all weights "
         "are equal")
-      .unit("X...");
+      .unit("X...")
+      .check(mixture_weight);
   o.add("tune-weights", tune_weights,
         "text on which the weights are tuned by EM; standard error has them as --weights")
       .unit("FILE");

@@ -73,8 +73,8 @@ Access::Access(std::string host, std::vector<std::string> names, std::vector<std
                "must send");
   if (token_file.empty()) return;
   struct stat status {};
-  require(stat(token_file.c_str(), &status) == 0, "--token-file ", token_file, ": ",
-          std::strerror(errno));
+  const bool there = stat(token_file.c_str(), &status) == 0;
+  require(there, "--token-file ", token_file, ": ", std::strerror(errno));
   require((status.st_mode & (S_IRWXG | S_IRWXO)) == 0, token_file,
           " can be read by other users: chmod 600 ", token_file);
   const std::string text = read_text(token_file);

@@ -8,7 +8,8 @@ namespace nine::app {
 void ServeOptions::declare(Options& o) {
   o.add_positional("MODEL", models,
                    "models: DIR, a run or a checkpoint, whose last part is the model's name; "
-                   "NAME=DIR; or NAME:de-en=DIR for a translation model, with its languages");
+                   "NAME=DIR; or NAME:de-en=DIR for a translation model, with its languages")
+      .unit("DIR");
   o.add("host", host, "address to listen on; an address of other machines needs --token-file")
       .unit("ADDRESS")
       .check(require_address);

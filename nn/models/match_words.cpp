@@ -40,7 +40,17 @@ class ModelWords {
   // Returns the rows of the pieces of a text; empty: the model has no pieces for it.
   std::vector<int32_t> pieces(const std::string& text) const {
     if (!model_.tokenizer || text.empty()) return {};
-    const ModelTokenizer& tokenizer = *model_.tokenizer;
+    try {
+      return cut(*model_.tokenizer, text);
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error&) {  // no token for some of the text, and no unknown token
+      return {};
+    }
+  }
+
+ private:
+  static std::vector<int32_t> cut(const ModelTokenizer& tokenizer, const std::string& text) {
     std::vector<int32_t> ids = tokenizer.encode(text);
     if (text.starts_with(' ')) {
       // Behind another word, because some tokenizers put a space before a text.
@@ -57,7 +67,6 @@ class ModelWords {
     return ids;
   }
 
- private:
   const LanguageWords& model_;
   std::unordered_map<std::string, int32_t> by_bytes_;
 };

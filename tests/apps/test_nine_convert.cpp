@@ -148,7 +148,7 @@ TEST_CASE("nine_convert: a translation model to CTranslate2") {
   const auto train_translation = [&](const std::string& run, const Strings& more) {
     const Outcome r = run_program(
         "mt_train",
-        joined({"--sample", "--sample-pairs", "40", "--layers", "1", "--hidden", "8", "--heads",
+        joined({"--sample", "--sample-pairs", "100", "--layers", "1", "--hidden", "8", "--heads",
                 "2", "--ffn", "8", "--after", "2u", "--valid-beam", "0", "--run", run},
                more));
     REQUIRE_MESSAGE(r.code == 0, r.err);

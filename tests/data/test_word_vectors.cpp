@@ -51,9 +51,9 @@ TEST_CASE("word vectors: what is wrong is named with its line and column") {
       wrong("a 1 2\nb 1\n") ==
       ", line 2, column 4: 1 numbers, where vectors have 2: a word and its numbers were expected");
   CHECK(wrong("a 1 2\nb 1 2 3\n") == ", line 2, column 7: 3 numbers, where vectors have 2");
-  CHECK(has(wrong("a 1 2\nb 1 x\n"), ", line 2, column 5: 'x' is not a number"));
-  CHECK(has(wrong("a 1 nan\n"), ", line 1, column 5: 'nan' is not finite"));
-  CHECK(has(wrong("a 1 -inf\n"), ", line 1, column 5: '-inf' is not finite"));
+  CHECK(has(wrong("a 1 2\nb 1 x\n"), ", line 2, column 5: 'x' is not a finite number"));
+  CHECK(has(wrong("a 1 nan\n"), ", line 1, column 5: 'nan' is not a finite number"));
+  CHECK(has(wrong("a 1 -inf\n"), ", line 1, column 5: '-inf' is not a finite number"));
   CHECK(has(wrong("a 1\nb 2\na 3\n"),
             ", line 3, column 1: the word 'a' has a vector already, in line 1"));
   CHECK(has(wrong("3 1\na 1\nb 2\n"), ": the first line says 3 words, and the file has 2"));
