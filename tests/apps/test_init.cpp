@@ -82,6 +82,7 @@ TEST_CASE("lm_train --init: the network and the head are the model's, and no siz
   CHECK(has(refused({"--norm", "pre"}), "--norm pre" + model + "--norm post"));
   CHECK(has(refused({"--arch", "lstm"}), "--arch lstm" + model + "--arch transformer"));
   CHECK(has(refused({"--no-linear-bias"}), "--no-linear-bias" + model + "--linear-bias"));
+  CHECK(has(refused({"--init-norm", "log-frequency"}), "--init reads word vectors"));
   // Word vectors that were tied may become the head's own.
   trained(dir / "d", joined(more, {"--no-tie-embeddings"}));
   CHECK(weights(dir / "d").at("head.weight").to_vector() ==

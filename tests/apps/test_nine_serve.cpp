@@ -239,7 +239,7 @@ TEST_CASE("nine_serve: a model of raw text: ids as its tokenizer counts them, st
       ++parts;
     }
     CHECK(text == wanted);
-    CHECK(parts > 1);
+    CHECK(parts > (asked.contains("stop") ? 0 : 1));
     CHECK(usages == 1);
     CHECK(reasons == 1);
     CHECK(stream.body.ends_with("data: [DONE]\n\n"));

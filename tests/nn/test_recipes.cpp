@@ -547,7 +547,6 @@ TEST_CASE("recipes: wrong options, and what the parity export refuses") {
       {{"--pi-reg", "cv2:1", "--head", "mix:1*lin"}, "a mixture of two components or more"},
       {{"--schedule", "plateau", "--lr", "1e-7"}, "would never fall"},
       {{"--init-norm", "frequency"}, "log-frequency"},
-      {{"--init-norm", "log-frequency", "--init", dir / "x"}, "--init reads word vectors"},
       {{"--export-parity", dir / "p", "--dropout", "0", "--label-smoothing", "0.1"},
        "--label-smoothing"},
       {{"--export-parity", dir / "p", "--dropout", "0", "--ar", "1"}, "--ar"},
