@@ -19,13 +19,13 @@ enum class TranscriptFormat : uint8_t {
   automatic,  ///< by the name of the file (.trn, .stm, .ctm, also before .gz and .zst), otherwise
               ///< by the lists: kaldi for kaldi and espnet, lines for moses, fairseq for fairseq,
               ///< tsv
-  tsv,     ///< utterance TAB words
-  kaldi,   ///< utterance, a space or a tab, words
-  lines,   ///< words alone, for the utterances 0, 1, ...; or tsv
-  trn,     ///< words (utterance)
-  stm,     ///< waveform channel speaker begin end <label> words; the label may be missing
-  ctm,     ///< waveform channel begin duration word confidence; the confidence may be missing
-  fairseq  ///< the lines T-N TAB words of fairseq-generate, for the utterances N
+  tsv,        ///< utterance TAB words
+  kaldi,      ///< utterance, a space or a tab, words
+  lines,      ///< words alone, for the utterances 0, 1, ...; or tsv
+  trn,        ///< words (utterance)
+  stm,        ///< waveform channel speaker begin end <label> words; the label may be missing
+  ctm,        ///< waveform channel begin duration word confidence; the confidence may be missing
+  fairseq     ///< the lines T-N TAB words of fairseq-generate, for the utterances N
 };
 template <>
 inline constexpr EnumNames<TranscriptFormat, 8> kEnumNames<TranscriptFormat>{
