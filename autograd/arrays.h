@@ -37,9 +37,9 @@ class Dims {
 
 // Reductions: the lines of NINE_FOR_EACH_REDUCTION, which say what each function computes: Var
 // sum(const Var& x, const Dims& dims, bool keepdim = false), mean, max, min, norm, variance,
-// logsumexp. The result lacks the named dimensions, or has 1 there with `keepdim`. variance has one
-// argument more, correction = 0. Without `dims` all elements are reduced to a scalar. Sums are in
-// double. Error: the largest or smallest of no numbers.
+// logsumexp. variance has one more argument, correction = 0. The result lacks the named dimensions;
+// with `keepdim` these dimensions stay and have size 1. Without `dims` all elements are reduced to
+// a scalar. Sums are in double. Error: max, min or logsumexp of no numbers.
 #define NINE_DECLARE(NAME, ...)                                   \
   Var NAME(const Var& x, const Dims& dims, bool keepdim = false); \
   template <std::same_as<Var> V>                                  \
@@ -97,11 +97,13 @@ Var stack(std::initializer_list<Var> parts, int dim = 0);
 
 /// Returns y[..., j, ...] = x[..., ids[j], ...] in dimension `dim`: ids (m), numpy.take.
 Var index_select(const Var& x, int dim, const Var& ids);
-/// Returns y[..., j, ...] = x[..., ids[..., j, ...], ...] in dimension `dim`; ids has x's shape but
-/// for this dimension: numpy.take_along_axis, torch.gather.
+/// Returns y[..., j, ...] = x[..., ids[..., j, ...], ...] in dimension `dim`:
+/// numpy.take_along_axis, torch.gather. ids and y have the shape of x, but any size in dimension
+/// `dim`.
 Var gather(const Var& x, int dim, const Var& ids);
-/// Returns x with source[..., j, ...] added to element [..., ids[..., j, ...], ...]; ids has
-/// source's shape, x's but for dimension `dim`. dsource = gather(dy, dim, ids).
+/// Returns x after adding source[..., j, ...] to element [..., ids[..., j, ...], ...]. ids and
+/// source have one shape: that of x, but any size in dimension `dim`. dsource = gather(dy, dim,
+/// ids).
 Var scatter_add(const Var& x, int dim, const Var& ids, const Var& source);
 
 /// Computes cumulative sums along `dim`, in double.

@@ -10,7 +10,8 @@
 
 namespace nine {
 
-/// A gradient of this size or less vanishes: its difference quotient has no digits.
+/// The largest gradient that counts as 0, because its difference quotient holds rounding errors
+/// alone.
 inline constexpr double kVanishingGradient = 1e-7;
 
 /// Settings of gradcheck().
@@ -43,9 +44,10 @@ struct GradcheckReport {
 GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 
-/// Compares gradients that the caller has computed with differences of `value`, which reads
-/// `inputs`: gradcheck() for functions whose inputs are no leaves. names[i] stands for input i in
-/// GradcheckReport::where. Error: as above.
+/// Compares gradients that the caller has computed with differences of value(), for functions whose
+/// inputs are not leaves. gradients[i] has a number for each element of inputs[i]. value() reads
+/// `inputs`, whose elements compare_gradients() moves one by one and then restores. names[i] stands
+/// for input i in GradcheckReport::where. Error: an input is not a contiguous float64 tensor.
 GradcheckReport compare_gradients(const std::vector<std::string>& names,
                                   const std::vector<Tensor>& inputs,
                                   const std::vector<std::vector<double>>& gradients,

@@ -31,7 +31,8 @@ Var conv2d(const Var& x, const Var& w, const Var& b = {}, const Conv2dOptions& o
 /// Computes the same along one axis: x (N, C, L), w (O, C / groups, kernel), y (N, O, OL).
 Var conv1d(const Var& x, const Var& w, const Var& b = {}, const Conv1dOptions& options = {});
 
-/// The settings of max_pool() and avg_pool(). Along the axis of x (N, C, L) the widths count.
+/// The settings of max_pool() and avg_pool(). For x (N, C, L), the widths are used and the heights
+/// are not.
 struct PoolOptions {
   Size2d kernel = 2;
   Size2d stride = 0;          ///< 0: the kernel
@@ -39,10 +40,13 @@ struct PoolOptions {
   Size2d dilation = 1;        ///< max_pool only
   bool count_padding = true;  ///< avg_pool: the mean counts padding as zeros
 };
-/// Computes the largest element of each window: x (N, C, H, W) or (N, C, L). dx: dy goes to that
-/// element, the first one of equal elements. Padding is never the largest.
+/// Computes the largest element of each window: y (N, C, OH, OW) of x (N, C, H, W), or y (N, C, OL)
+/// of x (N, C, L). OH, OW and OL are as in conv2d(). dy goes to that element, the first one of
+/// equal elements. Padding is never the largest. Errors: those of ops::Windows::count() and
+/// ops::max_pool().
 Var max_pool(const Var& x, const PoolOptions& options = {});
-/// Computes the mean of each window: x (N, C, H, W) or (N, C, L).
+/// Computes the mean of each window; shapes as in max_pool(). Errors: those of
+/// ops::Windows::count() and ops::avg_pool().
 Var avg_pool(const Var& x, const PoolOptions& options = {});
 
 /// Computes (x - mean) / sqrt(variance + eps) * gamma + beta, where mean and variance are over the
@@ -51,11 +55,13 @@ Var avg_pool(const Var& x, const PoolOptions& options = {});
 /// variance divides by the number of elements. Error: a channel has a single element.
 Var batch_norm(const Var& x, const Var& gamma, const Var& beta, const Tensor& mean,
                const Tensor& variance, double eps = 1e-5);
-/// Computes the same with a mean and a variance that are given, and constants.
+/// Computes the same with the given `mean` and `variance` (float64, C), which are constants: the
+/// gradient does not go through them.
 Var batch_norm_given(const Var& x, const Var& gamma, const Var& beta, const Tensor& mean,
                      const Tensor& variance, double eps = 1e-5);
-/// Does the same with mean and variance of each example and each of `groups` groups of channels (Wu
-/// & He, 2018). groups = C is instance norm. Error: `groups` does not divide the channels.
+/// Computes the same with a mean and a variance for each example and each of `groups` groups of
+/// channels (Wu & He, 2018). groups = C is instance norm. Error: `groups` does not divide the
+/// channels.
 Var group_norm(const Var& x, int64_t groups, const Var& gamma, const Var& beta, double eps = 1e-5);
 
 }  // namespace nine

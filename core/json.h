@@ -25,9 +25,9 @@ Json parse_json(const std::string& text, int max_levels = kJsonLevels);
 /// nested more deeply than kJsonLevels.
 Json parse_json_object(std::string_view text);
 
-/// Returns the object that a JSON text holds. UsageErrors: "is not a JSON object", with the place
-/// if the text is not JSON (": it is not JSON: parse error at line 2, column 5: ..."); the other
-/// errors of parse_json(), likewise.
+/// Returns the object that a JSON text holds. UsageErrors begin with "is not a JSON object". If the
+/// text is not JSON, the message goes on with the place: ": it is not JSON: parse error at line 2,
+/// column 5: ...". It goes on in the same way with the other errors of parse_json().
 Json require_json_object(const std::string& text);
 
 /// Returns the object in a file. Errors: those of require_json_object() after the file's name,

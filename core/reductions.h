@@ -20,13 +20,14 @@ NINE_HD inline double joined(double a, double b) {
   if constexpr (kJoin == Join::highest) return b > a || b != b ? b : a;
   return b < a || b != b ? b : a;
 }
-/// What changes nothing when it is joined.
+/// Returns the number that changes nothing when it is joined to others.
 template <Join kJoin>
 NINE_HD constexpr double neutral() {
   return kJoin == Join::plus ? 0.0 : (kJoin == Join::highest ? -HUGE_VAL : HUGE_VAL);
 }
 
-/// term(x, m, p); value(t, m, n, p), from the joined terms t; derivative(x, y, m, n, equals, p).
+/// A struct for each reduction with the functions term(x, m, p), value(t, m, n, p) and
+/// derivative(x, y, m, n, equals, p). NINE_FOR_EACH_REDUCTION explains them; p is the parameter.
 namespace of_many {
 #define NINE_FORMULA_1(NAME, P, P_DEFAULT, SHIFT, TERM, JOIN, VALUE, DERIVATIVE, TEXT)            \
   struct NAME {                                                                                   \

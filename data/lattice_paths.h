@@ -33,8 +33,9 @@ std::vector<double> best_completions(const Lattice& lattice, const LatticeScales
 std::vector<LatticePath> n_best_paths(const Lattice& lattice, const LatticeScales& scales,
                                       int64_t count);
 
-/// Returns n_best_paths() of each lattice as n-best lists. A word sequence without words is left
-/// out unless `allow_empty`. Error: a lattice has only that one.
+/// Returns the `count` best word sequences of each lattice, with the scales of the lattice, as
+/// n-best lists. Leaves out a sequence without words unless `allow_empty`. Errors: those of
+/// n_best_paths(); without `allow_empty`, a lattice has no sequence with words.
 std::vector<NBestList> n_best_lists(std::span<const Lattice> lattices, int64_t count,
                                     bool allow_empty);
 

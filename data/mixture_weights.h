@@ -19,7 +19,7 @@ struct TunedMixtureWeights {
   std::vector<double> weights;     ///< sum to 1
   std::vector<double> mean_log_p;  ///< mean log p of the counted tokens before each update, and at
                                    ///< the end: never smaller than the number before
-  /// No weights reach a mean log p that is larger than the last one by more than this.
+  /// An upper bound, in nats a token, of what other weights can gain over the last mean log p.
   double gap = 0;
   int64_t tokens = 0;    ///< counted tokens: those to which a model gives a probability above 0
   bool stopped = false;  ///< true if kMostMixtureUpdates updates did not reach the tolerance

@@ -84,12 +84,14 @@ struct NBestOptions {
   NBestFormat format = NBestFormat::tsv;
   bool cost = false;         ///< true if scores are costs: smaller is better
   bool allow_empty = false;  ///< true if a hypothesis may have no words
-  /// The names of several scores to read. For tsv without a header and for kaldi, the names of the
-  /// columns before the words. For tsv with a header, columns. For moses, features, each with all
-  /// its numbers (tm is tm_1, tm_2, ...), or kTotalScore. For srilm, "acoustic" and "lm". For
-  /// fairseq, "score" and "sum", the sum of the numbers of the P- line, which is log2 of the
-  /// probability. "all" alone: each column of a header, each feature. Empty: the total of the file;
-  /// without a total, each column of a header, or else the only score (for srilm, the sum of both).
+  /// The names of the scores to read, or "all" alone: each column of a header, each feature. Empty:
+  /// the total of the file; without a total, each column of a header, or else the only score (for
+  /// srilm, the sum of both). The names are, by format:
+  ///   - tsv without a header, kaldi: names for the columns before the words
+  ///   - tsv with a header: columns
+  ///   - moses: features, each with all its numbers (tm is tm_1, tm_2, ...), or kTotalScore
+  ///   - srilm: "acoustic" and "lm"
+  ///   - fairseq: "score"; "sum", the sum of the numbers of the P- line, log2 of the probability
   std::vector<std::string> scores = {};
 };
 
@@ -105,13 +107,13 @@ NBestFile read_n_best_file(const std::string& path, const NBestOptions& options)
 /// Returns the lists alone.
 std::vector<NBestList> read_n_best(const std::string& path, const NBestOptions& options);
 
-/// Returns the lists as text, which read_n_best_file() reads back as it is with these names: the
-/// same words and numbers. tsv begins with the header 'utterance TAB names TAB words'. kaldi has
-/// the scores as columns. moses has several scores as features, and a hypothesis's `score` as the
-/// total. srilm has one score or two, and the number of words. Costs have the other sign. Errors
-/// name the utterance: words or a name that the format would read otherwise; more scores than srilm
-/// has.
-/// The format is one of kWrittenFormats.
+/// Returns the lists as text. read_n_best_file() reads the same words and numbers back with these
+/// names. tsv begins with the header 'utterance TAB names TAB words'. kaldi has the scores as
+/// columns. moses has several scores as features, and a hypothesis's `score` as the total. srilm
+/// has one score or two, and the number of words. With `cost`, writes each score with the other
+/// sign. Errors: a format that is not in kWrittenFormats; more than two scores for srilm; those of
+/// check_score_names(). Errors that name the utterance: words, a name or a score that the format
+/// would read otherwise.
 std::string n_best_text(const NBestFile& file, NBestFormat format, bool cost = false);
 
 }  // namespace nine

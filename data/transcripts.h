@@ -43,12 +43,11 @@ inline constexpr EnumNames<TranscriptFormat, 8> kEnumNames<TranscriptFormat>{
 TranscriptFormat transcript_format(const std::string& path, NBestFormat lists);
 
 /// Reads transcripts. A text may have no words. In stm and ctm, an utterance is a waveform, or
-/// 'waveform-channel' if the waveform has several channels; its segments and words are joined in
+/// 'waveform-channel' if the waveform has several channels. Its segments and words are joined in
 /// the order of their times. Errors name file, line and column: those of TextReader; a malformed
-/// line or time; segments that overlap; texts that sclite treats in its own way, such as
-/// alternatives
-/// ({ a / b }), optional words ((uh)) and segments that are not scored; ||| for lines; a repeated
-/// utterance; no text.
+/// line or time; segments that overlap; ||| for lines; a repeated utterance; no text. Texts that
+/// sclite treats in its own way are errors too: alternatives ({ a / b }), optional words ((uh)),
+/// and segments that are not scored.
 Transcripts read_transcripts(const std::string& path, TranscriptFormat format);
 /// Reads transcripts as TranscriptFormat::automatic, but whatever the name of the file is.
 Transcripts read_transcripts(const std::string& path, NBestFormat format = NBestFormat::tsv);

@@ -13,10 +13,11 @@ namespace nine {
 /// `NAME.bias` at 0. The buffers `NAME.running_mean` and `NAME.running_var` (float64, at first 0
 /// and 1) are saved with the model; a file's `NAME.num_batches_tracked` is ignored.
 ///
-/// While the tape records, mean and variance are those of the batch, and each call moves the
-/// running statistics by `momentum` towards them; the running variance divides by n - 1. Under
-/// NoGrad the running statistics take their place. Each call counts: a micro-batch, too, and a step
-/// that is repeated after a loss that is not finite. recomputed() would count a call twice.
+/// While the tape records, mean and variance are those of the batch. Each call then moves the
+/// running statistics by `momentum` towards them; the running variance divides by n - 1. This
+/// includes each micro-batch, and a step that is repeated after a loss that is not finite. Inside
+/// of recomputed() one call would move them twice. Under NoGrad, the running statistics are the
+/// mean and the variance, and do not change.
 class BatchNorm {
  public:
   struct Options {

@@ -41,12 +41,15 @@ struct RescoredLists {
   int64_t out_of_order() const;
 };
 
-/// Reads lists and, unless its name is empty, their references; nothing is scored. Says how many
-/// scores are log zeros. Error: --first-weights are not one for each score.
+/// Reads the lists of `nbest` and, unless `reference` is empty, their references. Scores nothing.
+/// Prints how many hypotheses have a log zero as their score. Errors: those of read_n_best_file(),
+/// read_transcripts() and texts_of(); --first-weights does not give one number for each score.
 RescoredLists read_lists(const RescoreOptions& options, const std::string& nbest,
                          const std::string& reference);
-/// Scores them, with progress, and says how many words were unknown, and how many hypotheses a
-/// model excludes.
+/// Scores the lists with the models and fills `scores`, `model`, `seconds` and
+/// `impossible.excluded`. Shows the progress. Prints how many tokens are unknown and how many
+/// hypotheses a model excludes. Errors: too many unknown tokens (--max-unknown); those of
+/// score_sentences_once() and scored_lists().
 void score_lists(const RescoreOptions& options, RescoredLists& lists, Device device);
 
 /// Error: the lists to tune on do not have the first-pass scores of `lists`.

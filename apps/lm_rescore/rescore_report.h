@@ -6,20 +6,22 @@
 
 namespace nine::app {
 
-/// With what the rescored words' errors are compared, utterance by utterance.
+/// The words to which the rescored words are compared by their errors, utterance by utterance.
 struct Comparison {
   std::string name;
   std::vector<std::string> words;  ///< of the first pass, or of --baseline
   std::vector<size_t> groups;      ///< what is drawn together, numbered from 0 (--group-by)
 };
-/// Reads it; for --measure bleu there is none. Errors: --baseline's or --group-by's file is wrong
-/// or lacks an utterance; several utterances are all one group; --margin-wer with one utterance;
-/// the references have no words.
+/// Returns the words of --baseline, or else those of the first pass, and the groups of --group-by.
+/// Returns an empty comparison for --measure bleu and without a reference. Errors: the file of
+/// --baseline or --group-by is wrong or lacks an utterance; several utterances form a single group;
+/// the references have no words; with --margin-wer, fewer than two utterances or groups have
+/// reference words.
 Comparison read_comparison(const RescoreOptions& options, const RescoredLists& lists);
 
-/// Whether --output can be written, before the long work. Errors: require_output_directory()'s,
-/// require_no_run()'s, require_output_files()'s; a file of those names is there that no earlier
-/// rescoring wrote.
+/// Checks before the long work that --output-nbest and --output can be written. Errors:
+/// --output-nbest cannot be opened; those of require_output_directory(), require_no_run() and
+/// require_output_files(); --output has a file of kResultFiles, but no results.json of lm_rescore.
 void require_own_results(const RescoreOptions& options);
 
 /// Writes the files of --output and prints the table or the JSON, as docs/rescoring.md describes.

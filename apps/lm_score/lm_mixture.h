@@ -23,7 +23,7 @@ struct MixtureOptions {
   Device device;
 };
 
-/// Returns the number of a text. Error: it is not from 0 to 1.
+/// Returns the weight that `text` spells. Error: `text` is not a number from 0 to 1.
 double mixture_weight(const std::string& text);
 /// Reads --weights, which are from 0 to 1. Throws a UsageError: not one weight for each model; a
 /// sum other than 1.

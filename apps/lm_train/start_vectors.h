@@ -29,9 +29,10 @@ struct StartVectors {
   Json event = Json::array();
 };
 
-/// Reads the files, and sets the rows of words that have a vector. Tokens of raw text are found by
-/// their text, with or without the space before it. Errors: those of read_word_vectors(); another
-/// width than the table's; no word has a vector; a number that is not finite in the tables' type.
+/// Reads the files and copies the vector of each word into the rows of that word. A token of raw
+/// text is found by its text, with or without the space before it. Errors: those of
+/// read_word_vectors(); the vectors do not have the width of the table; no word has a vector; a
+/// number is not finite in the type of the table.
 StartVectors set_start_vectors(const std::vector<std::string>& values, const LmData& data,
                                ParameterSet& parameters);
 

@@ -10,11 +10,12 @@ namespace nine::app {
 /// The rules of access.
 class Access {
  public:
-  /// `host` is the address to listen on, `names` further names that a Host header may have,
-  /// `origins` the other origins whose pages may ask, `token_file` a file with a token a line; an
-  /// empty path: no token is needed. Errors: `host` is neither an address nor "localhost"; an
-  /// address other than loopback without a token file; a token file that others can read, without
-  /// a token, or with one of fewer than 16 characters.
+  /// Sets the rules. `host` is the address to listen on. `names` are further names that a Host
+  /// header may have. `origins` are the other origins whose pages may ask. `token_file` is a file
+  /// with a token a line; if it is empty, no token is needed. UsageErrors: `host` is neither an
+  /// address nor "localhost"; an address other than loopback without a token file. Errors: the
+  /// token file is missing; other users can read it; it has no token; a token has fewer than 16
+  /// characters.
   Access(std::string host, std::vector<std::string> names, std::vector<std::string> origins,
          const std::string& token_file);
 

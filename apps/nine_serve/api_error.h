@@ -32,8 +32,8 @@ std::string openai_error(const ApiError& error);
 /// Returns LibreTranslate's form: {"error": message}.
 std::string libretranslate_error(const ApiError& error);
 
-/// Returns the error that says an exception: an ApiError as it is, an Error of the engine as a
-/// wrong request (400), and any other exception as a failure of the server (500).
+/// Returns the ApiError that describes an exception. An ApiError stays as it is. An Error of the
+/// engine becomes a wrong request (400), any other exception a failure of the server (500).
 ApiError api_error_of(const std::exception_ptr& exception);
 
 /// Throws an ApiError of status 400 about the field `param` unless `ok`.

@@ -44,7 +44,8 @@ class CompletionText {
 /// A call of /v1/completions.
 class CompletionCall : public Call {
  public:
-  /// ApiErrors: prompts that are too long, that the model cannot read.
+  /// ApiErrors (400): a prompt has more than Limits::prompt_tokens tokens; those of
+  /// ServedModel::ids().
   CompletionCall(ModelPointer model, CompletionRequest request, const Limits& limits);
 
   const CompletionRequest& request() const { return request_; }

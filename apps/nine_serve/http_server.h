@@ -50,8 +50,9 @@ class HttpServer : private httplib::Server {
 
   /// Throws the ApiError (401) unless the token is known.
   void require_token(std::string_view token) const;
-  /// Takes a place among the requests of one address; the place ends with the pointer. ApiError
-  /// (429): the address has Limits::client_requests already.
+  /// Counts a request of its address until the returned pointer is destroyed. Returns null if
+  /// Limits::client_requests is 0. ApiError (429): the address has Limits::client_requests requests
+  /// already.
   std::shared_ptr<void> client_place(const Request& request);
 
  private:

@@ -15,7 +15,7 @@ struct Limits {
   int64_t texts = 128;           ///< prompts times continuations, or lines, of a request
   int64_t logprobs = 20;         ///< likeliest tokens shown for each token
   int64_t queue = 256;           ///< requests that wait or are computed
-  int64_t client_requests = 0;   ///< of them, from one address; 0: no limit of its own
+  int64_t client_requests = 0;   ///< the same of one address; 0: no limit for an address
   int64_t connections = 256;     ///< open connections
   double timeout = 120;          ///< seconds from a request's last byte to its answer
   double read_timeout = 10;      ///< seconds for a request to arrive, from its first byte

@@ -22,6 +22,7 @@ ScoreRequest parse_score(const std::string& body, const Limits& limits);
 /// A call of /score: log p of each token of each text, and of </s> if the model reads words.
 class ScoreCall : public Call {
  public:
+  /// ApiErrors (400): those of ServedModel::ids(); a text has too many tokens.
   ScoreCall(ModelPointer model, ScoreRequest request, const Limits& limits);
   std::string answer() const;
 

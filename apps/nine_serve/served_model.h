@@ -38,7 +38,8 @@ class ServedModel {
   bool translates() const { return translator_.has_value(); }
   int64_t loaded() const { return loaded_; }  ///< seconds since 1970
 
-  /// Error of the program: the model is of the other kind.
+  /// Return the model. language() requires that translates() is false, and translator() that it is
+  /// true; neither checks this.
   const LanguageModel& language() const { return *language_; }
   const Translator& translator() const { return *translator_; }
 
@@ -81,8 +82,9 @@ class ServedModels {
   std::vector<std::string> reload();
 
   std::vector<ModelPointer> all() const;
-  /// Returns the model of that name; without a name the only one of its kind. ApiError (404): there
-  /// is none; (400) the model is of the other kind.
+  /// Returns the model called `name`. If `name` is empty, returns the only model of the kind that
+  /// `translates` asks for. ApiErrors: 404 if there is no such model; 400 if the model is of the
+  /// other kind, or if `name` is empty and there are several.
   ModelPointer find(const std::string& name, bool translates) const;
 
  private:

@@ -15,7 +15,8 @@ std::string languages_json(const std::vector<ModelPointer>& models);
 /// A call of /translate. Each line of a text is a sentence.
 class TranslateCall : public Call {
  public:
-  /// ApiErrors: no model translates so; a line that is too long; too many lines.
+  /// ApiErrors (400): no model, or more than one, translates between these languages; a line is too
+  /// long; there are too many lines. With TranslateRequest::model: those of ServedModels::find().
   TranslateCall(const ServedModels& models, TranslateRequest request, const Limits& limits);
   std::string answer() const;
 

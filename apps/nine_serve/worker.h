@@ -51,8 +51,8 @@ class Call {
   void finish(std::exception_ptr error = {});
   /// Tells waiting threads that there is something new.
   void notify() { changed_.notify_all(); }
-  /// Waits until the work is done or `seconds` are over; with `news`, also until news() holds,
-  /// which is called under mutex().
+  /// Waits until the work is done, `seconds` are over, or news() is true. Holds mutex() while it
+  /// calls news(). Returns true if the work is done.
   bool wait(double seconds, const std::function<bool()>& news = {});
   bool done() const;
   /// Throws the error with which the work ended, if it did.

@@ -10,9 +10,10 @@
 
 namespace nine::app {
 
-/// The inputs of a run by the keys of their options ("train", "src_dict"). An input is what the
-/// program reads: of a text its lines, of a vocabulary its words in their order. Where a run has
-/// not recorded that, it is the checksum of an older version, and where there is none the path.
+/// Holds a checksum of each input of a run by the key of its option ("train", "src_dict"). The
+/// checksum is over what the program reads: the lines of a text, or the words of a vocabulary in
+/// their order. A run without a recorded `identity` is compared by `former`, and by the paths of
+/// the inputs that `former` lacks.
 struct RunInputs {
   /// CRC-32C of each input that there is, `identity` under config.json's `resolved`. The
   /// vocabulary is there whether it was given or built.
@@ -28,9 +29,10 @@ struct RunInputs {
 
   /// Adds files as one input, by their bytes. Nothing is added without files.
   void add_files(const char* key, const std::vector<std::string>& paths);
-  /// Adds the model in a directory, as an option names it. Nothing is added for an empty name or
-  /// where there is no model: a run that goes on needs none. The model's config.json, which says
-  /// what the tensors mean, is an input of its own, under config_key().
+  /// Adds the model that an option names as one input: its weights, dictionaries and tokenizers.
+  /// Adds its config.json, which says what the tensors mean, as another input under config_key().
+  /// Adds nothing if the name is empty or no model is there, because a resumed run does not need
+  /// the model.
   void add_model(const char* key, const std::string& directory);
 };
 

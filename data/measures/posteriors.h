@@ -31,9 +31,9 @@ class ListDistances {
  public:
   explicit ListDistances(std::span<const std::string_view> hypotheses);
   /// Returns the hypothesis with the least expected errors, the sum over the list of posterior
-  /// times distance (minimum Bayes risk: Goel & Byrne, 2000). Of equal ones it is the one with the
-  /// larger posterior, then the first. Sums that differ by less than 1e-12 of them are equal.
-  /// Error: not one posterior for each hypothesis.
+  /// times distance (minimum Bayes risk: Goel & Byrne, 2000). Sums with a relative difference below
+  /// 1e-12 count as equal. Of hypotheses with equal sums, takes the larger posterior, then the
+  /// first. Errors: no hypothesis; not one posterior for each hypothesis.
   ExpectedErrors least_expected_errors(std::span<const double> posteriors) const;
 
  private:
@@ -41,7 +41,7 @@ class ListDistances {
   std::vector<int64_t> distances_;  // of hypothesis i to j < i, in the order of i, then j
 };
 
-/// Says where other hypotheses have the words of the chosen one.
+/// Records which hypotheses of a list have the words of the chosen one at the same places.
 class WordSupport {
  public:
   /// Aligns each hypothesis with the chosen one, as align_words() aligns a hypothesis with its
@@ -61,11 +61,12 @@ struct ScoredWord {
   double confidence = 0;
   bool correct = false;
 };
-/// Returns the normalised cross-entropy of confidences as sclite computes it (NIST): with n words,
-/// c of them right, and H = -c log2(c / n) - (n - c) log2(1 - c / n), it is (H + the sum of log2 of
-/// the confidence of right words and of 1 - confidence of wrong words) / H. 1 is perfect; 0 is as
-/// good as the same confidence for each word. Confidences are at least 1e-7 and at most 1 - 1e-7.
-/// Without a right word or without a wrong one it is not defined.
+/// Returns the normalised cross-entropy of confidences as sclite computes it (NIST). With n words,
+/// c of them right, let H = -c log2(c / n) - (n - c) log2(1 - c / n). Let S be the sum of log2 of
+/// the confidence of right words and of 1 - confidence of wrong words. The result is (H + S) / H. 1
+/// is perfect; 0 is as good as the same confidence for each word. Raises confidences to at least
+/// 1e-7 and lowers them to at most 1 - 1e-7. Returns nullopt if no word is right or no word is
+/// wrong.
 std::optional<double> normalised_cross_entropy(std::span<const ScoredWord> words);
 
 /// A line through confidences: low + (high - low) * confidence.

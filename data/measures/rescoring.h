@@ -98,14 +98,13 @@ std::string tuning_warning(const TunedWeights& tuned, const std::string& name);
 /// Returns the spread of the first-pass scores within lists, as tune_weights() measures it.
 double first_pass_spread(std::span<const NBestList> lists);
 
-/// Returns weights that make the `loss` of the chosen hypotheses small. It tries a grid, and then
-/// steps along each weight that become smaller. The unit of the grid for lambda is the spread of
-/// the first-pass scores within lists divided by the spread of log_p; for mu, divided by the spread
-/// of the number of words. So the base of the first pass's logarithm does not matter. A spread is
-/// the standard deviation of the finite numbers, but at most four times the median distance from a
-/// list's median, so that a few outliers cannot move it. The search is deterministic. Among equal
-/// losses the smaller lambda wins, then the smaller |mu|. `loss` must be smaller for a better
-/// choice; NaN is never better. Error: no list.
+/// Returns weights that make the `loss` of the chosen hypotheses small. Tries a grid, and then
+/// smaller and smaller steps along each weight. The unit of the grid for lambda is the spread of
+/// the first-pass scores within lists divided by the spread of log_p. For mu, it is divided by the
+/// spread of the number of words. So the base of the first pass's logarithm does not matter. A
+/// spread is that of spread_within(). The search is deterministic. Among equal losses the smaller
+/// lambda wins, then the smaller |mu|. `loss` must be smaller for a better choice; NaN is never
+/// better. Error: no list.
 TunedWeights tune_weights(std::span<const ScoredList> lists,
                           const std::function<double(std::span<const size_t>)>& loss);
 /// Returns the weights for which the chosen hypotheses have the fewest word errors or the largest

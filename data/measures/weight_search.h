@@ -62,12 +62,13 @@ struct FoundWeights {
   int64_t lines = 0;     ///< the number of lines that were searched
   bool stopped = false;  ///< true if the search ended because of most_lines
 };
-/// Searches weights with the smallest loss. From each start it goes along each weight in turn, and
-/// along the way of the last round, as long as this makes the loss smaller. Random weights are up
-/// to 32 times, and down to 1/32 of, the inverse of the spread of their score; those of the start
-/// that are 0 have either sign. Weights whose score does not vary within lists stay as they are.
-/// Weights that are `not_negative` stay 0 or more. Of equal losses the earlier start's weights are
-/// returned.
+/// Searches weights with the smallest loss, from `start` and from options.restarts random weights.
+/// From each of them it goes along each weight in turn, and then along the whole change of this
+/// round. It repeats such rounds as long as the loss becomes smaller. A random weight is 1/32 to 32
+/// times the inverse of the spread of its score. A random weight may be negative if its start is 0,
+/// unless it is `not_negative`. A weight whose score does not vary within lists stays as it is. A
+/// `not_negative` weight stays 0 or more. Of equal losses it returns the weights of the earlier
+/// start. Error: no list.
 FoundWeights search_weights(const TuningSet& set, std::span<const double> start,
                             const std::vector<bool>& not_negative,
                             const WeightSearchOptions& options);

@@ -50,7 +50,8 @@ class PipelineTokenizer : public Tokenizer {
   int32_t unknown() const override { return parts_.model->unknown(); }
   std::vector<int32_t> special_ids() const override;
   std::string json() const override;
-  /// Returns the members of a tokenizer.json. Without a normaliser of SentencePiece they are all.
+  /// Returns the members of a tokenizer.json. They describe the whole tokenizer unless it has a
+  /// normaliser of SentencePiece.
   Json members() const;
 
   const PreTokenizer& pre_tokenizer() const { return pre_tokenizer_; }

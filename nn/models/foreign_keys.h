@@ -30,6 +30,7 @@ class ForeignKeys {
             find(key) == nullptr ? "" : json_text(*find(key)), ", and the tensors have ",
             of_tensors);
   }
+  /// Returns a whole number from 1 to 2^40 - 1. Error: the key is missing or has another value.
   int64_t whole(const char* key) const {
     const Json* const value = find(key);
     require(value != nullptr, place_, " lacks the key '", key, "'");
@@ -37,6 +38,7 @@ class ForeignKeys {
             unexpected_value(key, *value, "a whole number from 1 on"));
     return value->get<int64_t>();
   }
+  /// Return a value, or `usual` if the key is missing or null. Error: a value of another type.
   double number(const char* key, double usual) const {
     const Json* const value = find(key);
     require(value == nullptr || value->is_number(), place_, ": ",

@@ -17,12 +17,13 @@ class ForeignTensors {
   ForeignTensors(const std::string& place, std::map<std::string, Tensor>& tensors)
       : place_(place), tensors_(tensors) {}
 
-  /// Removes the name of the model's part, which all tensors but the head's have, if they have it.
+  /// Removes `part`, the beginning of the names of all tensors but the head's, from the names that
+  /// have it.
   void leave_out(const std::string& part);
   bool has(const std::string& name) const { return tensors_.contains(name); }
   /// Takes a tensor. Error: it is missing.
   Tensor take(const std::string& name);
-  /// Takes a tensor of two dimensions. Further error: it has another number of them.
+  /// Takes a matrix. Errors: the tensor is missing; it does not have two dimensions.
   Tensor matrix(const std::string& name);
   /// Takes a vector, which may be stored as a matrix of one row. Further error: another shape.
   Tensor vector(const std::string& name);

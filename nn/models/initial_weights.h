@@ -39,12 +39,12 @@ class InitialModel {
   const LanguageWords& words() const { return words_; }
 
   /// Moves the weights into `parameters`, the parameters of `network`, which reads the words of
-  /// `vocabulary`, and raw text if `tokenizer` is not null. A word that the model lacks starts as
-  /// match_words() says. Of a head of another kind, tables with the same shape are taken, a
-  /// component's word vectors start from the model's, and other tensors begin anew. A word that the
-  /// output bias excludes gets kExclusionInTraining. Errors: the sizes of the network, or settings
-  /// that do not follow from the tensors' shapes, differ; such a word occurs in the training text,
-  /// by `counts`, the counts of the words there.
+  /// `vocabulary`. `tokenizer` is null unless the network reads raw text. A word that the model
+  /// lacks starts as match_words() says. If the head is of another kind, tables of the same shape
+  /// are taken, and a component's word vectors start from the model's. Other tensors of the head
+  /// then begin anew. A word that the output bias excludes gets kExclusionInTraining. counts[id]
+  /// says how often the word is in the training text. Errors: the sizes of the network, or settings
+  /// that no tensor shows, differ; an excluded word is in the training text.
   InitialWeights load(const Vocabulary& vocabulary, const ModelTokenizer* tokenizer,
                       const ParameterSet& parameters, const LanguageNetwork& network,
                       std::span<const int64_t> counts) &&;

@@ -10,9 +10,9 @@
 
 namespace nine {
 
-/// A head's score of the word w, but for terms that all words share, is
-/// `factor` * (sum of w's parts) . (sum of h's parts) + `norm_factor` * |w|^2. The parts are
-/// consecutive and of one size; of one part the sums are the vectors.
+/// Gives the score of the word w in the context h, without terms that all words share:
+///   factor * (sum of w's parts) . (sum of h's parts) + norm_factor * |w|^2
+/// A vector has `parts` consecutive parts of one size. With one part, the sum is the vector itself.
 struct LinearForm {
   double factor = 1;
   double norm_factor = 0;

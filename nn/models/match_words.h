@@ -12,16 +12,17 @@ namespace nine {
 
 /// From which rows of a model's tables the words of another vocabulary start.
 struct WordMatch {
-  /// By word: the rows of the model whose mean the word starts from. The row of the same word
-  /// alone, the rows of the pieces into which the model's tokenizer cuts the word, or `all`.
+  /// For each word, the rows of the model whose mean the word starts from. They are the row of the
+  /// same word alone, or the rows of the pieces into which the model's tokenizer cuts the word.
+  /// Empty: the rows in `all`.
   std::vector<std::vector<int32_t>> sources;
   std::vector<int32_t> all;  ///< the rows whose mean stands for a word without pieces
   /// The words that both have, those that the model lacks, and those of the model alone.
   std::vector<std::string> kept, added, dropped;
   bool same = true;  ///< both have the same words in the same order
 
-  /// Returns a table of words for the vocabulary from the model's: (V, d), (V), or (K, V, d) for a
-  /// table of each component. Means are computed in float64.
+  /// Returns the new vocabulary's table, with its number of words in place of V. `table` is the
+  /// model's: (V, d), (V), or (K, V, d) for K components. Computes means in float64.
   Tensor rows(const Tensor& table) const;
 };
 

@@ -38,12 +38,13 @@ inline constexpr const char* kVersionKey = "nine_version";
 inline constexpr const char* kWordsKey = "words";
 
 /// Returns the directory of a trained model's files. `path` is a run, a directory of checkpoints,
-/// or a checkpoint, whose model files are verified (open_checkpoint). It may also be a directory
-/// with model.safetensors or its index, but without a state.json of Nine, as PyTorch writes it;
-/// this directory is not verified. Errors: there is no model (if there are PyTorch's own files, the
-/// message has the lines of Python that convert them); `dictionary`, if given, is missing, and the
-/// dictionary of the other kind of model is there. The tensors then say which model it is. Gives a
-/// notice() if such a directory is also a run, whose checkpoints are not read.
+/// or a checkpoint; its model files are verified (open_checkpoint). It may also be a directory that
+/// has model.safetensors or its index, but no state.json of Nine, as PyTorch writes it. This
+/// directory is not verified. Gives a notice() if it is also a run, whose checkpoints are then not
+/// read. Errors: there is no model (if there are PyTorch's own files, the message has the lines of
+/// Python that convert them); `dictionary`, if given, is missing, and the dictionary of the other
+/// kind of model is there. In this case the tensors decide which of two messages says what is
+/// wrong.
 std::filesystem::path model_directory(const std::string& path, const char* dictionary = nullptr);
 
 /// True if the model at `path` (as for model_directory) reads raw text: a tokenizer lies beside

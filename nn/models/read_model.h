@@ -29,7 +29,7 @@ inline constexpr int64_t kMostPositions = 1'000'000;
 struct ModelSource {
   std::string place;     ///< for messages: "DIR/config.json", "the metadata of DIR/FILE"
   Json keys;             ///< an object
-  bool implied = false;  ///< true: not said, but meant by the keys that Nine left out there
+  bool implied = false;  ///< true: what Nine means by the keys that it left out there
 };
 
 /// What a directory holds of its model.
@@ -52,8 +52,8 @@ struct ModelFiles {
   bool says(const char* key) const { return find(key) != nullptr; }
   /// Returns the place that has a key, for messages; config.json if no source has it.
   std::string said_in(std::string_view key) const;
-  /// Returns the number that a key has: a whole number >= 1, or its text, because metadata has
-  /// texts. Errors: no source has the key; another value.
+  /// Returns the whole number >= 1 that a key has. The value may be a text, because metadata has
+  /// texts alone. Errors: no source has the key; another value.
   int64_t count(const char* key) const;
   /// Returns the number of a key, which may be a text. If no file has the key, returns and assumes
   /// `usual`.
@@ -64,8 +64,8 @@ struct ModelFiles {
   /// `after`. Error: the files give another value for the key.
   int64_t shown(const char* key, int64_t size, std::string_view before,
                 std::string_view after) const;
-  /// Returns the value that the presence of a tensor shows. Error: the files give the other value
-  /// for the key.
+  /// Returns `value`, which the presence of the tensor `tensor` shows. Errors: the files give the
+  /// other value for the key, or a value other than true and false.
   bool shown(const char* key, bool value, const char* tensor) const;
   /// Returns the number of positions that a key has. Errors: those of count(); more than
   /// kMostPositions.
@@ -78,9 +78,9 @@ struct ModelFiles {
   /// Checks `task` and `norm_first`. Errors: the files name another task (`lm`, `mt`) than the task
   /// to which `tensor` belongs; PyTorch's `norm_first` contradicts `norm`.
   void check_kind(const char* task, const char* tensor) const;
-  /// Checks the types of the tensors with that of `table`, which is the model's. Gives a notice()
-  /// if a weight is of another type and is converted. Error: `dtype` names another type; for a
-  /// foreign model only if it names float32 or float64.
+  /// Checks that the tensors have the type of the tensor `table`, in which the model computes.
+  /// Gives a notice() if a weight has another type and is converted. Error: the key `dtype` names
+  /// another type. A foreign model may name a type other than float32 and float64.
   void check_types(const char* table) const;
   /// Returns the head that the files describe, or lin if no file describes a head; the tensors show
   /// its bias. Errors: a setting is wrong; the buffers of the head (head_buffers) are not those of

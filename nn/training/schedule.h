@@ -98,11 +98,11 @@ class Schedule {
   /// warm-up inverse-sqrt scales lr by sqrt(warmup / t), where a warm-up of 0 counts as 1 (Vaswani
   /// et al., 2017, in fairseq's form). plateau scales lr by the decays so far.
   ///
-  /// done: which share of the schedule's length the updates before t have done. Let r be the
-  /// share that is done of the length after the warm-up: r rises from 0 to 1. cosine has min_lr +
-  /// (lr - min_lr) (1 + cos(pi r)) / 2 (Loshchilov & Hutter, 2017), and linear has lr + (min_lr -
-  /// lr) r. wsd (Hu et al., 2024) stays
-  /// at lr, and falls linearly to min_lr in the last part, `fall`, of the length.
+  /// `done` is the share of the schedule's length that the updates before t have done. r is the
+  /// same share of the length after the warm-up, and rises from 0 to 1. cosine has min_lr + (lr -
+  /// min_lr) (1 + cos(pi r)) / 2 (Loshchilov & Hutter, 2017). linear has lr + (min_lr - lr) r. wsd
+  /// (Hu et al., 2024) stays at lr, and falls linearly to min_lr in the last part, `fall`, of the
+  /// length.
   double rate(int64_t update, double done = 0) const;
 
   /// Takes a validation's metric (lower is better), and returns true if it lowers the rate; call it
