@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kLeastToken = 16;  // characters
 
 bool is_address(std::string_view host) {
+  if (host.find('\0') != std::string_view::npos) return false;  // inet_pton would stop there
   in6_addr bytes{};
   const std::string text(host);
   return inet_pton(AF_INET, text.c_str(), &bytes) == 1 ||
@@ -27,7 +28,9 @@ bool is_address(std::string_view host) {
 std::string_view name_of(std::string_view header) {
   if (header.starts_with('[')) {
     const size_t end = header.find(']');
-    return end == std::string_view::npos ? header : header.substr(1, end - 1);
+    const bool whole =
+        end != std::string_view::npos && (end + 1 == header.size() || header[end + 1] == ':');
+    return whole ? header.substr(1, end - 1) : header;
   }
   return header.substr(0, header.find(':'));
 }
@@ -51,6 +54,7 @@ bool same_bytes(std::string_view a, std::string_view b) {
 
 bool is_loopback(std::string_view host) {
   if (host == "localhost") return true;
+  if (host.find('\0') != std::string_view::npos) return false;
   const std::string text(host);
   in_addr v4{};
   if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
@@ -106,7 +110,7 @@ bool Access::allows_host(std::string_view header) const {
     return true;
   if (is_loopback(host_)) return is_loopback(name) || same_name("localhost", name);
   // A page of another site reaches this server under a name of its own, never under an address.
-  return is_address(name);
+  return is_address(name) || same_name("localhost", name);
 }
 
 bool Access::is_other_origin(std::string_view origin) const {

@@ -148,7 +148,7 @@ CompletionCall::CompletionCall(ModelPointer served, CompletionRequest request, c
                    .count()) {
   if (!request_.seed) request_.seed = fresh_number() >> 11;  // a number that JSON readers hold
   request_.sampling.unknown = model->language().unknown();
-  int64_t number = 0;
+  int64_t number = 0, shown = 0;
   for (const Prompt& prompt : request_.prompts) {
     const std::string* const given = std::get_if<std::string>(&prompt);
     std::vector<int32_t> ids =
@@ -160,6 +160,10 @@ CompletionCall::CompletionCall(ModelPointer served, CompletionRequest request, c
     starts_ += with_start ? 1 : 0;
     require_field(std::ssize(ids) <= limits.prompt_tokens, "prompt", "prompt ", number + 1, " has ",
                   ids.size(), " tokens, and at most ", limits.prompt_tokens, " are allowed");
+    shown += request_.n * ((request_.echo ? std::ssize(ids) : 0) + request_.max_tokens) *
+             (1 + request_.logprobs);
+    require_field(shown <= limits.log_probs, "max_tokens", "the answer could have more than ",
+                  limits.log_probs, " log-probabilities: ask for less at once");
     std::string typed = given != nullptr ? *given : "";
     if (given == nullptr)
       for (size_t i = 0; i < ids.size(); ++i) typed += model->bytes(ids[i], i == 0);

@@ -82,11 +82,14 @@ bool Connection::next_request(const std::function<bool()>& stopping) {
   if (closing_ || closed_) return false;
   in_header_ = true;
   header_bytes_ = 0;
-  line_ends_ = 0;
+  line_bytes_ = 0;
   const auto until = after(limits_.keep_alive);
   while (buffer_begin_ == buffer_.size()) {
-    if (stopping() || Clock::now() > until) return false;
-    if (!wait_for(POLLIN, std::min(until, after(0.1)))) continue;
+    if (Clock::now() > until) return false;
+    if (!wait_for(POLLIN, std::min(until, after(0.1)))) {
+      if (stopping()) return false;  // a request that has come is answered: 503
+      continue;
+    }
     char byte = 0;
     const ssize_t got = ::recv(socket_, &byte, 1, MSG_PEEK);
     if (got > 0) break;
@@ -111,11 +114,12 @@ void Connection::count_header(std::string_view bytes) {
   for (const char c : bytes) {
     if (!in_header_) return;
     ++header_bytes_;
-    if (c == '\n')
-      ++line_ends_;
-    else if (c != '\r')
-      line_ends_ = 0;
-    in_header_ = line_ends_ < 2;
+    ++line_bytes_;
+    if (c == '\n') {  // httplib's end of the headers: a line that is CR and LF, and no other
+      in_header_ = line_bytes_ != 2 || last_ != '\r';
+      line_bytes_ = 0;
+    }
+    last_ = c;
   }
 }
 
@@ -151,11 +155,16 @@ ssize_t Connection::read(char* to, size_t size) {
 
 ssize_t Connection::write(const char* from, size_t size) {
   if (closed_) return -1;
-  const auto until = after(limits_.write_timeout);
-  for (size_t sent = 0; sent < size;) {
+  constexpr size_t kPart = 64 << 10;  // bytes that a client must take within the limit
+  auto until = after(limits_.write_timeout);
+  for (size_t sent = 0, part_begin = 0; sent < size;) {
     const ssize_t part = ::send(socket_, from + sent, size - sent, MSG_NOSIGNAL);
     if (part > 0) {
       sent += static_cast<size_t>(part);
+      if (sent - part_begin >= kPart) {
+        until = after(limits_.write_timeout);
+        part_begin = sent;
+      }
       continue;
     }
     const bool full = part < 0 && (errno == EAGAIN || errno == EINTR);

@@ -55,8 +55,9 @@ class Connection : public httplib::Stream {
   Clock::time_point until_;  // the request must have arrived
   bool in_header_ = true, closing_ = false, closed_ = false, lingers_ = true;
   int64_t header_bytes_ = 0;
-  int line_ends_ = 0;   // of the last bytes of the header, in a row
-  std::string buffer_;  // bytes that were received and not read
+  int64_t line_bytes_ = 0;  // of the header's line so far
+  char last_ = 0;           // byte of the header
+  std::string buffer_;      // bytes that were received and not read
   size_t buffer_begin_ = 0;
 };
 

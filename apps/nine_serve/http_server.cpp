@@ -32,9 +32,15 @@ class ConnectionThreads : public httplib::TaskQueue {
       if (busy_ < most_) {
         ++busy_;
         work_.push_back(std::move(serve));
-        if (busy_ > std::ssize(threads_)) threads_.emplace_back([this] { run(); });
-        changed_.notify_one();
-        return;
+        try {
+          if (busy_ > std::ssize(threads_)) threads_.emplace_back([this] { run(); });
+          changed_.notify_one();
+          return;
+        } catch (const std::exception&) {  // no further thread: refused as one too many
+          serve = std::move(work_.back());
+          work_.pop_back();
+          --busy_;
+        }
       }
     }
     refuse_connection = true;  // in the thread that accepts connections
@@ -106,8 +112,12 @@ HttpServer::HttpServer(const Limits& limits, const Access& access, Metrics& metr
     else if (response.status == 404)
       set_error(request.path, response,
                 {404, concat("there is no path ", shortened(request.path))});
-    else
+    else {
+      // An error of httplib before before() was called. Where the next request begins is not known.
+      Connection::current()->close_after();
+      response.set_header("Connection", "close");
       set_error(request.path, response, {response.status, "the request is not HTTP as expected"});
+    }
   });
   set_logger([&](const Request& request, const Response& response) {
     metrics_.answered(known_path(request.path), response.status,
@@ -181,6 +191,11 @@ void HttpServer::check_content(const Request& request) const {
     throw ApiError(400, concat("the Content-Length ", to_text(quote(length)), " is not a number"));
   if (request.method != "POST") {
     if (lengths == 1 && length != "0") throw ApiError(400, "a body belongs to POST only");
+    // httplib reads the body of any other method to the connection's end, whatever its size.
+    if (request.method != "GET" && request.method != "HEAD" && request.method != "OPTIONS") {
+      const bool known = known_path(request.path) != "other";
+      throw ApiError(known ? 405 : 404, concat(request.method, " is not for this path"));
+    }
     return;
   }
   if (lengths == 0) throw ApiError(411, "the header Content-Length is missing");
@@ -196,9 +211,9 @@ void HttpServer::check_content(const Request& request) const {
 
 void HttpServer::check(const Request& request) const {
   if (draining_) throw ApiError(503, "the server is stopping", {}, "server_stopping", 5);
-  const std::string host = request.get_header_value("Host");
   if (request.get_header_value_count("Host") != 1)
     throw ApiError(400, "a request has one Host header");
+  const std::string& host = request.headers.find("Host")->second;  // whole, also behind a NUL
   if (!access_.allows_host(host))
     throw ApiError(403, concat("the host ", to_text(quote(host)),
                                " is not this server: ask for its address, or start it with "
@@ -268,6 +283,7 @@ bool HttpServer::process_and_close_socket(int socket) {
   for (;;) {
     if (!connection.next_request([&] { return draining_.load(); })) break;
     ++active_;
+    request_began = Clock::now();
     bool closed = false;
     served = process_request(connection, false, closed, [](Request& request) {
       request.headers.erase("Accept-Encoding");  // packing costs more than it saves here

@@ -41,8 +41,8 @@ class HttpServer : private httplib::Server {
   /// Returns the port that is listened on; 0 takes a free port. Error: the address is in use, or
   /// not of this machine.
   int bind(const std::string& host, int port);
-  /// Answers until drain() has ended.
-  void run() { listen_after_bind(); }
+  /// Answers until drain() has ended. Returns false if the system accepts no more connections.
+  bool run() { return listen_after_bind(); }
   /// Waits until another thread's run() accepts connections.
   void wait_until_running() const;
   /// Refuses new requests (503), waits until the others are answered, and stops.

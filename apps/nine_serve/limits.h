@@ -16,13 +16,15 @@ struct Limits {
   int64_t logprobs = 20;         ///< likeliest tokens shown for each token
   int64_t queue = 256;           ///< requests that wait or are computed
   int64_t client_requests = 0;   ///< the same of one address; 0: no limit for an address
-  int64_t connections = 256;     ///< open connections
-  double timeout = 120;          ///< seconds from a request's last byte to its answer
-  double read_timeout = 10;      ///< seconds for a request to arrive, from its first byte
-  double write_timeout = 10;     ///< seconds for a client to take a part of an answer
-  double keep_alive = 5;         ///< seconds that an idle connection stays open
-  int64_t batch = 32;            ///< texts computed together
-  int64_t groups = 4;            ///< groups of texts that take turns
+  int64_t log_probs =
+      2'000'000;              ///< of one answer's tokens, and of the likeliest tokens beside each
+  int64_t connections = 256;  ///< open connections
+  double timeout = 120;       ///< seconds from a request's last byte to its answer
+  double read_timeout = 10;   ///< seconds for a request to arrive, from its first byte
+  double write_timeout = 10;  ///< seconds for a client to take a part of an answer
+  double keep_alive = 5;      ///< seconds that an idle connection stays open
+  int64_t batch = 32;         ///< texts computed together
+  int64_t groups = 4;         ///< groups of texts that take turns
 };
 
 }  // namespace nine::app

@@ -35,11 +35,15 @@ ScoreRequest parse_score(const std::string& body, const Limits& limits) {
 
 ScoreCall::ScoreCall(ModelPointer served, ScoreRequest request, const Limits& limits)
     : Call(std::move(served)), request_(std::move(request)) {
+  int64_t shown = 0;
   for (const std::string& text : request_.texts) {
     std::vector<int32_t> ids = model->ids(text);
     if (!model->reads_raw_text()) ids.push_back(Specials::kLanguageModel.end);
     require_field(std::ssize(ids) <= limits.prompt_tokens, "texts", "a text has ", ids.size(),
                   " tokens, and at most ", limits.prompt_tokens, " are allowed");
+    shown += std::ssize(ids) * (1 + request_.top);
+    require_field(shown <= limits.log_probs, "texts", "the answer would have more than ",
+                  limits.log_probs, " log-probabilities: send fewer texts, or a smaller top");
     texts.push_back({.ids = std::move(ids), .top = request_.top, .score_given = true});
   }
 }

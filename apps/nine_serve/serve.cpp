@@ -51,7 +51,11 @@ void serve(const ServeOptions& options, Device device) {
   HttpServer server(options.limits, access, metrics);
   const Service service(options.limits, models, worker, metrics, server);
   const int port = server.bind(options.host, options.port);
-  std::thread http([&] { server.run(); });
+  std::thread http([&] {
+    if (server.run()) return;
+    std::fprintf(stderr, "nine_serve: the system accepts no more connections\n");
+    kill(getpid(), SIGTERM);  // a supervisor may start the server anew
+  });
   server.wait_until_running();
   const bool v6 = options.host.find(':') != std::string::npos;
   std::printf("nine_serve: listening on http://%s%s%s:%d\n", v6 ? "[" : "", options.host.c_str(),

@@ -48,12 +48,16 @@ void ServeOptions::declare(Options& o) {
         "most texts of a request: prompts times continuations, or lines; more: 400")
       .range(1, 10'000)
       .unit("texts");
+  o.add("max-log-probs", limits.log_probs,
+        "most log-probabilities in one answer, of its tokens and of the likeliest tokens beside "
+        "each; more: 400")
+      .range(1, 1'000'000'000);
   o.add("max-logprobs", limits.logprobs,
         "most likeliest tokens that a request may see at each position; more: 400")
       .range(0, 1000)
       .unit("tokens");
   o.add("timeout", limits.timeout, "longest time to compute an answer; longer: 503")
-      .above(0)
+      .range(0.001, 1e6)
       .unit("seconds");
 
   o.group("Limits of all requests");
@@ -69,15 +73,15 @@ void ServeOptions::declare(Options& o) {
       .unit("connections");
   o.add("read-timeout", limits.read_timeout,
         "longest time in which a request must arrive, from its first byte on; longer: 408")
-      .above(0)
+      .range(0.001, 1e6)
       .unit("seconds");
   o.add("write-timeout", limits.write_timeout,
         "longest time in which a client must take a part of the answer; longer: the connection "
         "ends")
-      .above(0)
+      .range(0.001, 1e6)
       .unit("seconds");
   o.add("keep-alive", limits.keep_alive, "time that a connection stays open without a request")
-      .above(0)
+      .range(0.001, 1e6)
       .unit("seconds");
 
   o.group("Computing requests together; no answer depends on it");

@@ -101,8 +101,8 @@ void Service::await(Call& call) const {
   const auto until = deadline_of(limits_);
   while (!call.wait(kLook)) {
     if (Connection::current()->client_gone()) {
-      call.cancel();
       ++metrics_.gone;
+      call.cancel();
       throw ApiError(499, "the client went away");
     }
     if (std::chrono::steady_clock::now() > until) {
@@ -166,8 +166,8 @@ void Service::complete(const Request& request, const std::string& body, Response
       },
       [this, call, place](bool) {
         if (call->done() || call->cancelled()) return;
-        call->cancel();
         ++metrics_.gone;
+        call->cancel();
       });
 }
 

@@ -35,6 +35,7 @@ std::string form_text(std::string_view text) {
 
 // Returns the JSON object of a form's fields. A whole number stays a number.
 Json json_of_form(std::string_view form) {
+  constexpr size_t kMostFields = 64;  // each is compared with all others
   Json out = Json::object();
   while (!form.empty()) {
     const std::string_view field = form.substr(0, form.find('&'));
@@ -47,6 +48,8 @@ Json json_of_form(std::string_view form) {
     if (visible_text(name) != name || visible_text(value) != value)
       throw ApiError(400, "the form is not UTF-8");
     if (out.contains(name)) throw ApiError(400, concat("the form has ", name, " twice"), name);
+    if (out.size() == kMostFields)
+      throw ApiError(400, concat("the form has more than ", kMostFields, " fields"));
     const bool number = name == "alternatives" && !value.empty() && value.size() < 10 &&
                         std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
     out[name] = number ? Json(std::stoll(value)) : Json(value);

@@ -177,12 +177,16 @@ bool Worker::step(Group& group) {
   return false;
 }
 
-void Worker::publish(const Member& member, size_t ids_before) {
+void Worker::publish(Member& member, size_t ids_before) {
   if (member.read().ids.size() == ids_before) return;
   ++metrics_.added_tokens;
   {
     const std::lock_guard lock(member.call->mutex_);
-    member.call->grew(member.text);
+    try {
+      member.call->grew(member.text);
+    } catch (const std::exception& e) {  // no memory for the answer: it ends this text alone
+      member.read().error = e.what();
+    }
   }
   member.call->notify();
 }

@@ -98,7 +98,7 @@ class Worker {
   std::vector<std::shared_ptr<Call>> next_whole();
   bool begin_group();
   bool step(Group& group);
-  void publish(const Member& member, size_t ids_before);
+  void publish(Member& member, size_t ids_before);
   void end_text(Member& member);
   void translate(const std::vector<std::shared_ptr<Call>>& calls);
   void end(Call& call, std::exception_ptr error = {});

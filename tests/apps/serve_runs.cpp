@@ -139,7 +139,9 @@ HttpAnswer ServeRun::post(const std::string& path, const Json& body, const Strin
 }
 
 double ServeRun::metric(const std::string& name) const {
-  const std::string text = "\n" + get("/metrics").body;
+  const HttpAnswer answer = get("/metrics");
+  if (answer.status != 200) return NAN;
+  const std::string text = "\n" + answer.body;
   const size_t at = text.find("\n" + name + " ");
   return at == std::string::npos ? 0 : std::stod(text.substr(at + name.size() + 2));
 }

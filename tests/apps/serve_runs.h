@@ -62,7 +62,7 @@ class ServeRun {
     return ask("GET", path, {}, headers);
   }
   HttpAnswer post(const std::string& path, const Json& body, const Strings& headers = {}) const;
-  /// A counter of /metrics; 0 where it is not there.
+  /// A counter of /metrics; 0 where it is not there, NaN if the server refuses to answer.
   double metric(const std::string& name) const;
 
   void signal(int number) { run_.program().signal(number); }
