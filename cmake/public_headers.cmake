@@ -119,6 +119,7 @@ set(nine_public_headers
     nn/parameters.h
     nn/pooling.h
     nn/rotary_angles.h
+    nn/rotary_scaling.h
     nn/head_stats.h
     nn/softmax_head.h
     nn/training/optimizer.h

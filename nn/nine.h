@@ -58,6 +58,7 @@
 #include "nn/norm.h"                           // RmsNorm, and Norm of any kind
 #include "nn/pooling.h"                        // MaxPool, AvgPool
 #include "nn/rotary_angles.h"                  // RotaryAngles: positions inside of attention
+#include "nn/rotary_scaling.h"                 // RotaryScaling: angles for longer texts
 #include "nn/transformer_decoder_layer.h"      // TransformerDecoderLayer
 #include "nn/transformer_encoder_layer.h"      // TransformerEncoderLayer
 #include "nn/transformer_style.h"              // TransformerStyle: norms, positions, activation

@@ -7,7 +7,8 @@ namespace nine {
 void TransformerLayerConfig::make_positions(int64_t count) {
   positions = nullptr;
   if (style.positions == Positions::rotary)
-    positions = std::make_shared<RotaryAngles>(count, size / heads, style.rotary_base);
+    positions = std::make_shared<RotaryAngles>(count, size / heads, style.rotary_base,
+                                               style.rotary_scaling);
 }
 
 TransformerEncoderLayer::TransformerEncoderLayer(ParameterSet& set, const std::string& name,

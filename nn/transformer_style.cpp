@@ -8,7 +8,7 @@ namespace nine {
 
 std::span<const StyleSetting> style_settings() {
   using S = TransformerStyle;
-  static constexpr std::array<StyleSetting, 9> kSettings{
+  static constexpr std::array<StyleSetting, 10> kSettings{
       {{.name = "activation",
         .member = &S::activation,
         .help =
@@ -26,6 +26,14 @@ std::span<const StyleSetting> style_settings() {
         .member = &S::rotary_base,
         .help = "base of the angles of rotary positions",
         .words = "rotary base",
+        .has_effect = [](const S& s) { return s.positions == Positions::rotary; },
+        .needs = "--positions rotary"},
+       {.name = "rotary_scaling",
+        .member = &S::rotary_scaling,
+        .help =
+            "how the angles of rotary positions are scaled for long texts: none, linear:FACTOR, "
+            "or, as in Llama 3.1, llama3:factor=8,low=1,high=4,length=8192",
+        .words = "rotary scaling",
         .has_effect = [](const S& s) { return s.positions == Positions::rotary; },
         .needs = "--positions rotary"},
        {.name = "norm",
@@ -97,6 +105,8 @@ void StyleSetting::set(TransformerStyle& style, const std::string& value) const 
           std::from_chars(value.data(), value.data() + value.size(), style.*m);
         } else if constexpr (std::is_same_v<T, int64_t>) {
           style.*m = value.empty() ? 0 : std::stoll(value);
+        } else if constexpr (std::is_same_v<T, RotaryScaling>) {
+          style.*m = RotaryScaling::from_text(value);
         } else {
           style.*m = enum_from_text<T>(value);
         }

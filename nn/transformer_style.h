@@ -12,6 +12,7 @@
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
 #include "nn/norm_order.h"
+#include "nn/rotary_scaling.h"
 
 namespace nine {
 
@@ -38,7 +39,8 @@ constexpr bool added_to_embeddings(Positions positions) {
 struct TransformerStyle {
   Activation activation = Activation::relu;
   Positions positions = Positions::sinusoidal;
-  double rotary_base = 10000;  ///< of rotary positions
+  double rotary_base = 10000;         ///< of rotary positions
+  RotaryScaling rotary_scaling = {};  ///< of rotary positions
   NormOrder norm = NormOrder::post;
   NormType norm_type = NormType::layer;
   int64_t kv_heads = 0;                     ///< AttentionStyle::kv_heads
@@ -68,7 +70,7 @@ struct StyleSetting {
   using S = TransformerStyle;
   const char* name;  ///< key in configuration files; the flag has dashes for underscores
   std::variant<Activation S::*, Positions S::*, NormOrder S::*, NormType S::*, double S::*,
-               int64_t S::*, bool S::*>
+               int64_t S::*, bool S::*, RotaryScaling S::*>
       member;
   const char* help;   ///< text of the help
   const char* words;  ///< its name in error messages

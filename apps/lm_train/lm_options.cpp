@@ -55,7 +55,8 @@ Json settings_of(const TransformerLanguageModelConfig& c) {
     if (setting.has_effect != nullptr && !setting.has_effect(c.style)) continue;
     std::visit(
         [&](auto member) {
-          if constexpr (NamedEnum<std::remove_cvref_t<decltype(c.style.*member)>>)
+          using T = std::remove_cvref_t<decltype(c.style.*member)>;
+          if constexpr (NamedEnum<T> || std::is_same_v<T, RotaryScaling>)
             out[setting.name] = to_text(c.style.*member);
           else
             out[setting.name] = c.style.*member;

@@ -15,6 +15,7 @@
 #include "nn/models/foreign_tensors.h"
 #include "nn/models/hugging_face_config.h"
 #include "nn/models/hugging_face_names.h"
+#include "nn/rotary_scaling.h"
 
 namespace nine {
 
@@ -147,9 +148,51 @@ Json read_gpt2(const std::string& place, const HuggingFaceConfig& config, Foreig
           {"layer_norm_eps", config.number("layer_norm_epsilon", 1e-5)}};
 }
 
-// Returns the base of the rotary angles. Error: the angles are scaled, as from Llama 3.1 on.
-double rotary_base(const std::string& place, const HuggingFaceConfig& config) {
+// Returns a number that a scaling of rotary angles needs.
+double needed_number(const std::string& place, const HuggingFaceConfig& keys, const char* key) {
+  require(keys.find(key) != nullptr, place, " lacks the key '", key, "' of the rotary scaling");
+  return keys.number(key, 0);
+}
+
+// Returns the scaling that an object rope_scaling or rope_parameters says. Error: Nine does not
+// have it.
+RotaryScaling scaling_of(const std::string& place, const HuggingFaceConfig& model,
+                         const HuggingFaceConfig& keys) {
+  const std::string other = keys.text("type", "default"),
+                    type = keys.text("rope_type", other.c_str());
+  keys.only("partial_rotary_factor", 1.0);
+  RotaryScaling out;
+  if (type == "default") {
+    keys.only("factor", 1.0);
+    return out;
+  }
+  require(type == "linear" || type == "llama3", place, ": the key 'rope_type' is ", quote(type),
+          ", and Nine has \"default\", \"linear\" and \"llama3\" alone");
+  out.factor = needed_number(place, keys, "factor");
+  out.kind = RotaryScalingKind::linear;
+  if (type == "llama3") {
+    constexpr const char* kLength = "original_max_position_embeddings";
+    out.kind = RotaryScalingKind::llama3;
+    out.low = needed_number(place, keys, "low_freq_factor");
+    out.high = needed_number(place, keys, "high_freq_factor");
+    out.length = keys.find(kLength) != nullptr ? keys.whole(kLength)
+                                               : model.whole("max_position_embeddings");
+  }
+  try {
+    return RotaryScaling::from_text(to_text(out));  // checks the numbers
+  } catch (const Error& e) {
+    fail(place, ": ", e.what());
+  }
+}
+
+// The rotary angles of a model. Error: two places contradict each other.
+struct Rotation {
+  double base = 10000;
+  RotaryScaling scaling = {};
+};
+Rotation rotation_of(const std::string& place, const HuggingFaceConfig& config) {
   std::optional<double> base;
+  std::optional<RotaryScaling> scaling;
   const auto take = [&](const HuggingFaceConfig& from) {
     if (from.find("rope_theta") == nullptr) return;
     const double said = from.number("rope_theta", 0);
@@ -164,14 +207,17 @@ double rotary_base(const std::string& place, const HuggingFaceConfig& config) {
     require(said->is_object(), place, ": ", unexpected_value(key, *said, "an object"));
     const std::string inner_place = concat(place, ": '", key, "'");
     const HuggingFaceConfig inner(inner_place, *said);
-    for (const char* type : {"rope_type", "type"}) inner.only(type, "default");
-    for (const char* without : {"factor", "partial_rotary_factor"}) inner.only(without, 1.0);
+    const RotaryScaling own = scaling_of(inner_place, config, inner);
+    require(scaling.value_or(own) == own, place, ": 'rope_scaling' is ",
+            to_text(scaling.value_or(own)), " and 'rope_parameters' is ", to_text(own),
+            ": keep the one that the model was trained with");
+    scaling = own;
     take(inner);
     const std::string unread = inner.unread();
     require(unread.empty(), place, ": '", key, "' has the keys ", unread,
-            ", and Nine has rotary angles with a base, 'rope_theta', alone");
+            ", which Nine does not know of rotary angles");
   }
-  return base.value_or(10000);
+  return {base.value_or(10000), scaling.value_or(RotaryScaling())};
 }
 
 // Returns the kind of attention that all layers have by 'layer_types', null without the key. Error:
@@ -281,6 +327,7 @@ Json read_llama(const std::string& place, const std::string& type, const Hugging
   const TextEnds ends = text_ends(place, config, words.shape()[0],
                                   qwen3 ? std::nullopt : std::optional(TextEnds{1, 2}));
   add_special_rows(ends, tied, words, head, excluded, out);
+  const Rotation rotation = rotation_of(place, config);
   const int64_t positions = config.whole("max_position_embeddings"),
                 window = sliding_window(place, config, type, layers).value_or(positions);
   if (window < positions)
@@ -294,7 +341,8 @@ Json read_llama(const std::string& place, const std::string& type, const Hugging
           {"norm_type", "rms"},
           {"layer_norm_eps", config.number("rms_norm_eps", 1e-6)},
           {"positions", "rotary"},
-          {"rotary_base", rotary_base(place, config)},
+          {"rotary_base", rotation.base},
+          {"rotary_scaling", to_text(rotation.scaling)},
           {"bptt", std::min(positions, window)}};
 }
 

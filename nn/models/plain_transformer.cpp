@@ -30,6 +30,7 @@ PlainNetwork network_of(const std::string& place, const TransformerStyle& style)
   llama.kv_heads = style.kv_heads;
   llama.qk_norm = style.qk_norm;
   llama.rotary_base = style.rotary_base;
+  llama.rotary_scaling = style.rotary_scaling;
   for (TransformerStyle* s : {&gpt2, &llama}) s->layer_norm_eps = style.layer_norm_eps;
   const auto differences = [&](const TransformerStyle& wanted) {
     std::vector<std::string> all;

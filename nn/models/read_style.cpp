@@ -86,6 +86,13 @@ TransformerStyle read_style(ModelFiles& files, const std::string& layer, int64_t
             style.*m = files.factor(setting.name, style.*m);
             require(style.*m > 0, files.said_in(setting.name), ": the key '", setting.name, "' is ",
                     style.*m, ", which is not above 0");
+          } else if constexpr (std::is_same_v<T, RotaryScaling>) {
+            if (const Json* const said = files.find(setting.name)) try {
+                require(said->is_string(), unexpected_value(setting.name, *said, "a text"));
+                style.*m = RotaryScaling::from_text(said->get<std::string>());
+              } catch (const Error& e) {
+                fail(files.said_in(setting.name), ": ", e.what());
+              }
           } else if constexpr (std::is_same_v<T, int64_t>) {
             style.*m = kv_heads_of(files, layer, heads);
           }

@@ -159,6 +159,16 @@ Tensor interleaved(const Tensor& rows, int64_t head_size) {
   return out;
 }
 
+// Returns the number by which llama.cpp divides the angles of each pair.
+Tensor divisors(const TransformerStyle& style, int64_t head_size) {
+  const int64_t half = head_size / 2;
+  Tensor out({half}, DType::float32);
+  for (int64_t i = 0; i < half; ++i)
+    out.data<float>()[i] = static_cast<float>(style.rotary_scaling.divisor(
+        std::pow(style.rotary_base, -static_cast<double>(i) / static_cast<double>(half))));
+  return out;
+}
+
 class GgufTensors {
  public:
   GgufTensors(const PlainTransformer& model, WeightType type) : model_(model), type_(type) {
@@ -206,6 +216,8 @@ class GgufTensors {
     const TransformerLanguageModelConfig& c = model_.config;
     const int64_t head_size = c.hidden / c.heads;
     put("output_norm.weight", "transformer.norm.weight");
+    if (c.style.rotary_scaling.kind == RotaryScalingKind::llama3)
+      put("rope_freqs.weight", divisors(c.style, head_size));
     for (int64_t layer = 0; layer < c.layers; ++layer) {
       const std::string to = concat("blk.", layer, '.'),
                         from = concat("transformer.layers.", layer, '.');
@@ -334,6 +346,13 @@ void put_network(const PlainTransformer& model, WeightType type, GgufKeys& keys)
        {"attention.key_length", "attention.value_length", "rope.dimension_count"})
     keys.count(key(name), size);
   keys.real(key("rope.freq_base"), c.style.rotary_base);
+  const RotaryScaling& scaling = c.style.rotary_scaling;
+  require(scaling.kind != RotaryScalingKind::llama3 || model.network == PlainNetwork::llama,
+          "llama.cpp has the rotary scaling llama3 in llama alone, and the model is ", arch,
+          ": write a folder of transformers");
+  if (scaling.kind != RotaryScalingKind::linear) return;
+  keys.text(key("rope.scaling.type"), "linear");
+  keys.real(key("rope.scaling.factor"), scaling.factor);
 }
 
 // Writes a group of q8_0: the factor d = max |x| / 127, and x / d rounded.

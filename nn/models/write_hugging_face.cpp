@@ -92,6 +92,15 @@ const char* activation_of(Activation activation) {
   return "silu";
 }
 
+Json scaling_of(const RotaryScaling& scaling) {
+  Json json = {{"rope_type", to_text(scaling.kind)}, {"factor", scaling.factor}};
+  if (scaling.kind == RotaryScalingKind::llama3)
+    json.update({{"low_freq_factor", scaling.low},
+                 {"high_freq_factor", scaling.high},
+                 {"original_max_position_embeddings", scaling.length}});
+  return json;
+}
+
 Json config_of(const PlainTransformer& model, WeightType type) {
   const TransformerLanguageModelConfig& c = model.config;
   const TransformerStyle& style = c.style;
@@ -122,6 +131,8 @@ Json config_of(const PlainTransformer& model, WeightType type) {
             {"rope_theta", style.rotary_base},
             {"attention_bias", false}};
     if (!qwen3) json["mlp_bias"] = false;
+    if (style.rotary_scaling.kind != RotaryScalingKind::none)
+      json["rope_scaling"] = scaling_of(style.rotary_scaling);
   }
   json.update({{"vocab_size", c.vocab},
                {"tie_word_embeddings", c.tie_embeddings},

@@ -116,6 +116,16 @@ Wrong cases_of(const OptionData& option) {
         } else if (option.name == "memory") {  // of bpe learn, a size
           w.texts = {"", "0", "-1M", "M", "1.5G", "10x", "99999999999G"};
           w.allowed = {"all", "10", "100K", "2G"};
+        } else if (option.name == "rotary-scaling") {
+          w.texts = {"",
+                     "none:2",
+                     "linear",
+                     "linear:0.5",
+                     "linear:nan",
+                     "yarn:2",
+                     "llama3:low=1",
+                     "llama3:factor=8,low=4,high=1",
+                     "llama3:factor=8,length=0.5"};
         } else if (std::is_same_v<T, TextField> && option.choices.empty()) {  // a training length
           w.texts = {
               "",   "10", "u", "-1u", "nanu", "infe", "1.5u", "1e400u", "99999999999999999999u",

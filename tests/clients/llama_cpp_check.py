@@ -154,10 +154,13 @@ def train(directory, name, split, options):
 
 def main():
     llama = "--activation swiglu --positions rotary --norm-type rms --no-linear-bias"
+    llama3 = "llama3:factor=8,low=1,high=4,length=32"
     cases = [
         ("gpt2", "gpt2", "--activation gelu-tanh --tie-embeddings"),
         ("llama", "llama3", f"{llama} --kv-heads 2 --head lin:scale=2"),
         ("qwen3", "gpt2", f"{llama} --qk-norm --tie-embeddings"),
+        ("linear", "gpt2", f"{llama} --rotary-base 100 --rotary-scaling linear:4"),
+        ("llama3", "llama3", f"{llama} --rotary-base 30 --rotary-scaling {llama3}"),
     ]
     with tempfile.TemporaryDirectory() as directory:
         for name, split, options in cases:

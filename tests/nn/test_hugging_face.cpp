@@ -369,8 +369,14 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
   CHECK(model.tokenizer()->decode(std::vector<int32_t>{2, kTokens + 2, 3}) == "ab");
   Json wrong = m.config;
   wrong["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 8}};
-  CHECK(has(m.error(wrong, parts),
-            "the key 'rope_type' is \"llama3\", and Nine has \"default\" alone"));
+  CHECK(has(m.error(wrong, parts), "lacks the key 'low_freq_factor' of the rotary scaling"));
+  wrong["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 8}};
+  CHECK(has(m.error(wrong, parts), "the key 'rope_type' is 'yarn', and Nine has"));
+  wrong["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 0.5}};
+  CHECK(has(m.error(wrong, parts), "has the factor 0.5, and a number from 1 on"));
+  wrong["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 2}};
+  wrong["rope_parameters"] = {{"rope_type", "default"}};
+  CHECK(has(m.error(wrong, parts), "'rope_scaling' is linear:2 and 'rope_parameters' is none"));
   wrong = m.config;
   wrong["head_dim"] = 8;
   CHECK(has(m.error(wrong, parts), "the key 'head_dim' is 8, and the tensors have 4"));

@@ -396,6 +396,46 @@ TEST_CASE("written models: GGUF has the numbers of the model") {
   }
 }
 
+TEST_CASE("written models: scaled rotary angles come back from a folder and stand in GGUF") {
+  TransformerStyle style = llama();
+  style.rotary_base = 30;
+  const Scores unscaled = Model(small(style, "lin", true), "lin").scores();
+  for (const char* text : {"linear:4", "llama3:factor=8,low=1,high=4,length=16"}) {
+    CAPTURE(text);
+    style.rotary_scaling = RotaryScaling::from_text(text);
+    const Model model(small(style, "lin", true), "lin");
+    CHECK(largest_difference(model.scores(), unscaled) > 1e-4);
+    const PlainTransformer plain = model.plain();
+    CHECK(largest_difference(model.scores(), scores_of_folder(plain, WeightType::float32)) < 1e-5);
+    const std::string file = model.dir / "model.gguf";
+    write_gguf(plain, file, WeightType::float32);
+    Gguf gguf(file);
+    const bool linear = style.rotary_scaling.kind == RotaryScalingKind::linear;
+    CHECK(gguf.values.contains("llama.rope.scaling.type") == linear);
+    CHECK(gguf.entries.contains("rope_freqs.weight") != linear);
+    if (linear) {
+      CHECK(gguf.values["llama.rope.scaling.type"] == "linear");
+      CHECK(gguf.values["llama.rope.scaling.factor"] == 4);
+      continue;
+    }
+    const std::vector<double> divisors = gguf.tensor("rope_freqs.weight");
+    const int64_t half = plain.config.hidden / plain.config.heads / 2;
+    REQUIRE(std::ssize(divisors) == half);
+    for (int64_t i = 0; i < half; ++i) {
+      // Divided by 8 if a turn takes more than 16 positions, not at all below 4.
+      const double turn = 2 * std::acos(-1.0) *
+                          std::pow(30.0, static_cast<double>(i) / static_cast<double>(half)),
+                   share = std::clamp((16 / turn - 1) / 3, 0.0, 1.0);
+      CHECK(1 / divisors[static_cast<size_t>(i)] == doctest::Approx((1 - share) / 8 + share));
+    }
+    style.qk_norm = true;
+    const PlainTransformer qwen3 = Model(small(style, "lin", true), "lin").plain();
+    CHECK(has(error_of([&] { write_gguf(qwen3, file, WeightType::float32); }),
+              "llama.cpp has the rotary scaling llama3 in llama alone"));
+    style.qk_norm = false;
+  }
+}
+
 TEST_CASE("written models: GGUF refuses what llama.cpp computes otherwise") {
   const auto refusal = [](const PlainTransformer& plain) {
     const TemporaryDirectory dir;
