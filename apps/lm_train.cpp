@@ -65,6 +65,9 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
     InitialModel start = o.initial ? std::move(*o.initial) : InitialModel(o.init);
     initial = std::move(start).load(data.vocabulary, data.tokenizer ? &*data.tokenizer : nullptr,
                                     parameters, model, counts);
+    require(o.lora == 0 || initial->fresh.empty(), "--lora trains low-rank updates alone, and ",
+            initial->fresh.empty() ? "" : initial->fresh.front(),
+            " begins anew: train the head of this run first, or leave out --head");
   });
   const StartVectors vectors = set_start_vectors(o.vectors, data, parameters);
   model.set_counts(counts);
@@ -89,6 +92,12 @@ int train(const Options& options, const LmOptions& o, Device device, Communicato
   run.init_taken +=
       run.init_taken.empty() && !vectors.text.empty() ? vectors.text.substr(1) : vectors.text;
   if (!vectors.event.empty()) run.start["vectors"] = vectors.event;
+  if (o.lora > 0) {
+    const LowRankSize size = low_rank_size(parameters, o.low_rank());
+    run.messages.push_back(concat("--lora ", o.lora, ": ", size.numbers,
+                                  " numbers are trained, of ", size.matrices.size(),
+                                  " matrices; all else stays"));
+  }
   return run_training(run, communicator);
 }
 

@@ -122,6 +122,7 @@ set(nine_public_headers
     nn/rotary_scaling.h
     nn/head_stats.h
     nn/softmax_head.h
+    nn/training/low_rank.h
     nn/training/optimizer.h
     nn/training/schedule.h
     nn/training/simple_trainer.h

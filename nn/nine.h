@@ -103,6 +103,7 @@
 // Training
 #include "data/batches.h"                // Batches: shuffled mini-batches
 #include "nn/gradcheck_model.h"          // gradcheck of all parameters of a model
+#include "nn/training/low_rank.h"        // LowRankConfig: LoRA
 #include "nn/training/optimizer.h"       // Optimizer, make_optimizer
 #include "nn/training/schedule.h"        // learning rates
 #include "nn/training/train_step.h"      // one update of micro-batches

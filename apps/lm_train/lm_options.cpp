@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <type_traits>
 
 #include "apps/cli/option_data.h"
@@ -164,6 +165,20 @@ void LmOptions::declare_model(Options& o) {
         "vectors of words, as word2vec and GloVe write text, from which the embeddings start, or, "
         "as head=FILE, the output layer's word vectors; words without one start as usual")
       .unit("FILE...");
+  o.add("lora", lora,
+        "with --init: trains low-rank updates of matrices (LoRA) with this rank in place of the "
+        "weights, and saves their sum; 0: off")
+      .range(0, 65536)
+      .called("rank");
+  o.add("lora-alpha", lora_alpha,
+        "factor of the low-rank updates, times 1 / --lora; 0: that of --lora")
+      .at_least(0)
+      .default_text("--lora");
+  o.add("lora-matrices", lora_matrices,
+        "matrices that --lora updates: names as in model.safetensors, separated by commas; * "
+        "matches any text, ? any character")
+      .check(check_name_patterns)
+      .unit("NAMES");
   declare_head(o);
 }
 
@@ -260,6 +275,16 @@ void LmOptions::check(const Options& given) const {
                 "--dropout-hidden drops units between LSTM layers, but there is only one layer; "
                 "--dropout-output drops units after the last layer");
   check_vectors(vectors, tie_embeddings);
+  require_usage(lora == 0 || !init.empty(), "--lora ", lora,
+                " updates the weights of a model that is there: give --init");
+  require_usage(lora == 0 || freeze.empty(),
+                "--lora trains nothing but low-rank updates: leave out --freeze, and choose "
+                "matrices with --lora-matrices");
+  require_usage(lora == 0 || !lazy_adam, "--lora changes whole matrices: leave out --lazy-adam");
+  require_usage(lora == 0 || export_parity.empty(),
+                "--export-parity exports the training of all parameters: leave out --lora");
+  refuse_idle_flags(given,
+                    {{"lora-alpha", lora > 0, "--lora"}, {"lora-matrices", lora > 0, "--lora"}});
   check_export(given, {"valid", "test"});
   check_shared(given, hidden, "--valid", sample || is_raw() || !valid.empty());
   refuse_idle_flags(
@@ -301,6 +326,20 @@ Json LmOptions::settled_by_init(const Options& given) {
   for (const HeadSetting* setting : settings_of_models())
     if (given.was_named(flag_of(setting->name))) return out;
   out.update(settings_of(of_model));
+  return out;
+}
+
+LowRankConfig LmOptions::low_rank() const {
+  LowRankConfig out{
+      .rank = lora, .alpha = lora_alpha > 0 ? lora_alpha : static_cast<double>(lora), .seed = seed};
+  std::istringstream in(lora_matrices);
+  for (std::string name; std::getline(in, name, ',');) out.matrices.push_back(name);
+  return out;
+}
+
+TrainerConfig LmOptions::trainer() const {
+  TrainerConfig out = TrainOptions::trainer();
+  out.optimizer.low_rank = low_rank();
   return out;
 }
 

@@ -49,6 +49,9 @@ struct LmOptions : TrainOptions {
   double dropout = 0.1, attention_dropout = 0;
   bool tie_embeddings = false;
   std::vector<std::string> vectors;
+  int64_t lora = 0;
+  double lora_alpha = 0;
+  std::string lora_matrices = "transformer.layers.*.self_attn.*weight";
   // Regularisation
   double dropout_words = 0, dropout_hidden = 0, dropout_output = 0;
   bool variational = false;
@@ -68,6 +71,8 @@ struct LmOptions : TrainOptions {
   /// goes on, whose configuration has the model's sizes.
   std::shared_ptr<InitialModel> initial;
 
+  TrainerConfig trainer() const override;
+  LowRankConfig low_rank() const;
   /// Returns the tokenizer of raw text that the model of --init brings: if there is one, and no
   /// option asks for another.
   std::optional<ModelTokenizer> tokenizer_of_init() const;

@@ -65,9 +65,6 @@ void check_style(const Options& given, const TransformerStyle& style, int64_t hi
       refuse_idle_flags(given, {{flag_of(setting.name), setting.has_effect(style), setting.needs}});
 }
 
-namespace {
-
-// Names of parameters with commas between.
 void check_name_patterns(const std::string& text) {
   const bool sound = text.find_first_not_of(
                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._*?,"
@@ -79,6 +76,8 @@ void check_name_patterns(const std::string& text) {
       "must be names of parameters, separated by commas, such as embedding.weight,lstm.*, not ",
       quote(text));
 }
+
+namespace {
 
 // Error: two of the files to read are one stream.
 void check_streams(const OptionList& options) {

@@ -41,6 +41,9 @@ inline constexpr EnumNames<app::InitialBias, 2> kEnumNames<app::InitialBias>{
 
 namespace nine::app {
 
+/// Throws a UsageError unless the text is names of parameters, or patterns, with commas between.
+void check_name_patterns(const std::string& text);
+
 /// Sentences, or pairs, of the validation and of the test text of --sample.
 inline constexpr int64_t kSampleHeldOut = 1000;
 

@@ -411,6 +411,67 @@ class Muon : public Optimizer {
   std::unique_ptr<SlabShares> gradient_shares_;  // null with one process
 };
 
+/// Trains low-rank updates: an optimiser of their factors, behind which the matrices follow.
+/// Checkpoints hold A and B as "lora.value.NAME.lora_a", ..., W0 as "lora.original.NAME", and the
+/// state of the factors' own optimiser.
+class LowRank final : public Optimizer {
+ public:
+  LowRank(ParameterSet& set, const OptimizerConfig& config)
+      : Optimizer(set, config.communicator, false),
+        updates_of_matrices_(set, config.low_rank),
+        norm_squared_({}, DType::float64, set.device()),
+        arena_("low-rank updates", set.device()) {
+    require(config.communicator == nullptr || config.communicator->size() == 1,
+            "low-rank updates are for one process: start one");
+    OptimizerConfig own = config;
+    own.low_rank = {};
+    factors_ = make_optimizer(factor_set(), own);
+  }
+
+  int64_t average_from() const override { return factors_->average_from(); }
+  void start_averaging() override { factors_->start_averaging(); }
+  void swap_average() override {
+    factors_->swap_average();
+    if (average_from() > 0) updates_of_matrices_.apply();
+  }
+
+  std::vector<NamedView> named() const override {
+    std::vector<NamedView> out = factor_set().named(factor_set().values(), kValues);
+    for (const auto& more : {updates_of_matrices_.originals(kOriginals), factors_->named()})
+      out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+  std::vector<NamedView> gather() override { return named(); }
+  bool owns(const std::string& name) const override {
+    return name.starts_with(kValues) || name.starts_with(kOriginals) || factors_->owns(name);
+  }
+  void load(const Safetensors& file, int64_t updates, int64_t average_from) override {
+    factor_set().load(file, factor_set().values(), kValues);
+    updates_of_matrices_.load_originals(file, kOriginals);
+    factors_->load(file, updates, average_from);
+    Optimizer::load(file, updates, average_from);
+  }
+
+ protected:
+  void update(double lr, const ops::Clip& clip) override {
+    updates_of_matrices_.set_gradients();
+    if (clip.max_norm > 0) factor_set().sum_squares(norm_squared_, arena_);
+    factors_->step(lr, norm_squared_, clip.max_norm);
+    factor_set().zero_grad();
+    updates_of_matrices_.apply();
+  }
+
+ private:
+  static constexpr const char *kValues = "lora.value.", *kOriginals = "lora.original.";
+
+  ParameterSet& factor_set() const { return updates_of_matrices_.factors(); }
+
+  mutable LowRankUpdates updates_of_matrices_;
+  Tensor norm_squared_;
+  Arena arena_;
+  std::unique_ptr<Optimizer> factors_;
+};
+
 }  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config) {
@@ -418,6 +479,12 @@ std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConf
           "lazy updates need adam without weight decay: with another optimizer, rows without a "
           "gradient need an update too");
   require(!config.lazy || config.groups.empty(), "lazy updates have no groups of parameters");
+  require(!config.low_rank || config.groups.empty(),
+          "low-rank updates have no groups of parameters: choose one of them");
+  require(!config.lazy || !config.low_rank,
+          "lazy updates are of rows of tables, and low-rank updates change whole matrices: choose "
+          "one of them");
+  if (config.low_rank) return std::make_unique<LowRank>(set, config);
   if (config.lazy) return std::make_unique<LazyAdam>(set, config);
   switch (config.kind) {
     case OptimizerKind::sgd:

@@ -12,6 +12,7 @@
 #include "core/enum_names.h"
 #include "core/ops.h"
 #include "nn/parameters.h"
+#include "nn/training/low_rank.h"
 
 namespace nine {
 
@@ -61,6 +62,9 @@ struct OptimizerConfig {
   /// asgd: number of updates before averaging begins; kNotYet: until start_averaging().
   int64_t average_from = 0;
   static constexpr int64_t kNotYet = std::numeric_limits<int64_t>::max();
+  /// Low-rank updates of some matrices; all other parameters are then frozen. The optimiser holds
+  /// the state of the factors A and B alone, and clips their gradient.
+  LowRankConfig low_rank = {};
   /// Connects the processes of a distributed run: each keeps the state of its share of the
   /// parameters, updates the share and sends its values to the others. null: one process, the only
   /// choice with the installed headers.
@@ -95,17 +99,18 @@ class Optimizer {
 
   /// Returns the state for a checkpoint, by parameter name: "adam.m.lstm.weight_ih_l0", ... Only
   /// for runs of one process; see gather().
-  std::vector<NamedView> named() const;
+  virtual std::vector<NamedView> named() const;
   /// Returns the state of all processes, gathered in rank 0's memory until release_gathered().
   /// Returns an empty list in the other processes.
-  std::vector<NamedView> gather();
+  virtual std::vector<NamedView> gather();
   void release_gathered() { gathered_.clear(); }
   /// Restores the state from `file`, and sets updates() and average_from() to the arguments. With
   /// several processes, uses rank 0's file. Error: a tensor is missing or has another shape.
-  void load(const Safetensors& file, int64_t updates, int64_t average_from);
+  virtual void load(const Safetensors& file, int64_t updates, int64_t average_from);
   /// True if a checkpoint's tensor of that name belongs to this optimiser.
-  bool owns(const std::string& name) const;
-  /// Returns the number of slabs of the parameters' size that the state has.
+  virtual bool owns(const std::string& name) const;
+  /// Returns the number of slabs of the parameters' size that the state has; 0 with low-rank
+  /// updates.
   int64_t slab_count() const { return static_cast<int64_t>(slabs_.size()); }
 
  protected:
@@ -164,8 +169,9 @@ class Optimizer {
 };
 
 /// Makes the optimiser that `config` names. `set` must have ParameterOptions::gradients and outlive
-/// the optimiser. Errors: `lazy` with a kind other than adam, with weight decay or with groups;
-/// muon without a momentum. UsageError: a group's pattern matches no parameter.
+/// the optimiser. Errors: those of LowRankUpdates; low-rank updates with several processes or with
+/// groups; `lazy` with a kind other than adam, with weight decay or with groups; muon without a
+/// momentum. UsageError: a group's pattern matches no parameter.
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config);
 
 }  // namespace nine

@@ -295,4 +295,52 @@ TEST_CASE("lm_train --vectors: tables start from a file's vectors, and may be fr
   CHECK(has(refused({"--vectors", dir / "nowhere"}), dir / "nowhere"));
 }
 
+TEST_CASE("lm_train --lora: only low-rank updates are trained, and the sum is saved") {
+  const TemporaryDirectory dir;
+  std::string lines;
+  for (int i = 0; i < 6; ++i) lines += kText;
+  const std::string text = dir.write("text", lines);
+  trained(dir / "a", joined(kGpt, {"--train", text, "--after", "3u"}));
+  const auto until = [&](const std::string& run, const char* end, const Strings& more = {}) {
+    const Outcome r = train(dir / run, joined({"--train", text, "--init", dir / "a", "--batch", "2",
+                                               "--warmup", "0", "--lr", "0.01", "--after", end},
+                                              more));
+    CHECK_MESSAGE(r.code == 0, r.err);
+    return r.err;
+  };
+  const Strings lora{"--lora", "2", "--lora-alpha", "4"};
+  // in_proj (24, 8) and out_proj (8, 8): 2 * (32 + 16) numbers.
+  CHECK(has(until("whole", "6u", lora), "--lora 2: 96 numbers are trained, of 2 matrices"));
+  until("parts", "2u", lora);
+  until("parts", "6u", lora);
+  const Safetensors before = weights(dir / "a"), after = weights(dir / "whole");
+  CHECK(after.tensors.size() == before.tensors.size());
+  for (const auto& tensor : before.tensors) {
+    const std::string& name = tensor.first;
+    const bool same = after.at(name).to_vector() == tensor.second.to_vector();
+    CHECK_MESSAGE(same == !(has(name, "self_attn.") && has(name, "weight")), name);
+    CHECK_MESSAGE(after.at(name).to_vector() == weights(dir / "parts").at(name).to_vector(), name);
+  }
+  CHECK(slurp(dir / "whole/checkpoints/latest/optimizer.safetensors") ==
+        slurp(dir / "parts/checkpoints/latest/optimizer.safetensors"));
+  CHECK(run_program("lm_score", {"--checkpoint", dir / "whole"}, "the cat\n").code == 0);
+  // The state of the optimiser is smaller than that of all weights.
+  until("all", "1u");
+  const auto size = [&](const char* run) {
+    return fs::file_size(fs::path(dir / run) / "checkpoints/latest/optimizer.safetensors");
+  };
+  CHECK(size("whole") < size("all"));
+  const auto refused = [&](const Strings& more) {
+    const Outcome r = train(dir / "no", joined({"--train", text, "--init", dir / "a"}, more));
+    CHECK(r.code != 0);
+    return r.err;
+  };
+  CHECK(has(refused({"--lora", "9"}), "the rank 9 of low-rank updates"));
+  CHECK(has(refused({"--lora", "2", "--lora-matrices", "hed.*"}), "there is no matrix called"));
+  CHECK(has(refused({"--lora", "2", "--freeze", "head.*"}), "leave out --freeze"));
+  CHECK(has(refused({"--lora", "2", "--head", "mix:2*lin"}), "head.prior.weight begins anew"));
+  CHECK(has(refused({"--lora-alpha", "2"}), "--lora-alpha has no effect here"));
+  CHECK(has(train(dir / "no", {"--train", text, "--lora", "2"}).err, "give --init"));
+}
+
 }  // namespace nine::tests::test_init
