@@ -40,7 +40,8 @@ Json translation_config(const Transformer& model) {
     std::visit(
         [&](auto member) {
           const auto value = c.style.*member;
-          if constexpr (std::is_enum_v<std::remove_cv_t<decltype(value)>>) {
+          using T = std::remove_cv_t<decltype(value)>;
+          if constexpr (std::is_enum_v<T> || std::is_same_v<T, RotaryScaling>) {
             keys[setting.name] = to_text(value);
           } else {
             keys[setting.name] = value;

@@ -417,7 +417,7 @@ class Muon : public Optimizer {
 class LowRank final : public Optimizer {
  public:
   LowRank(ParameterSet& set, const OptimizerConfig& config)
-      : Optimizer(set, config.communicator, false),
+      : Optimizer(set, config, false),
         updates_of_matrices_(set, config.low_rank),
         norm_squared_({}, DType::float64, set.device()),
         arena_("low-rank updates", set.device()) {
