@@ -177,7 +177,10 @@ void LmOptions::declare_model(Options& o) {
   o.add("lora-matrices", lora_matrices,
         "matrices that --lora updates: names as in model.safetensors, separated by commas; * "
         "matches any text, ? any character")
-      .check(check_name_patterns)
+      .check([](const std::string& names) {
+        require_usage(!names.empty(), "must be names of parameters, and is empty");
+        check_name_patterns(names);
+      })
       .unit("NAMES");
   declare_head(o);
 }

@@ -335,7 +335,7 @@ TEST_CASE("lm_train --lora: only low-rank updates are trained, and the sum is sa
     CHECK(r.code != 0);
     return r.err;
   };
-  CHECK(has(refused({"--lora", "9"}), "the rank 9 of low-rank updates"));
+  CHECK(has(refused({"--lora", "9"}), "9 of low-rank updates is above the smaller side"));
   CHECK(has(refused({"--lora", "2", "--lora-matrices", "hed.*"}), "there is no matrix called"));
   CHECK(has(refused({"--lora", "2", "--freeze", "head.*"}), "leave out --freeze"));
   CHECK(has(refused({"--lora", "2", "--head", "mix:2*lin"}), "head.prior.weight begins anew"));
