@@ -13,6 +13,7 @@ set(nine_public_headers
     core/enum_names.h
     core/error.h
     core/file_digest.h
+    core/huge_pages.h
     core/interrupt.h
     core/least_memory.h
     core/matmul_precision.h

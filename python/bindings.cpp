@@ -19,6 +19,7 @@
 
 #include "core/caller_stream.h"
 #include "core/enum_names.h"
+#include "core/huge_pages.h"
 #include "core/least_memory.h"
 #include "core/matmul_precision.h"
 #include "core/notice.h"
@@ -494,6 +495,13 @@ NB_MODULE(_nine, m) {
       },
       nb::sig("def presets() -> dict[str, str]"),
       "Returns the presets of mixtures and the head strings that they stand for.");
+  m.def(
+      "prefer_huge_pages",
+      [](uintptr_t address, size_t bytes) {
+        nine::prefer_huge_pages(reinterpret_cast<void*>(address), bytes);
+      },
+      "address"_a, "bytes"_a,
+      "Asks the kernel for huge pages under memory of this process that nobody has used yet.");
   m.def("threads", &nine::threads, "Returns the number of threads that the library uses.");
   m.def("set_threads", &nine::set_threads, "count"_a, "Sets the number of threads.");
   m.def(

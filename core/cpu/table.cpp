@@ -1,5 +1,4 @@
 // The CPU's op table, and the tables of all devices.
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "core/dispatch.h"
 #include "core/error.h"
+#include "core/huge_pages.h"
 #include "core/op_table.h"
 #include "core/row_loops.h"
 
@@ -44,10 +44,8 @@ size_t available(int) {
   return std::min(bytes, address_space_left());
 }
 
-// Puts large tensors on huge pages (2 MiB instead of 4 KiB), which need far fewer address
-// translations.
+// Puts large tensors on huge pages.
 void* allocate(size_t bytes, int) {
-  constexpr size_t kHugePage = size_t{2} << 20;
   const size_t align = bytes >= 2 * kHugePage ? kHugePage : 64;
   const size_t rounded = (bytes + align - 1) / align * align;
   void* p = std::aligned_alloc(align, rounded);
@@ -55,7 +53,7 @@ void* allocate(size_t bytes, int) {
     throw OutOfMemory(concat("out of memory: ", bytes_text(bytes),
                              " are needed for a tensor and the machine has ",
                              bytes_text(available(0)), "; a smaller model needs less"));
-  if (align == kHugePage) madvise(p, rounded, MADV_HUGEPAGE);
+  if (align == kHugePage) prefer_huge_pages(p, rounded);
   return p;
 }
 void release(void* p, int) { std::free(p); }

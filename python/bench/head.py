@@ -8,8 +8,8 @@
 
 Each contender runs in a process of its own. Its memory is what a pass needs at most beyond the
 inputs: gradients and whatever is kept between. The contenders take turns, round by round; the table
-has the median. A pass of more than 10^12 operations is measured once, and of more than 10^13 after a
-pass of a small problem.
+has the median. A pass of more than 10^12 operations is measured once, and of more than 10^13 without
+torch.compile after a pass of a small problem.
 Packages that are missing (Liger, cut-cross-entropy) and contenders that fail, for lack of memory for
 example, are named and left out.
 """
@@ -182,8 +182,9 @@ def measure(contender, head, shape, threads) -> None:
 
     long = shape.operations(head) > LONG
     tensors = problem(shape.rows, shape.words, shape.width)
-    # The first pass compiles and imports.
-    first = run(problem(64, 500, shape.width) if long else tensors)
+    # The first pass imports, and compiles for this shape.
+    small = long and not contender.endswith("compiled")
+    first = run(problem(64, 500, shape.width) if small else tensors)
     print(json.dumps(first), flush=True)
     for _ in sys.stdin:
         # The C library keeps some gradients' memory when they are freed; that is no part of a pass.
@@ -241,7 +242,7 @@ def compare(head, shape, options, rate) -> list:
     long = shape.operations(head) > LONG
     running = []
     for name in HEADS[head]:
-        if name.endswith("compiled") and (options.without_compiled or long):
+        if name.endswith("compiled") and options.without_compiled:
             continue
         # The first computes what torch_chunked does, because torch.compile falls back there. The
         # second computes each component twice, and takes a minute.

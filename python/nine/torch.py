@@ -102,18 +102,21 @@ def _kernel_softmax(
 ) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Returns the loss, lse (components, rows) and the gradients of the reduced loss. Bit i of
     `wanted` asks for the i-th gradient, of h, weight, bias, prior, context, numbers; others are
-    empty, as are all with reduction 'none'."""
+    empty, as are all with reduction 'none'. Each gradient has the type of its tensor."""
     size = 1 if prior is None else prior.shape[0]
     row_loss = h.new_empty(h.shape[0], dtype=torch.float64)
     lse = h.new_empty((size, h.shape[0]), dtype=torch.float64)
-    gradients = _empty_gradients((h, weight, bias, prior, context, numbers), reduction, wanted)
+    inputs = (h, weight, bias, prior, context, numbers)
+    dtype = _computed_dtype(h)
+    wide = [_in_dtype(t, dtype) for t in inputs]
+    gradients = _empty_gradients(inputs, reduction, wanted, dtype)
     row_weights = _row_weights(target, token_weight, reduction, ignore_index)
     _threads.follow(torch.get_num_threads())
     total = _nine.kernel_softmax(
         head,
-        _array(h),
+        _array(wide[0]),
         _array(_targets(target, weight.shape[-2], ignore_index)),
-        _weights(weight, bias, prior, context, numbers),
+        _weights(*wide[1:]),
         _nine.Gradients(*(_array(g) if g.numel() > 0 else None for g in gradients)),
         ignore_index=ignore_index,
         label_smoothing=label_smoothing,
@@ -126,18 +129,44 @@ def _kernel_softmax(
         stream=_stream(h.device),
     )
     if reduction == "none":
-        loss = (row_loss * row_weights).to(h.dtype)
+        loss = (row_loss * row_weights).to(dtype)
     else:
-        loss = torch.tensor(total, dtype=h.dtype, device=h.device)
+        loss = torch.tensor(total, dtype=dtype, device=h.device)
+    del wide  # before the gradients take memory in their own types
+    for i, t in enumerate(inputs):
+        gradients[i] = gradients[i] if t is None else _in_dtype(gradients[i], t.dtype)
     return (loss, lse, *gradients)  # type: ignore[return-value]
 
 
-def _empty_gradients(inputs: Tuple[Any, ...], reduction: str, wanted: int) -> List[Tensor]:
+def _computed_dtype(h: Tensor) -> torch.dtype:
+    """The type in which a loss is computed; the other tensors fit h, see _common_dtype."""
+    return torch.float64 if h.dtype == torch.float64 else torch.float32
+
+
+def _new_empty(like: Tensor, dtype: torch.dtype) -> Tensor:
+    """A tensor of the same shape, which on the CPU prefers huge pages: its first use then takes far
+    fewer page faults."""
+    out = like.new_empty(like.shape, dtype=dtype)
+    if type(out) is Tensor and out.device.type == "cpu":
+        _nine.prefer_huge_pages(out.data_ptr(), out.nbytes)
+    return out
+
+
+def _in_dtype(tensor: Optional[Tensor], dtype: torch.dtype) -> Any:
+    if tensor is None or tensor.dtype == dtype:
+        return tensor
+    return _new_empty(tensor, dtype).copy_(tensor.detach())
+
+
+def _empty_gradients(
+    inputs: Tuple[Any, ...], reduction: str, wanted: int, dtype: Optional[torch.dtype] = None
+) -> List[Tensor]:
+    """Memory for the gradients, of type dtype; None: each has the type of its tensor."""
     return [
         (
             inputs[0].new_empty(0)
             if t is None or reduction == "none" or not wanted >> i & 1
-            else t.new_empty(t.shape)
+            else _new_empty(t, dtype or t.dtype)
         )
         for i, t in enumerate(inputs)
     ]
@@ -148,7 +177,7 @@ def _(h, weight, target, bias, prior, context, numbers, token_weight, head, redu
     size = 1 if prior is None else prior.shape[0]
     inputs = (h, weight, bias, prior, context, numbers)
     return (
-        h.new_empty(target.shape if reduction == "none" else ()),
+        h.new_empty(target.shape if reduction == "none" else (), dtype=_computed_dtype(h)),
         h.new_empty((size, h.shape[0]), dtype=torch.float64),
         *_empty_gradients(inputs, reduction, settings[-1]),
     )
@@ -309,9 +338,7 @@ def kernel_cross_entropy(
     if token_weight is not None and token_weight.requires_grad:
         raise ValueError("token_weight has no gradient: pass token_weight.detach()")
 
-    rows = {name: t.to(dtype) for name, t in given.items()}
-    rows["h"] = rows["h"].reshape(-1, h.shape[-1])
-    ordered = [rows.get(name) for name in tensors]
+    ordered = [h.reshape(-1, h.shape[-1]), *list(tensors.values())[1:]]
     wanted = 0
     if torch.is_grad_enabled():
         wanted = sum(1 << i for i, t in enumerate(ordered) if t is not None and t.requires_grad)

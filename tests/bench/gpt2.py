@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Scoring and continuing text with a GPT-2 of 124 million parameters, beside transformers and
+llama.cpp: the table of docs/models.md.
+
+  gpt2.py BIN TEXT [--folder DIR] [--rounds R] [--threads T]
+
+The model has random weights; its tokenizer is learned from TEXT. DIR keeps the model for further
+runs. A cell is tokens a second: the median over R rounds, in which the contenders take turns.
+Starting and opening files do not count: programs run with two numbers of tokens, and the times are
+subtracted. Scoring takes texts of 256 tokens, 16 at once; llama.cpp computes a text at once, and
+its time has no log-softmax. Continuing is greedy, after 16 tokens, with 1 text and with 8 at once;
+llama-cpp-python continues one text at a time. Needs transformers, torch, llama-cpp-python in this
+Python; run it on a quiet machine.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+LENGTH, AT_ONCE, PROMPT, FEW, MANY = 256, 16, 16, 16, 80
+ROWS = {"score": "scoring", "one": "continuing 1 text", "eight": "continuing 8 texts"}
+
+
+def make_model(o):
+    """The folder of transformers, its GGUF files in float32 and bfloat16, and the texts."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    gpt2 = o.folder / "gpt2"
+    if not (o.folder / "bfloat16.gguf").exists():
+        o.folder.mkdir(parents=True, exist_ok=True)
+        torch.manual_seed(1)
+        model = GPT2LMHeadModel(GPT2Config(bos_token_id=0, eos_token_id=0))
+        model.save_pretrained(gpt2)
+        learn = [o.bin / "bpe", "learn", "--bytes", "--split", "gpt2", "--vocab-size", "50257"]
+        learn += ["--min-frequency", "1", "--input", o.text, "--output", gpt2 / "tokenizer.json"]
+        subprocess.run(learn, check=True)
+        for kind in ("float32", "bfloat16"):
+            convert = [o.bin / "nine_convert", "--from", gpt2, "--to", o.folder / f"{kind}.gguf"]
+            subprocess.run([*convert, "--dtype", kind], check=True)
+    return gpt2
+
+
+def texts(o, gpt2):
+    """Token ids of 2 * AT_ONCE texts of LENGTH tokens, and the texts."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(gpt2 / "tokenizer.json"))
+    with open(o.text, encoding="utf-8") as file:
+        ids = tokenizer.encode(" ".join(file.read(2_000_000).split())).ids
+    parts = [ids[i : i + LENGTH] for i in range(0, 2 * AT_ONCE * LENGTH, LENGTH)]
+    return parts, [tokenizer.decode(part) for part in parts]
+
+
+class Nine:
+    def __init__(self, o, gpt2, precision):
+        _, self.texts = texts(o, gpt2)
+        _ids, self.tokenizer = _, None
+        self.command = [o.bin / "lm_score", "--checkpoint", gpt2, "--threads", str(o.threads)]
+        self.command += ["--matmul-precision", precision]
+
+    def seconds(self, lines, *more):
+        begin = time.perf_counter()
+        subprocess.run(
+            [*self.command, *more],
+            input="".join(line + "\n" for line in lines),
+            text=True,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        return time.perf_counter() - begin
+
+    def score(self):
+        few, all_texts = self.texts[:AT_ONCE], self.texts
+        return AT_ONCE * LENGTH / (self.seconds(all_texts) - self.seconds(few))
+
+    def grow(self, count):
+        prompts = [" ".join(t.split()[: PROMPT // 2]) for t in self.texts[:count]]
+        greedy = ("--generate", "--temperature", "0", "--max-words")
+        long, short = (self.seconds(prompts, *greedy, str(n)) for n in (MANY, FEW))
+        return count * (MANY - FEW) / (long - short)
+
+
+class Transformers:
+    def __init__(self, o, gpt2, precision):
+        import torch
+        from transformers import GPT2LMHeadModel
+
+        torch.set_num_threads(o.threads)
+        self.torch = torch
+        kind = torch.float32 if precision == "highest" else torch.bfloat16
+        self.model = GPT2LMHeadModel.from_pretrained(gpt2, dtype=kind).eval()
+        parts, _ = texts(o, gpt2)
+        self.ids = torch.tensor(parts)
+
+    def score(self):
+        torch, ids = self.torch, self.ids[:AT_ONCE]
+        with torch.inference_mode():
+            begin = time.perf_counter()
+            log_p = torch.log_softmax(self.model(ids).logits[:, :-1].float(), -1)
+            log_p.gather(2, ids[:, 1:, None]).sum().item()
+            return ids.numel() / (time.perf_counter() - begin)
+
+    def grow(self, count):
+        prompts, times = self.ids[:count, :PROMPT], []
+        mask = self.torch.ones_like(prompts)
+        for tokens in (FEW, MANY):
+            begin = time.perf_counter()
+            self.model.generate(
+                prompts,
+                attention_mask=mask,
+                do_sample=False,
+                min_new_tokens=tokens,
+                max_new_tokens=tokens,
+                pad_token_id=0,
+            )
+            times.append(time.perf_counter() - begin)
+        return count * (MANY - FEW) / (times[1] - times[0])
+
+
+class LlamaCpp:
+    def __init__(self, o, gpt2, precision):
+        from llama_cpp import Llama
+
+        kind = "float32" if precision == "highest" else "bfloat16"
+        parts, _ = texts(o, gpt2)
+        self.ids = parts
+        self.model = Llama(
+            str(o.folder / f"{kind}.gguf"),
+            n_ctx=1024,
+            n_batch=LENGTH,
+            n_ubatch=LENGTH,
+            n_threads=o.threads,
+            n_threads_batch=o.threads,
+            logits_all=True,
+            verbose=False,
+        )
+        self.greedy = Llama(
+            str(o.folder / f"{kind}.gguf"),
+            n_ctx=1024,
+            n_threads=o.threads,
+            n_threads_batch=o.threads,
+            verbose=False,
+        )
+
+    def score(self):
+        begin = time.perf_counter()
+        for ids in self.ids[:AT_ONCE]:
+            self.model.reset()
+            self.model.eval(ids)
+        return AT_ONCE * LENGTH / (time.perf_counter() - begin)
+
+    def grow(self, count):
+        if count > 1:
+            return None
+        times = []
+        for tokens in (FEW, MANY):
+            self.greedy.reset()
+            begin = time.perf_counter()
+            produced = 0
+            for _ in self.greedy.generate(self.ids[0][:PROMPT], temp=0.0):
+                produced += 1
+                if produced == tokens:
+                    break
+            times.append(time.perf_counter() - begin)
+        return (MANY - FEW) / (times[1] - times[0])
+
+
+CONTENDERS = {"Nine": Nine, "transformers": Transformers, "llama.cpp": LlamaCpp}
+
+
+def measure(o):
+    """In a process of its own: answers each line of standard input, a row's name, with a figure."""
+    contender = CONTENDERS[o.measure](o, o.folder / "gpt2", o.precision)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        row = line.strip()
+        rate = contender.score() if row == "score" else contender.grow(1 if row == "one" else 8)
+        print(json.dumps(rate), flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    p.add_argument("bin", type=pathlib.Path)
+    p.add_argument("text", type=pathlib.Path)
+    p.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("gpt2-speed"))
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--threads", type=int, default=os.cpu_count())
+    p.add_argument("--measure", choices=CONTENDERS, help=argparse.SUPPRESS)
+    p.add_argument("--precision", default="highest", help=argparse.SUPPRESS)
+    o = p.parse_args()
+    if o.measure:
+        return measure(o)
+    make_model(o)
+    rates = {}
+    for precision in ("highest", "medium"):
+        running = {}
+        for name in CONTENDERS:
+            command = [sys.executable, __file__, *sys.argv[1:], "--measure", name]
+            command += ["--precision", precision]
+            running[name] = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            if running[name].stdout.readline() != "ready\n":
+                print(f"{name} in {precision}: left out")
+                running.pop(name).wait()
+        for row in ROWS:
+            for _ in range(o.rounds):
+                for name, process in running.items():
+                    process.stdin.write(row + "\n")
+                    process.stdin.flush()
+                    rate = json.loads(process.stdout.readline() or "null")
+                    if rate:
+                        rates.setdefault((row, precision, name), []).append(rate)
+        for process in running.values():
+            process.stdin.close()
+            process.wait()
+    print("\n| tokens a second |", " | ".join(f"{n}" for n in CONTENDERS), "|")
+    print("|---|" + "---|" * len(CONTENDERS))
+    for row, text in ROWS.items():
+        for precision in ("highest", "medium"):
+            cells = [
+                f"{statistics.median(found):,.0f}" if found else ""
+                for found in (rates.get((row, precision, name)) for name in CONTENDERS)
+            ]
+            print(f"| {text}, {precision} | " + " | ".join(cells) + " |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
