@@ -2,11 +2,11 @@
 // moving, picking and sorting elements. They follow the conventions of core/ops.h;
 // autograd/arrays.h has them as differentiable functions.
 //
-// Strided views are made in the library and end here. The ops with StridedView arguments read or
-// write elements at any strides. All other ops of this file take contiguous views. A function over
-// one dimension takes its tensor as (outer, n, inner), where n is the size of this dimension: so
-// any dimension of a contiguous tensor needs no copy. Indices are int32 or int64; as in NumPy, -1
-// is the last index.
+// The ops with StridedView arguments read or write elements at any strides. All other ops of this
+// file take contiguous views. An op over one dimension takes its tensor as (outer, n, inner). Here
+// n is the size of the dimension, outer the product of the dimensions before it, and inner the
+// product of those after it. So such an op works along any dimension of a contiguous tensor without
+// a copy. Indices are int32 or int64; as in NumPy, -1 is the last index.
 #pragma once
 
 #include "core/elementwise_list.h"

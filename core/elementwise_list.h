@@ -7,11 +7,12 @@
 
 // clang-format off
 
-// Functions of one number. F(name, value, derivative, text, oracle, low, high); behind the name, F1
-// has a parameter and its default, and F2 has two. x is the argument, y the value. Value and
-// derivative are expressions of type T; they call core/vmath.h. The text is for documentation. The
-// oracle is the value once more, as plainly as possible, of doubles. The cases draw x from
-// [low, high), and take the parameters 0.3 and 1.2.
+// Lists the functions of one number: F(name, value, derivative, text, oracle, low, high). After the
+// name, F1 has a parameter and its default; F2 has two parameters, each with its default. An empty
+// default means that every call gives the parameter. `value` and `derivative` are expressions of
+// type T, in which x is the argument and y the value; they may call core/vmath.h. `text` is for
+// documentation. `oracle` computes the value in double by the plainest formula, for tests. The test
+// cases draw x from [low, high) and use the parameters 0.3 and 1.2.
 #define NINE_FOR_EACH_UNARY(F, F1, F2) \
   F(neg, -x, T(-1), "-x", -x, -1, 1) \
   F(exp, vexp(x), y, "e^x", std::exp(x), -3, 3) \
@@ -55,7 +56,7 @@
      x < low || x > high ? T(0) : T(1), "x, but at least low and at most high; slope 0 outside", \
      std::fmin(std::fmax(x, low), high), -2, 2)
 
-// The functions above that ops::gated() takes.
+// Lists the functions of one number that ops::gated() takes.
 #define NINE_FOR_EACH_GATE(F) F(sigmoid) F(relu) F(gelu) F(gelu_tanh) F(silu)
 
 // Functions of two numbers a and b. F(name, value, da, db, text, oracle): da and db are dy/da and
@@ -84,11 +85,13 @@
   F(greater, a > b, "true if a is above b") \
   F(greater_equal, a >= b, "true if a is at least b")
 
-// Functions of the numbers x_0 ... x_(n-1), in double. F(name, shift, term, join, value,
-// derivative, text); F1 has a parameter and its default behind the name. A first pass computes m: 0
-// (`zero`), the mean of all x (`mean`), or the largest x, but 0 if it is infinite (`top`). A second
-// pass joins the terms to t: by addition (`plus`), or it takes the `highest` or `lowest` term, or
-// NaN. The derivative by one x also knows the value y, and `equals`: how many x are equal to y.
+// Lists the functions of n numbers x, computed in double: F(name, shift, term, join, value,
+// derivative, text). After the name, F1 has a parameter and its default. A first pass computes m: 0
+// (`zero`), the mean of all x (`mean`), or the largest x (`top`). If the largest x is infinite,
+// `top` is 0. A second pass computes `term` for each x and joins the terms to t. `plus` adds the
+// terms; `highest` and `lowest` choose a term, or NaN if a term is NaN. `value` is the result y.
+// `derivative` is dy/dx for one x. `derivative` may use y and `equals`, the number of all x that
+// are equal to y.
 #define NINE_FOR_EACH_REDUCTION(F, F1) \
   F(sum, zero, x, plus, t, 1.0, "sum") \
   F(mean, zero, x, plus, t / n, 1.0 / n, "mean") \

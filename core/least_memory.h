@@ -8,9 +8,9 @@ namespace nine {
 /// d numbers, and K components.
 ///  - The products of all words and a block of contexts are kept only if they take 4 MiB or less.
 ///    Other products are computed twice, as with HeadMemory::tiles.
-///  - But the products of the first block are kept in the memory of the word vectors' gradient. The
-///    block then has up to d / K contexts. All components must share the word vectors, and the
-///    gradient must be written, not added to.
+///  - The products of the first block may be an exception: the memory of the word vectors' gradient
+///    keeps them. The block then has up to d / K contexts. The exception requires that all
+///    components share the word vectors, and that their gradient is written, not added to.
 ///  - Each thread has one partial sum of the contexts' gradients, in place of one for each chunk of
 ///    words (ops::kHeadChunks).
 ///  - The contexts' gradient is written in place, if it is not added to.

@@ -31,7 +31,8 @@ void fill(const View& y, double value);
 /// Sets y(ids[i], :) = value for all i and keeps the other rows of y. ids: int32 on y's device.
 void fill_rows(const View& y, const View& ids, double value);
 /// Sets y = x, same shape; x and y may be on different devices. Converts between float32, float64
-/// and bfloat16. Error: int32 to or from another type.
+/// and bfloat16. If x or y has an integer type or bool, both must have the same type; convert()
+/// (core/array_ops.h) converts these types.
 void copy(const View& x, const View& y);
 /// True if no element is NaN or infinite (float32, float64). Waits for the device.
 bool all_finite(const View& x);
@@ -62,8 +63,8 @@ enum class Binary : uint8_t {
   NINE_FOR_EACH_BINARY(NINE_NAME)
 #undef NINE_NAME
 };
-/// Computes y = a op b. b has a's shape, or is one row (rank 1, a.cols() elements) for every row of
-/// a, or one number (rank 0) for every element.
+/// Computes y = f(a, b); y has a's shape. b has a's shape, or is one row (rank 1, a.cols()
+/// elements) for every row of a, or one number (rank 0) for every element.
 void binary(Binary f, const View& a, const View& b, const OutputView& y);
 /// Computes y = alpha * x, same shape.
 void scale(double alpha, const View& x, const OutputView& y);
@@ -221,8 +222,8 @@ struct Attention {
   /// Out (batch * heads, queries): log sum over keys of e^score. If the query sees no key it is
   /// +infinity, so that e^(score - lse) = 0.
   View lse;
-  /// (batch) int32: the number of keys of each batch element. Later keys are padding and are never
-  /// read. Empty: `lengths` equals keys() for all.
+  /// (batch) int32: the number of keys of each batch element, in [0, keys()]. Later keys are
+  /// padding and are never read. Empty: every batch element has keys() keys.
   View lengths;
   int64_t batch = 1;
   int64_t heads = 1;
@@ -258,9 +259,10 @@ void attention_backward(const Attention& io, const AttentionGradients& g);
 /// rows[first[i] + counts[i] - 1] of `keys_values`. Each list has at least one row, and lists may
 /// share rows. On the CPU the bits of a query's result do not depend on the other queries.
 struct ListedAttention {
-  View q;              ///< (queries, heads * size)
-  View keys_values;    ///< (keys, 2 * kv_heads * size): a key, then its value
-  View rows;           ///< int32, of any length
+  View q;  ///< (queries, heads * size)
+  /// (keys, 2 * kv_heads * size): a row has the keys of all heads, then the values of all heads.
+  View keys_values;
+  View rows;           ///< int32, of any length: row numbers of keys_values
   View first, counts;  ///< (queries) int32
   View y;              ///< out, shape of q
   /// Out, (queries, at least the longest list): the weights of a query's list, as the mean over
@@ -295,9 +297,10 @@ struct Windows {
   /// below 1; a negative padding; a plane, with its padding, that is smaller than the kernel.
   Size2d count(const Size2d& plane) const;
 };
-/// Computes the matrix of all windows of images: x (N, C, H, W), cols (C * kernel, N * P), where P
-/// is the number of windows of a plane. Row (c * kernel.height + ky) * kernel.width + kx of `cols`
-/// has this element of each window; padding is 0.
+/// Computes the matrix of all windows of images: x (N, C, H, W), cols (C * K, N * P). K is the
+/// number of a kernel's elements, and P the number of windows of a plane. Row (c * kernel.height +
+/// ky) * kernel.width + kx has element (ky, kx) of channel c of each window; padding is 0. Columns
+/// n * P ... (n + 1) * P - 1 have the windows of image n, row by row.
 void im2col(const View& x, const Windows& windows, const View& cols);
 /// Computes the transposed map: each element of x is the sum of its copies in `cols`.
 void col2im(const View& cols, const Windows& windows, const OutputView& x);
@@ -328,8 +331,10 @@ void avg_pool_backward(const View& dy, const Windows& windows, bool count_paddin
 /// a group of channels of one example.
 struct ChannelNorm {
   View x;
-  View gamma, beta;     ///< (C)
-  View mean, variance;  ///< float64, a number for each set; the variance divides by the elements
+  View gamma, beta;  ///< (C)
+  /// (sets()) float64; the variance divides by the number of a set's elements. Set c is channel c,
+  /// or set n * groups + g is group g of example n.
+  View mean, variance;
   int64_t groups = 0;
   double eps = 1e-5;
   /// True: mean and variance are inputs and constants. False: outputs, and the gradient goes
@@ -370,8 +375,8 @@ void logistic_loss_backward(const View& x, const View& t, const View& dy, const 
 // --- optimisers
 //
 // Each update is one pass over parameters and gradients, which are contiguous slabs. Unless
-// max_norm = 0, the update first multiplies the gradient by min(1, max_norm / (sqrt(norm_squared) +
-// 1e-6)), as PyTorch's clip_grad_norm_ does.
+// max_norm = 0, the update uses the gradient times min(1, max_norm / (sqrt(norm_squared) + 1e-6)),
+// as PyTorch's clip_grad_norm_ does. The gradient's own memory does not change.
 
 /// The settings of gradient clipping.
 struct Clip {

@@ -54,7 +54,7 @@ NINE_HD inline std::array<uint32_t, 4> philox(const RandomKey& key, uint64_t blo
   return {c0, c1, c2, c3};
 }
 
-/// Blocks of one philox_run(): enough for compilers to vectorise its loop.
+/// The number of blocks that philox_run() computes, enough for compilers to vectorise its loop.
 inline constexpr int kPhiloxRun = 16;
 /// Fills `bits` with the numbers of the 4 * kPhiloxRun elements from 4 * block on.
 inline void philox_run(const RandomKey& key, uint64_t block, uint32_t (&bits)[4 * kPhiloxRun]) {

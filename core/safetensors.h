@@ -40,10 +40,11 @@ FileDigest write_safetensors(const std::filesystem::path& file,
 /// The answer of kind_of_file() for a file that torch.save wrote.
 inline constexpr std::string_view kPickle = "a pickle of Python's, as torch.save writes it";
 /// Returns a phrase for messages that names the format of a file by its first bytes: kPickle, "a
-/// zip archive; unpack it with `unzip`", ... Empty for an unknown format and for a safetensors
-/// file, damaged or not.
+/// zip archive; unpack it with `unzip`", ... Empty for an unknown format, for a safetensors file,
+/// damaged or not, and for a file that cannot be read.
 std::string_view kind_of_file(const std::filesystem::path& file);
-/// True if a file begins as a safetensors file does.
+/// True if a file begins as a safetensors file does, with the length of a header and "{". False if
+/// the file cannot be read.
 bool begins_as_safetensors(const std::filesystem::path& file);
 
 /// Reads a file into tensors on the CPU. F32, F64, BF16 and I32 keep their type; F16 becomes

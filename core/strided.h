@@ -27,8 +27,8 @@ struct StridedView {
   /// Returns the view whose dimension i is dimension order[i] of this one. Error: `order` does not
   /// name each dimension once.
   StridedView permuted(std::span<const int> order) const;
-  /// Returns the view of the indices begin, begin + step, ... (`count` of them) of dimension `dim`.
-  /// The indices are not checked.
+  /// Returns the view of `count` indices of dimension `dim`: begin, begin + step, ... `dim` does
+  /// not count from the end; neither `dim` nor the indices are checked.
   StridedView sliced(int dim, int64_t begin, int64_t count, int64_t step = 1) const;
   /// Returns the view in a larger shape by NumPy's rule. Error: a dimension is neither 1 nor that
   /// of `to`.
@@ -39,8 +39,11 @@ struct StridedView {
 /// differ and neither is 1; the message begins with "[op]".
 Shape broadcast_shape(const char* op, const Shape& a, const Shape& b);
 
-/// The loop over the elements of N views of one shape, with as few dimensions as possible: a
-/// dimension that continues the next one in all views is joined with it.
+/// Describes the loop over the elements of N views of one shape, with as few dimensions as
+/// possible. Loop dimension i = 0, ..., rank - 1, the innermost last, has sizes[i] indices. From
+/// one index to the next, view v goes on by strides[v][i] elements. Dimensions of size 1 are left
+/// out. A dimension is joined with the next one if, in all views, its stride is the size times the
+/// stride of the next one.
 template <size_t N>
 struct Walk {
   int rank = 1;
@@ -67,11 +70,13 @@ struct Walk {
       sizes[0] = 1;
     }
   }
+  /// Returns the product of all sizes but the innermost.
   int64_t rows() const {
     int64_t n = 1;
     for (int i = 0; i + 1 < rank; ++i) n *= sizes[static_cast<size_t>(i)];
     return n;
   }
+  /// Returns the innermost size.
   int64_t cols() const { return sizes[static_cast<size_t>(rank - 1)]; }
 };
 
