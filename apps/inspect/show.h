@@ -47,7 +47,8 @@ std::vector<double> row_of(const std::vector<double>& matrix, int64_t row, int64
 /// number.
 std::string table_line(const std::string& name, const std::vector<double>& numbers,
                        const char* format = "%11.4g");
-/// Returns the first line of a table, with the names of the columns.
+/// Returns the first line of a table: `name` above the names of the lines, then the names of the
+/// columns.
 std::string table_head(const std::string& name, const std::vector<std::string>& columns);
 
 }  // namespace nine::app
