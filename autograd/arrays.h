@@ -64,8 +64,8 @@ NINE_FOR_EACH_REDUCTION(NINE_DECLARE, NINE_DECLARE_1)
   Var NAME(const Var& a, double b);
 NINE_FOR_EACH_COMPARISON(NINE_DECLARE)
 #undef NINE_DECLARE
-/// Returns a where `condition` (bool) is true, and b elsewhere, with broadcasting. The gradient of
-/// an element goes to the argument that it was taken from.
+/// Returns a where `condition` (bool) is true, and b elsewhere, with broadcasting; a and b have one
+/// type. The gradient of an element goes to the argument that it was taken from.
 Var where(const Var& condition, const Var& a, const Var& b);
 
 /// Returns the index of the first largest number along `dim`, or of the first NaN; int64, without a
@@ -124,8 +124,9 @@ Var softmax(const Var& x, int dim);
 Var log_softmax(const Var& x, int dim);
 
 /// Computes the matrix products of the last two dimensions, numpy.matmul: a (..., m, k), b (..., k,
-/// n), y (..., m, n). The other dimensions are broadcast. A vector a counts as (1, k) and a vector
-/// b as (k, 1), and this dimension is missing in y. Errors: a scalar; the inner dimensions differ.
+/// n), y (..., m, n). The other dimensions are broadcast. A vector a counts as (1, k), and a vector
+/// b as (k, 1); y then lacks the dimension of size 1. Errors: a scalar; the inner dimensions
+/// differ.
 Var batched_matmul(const Var& a, const Var& b);
 /// Computes numpy.einsum of one or two tensors: "ij,jk->ik" is the matrix product. Without "->" the
 /// result has the letters that stand once, in alphabetical order. Errors: more tensors; "..."; a

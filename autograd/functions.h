@@ -39,7 +39,8 @@ Var gelu_gated(const Var& a, const Var& b);  ///< f = gelu: GEGLU
 // function computes. Var add(const Var& a, const Var& b), sub, mul, div, maximum, minimum, pow.
 // Shapes are broadcast as in NumPy: they are aligned at their last dimensions, and a dimension that
 // is 1 or missing is repeated. The gradient of an argument is summed over the elements that it was
-// repeated for. Error: two dimensions differ and neither is 1.
+// repeated for. Errors: two dimensions differ and neither is 1; the types differ (cast() one of
+// them).
 #define NINE_DECLARE(NAME, ...) Var NAME(const Var& a, const Var& b);
 NINE_FOR_EACH_BINARY(NINE_DECLARE)
 #undef NINE_DECLARE
@@ -147,7 +148,8 @@ Var rms_norm_columns(const Var& x, const NormedColumns& first, const NormedColum
                      double eps = 1e-5);
 /// Rotates the first `columns` columns of x (sequences * steps, n), and copies the other columns;
 /// see ops::rotary. Row r of x has the angles in row r mod steps of `angles` (steps, size), which
-/// is on x's device.
+/// is on x's device and has x's type. Errors: columns is below 1, above n, or not a multiple of
+/// `size`; `steps` does not divide the rows.
 Var rotary(const Var& x, const Tensor& angles, int64_t columns);
 
 /// The parameters of an LSTM layer with PyTorch's names and layout: w_ih (4H, I), w_hh (4H, H),

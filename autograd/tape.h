@@ -110,9 +110,9 @@ class Tape {
   /// Returns `data` on this tape's device: the tensor itself if it is there already, and otherwise
   /// a copy in the step's pool.
   Tensor on_device(const Tensor& data);
-  /// Returns a value without a gradient, such as the input of a network. It shares the tensor's
-  /// memory, which must not change before reset(). The same holds for leaves and for the ids,
-  /// targets and lengths of ops.
+  /// Returns a value without a gradient, such as the input of a network. `value` is on the tape's
+  /// device; on_device() copies it there. The Var shares the tensor's memory, which must not change
+  /// before reset(). The same holds for leaves and for the ids, targets and lengths of ops.
   Var constant(const Tensor& value);
   /// Returns a value whose gradient can be read after backward(): Var::grad().
   Var leaf(const Tensor& value);
@@ -126,7 +126,8 @@ class Tape {
   /// nothing can be recorded. Errors: a second call; a loss of several elements; the tape does not
   /// record; the loss depends on no leaf and no parameter that needs a gradient.
   void backward(const Var& loss);
-  /// Does the same from any value y, whose gradient is `gradient`.
+  /// Does the same from any value y with a given gradient dL/dy. `gradient` has y's shape, any
+  /// floating-point type, and may be on another device.
   void backward(const Var& y, const View& gradient);
   /// Ends the step: drops all nodes and values and resets the pool. Vars of the step become
   /// invalid.
@@ -138,7 +139,8 @@ class Tape {
   void set_recording(bool on) { recording_ = on; }
 
   /// Lets linear() and its relatives use packed copies of weights (autograd/packed_weights.h) while
-  /// the tape does not record. `packed` must stay as long as it is in use; null: no copies.
+  /// the tape does not record. `packed` must stay as long as it is in use; null: no copies. No
+  /// installed header defines PackedWeights, so that only Nine's own programs can call this.
   void use_packed(const PackedWeights* packed) { packed_ = packed; }
   const PackedWeights* packed() const { return recording_ ? nullptr : packed_; }
 
@@ -193,7 +195,7 @@ class Tape {
   /// reads their grad_output() and writes the inputs' grad_input(). The callable may capture what
   /// can be copied, such as Vars, Tensors and vectors. The tape destroys the callable after
   /// backward or at reset(). Does nothing if the first output needs no gradient. Returns the first
-  /// output.
+  /// output. Error: more than four outputs.
   template <class Backward>
   Var record(std::initializer_list<Var> outputs, Backward backward);
   template <class Backward>
