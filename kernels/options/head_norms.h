@@ -30,7 +30,7 @@ struct WordNorm {
     log_unigram_scaled,  ///< |W_1| log count_v / log count_1
   };
   Kind kind = Kind::none;
-  double a = 0, b = 0;   ///< X; A and B
+  double a = 0, b = 0;   ///< `constant`: a is X; `unigram`: a is A, and b is B
   bool through = false;  ///< true: |W_1| is differentiated; false: it is a constant
 
   explicit operator bool() const { return kind != Kind::none; }

@@ -51,12 +51,13 @@
 //
 // 4. Optional members, for speed or accuracy:
 //
-//   // The number of statistics that have slopes, from the first on; without it, all kStats. The
-//   // later statistics are functions of the first ones, and their effect on S is part of the first
-//   // ones' slopes (ssg: statistic 2 is e^(statistic 1)).
+//   // Only the first kGradients statistics have slopes; without this member, all kStats have them.
+//   // Each later statistic is a function of the first ones, and the slopes of the first ones
+//   // include its effect on S (ssg: statistic 2 is e^(statistic 1)).
 //   static constexpr int kGradients;
-//   // True if the cheaper value<true> and slopes<true> cannot overflow for a vector (or part)
-//   // with these statistics.
+//   // True if the cheaper forms of value and slopes cannot overflow for a vector (or part) with
+//   // these statistics. value and slopes then are templates over <bool kFast, class T>; kFast
+//   // selects the cheaper form.
 //   static bool fast_path_valid(const T* stats);
 //   // True if z has too few digits for this pair's score; in float64 exact() then computes it.
 //   static bool needs_exact(T z, const T* w, const T* h);

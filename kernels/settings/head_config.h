@@ -49,8 +49,9 @@ struct HeadLoss {
   /// mixture the mean over its components, so that the scores' normalisers stay near 1.
   double z_loss = 0;
 
-  /// Returns the options as the loops over a vocabulary of `words` words take them. Errors: epsilon
-  /// outside of [0, 1]; LabelSmoothing::Kind::others with one word; a negative z_loss.
+  /// Returns the options as the loops over a vocabulary of `words` words take them; no installed
+  /// header defines this type. Errors: epsilon outside of [0, 1]; LabelSmoothing::Kind::others with
+  /// one word; a negative z_loss.
   ops::HeadBlockOptions for_block(int64_t words) const;
 };
 
