@@ -45,7 +45,8 @@ struct BpeCodes {
 /// notice() if no subword ends with `separator`, because words are then cut into characters.
 StringTable read_bpe_vocabulary(const std::string& path, int64_t threshold,
                                 std::string_view separator = kBpeSeparator);
-/// Returns how many words end with `separator`, as subwords do.
+/// Returns the number of occurrences of words that end with `separator`, as subwords do: the sum of
+/// their counts.
 int64_t count_joints(const WordCounts& words, std::string_view separator);
 
 /// Settings of the cut of words into subwords.
@@ -57,7 +58,8 @@ struct SegmentOptions {
   Glossaries glossaries;
 };
 
-/// A cache of words and their subwords, so that a repeated word is not cut again.
+/// A cache of words and their subwords, so that a repeated word is not cut again. A cache belongs
+/// to one thread and one BpeSegmenter, and keeps every word.
 class BpeCache {
  public:
   StringTable words;
@@ -146,7 +148,8 @@ class BpeSegmenter {
 /// Cuts the words of a text on all threads and calls write(part) with the parts of the result in
 /// order, one call at a time. Reading and writing overlap with the cutting. Adds count_joints() of
 /// the text that was read to `joints`, unless null. Errors: those of the reader, after the earlier
-/// blocks are written. After an error nothing more is read.
+/// blocks are written. After an error nothing more is read. No installed header defines TextReader,
+/// so that only Nine's own programs can call this.
 void segment_text(const BpeSegmenter& segmenter, TextReader& text,
                   const std::function<void(std::string_view)>& write, int64_t* joints = nullptr);
 

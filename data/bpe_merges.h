@@ -31,14 +31,16 @@ struct BpeMergeLearning {
   int64_t min_frequency = 2;  ///< stops when the most frequent pair occurs fewer times; >= 1
 };
 
-/// Calls its argument with words and their counts. A word may come several times.
+/// A function that gives words to learn_merges(): it calls its argument with each word and a count.
+/// If a word comes several times, its counts are added.
 using CountedWords = std::function<void(const std::function<void(std::string_view, int64_t)>&)>;
 
-/// Learns merges of the bytes of words, whose order does not change the result. The
-/// symbols of bytes come first, in the order of `alphabet`, which has each byte once. Each step
-/// merges the pair of the highest count; of equal counts the pair with the lowest left symbol, then
-/// with the lowest right symbol. Two ways to make one text give one symbol, whose pairs keep the
-/// counts of both, as in Hugging Face tokenizers: the merges are the same as of its BpeTrainer.
+/// Learns merges of the bytes of words. The order of the words does not change the result. The
+/// first symbols are the bytes, in the order of `alphabet`, which has each byte once. Each step
+/// merges the pair with the highest count. Among equal counts the pair with the lowest left symbol
+/// wins, then the pair with the lowest right symbol. If two merges give the same bytes, both give
+/// the same symbol, and its pairs have the counts of both. The merges equal those of BpeTrainer in
+/// Hugging Face tokenizers. Error: the bytes of all words, each times its count, are 2^62 or more.
 BpeMerges learn_merges(const CountedWords& words, std::span<const unsigned char> alphabet,
                        const BpeMergeLearning& how);
 BpeMerges learn_merges(const WordCounts& words, std::span<const unsigned char> alphabet,

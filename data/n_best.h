@@ -100,8 +100,8 @@ struct NBestOptions {
 void check_score_names(const std::vector<std::string>& names);
 
 /// Reads lists. A score of kLogZero or less becomes -infinity. Errors name file, line and, of a
-/// number, column: those of TextReader; a malformed line or score; a score of -kLogZero or more; a
-/// hypothesis without words, or without a score of these names; a repeated name (kaldi); an
+/// number, column: those of count_words(); a malformed line or score; a score of -kLogZero or more;
+/// a hypothesis without words, or without a score of these names; a repeated name (kaldi); an
 /// utterance whose lines do not follow each other; no list.
 NBestFile read_n_best_file(const std::string& path, const NBestOptions& options);
 /// Returns the lists alone.

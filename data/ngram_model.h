@@ -1,8 +1,9 @@
 // N-gram models with back-off, read from files in ARPA format, as SRILM, KenLM and IRSTLM write
 // them.
 //
-// log p(w | h) is that of the longest listed n-gram that ends the history h and then has w, plus
-// the back-off weights of the longer histories that are listed (Katz, 1987):
+// The model looks for the longest listed n-gram that has the last words of the history h and then
+// w. log p(w | h) is the log p of this n-gram plus the back-off weights of the longer histories
+// that are listed (Katz, 1987):
 //
 //   p(w | h) = p of the file          if h w is listed
 //            = b(h) p(w | h')         otherwise; h' is h without its first word, b(h) = 1 if h is
@@ -28,10 +29,10 @@ class NGramModel {
   static constexpr int kMostOrder = 12;
 
   /// Reads an ARPA file, which gzip or zstd may have packed. Reading needs 20 more bytes for each
-  /// n-gram of one order. Errors name file and line: those of TextReader; no \data\; counts that do
-  /// not follow the orders 1, 2, ... or do not match the n-grams; a malformed line; a number that
-  /// is not finite; log10 p > 0; a back-off weight of the highest order that is not 0; an n-gram
-  /// that is listed twice; an n-gram with a word that is no unigram, or whose history is not
+  /// n-gram of one order. Errors name file and line: those of count_words(); no \data\; counts that
+  /// do not follow the orders 1, 2, ... or do not match the n-grams; a malformed line; a number
+  /// that is not finite; log10 p > 0; a back-off weight of the highest order that is not 0; an
+  /// n-gram that is listed twice; an n-gram with a word that is no unigram, or whose history is not
   /// listed; no <s> or no </s>; no \end\ or text after it; IRSTLM's own format.
   static NGramModel read(const std::string& path);
 

@@ -16,12 +16,12 @@ using Transcripts = std::map<std::string, std::string>;
 
 /// The format of a file of transcripts.
 enum class TranscriptFormat : uint8_t {
-  automatic,  ///< by the name of the file (.trn, .stm, .ctm, also before .gz and .zst), otherwise
-              ///< by the lists: kaldi for kaldi and espnet, lines for moses, fairseq for fairseq,
-              ///< tsv
+  automatic,  ///< by the name of the file (.trn, .stm, .ctm, also before .gz and .zst). For other
+              ///< names by the format of the lists: kaldi for kaldi and espnet, lines for moses,
+              ///< fairseq for fairseq, and tsv for all other formats
   tsv,        ///< utterance TAB words
   kaldi,      ///< utterance, a space or a tab, words
-  lines,      ///< words alone, for the utterances 0, 1, ...; or tsv
+  lines,      ///< words alone, for the utterances 0, 1, ...; a line with a tab is read as tsv
   trn,        ///< words (utterance)
   stm,        ///< waveform channel speaker begin end <label> words; the label may be missing
   ctm,        ///< waveform channel begin duration word confidence; the confidence may be missing
@@ -39,17 +39,19 @@ inline constexpr EnumNames<TranscriptFormat, 8> kEnumNames<TranscriptFormat>{
       {TranscriptFormat::ctm, "ctm"},
       {TranscriptFormat::fairseq, "fairseq"}}}};
 
-/// Returns the format that TranscriptFormat::automatic stands for.
+/// Returns the format that TranscriptFormat::automatic stands for, given the name of the file and
+/// the format of the lists.
 TranscriptFormat transcript_format(const std::string& path, NBestFormat lists);
 
-/// Reads transcripts. A text may have no words. In stm and ctm, an utterance is a waveform, or
-/// 'waveform-channel' if the waveform has several channels. Its segments and words are joined in
-/// the order of their times. Errors name file, line and column: those of TextReader; a malformed
-/// line or time; segments that overlap; ||| for lines; a repeated utterance; no text. Texts that
-/// sclite treats in its own way are errors too: alternatives ({ a / b }), optional words ((uh)),
-/// and segments that are not scored.
+/// Reads transcripts. TranscriptFormat::automatic assumes lists in the format tsv. A text may have
+/// no words. In stm and ctm, an utterance is a waveform, or 'waveform-channel' if the waveform has
+/// several channels. Its segments and words are joined in the order of their times. Errors name
+/// file, line and column: those of count_words(); a malformed line or time; segments that overlap;
+/// ||| for lines; a repeated utterance; no text. Texts that sclite treats in its own way are errors
+/// too: alternatives ({ a / b }), optional words ((uh)), and segments that are not scored.
 Transcripts read_transcripts(const std::string& path, TranscriptFormat format);
-/// Reads transcripts as TranscriptFormat::automatic, but whatever the name of the file is.
+/// Reads transcripts in the format that TranscriptFormat::automatic chooses for n-best lists in
+/// `format`, whatever the name of the file is.
 Transcripts read_transcripts(const std::string& path, NBestFormat format = NBestFormat::tsv);
 /// Reads sclite's transcripts, one `words (utterance)` a line. Errors: as read_transcripts().
 Transcripts read_trn(const std::string& path);

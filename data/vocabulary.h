@@ -97,8 +97,8 @@ class Vocabulary {
   int64_t count(int32_t id) const;
   /// Returns count() of every id.
   const std::vector<int64_t>& counts() const { return counts_; }
-  /// Sets the counts of </s> and <unk> of a vocabulary that was read: Corpus::sentences() and
-  /// Corpus::unknown() of its training text.
+  /// Sets the counts of </s> and <unk> of a vocabulary that was read. end: the number of sentences
+  /// of its training text; unknown: the number of occurrences of words that it lacks.
   void set_special_counts(int64_t end, int64_t unknown);
 
   /// Appends the ids of a sentence's words, without </s>.

@@ -33,8 +33,10 @@ struct WordCounts {
   std::vector<int32_t> by_count_and_code_point() const;
 };
 
-/// Count the words of text files, a sentence a line, or of lines in memory. Errors for files: those
-/// of TextReader (data/text.h).
+/// Count the words of text files, a sentence a line, or of lines in memory. gzip or zstd may have
+/// packed a file. The errors of reading text (TextReader in data/text.h) name file, line and byte:
+/// no paths; a missing or unreadable file; a directory; a damaged packed file; a file that is not
+/// text; an empty file; invalid UTF-8; a NUL byte; a CR that does not end a line.
 WordCounts count_words(const std::vector<std::string>& paths);
 WordCounts count_words_of_lines(std::span<const std::string> lines);
 

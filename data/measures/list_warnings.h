@@ -29,18 +29,20 @@ bool has_worst_first(std::span<const NBestList> lists);
 ///  - the scores run the wrong way;
 ///  - references do not fit their lists (reference_warning), or only one of both is cut into
 ///    subwords (subword_warning in data/bpe.h);
-///  - `tuning` has lists that are rescored. Two lists are the same if they share three quarters of
-///    the shorter list's different hypotheses; a hypothesis that is in more than 100 tuning lists
-///    does not count. Short lists may be the same by chance. So if less than a tenth of all lists
-///    are the same, only pairs of lists whose utterances have the same name count;
-///  - `tuning` has none of the rescored lists, but half or more of their references;
+///  - `tuning` has lists that are to be rescored. Two lists are the same if they share three
+///    quarters of the shorter list's different hypotheses; a hypothesis that is in more than 100
+///    tuning lists does not count. Short lists may share hypotheses by chance. So if `tuning` has
+///    less than a tenth of the lists to rescore, two lists are the same only if their utterances
+///    have the same name, too;
+///  - `tuning` has none of the lists to rescore, but half or more of their references;
 ///  - the spreads of the first-pass scores differ by a factor of 10 or more, so that the weights
 ///    are found for one scale and used for another.
 std::vector<std::string> list_warnings(const NamedLists& lists, const std::string& advice,
                                        const NamedLists* tuning = nullptr,
                                        const std::string& tuning_advice = {});
 
-/// What was heard in the utterances of lists: one or several texts of each. Messages use the name.
+/// What was heard in the utterances of some lists, such as a recogniser's output. of_utterance[i]
+/// has at least one text for list i. Messages call the texts `name`.
 struct HeardTexts {
   std::string name;
   std::vector<std::vector<std::string>> of_utterance;
@@ -53,8 +55,10 @@ struct HeardTexts {
 /// The fit of a reference and a text is 2 * common / (words of both), where `common` counts the
 /// words that both have, in any order. A reference is wrong if its best fit with a text of its
 /// utterance is below a quarter, or if the reference before or after it fits better. The warning
-/// gives the number of wrong references. It appears if their utterances have more than a tenth of
-/// the words, so that a few short utterances that were recognised wrongly cause no warning.
+/// gives the number of wrong references. It appears if the utterances of wrong references have more
+/// than a tenth of all words. So a few short utterances that were recognised wrongly cause no
+/// warning. An utterance has as many words as its longest text or its reference, whichever is
+/// longer.
 std::string reference_warning(const HeardTexts& heard, const NamedLists& lists);
 
 }  // namespace nine

@@ -75,10 +75,10 @@ struct ConfidenceMap {
 
   double operator()(double confidence) const { return low + (high - low) * confidence; }
 };
-/// Returns the map with the largest likelihood of right and wrong words, by `steps` steps of
-/// expectation maximisation: with probability `confidence` a word is right with the chance `high`,
-/// otherwise with the chance `low`. A list whose hypotheses agree on a wrong word makes the
-/// confidences of a list too large, which the map corrects. Without words it changes nothing.
+/// Fits a map to words by maximum likelihood and returns it: a mapped confidence is the chance that
+/// a word is right. Takes `steps` steps of expectation maximisation. The map is needed because the
+/// confidences of a list are too large where all its hypotheses agree on a wrong word. Without
+/// words, returns the map that changes nothing.
 ConfidenceMap fit_confidences(std::span<const ScoredWord> words, int steps = 200);
 
 }  // namespace nine

@@ -26,7 +26,8 @@ using ScoredList = std::vector<HypothesisScores>;
 /// The weights of the score first_pass + lambda * log_p + mu * words, where 0 times -infinity is 0.
 struct RescoringWeights {
   double lambda = 0, mu = 0;
-  /// Of the first-pass scores, whose weighted sum scored_lists() computes; empty: 1 each.
+  /// The weights of a hypothesis's first-pass scores; scored_lists() computes first_pass with them.
+  /// Empty: first_pass is NBestHypothesis::score.
   std::vector<double> first = {};
 };
 
@@ -98,13 +99,14 @@ std::string tuning_warning(const TunedWeights& tuned, const std::string& name);
 /// Returns the spread of the first-pass scores within lists, as tune_weights() measures it.
 double first_pass_spread(std::span<const NBestList> lists);
 
-/// Returns weights that make the `loss` of the chosen hypotheses small. Tries a grid, and then
-/// smaller and smaller steps along each weight. The unit of the grid for lambda is the spread of
-/// the first-pass scores within lists divided by the spread of log_p. For mu, it is divided by the
-/// spread of the number of words. So the base of the first pass's logarithm does not matter. A
-/// spread is that of spread_within(). The search is deterministic. Among equal losses the smaller
-/// lambda wins, then the smaller |mu|. `loss` must be smaller for a better choice; NaN is never
-/// better. Error: no list.
+/// Returns weights that make the loss of the chosen hypotheses small. `loss` gets the place of the
+/// chosen hypothesis in each list, as choose_hypotheses() returns it. `loss` must return a smaller
+/// number for a better choice; NaN is never better. Tries a grid, and then smaller and smaller
+/// steps along each weight. The grid's unit of lambda is the spread of first_pass divided by the
+/// spread of log_p. The grid's unit of mu is the spread of first_pass divided by the spread of
+/// `words`. Each spread is that of spread_within(), so the base of the first pass's logarithm does
+/// not matter. The search is deterministic. Among equal losses the smaller lambda wins, then the
+/// smaller |mu|. Error: no list.
 TunedWeights tune_weights(std::span<const ScoredList> lists,
                           const std::function<double(std::span<const size_t>)>& loss);
 /// Returns the weights for which the chosen hypotheses have the fewest word errors or the largest

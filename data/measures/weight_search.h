@@ -17,9 +17,11 @@ struct TuningSet {
   size_t features = 0;              ///< the number of scores of a hypothesis
   size_t counts = 0;                ///< the number of counts of a hypothesis
   std::vector<size_t> ends = {};    ///< for each list, the number of the hypothesis after its last
-  std::vector<double> values = {};  ///< the scores of each hypothesis; -infinity excludes it unless
-                                    ///< the weight is 0
-  std::vector<int64_t> counted = {};  ///< the counts of each hypothesis, such as its word errors
+  std::vector<double> values = {};  ///< (hypotheses, features): the scores, a row for each
+                                    ///< hypothesis; -infinity excludes the hypothesis unless the
+                                    ///< weight is 0
+  std::vector<int64_t> counted = {};  ///< (hypotheses, counts): what is counted in each hypothesis,
+                                      ///< such as its word errors
   std::vector<char> impossible = {};  ///< 1: the hypothesis is excluded whatever the weights are
   /// The loss of the chosen hypotheses' summed counts. NaN is never better.
   std::function<double(std::span<const int64_t>)> loss = {};
@@ -63,12 +65,13 @@ struct FoundWeights {
   bool stopped = false;  ///< true if the search ended because of most_lines
 };
 /// Searches weights with the smallest loss, from `start` and from options.restarts random weights.
-/// From each of them it goes along each weight in turn, and then along the whole change of this
-/// round. It repeats such rounds as long as the loss becomes smaller. A random weight is 1/32 to 32
-/// times the inverse of the spread of its score. A random weight may be negative if its start is 0,
-/// unless it is `not_negative`. A weight whose score does not vary within lists stays as it is. A
-/// `not_negative` weight stays 0 or more. Of equal losses it returns the weights of the earlier
-/// start. Error: no list.
+/// `start` and `not_negative` have an element for each score of a hypothesis. From each start the
+/// search goes along each weight in turn, and then along the whole change of this round. The search
+/// repeats such rounds as long as the loss becomes smaller. The size of a random weight is 1/32 to
+/// 32 times the inverse of the spread of its score. A random weight is positive; if its start is 0
+/// and it is not `not_negative`, its sign is random, too. A weight whose score does not vary within
+/// lists stays as it is. A `not_negative` weight stays 0 or more. Of equal losses it returns the
+/// weights of the earlier start. Error: no list.
 FoundWeights search_weights(const TuningSet& set, std::span<const double> start,
                             const std::vector<bool>& not_negative,
                             const WeightSearchOptions& options);

@@ -24,8 +24,9 @@ struct EncodeOptions {
 
 namespace detail {
 
-/// Pieces of kWords words with at most 2 kWords ids. Each hash has two places, for its two newest
-/// pieces; the places grow to 2^(kMostBits + 1) where many look-ups miss.
+/// Keeps the ids of pieces. A piece has at most Key::kMost bytes, which are kWords 64-bit words,
+/// and at most 2 kWords ids. Each hash has two places, for its two newest pieces. If many look-ups
+/// miss, the number of hashes grows, up to 2^kMostBits.
 template <size_t kWords, int kMostBits>
 class PieceTable {
  public:
@@ -130,7 +131,8 @@ class Tokenizer {
   /// Returns a token as vocabularies spell it, where bytes may be other characters ("Ġthe"). Empty
   /// if the id has no token.
   virtual std::string_view token(int32_t id) const = 0;
-  /// Returns the bytes that a token adds to a text, unless it is the text's first (" the").
+  /// Returns the bytes that a token adds to a text when another token precedes it (" the"). At the
+  /// beginning of a text, decode() may leave out the space.
   virtual std::string token_bytes(int32_t id) const = 0;
   /// Returns the id of a token as token() spells it, or kNone.
   virtual int32_t find(std::string_view token) const = 0;

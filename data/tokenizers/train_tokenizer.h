@@ -48,7 +48,8 @@ class TokenizerTrainer {
   void add(std::string_view text);
   /// Adds the lines of a text, each with its LF, on all threads. The reader must have been made
   /// with the rules kCopiedText or kRawText, which keep all bytes. Errors: those of the reader; a
-  /// full disk.
+  /// full disk. No installed header defines TextReader, so that only Nine's own programs can call
+  /// this; other programs add() the lines.
   void add(TextReader& text);
   /// Adds pieces that are counted already, such as those of another trainer.
   void add(const WordCounts& pieces);
