@@ -17,8 +17,8 @@ class Embedding {
             const Init& init = Init::normal(0.02))
       : weight_(set.add(name + ".weight", {count, size}, init)) {}
 
-  /// Looks up ids (int32, up to three dimensions, on the table's device). Returns their vectors:
-  /// the shape of `ids` followed by `size`. Error: an id outside of [0, count).
+  /// Looks up ids (int32 or int64, up to five dimensions, on the table's device). Returns their
+  /// vectors: the shape of `ids` followed by `size`. Error: an id outside of [0, count).
   Var operator()(Tape& tape, const Tensor& ids) const {
     return embedding(tape.parameter(weight_), ids);
   }

@@ -79,7 +79,8 @@ class MultiHeadAttention {
 
   /// Adds the keys and values of x (rows, size) to `cache`, computes self-attention of x to the
   /// listed rows of the cache, and returns residual + the result. All rows of x are at position
-  /// `place`, which AttentionPositions put into queries and keys: the cache has such keys.
+  /// `place`. With AttentionPositions, the queries and the keys of x first get this position, and
+  /// the cache keeps the keys with their positions.
   Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache, const KeyLists& lists,
                   int64_t place = 0) const;
   /// Adds the keys and values of x to `cache`, for add_seen_to().

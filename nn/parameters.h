@@ -79,8 +79,8 @@ class ParameterSet final : private ParameterMemory {
   void freeze(std::span<const std::string> patterns);
 
   /// Returns for each parameter, in the order of all(), whether its name matches one of the
-  /// patterns, which are those of freeze(). UsageError: a pattern matches no parameter; `purpose`
-  /// tells the message what for.
+  /// patterns, which are those of freeze(). UsageError: a pattern matches no parameter: "there is
+  /// no parameter PURPOSE called ...", with `purpose` such as "to freeze".
   std::vector<bool> matching(std::span<const std::string> patterns, std::string_view purpose) const;
 
   /// Moves values, gradients and buffers to a device, as torch.nn.Module.to(). Tensors that
@@ -145,8 +145,9 @@ class ParameterSet final : private ParameterMemory {
   void load(const Safetensors& file) const;
 
   /// save() writes the values and the buffers as one safetensors file; load() reads them back to
-  /// the same bits. Errors: those of write_safetensors, read_safetensors and the load() above.
-  /// nn/training/checkpoint.h saves a whole training run.
+  /// the same bits. Errors: those of write_safetensors, read_safetensors and the load() above. The
+  /// file lacks the optimiser's state, which a program needs to resume a training run:
+  /// Optimizer::named() returns it.
   void save(const std::filesystem::path& file,
             const std::map<std::string, std::string>& metadata = {}) const;
   void load(const std::filesystem::path& file);

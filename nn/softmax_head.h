@@ -75,8 +75,8 @@ class SoftmaxHead {
   /// weight of each row, usually 1 / (number of targets). Applies label smoothing, the margin, the
   /// z-loss and the prior's regulariser as configured, but not under NoGrad. With a sampled
   /// softmax, loss and nll of training are estimates over the words that the tape's random key
-  /// draws. `factors`: of the rows' weights (SoftmaxRows::factor), on either device, of targets'
-  /// shape; empty: 1.
+  /// draws. factors: a float64 factor of each row's weight (SoftmaxRows::factor), in targets'
+  /// shape, on the CPU or the head's device; empty: 1.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight,
                    const Tensor& factors = {}) const;
   /// Computes the mean loss over the rows that have a target: the loss of a whole batch. Error: no
@@ -109,7 +109,8 @@ class SoftmaxHead {
 
   int64_t words() const { return vocabulary_; }  ///< V
   /// Returns the parameters' values and the norms, as a HeadDecoder takes them
-  /// (kernels/decoding/head_decoder.h).
+  /// (kernels/decoding/head_decoder.h). No installed header defines HeadValues, so that only Nine's
+  /// own programs can call this.
   HeadValues values() const;
   /// Returns the head's score functions with the present values of its learned numbers.
   HeadSpec present_spec() const;

@@ -18,8 +18,8 @@ struct TransformerLayerConfig {
   double dropout = 0;            ///< at the end of each residual branch
   double attention_dropout = 0;  ///< of the attention weights
   TransformerStyle style = {};
-  /// Positions in the layers' attention, which a model's layers share; null without them. It, not
-  /// style.positions, decides what a layer does.
+  /// The positions in the layers' attention; all layers of a model share one object. null:
+  /// attention has no positions, whatever style.positions is.
   std::shared_ptr<const AttentionPositions> positions = nullptr;
   std::optional<LinearInit> init = {};  ///< of all linear maps; empty: as in torch.nn
   /// Initial values of the last map of each residual branch; empty: `init`.
@@ -29,7 +29,8 @@ struct TransformerLayerConfig {
   /// that are added to embeddings. Reads `size`, `heads` and `style`. Error: heads of an odd size
   /// with rotary positions.
   void make_positions(int64_t count);
-  /// Returns the choices of the layer's attention, to its own words or to a memory.
+  /// Returns the choices of the layer's self-attention or, unless `own`, of its attention to a
+  /// memory.
   AttentionStyle attention_style(bool own) const {
     return {.kv_heads = style.kv_heads,
             .qk_norm = style.qk_norm,

@@ -74,10 +74,11 @@ struct StyleSetting {
       member;
   const char* help;   ///< text of the help
   const char* words;  ///< its name in error messages
-  /// End of the name of a layer's tensor that shows the choice, and the values that its presence
-  /// and its absence show if the files of a model do not say the choice. Null: the files must say
-  /// it. (Norms without biases, for example, may be RMS norms, or layer norms with PyTorch's
-  /// bias=False.)
+  /// The end of the name of a layer's tensor that shows the choice, such as "norm1.bias"; null: no
+  /// tensor shows it. A model's files need not have the choice's key where a tensor shows the
+  /// choice: `present` is the value if the tensor is there, and `absent` if it is not. If that
+  /// value is null, the files must have the key. (Norms without biases, for example, may be RMS
+  /// norms, or layer norms with PyTorch's bias=False.)
   const char* tensor = nullptr;
   const char *present = nullptr, *absent = nullptr;
   /// True if a model of this style has the tensor; null without `tensor`.
@@ -90,7 +91,8 @@ struct StyleSetting {
   bool (*has_effect)(const TransformerStyle& style) = nullptr;
   const char* needs = "";
 
-  /// Returns the member as a text; "" for a number that is 0, which stands for a usual value.
+  /// Returns the member as a text; "" for a number that is 0 and so stands for a default, as
+  /// kv_heads.
   std::string text(const TransformerStyle& style) const;
   /// Sets the member from a text that text() returns. UsageError: no such value.
   void set(TransformerStyle& style, const std::string& value) const;

@@ -17,9 +17,9 @@
 //
 // A translation has at least one word: the first step's softmax leaves </s> out. The search drops
 // extensions by the word SearchOptions::excluded, and log p of the other words stays as it is. With
-// length_penalty 0 a search ends as soon as the likeliest extension of a step has ended in </s> and
-// n_best hypotheses are finished. Among equal scores the better prefix wins, then the smaller word
-// id.
+// length_penalty 0 another rule ends a search: n_best hypotheses are finished, and the likeliest
+// extension of this step or of an earlier step ended in </s>. Among equal scores the better prefix
+// wins, then the smaller word id.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,9 @@ class LanguageNetwork {
     Var raw;     ///< before dropout
     Var output;  ///< after dropout: the head's input
   };
-  /// Runs the network over ids (steps, batch) int32, on the CPU or the network's device. Replaces
-  /// `state`, which new_state() makes, by the state after the ids.
+  /// Runs the network over ids (steps, batch) int32, on the CPU or the network's device. `state` is
+  /// the columns' state before the ids: CarriedState::on() or start_state() makes it. Replaces
+  /// `state` by the state after the ids.
   virtual Hidden run(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const = 0;
   /// Returns run()'s output alone.
   Var encode(Tape& tape, const Tensor& ids, std::vector<LstmState>& state) const {
@@ -84,7 +85,7 @@ class LanguageNetwork {
   /// Computes the loss of predicting targets (steps, batch) int32, on either device, from `hidden`;
   /// -1: no target; see kernel_softmax. Applies label smoothing, the margin, the z-loss and the
   /// prior's regulariser as configured, but not under NoGrad. Add regulariser() for the other
-  /// penalties. `factors`: of the rows' weights; see SoftmaxHead::loss.
+  /// penalties. `factors` has a factor of each row's weight; see SoftmaxHead::loss.
   SoftmaxLoss loss(const Var& hidden, const Tensor& targets, double row_weight,
                    const Tensor& factors = {}) const {
     return head().loss(hidden, targets, row_weight, factors);

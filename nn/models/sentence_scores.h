@@ -36,17 +36,18 @@ struct SentenceScores {
   std::vector<double> log_p;     ///< natural, of each sentence with </s> or, under a model of raw
                                  ///< text, with a line feed
   int64_t distinct = 0;          ///< number of different sentences; each is scored once
-  int64_t tokens = 0;            ///< in the different sentences, including these ends
+  int64_t tokens = 0;            ///< in the different sentences, with their </s> or line feeds
   std::vector<int64_t> unknown;  ///< for each model: how many of these tokens its vocabulary lacks
 };
 
-/// Scores sentences with the models at `checkpoints`; one model is in memory at a time. A file is
-/// an n-gram model in ARPA format: the models are then a mixture over all words that some model
-/// knows (nn/models/word_mixture.h), and log-linear interpolation is an error. Scores each
-/// different sentence once, in batches of similar length, from a state of zeros. Calls
-/// `progress(model, done, all)`, if set, with numbers of tokens. Errors: no model; a path without a
-/// model, before anything is scored; the numbers of weights and models differ; a negative weight;
-/// all weights are 0; linear weights that do not sum to 1.
+/// Scores sentences with the models at `checkpoints`; one model is in memory at a time. A path that
+/// is a file, not a directory, is an n-gram model in ARPA format. If there is an n-gram model, all
+/// models are a mixture over the words that some model knows (nn/models/word_mixture.h), and
+/// log-linear interpolation is an Error. Scores each different sentence once, in batches of similar
+/// length, from a state of zeros. Calls `progress(model, done, all)`, if set, with the model's
+/// index and numbers of tokens. Errors: no model; a path without a model, before anything is
+/// scored; the numbers of weights and models differ; a negative weight; all weights are 0; linear
+/// weights that do not sum to 1.
 SentenceScores score_sentences_once(
     const std::vector<std::string>& checkpoints, std::span<const std::string> sentences,
     const SentenceScoring& options,

@@ -21,7 +21,8 @@ class StepDecoder {
   /// reset(). The tape must be on the network's device and must not record. On the CPU a
   /// Transformer's rows do not depend on each other, to the bit.
   virtual Var step(Tape& tape, std::span<const DecoderRow> rows) = 0;
-  /// Lets slot i continue the text of slot from[i]; -1: slot i reads no more.
+  /// Lets slot i continue the text of slot from[i]; -1: slot i reads no more. Error: not one
+  /// element of `from` for each slot.
   virtual void reorder(std::span<const int32_t> from) = 0;
 };
 

@@ -42,7 +42,8 @@ struct TransformerConfig {
   std::optional<bool> final_norms = {};
   std::optional<double> embed_scale = {};  ///< of the embeddings; empty: sqrt(dim)
 
-  /// Returns the value of the metadata's key `tied`: the tensors that are one; "" without ties.
+  /// Returns the value of the metadata's key `tied`, which names the tensors that share one table:
+  /// "src_embedding.weight=tgt_embedding.weight", ... Empty without ties.
   std::string ties() const;
   bool has_final_norms() const { return final_norms.value_or(style.norm == NormOrder::pre); }
 };
@@ -54,7 +55,7 @@ struct TranslationBatch {
   Tensor tgt_out;      ///< the target of each position of tgt_in, (B, T) int32; -1: no target
   Tensor src_lengths, tgt_lengths;  ///< (B) int32
   int64_t tokens = 0;               ///< number of positions that have a target
-  Tensor factors = {};              ///< (B, T) float64: of the positions' losses; empty: 1
+  Tensor factors = {};  ///< (B, T) float64: the factor of each position's loss; empty: 1
 
   /// Makes a batch from ids that are padded with `pad`. Positions whose tgt_out is `pad` get no
   /// target.
@@ -72,7 +73,8 @@ class Transformer {
   /// three matrices and multiplies their a by 1/sqrt 2, which gives the same a. Word vectors: N(0,
   /// 1 / dim). Biases: 0.
   /// Errors: an odd width with sinusoidal positions; heads that do not divide the width; heads of
-  /// an odd size with rotary positions; a shared vocabulary of two sizes; learned positions.
+  /// an odd size with rotary positions; shared_vocab with src_vocab != tgt_vocab; learned
+  /// positions.
   Transformer(ParameterSet& set, const TransformerConfig& config);
 
   const TransformerConfig& config() const { return config_; }
@@ -80,10 +82,11 @@ class Transformer {
   Device device() const { return parameters_.device(); }
   const ParameterSet& parameters() const { return parameters_; }
 
-  /// Returns the encoder's output for src ids (B, S): (B * S, dim), row b * S + s.
+  /// Returns the encoder's output for src ids (B, S): (B * S, dim), row b * S + s. Error: S is
+  /// above max_length.
   Var encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const;
   /// Returns the decoder's output for tgt ids (B, T): (B * T, dim), row b * T + t. `memory` is the
-  /// result of encode().
+  /// result of encode(). Error: T is above max_length.
   Var decode(const Var& memory, const Tensor& src_lengths, const Tensor& tgt_in,
              const Tensor& tgt_lengths) const;
   /// Computes the loss of predicting targets (B, T) from the decoder's output; see kernel_softmax.

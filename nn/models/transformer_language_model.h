@@ -21,8 +21,8 @@ struct TransformerLanguageModelConfig {
   int64_t layers = 2, hidden = 512;
   int64_t ffn = 2048;  ///< width of the feed-forward networks
   int64_t heads = 8;   ///< attention heads; must divide `hidden`
-  /// The most time steps that are read together. run() cuts a longer text into windows. Inside the
-  /// layers, element i of every window has the same dropout mask.
+  /// The most time steps that are read together. run() cuts a longer text into windows. In one call
+  /// of run(), all windows share the dropout masks of embeddings and layers.
   int64_t window = 128;
   TransformerStyle style = TransformerStyle::gpt2();
   double dropout = 0.1;  ///< on embeddings with positions and at the end of residual branches
@@ -65,7 +65,7 @@ class TransformerLanguageModel final : public LanguageNetwork {
   /// init_std, the last map of each residual branch N(0, s^2 / (2 layers)), biases 0. With
   /// sinusoidal positions, which scale the embeddings, the embeddings start as N(0, 1 / hidden).
   /// Errors: heads that do not divide the width; an odd width with sinusoidal positions; heads of
-  /// an odd size with rotary positions.
+  /// an odd size with rotary positions; a window below 1.
   TransformerLanguageModel(ParameterSet& set, const TransformerLanguageModelConfig& config);
 
   const TransformerLanguageModelConfig& config() const { return config_; }

@@ -28,8 +28,8 @@ struct TranslationSide {
   int32_t unknown() const {
     return tokenizer ? tokenizer->unknown() : dictionary.specials().unknown;
   }
-  /// Appends the ids of a line, without </s>: of its raw text, or of its words. A special word's
-  /// spelling in a raw text is text. A line of spaces and tabs alone has no ids.
+  /// Appends the ids of a line, without </s>: of its raw text, or of its words. In a raw text the
+  /// spelling of a special word is ordinary text. A line of spaces and tabs alone has no ids.
   void encode(std::string_view line, TokenCache& cache, std::vector<int32_t>& ids) const;
   /// Returns the text of ids as a line. With a tokenizer it is prose, where U+FFFD stands for
   /// bytes that are not valid UTF-8, and a space for an end of line. Without, it is words

@@ -1,6 +1,6 @@
 // The surprisal of each word of a raw text under a model whose tokens are parts of words.
 //
-// White space separates words (for_each_raw_word), and the white space before a word belongs to the
+// ASCII white space separates words. The surprisal of a word includes the white space before the
 // word. Most tokenizers begin a token with the space before a word, so the next token shows that a
 // word has ended. The surprisal counts the end of the word, and leaves out the end of the word
 // before it (Pimentel & Meister, "How to Compute the Probability of a Word", EMNLP 2024; Oh &
@@ -26,7 +26,8 @@
 
 namespace nine {
 
-/// A word of a line: the bytes begin ... end - 1 of the line, and the surprisal.
+/// A word of a line: the bytes begin ... end - 1 of the line, without white space, and the
+/// surprisal in bits.
 struct WordSurprisal {
   int64_t begin = 0, end = 0;
   double bits = 0;

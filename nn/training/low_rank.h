@@ -56,12 +56,13 @@ class LowRankUpdates {
   std::vector<Matrix> matrices_;
 };
 
-/// Returns the names of the matrices that a configuration selects, and how many numbers A and B
-/// have together. Error: a pattern that matches no matrix.
+/// The result of low_rank_size().
 struct LowRankSize {
-  std::vector<std::string> matrices;
-  int64_t numbers = 0;
+  std::vector<std::string> matrices;  ///< the names of the matrices with low-rank updates
+  int64_t numbers = 0;                ///< the elements of all A and B together
 };
+/// Returns the matrices that a configuration selects, and the size of their factors. Error: a
+/// pattern that matches no matrix.
 LowRankSize low_rank_size(const ParameterSet& set, const LowRankConfig& config);
 
 }  // namespace nine

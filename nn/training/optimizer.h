@@ -39,7 +39,7 @@ inline constexpr EnumNames<OptimizerKind, 6> kEnumNames<OptimizerKind>{
 ///   {.patterns = {"*.bias", "norm*"}, .weight_decay = 0.0}
 struct ParameterGroup {
   std::vector<std::string> patterns;
-  double lr_factor = 1;  ///< the group's rate, divided by that of step()
+  double lr_factor = 1;  ///< the group's learning rate is lr_factor * the rate given to step()
   std::optional<double> weight_decay = std::nullopt;  ///< in place of OptimizerConfig's
 };
 
