@@ -45,9 +45,10 @@ Var cross_entropy(const Var& logits, const Tensor& targets, const Tensor& class_
   const int64_t classes = logits.shape().cols();
   require(class_weights.shape() == Shape{classes}, "[cross_entropy] logits of shape ",
           logits.shape(), " need ", classes, " weights of classes, got ", class_weights.shape());
-  require(targets.elements() == logits.shape().rows() && targets.dtype() == DType::int32,
+  require(targets.elements() == logits.shape().rows() &&
+              (targets.dtype() == DType::int32 || targets.dtype() == DType::int64),
           "[cross_entropy] logits of shape ", logits.shape(), " need ", logits.shape().rows(),
-          " int32 targets, got ", targets.dtype(), " ", targets.shape());
+          " int32 or int64 targets, got ", targets.dtype(), " ", targets.shape());
   const std::vector<double> weights = class_weights.to_vector();
   double total = 0;
   for (const double target : targets.to_vector()) {

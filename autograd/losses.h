@@ -25,8 +25,8 @@ Var normal_kl(const Var& mean, const Var& log_variance);
 
 /// Computes cross_entropy() with a weight for each class: sum of w[t] (-log p[t]) over the rows,
 /// divided by the sum of w[t], where t is a row's target; rows with target -1 do not count.
-/// PyTorch's cross_entropy with `weight`. logits (n, V); targets (n), int32 only; weights (V) of
-/// the logits' type and at least 0. A float64 scalar. Errors: those of cross_entropy(); the
+/// PyTorch's cross_entropy with `weight`. logits (n, V); targets (n), int32 or int64; weights (V)
+/// of the logits' type and at least 0. A float64 scalar. Errors: those of cross_entropy(); the
 /// targets' weights sum to 0.
 Var cross_entropy(const Var& logits, const Tensor& targets, const Tensor& class_weights);
 

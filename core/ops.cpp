@@ -29,8 +29,8 @@ void fill_rows(const View& y, const View& ids, double value) {
 
 void copy(const View& x, const View& y) {
   same_shape("copy", "x", x, "y", y);
-  require((x.dtype == DType::int32) == (y.dtype == DType::int32), "[copy] ", x.dtype, " to ",
-          y.dtype, ": this op does not convert between integers and floating-point numbers");
+  require(x.dtype == y.dtype || (is_float(x.dtype) && is_float(y.dtype)), "[copy] ", x.dtype,
+          " to ", y.dtype, ": copy() converts floating-point types only; use convert()");
   Scope scope("copy", 0, bytes(x, y));
   if (x.device == y.device && x.dtype != y.dtype) return op_table(y.device).copy(x, y);
   if (x.dtype != y.dtype) {

@@ -318,7 +318,7 @@ TEST_CASE("all_finite finds a single NaN or infinity anywhere") {
   }
 }
 
-TEST_CASE("copy converts between float types and refuses int32") {
+TEST_CASE("copy converts between float types and refuses other conversions") {
   const Tensor x = Tensor::from<float>({1.0f, -2.5f, 3.14159274f, 1e30f}, {2, 2});
   const Tensor b({2, 2}, DType::bfloat16), d({2, 2}, DType::float64), i({2, 2}, DType::int32),
       j = Tensor::from<int32_t>({1, 2, 3, 4}, {2, 2});
@@ -326,7 +326,14 @@ TEST_CASE("copy converts between float types and refuses int32") {
   ops::copy(b, d);
   CHECK(d.to_vector() ==
         Doubles{1, -2.5, 3.140625, static_cast<double>(static_cast<float>(bfloat16(1e30f)))});
-  CHECK_THROWS_AS(ops::copy(x, i), Error);
+  const Tensor wide = Tensor::from<int64_t>({1, 2, 3, 4}, {2, 2}),
+               truth({2, 2}, DType::boolean);
+  for (const Tensor& other : {i, wide, truth}) {
+    CHECK_THROWS_AS(ops::copy(x, other), Error);
+    CHECK_THROWS_AS(ops::copy(other, x), Error);
+  }
+  CHECK_THROWS_AS(ops::copy(wide, i), Error);
+  CHECK_THROWS_AS(ops::copy(truth, wide), Error);
   ops::copy(j, i);
   CHECK(i.to_vector() == Doubles{1, 2, 3, 4});
 }

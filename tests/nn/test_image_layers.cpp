@@ -281,6 +281,8 @@ TEST_CASE("losses compute what PyTorch computes") {
   const Tensor targets = Tensor::from<int32_t>({2, -1, 0, 2}, {4}),
                weights = Tensor::from<double>({.5, 2, 3}, {3});
   check(cross_entropy(b.input({4, 3}, 0.7), targets, weights), {1.12398163456});
+  check(cross_entropy(b.input({4, 3}, 0.7), Tensor::from<int64_t>({2, -1, 0, 2}, {4}), weights),
+        {1.12398163456});
   CHECK_THROWS(
       cross_entropy(b.input({4, 3}, 0.7), Tensor::from<int32_t>({2, -1, 0, 3}, {4}), weights));
   CHECK(error_of([&] {
