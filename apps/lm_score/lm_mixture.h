@@ -25,9 +25,9 @@ struct MixtureOptions {
 
 /// Returns the weight that `text` spells. Error: `text` is not a number from 0 to 1.
 double mixture_weight(const std::string& text);
-/// Reads --weights, which are from 0 to 1. Throws a UsageError: not one weight for each model; a
+/// Reads the texts of --weights, numbers from 0 to 1. Throws a UsageError: not one weight for each model; a
 /// sum other than 1.
-std::vector<double> read_mixture_weights(const std::vector<std::string>& weights, size_t models);
+std::vector<double> read_mixture_weights(const std::vector<std::string>& texts, size_t models);
 
 /// Writes the log-probabilities of `lines` under the mixture to `out`, as lm_score does for one
 /// model, and the perplexities of the mixture and of its models to standard error. Errors call the
