@@ -73,7 +73,7 @@
     b < a ? T(1) : (a == b ? T(0.5) : T(0)), \
     "the smaller number, or NaN; two equal numbers share the gradient", a < b ? a : b) \
   F(pow, std::pow(a, b), b == T(0) ? T(0) : b * std::pow(a, b - T(1)), \
-    a == T(0) && b > T(0) ? T(0) : y * std::log(a), "a^b; db is NaN if a is negative", \
+    a == T(0) && b > T(0) ? T(0) : y * std::log(a), "a^b; the slope in b is NaN if a is negative", \
     std::exp(b * std::log(a)))
 
 // Comparisons, without a gradient. F(name, value, text)
