@@ -21,7 +21,7 @@
 //       panel   32 rows of one component                    kHeadPanel (ops.h)
 //        lane   1 row: a SIMD lane, or a thread of a warp   HeadLanes (scores/cpu/)
 //   words       V                                           the caller
-//    chunk      V / 16 in whole tiles: a task, own sums     kHeadChunks (ops.h)
+//    chunk      V / 16, whole tiles; a task with own sums   kHeadChunks (ops.h)
 //     strip     1 tile; 4 with bfloat16 pieces              StackedComponents::strip_words
 //      tile     64 words by one panel                       kHeadTile (ops.h), HeadTile (scores/)
 //
