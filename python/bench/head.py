@@ -315,15 +315,10 @@ def markdown(rows, options, rate) -> str:
     lines = [machine_text(options, rate), ""]
     lines.append("| head | (N, V, d) | program | ms | of the floor | MiB |")
     lines.append("|---|---|---|---|---|---|")
-    before = None
     for head, shape, name, time_ms, peak, share in rows:
-        same = (head, shape) == before
-        before = head, shape
-        cells = ("", "") if same else (f"`{head}`", str(shape))
         floor = "" if share is None else f"{share:.0%}"
-        lines.append(
-            f"| {cells[0]} | {cells[1]} | {NAMES[name]} | {time_ms:,.0f} | {floor} | {peak:,.0f} |"
-        )
+        cells = [f"`{head}`", str(shape), NAMES[name], f"{time_ms:,.0f}", floor, f"{peak:,.0f}"]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
