@@ -107,6 +107,22 @@ decltype(auto) dispatch_all(DType t, F&& f) {
   return f(bool{});
 }
 
+/// Calls f(T{}) with the unsigned integer type T of the elements' size, for code that moves
+/// elements. The argument only tells `f` the type.
+template <class F>
+void dispatch_size(DType t, F&& f) {
+  switch (size_of(t)) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    default:
+      return f(uint64_t{});
+  }
+}
+
 /// Calls f(float{}) or f(double{}), as `t` says, and returns the result. The argument only tells
 /// `f` the type. Error: another type; the message names `op`.
 template <class F>

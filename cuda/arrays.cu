@@ -40,21 +40,6 @@ T* as(const StridedView& v) {
 }
 CudaDevice& device_of(const StridedView& v) { return CudaDevice::of(v.device.index); }
 
-// Calls f(T{}) with an unsigned integer type of the element's size.
-template <class F>
-void dispatch_size(DType t, F&& f) {
-  switch (size_of(t)) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    default:
-      return f(uint64_t{});
-  }
-}
-
 template <class T>
 struct CopyStrided {
   DeviceWalk<2> walk;

@@ -41,21 +41,6 @@ T* at(const StridedView& v, int64_t offset) {
   return static_cast<T*>(v.data) + offset;
 }
 
-// Calls f(T{}) with an unsigned integer type of the element's size.
-template <class F>
-void dispatch_size(DType t, F&& f) {
-  switch (size_of(t)) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    default:
-      return f(uint64_t{});
-  }
-}
-
 template <class T>
 void copy_as(const StridedView& x, const StridedView& y, bool add) {
   const Walk<2> walk({&x, &y});
