@@ -81,8 +81,9 @@ Var permute(const Var& x, std::span<const int> order);
 Var permute(const Var& x, std::initializer_list<int> order);
 /// Exchanges two dimensions.
 Var transpose(const Var& x, int first = -2, int second = -1);
-/// Returns x[..., begin:end:step, ...] of dimension `dim` by Python's rules: negative ends count
-/// from the end, ends beyond the dimension are cut, and step may be negative. Error: step is 0.
+/// Returns x[..., begin:end:step, ...] of dimension `dim` by Python's rules. `begin` and `end`
+/// count from the end of the dimension if they are negative, and are cut to the dimension if they
+/// lie beyond it. `step` may be negative. Error: step is 0.
 Var slice(const Var& x, int dim, int64_t begin, int64_t end, int64_t step = 1);
 /// Joins tensors along `dim`. Errors: no tensors; other dimensions or types differ.
 Var concatenate(std::span<const Var> parts, int dim);

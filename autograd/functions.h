@@ -173,8 +173,8 @@ LstmOutput lstm(const Var& x, const LstmWeights& w, const LstmState& start);
 /// The sizes, the mask and the dropout of multi-head attention. ops::Attention has the formula.
 struct AttentionShape {
   int64_t batch = 1, heads = 1;
-  /// Self-attention: heads of keys and values, a divisor of `heads`; 0: `heads`. For a separate kv
-  /// the width of kv gives their number.
+  /// For self-attention: the number of heads of keys and values, a divisor of `heads`; 0: as many
+  /// as `heads`. Not used with a separate kv, whose width gives the number.
   int64_t kv_heads = 0;
   Tensor lengths = {};  ///< (batch) int32: numbers of keys before the padding; empty: no padding
   bool causal = false;  ///< query t attends to keys 0 ... t only

@@ -70,12 +70,14 @@ class Var {
   /// Returns dL/dy of this output y, in y's shape; an empty view if the loss does not depend on y.
   View grad_output() const;
   /// Returns the view for dL/dx of this input x, in x's shape; an empty view if x needs no
-  /// gradient. `add` is false if the memory holds no gradient yet: overwrite it. `add` is true
-  /// after an earlier call in this backward pass, for a parameter also after an earlier
-  /// micro-batch, and always for a parameter that tracks its rows: add to the memory. After the
-  /// call the memory counts as written, so the caller must write the gradient. A caller that calls
-  /// grad_input() for several inputs must write their gradients in the order of these calls,
-  /// because two inputs may be one Var.
+  /// gradient. If `add` is false, the memory holds no gradient yet: overwrite it. If `add` is true,
+  /// add to the memory. `add` is true in three cases:
+  ///  - grad_input() was called for x before, in this backward pass;
+  ///  - x is a parameter, and an earlier micro-batch has written its gradient;
+  ///  - x is a parameter that tracks its rows (Parameter::touched): the other rows are 0 already.
+  /// After the call the memory counts as written, so the caller must write the gradient. A caller
+  /// that calls grad_input() for several inputs must write their gradients in the order of these
+  /// calls, because two inputs may be one Var.
   OutputView grad_input() const;
   /// Returns the view for dL/dx like grad_input(), for functions that add to some elements only.
   /// Sets the memory to zero where grad_input() would return `add` = false.
@@ -110,9 +112,10 @@ class Tape {
   /// Returns `data` on this tape's device: the tensor itself if it is there already, and otherwise
   /// a copy in the step's pool.
   Tensor on_device(const Tensor& data);
-  /// Returns a value without a gradient, such as the input of a network. `value` is on the tape's
-  /// device; on_device() copies it there. The Var shares the tensor's memory, which must not change
-  /// before reset(). The same holds for leaves and for the ids, targets and lengths of ops.
+  /// Returns a value without a gradient, such as the input of a network. `value` must be on the
+  /// tape's device; see on_device(). The Var shares the tensor's memory, which must not change
+  /// before reset(). The memory of leaves, and of the ids, targets and lengths of ops, must not
+  /// change either.
   Var constant(const Tensor& value);
   /// Returns a value whose gradient can be read after backward(): Var::grad().
   Var leaf(const Tensor& value);

@@ -1,4 +1,4 @@
-// Huge pages for large memory.
+// Huge pages for large blocks of memory.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@ namespace nine {
 /// The bytes of a huge page.
 inline constexpr size_t kHugePage = size_t{2} << 20;
 
-/// Asks the kernel for huge pages under `bytes` bytes of memory at p that nobody has used yet. Then
-/// the first use takes far fewer page faults, and later uses fewer address translations. Changes
-/// nothing for less than two huge pages, for pages that other memory shares, or where the kernel
-/// refuses.
+/// Asks the operating system to back the memory [p, p + bytes) with huge pages. Call it before the
+/// first use of the memory. The first use then takes far fewer page faults, and later uses take
+/// fewer address translations. Does nothing if `bytes` is below 2 kHugePage. Leaves out a page at
+/// either end that also holds other memory. The system may ignore the request.
 void prefer_huge_pages(void* p, size_t bytes);
 
 }  // namespace nine

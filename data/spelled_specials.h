@@ -22,7 +22,7 @@ class SpelledSpecials {
 
   /// Adds the ids of a sentence's words, without the </s> at its end.
   void add(std::span<const int32_t> ids);
-  /// Adds a line of text, whose words spaces and tabs separate. Compares each word with the texts
+  /// Adds a line of text, with spaces and tabs between its words. Compares each word with the texts
   /// of the special words. Includes add_beginning().
   void add_line(std::string_view line);
   /// Counts a byte-order mark at the beginning of a line whose words go to add().

@@ -28,7 +28,7 @@
 #include "core/array_ops.h"            // the ops of autograd/arrays.h on Views
 #include "core/caller_stream.h"        // another library's stream of a GPU
 #include "core/error.h"                // Error, require
-#include "core/huge_pages.h"
+#include "core/huge_pages.h"           // prefer_huge_pages: for large blocks of memory
 #include "core/interrupt.h"            // InterruptCheck: ends a long op early
 #include "core/least_memory.h"         // less working memory for a loss
 #include "core/matmul_precision.h"     // set_matmul_precision: highest, high, medium

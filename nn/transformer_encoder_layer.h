@@ -29,8 +29,8 @@ struct TransformerLayerConfig {
   /// that are added to embeddings. Reads `size`, `heads` and `style`. Error: heads of an odd size
   /// with rotary positions.
   void make_positions(int64_t count);
-  /// Returns the choices of the layer's self-attention or, unless `own`, of its attention to a
-  /// memory.
+  /// Returns the settings of an attention of the layer. own: true for self-attention; false for
+  /// attention to the encoder's output, which has no `positions`.
   AttentionStyle attention_style(bool own) const {
     return {.kv_heads = style.kv_heads,
             .qk_norm = style.qk_norm,

@@ -25,8 +25,8 @@ struct MixtureOptions {
 
 /// Returns the weight that `text` spells. Error: `text` is not a number from 0 to 1.
 double mixture_weight(const std::string& text);
-/// Reads the texts of --weights, numbers from 0 to 1. Throws a UsageError: not one weight for each model; a
-/// sum other than 1.
+/// Reads the texts of --weights, numbers from 0 to 1. Throws a UsageError: not one weight for each
+/// model; a sum other than 1.
 std::vector<double> read_mixture_weights(const std::vector<std::string>& texts, size_t models);
 
 /// Writes the log-probabilities of `lines` under the mixture to `out`, as lm_score does for one

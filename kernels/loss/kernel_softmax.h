@@ -106,8 +106,8 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
 
 /// Returns log p(v | h) in nats of every word v, (N, V) float64 on the CPU, for decoding: computed
 /// as in kernel_softmax, for any head. Records nothing on the tape. A row's bits do not depend on
-/// the other rows, with one exception. A row whose products overflow, or with a log-variance of 40
-/// or more (in kernels ssg and mog), may change the last digits of the other rows of its block. The
+/// the other rows, with two exceptions. A row whose products overflow, and a row of ssg or mog with
+/// a log-variance of 40 or more, may change the last digits of the other rows of its block. The
 /// result has N x V numbers, so pass many contexts a few at a time. Up to ops::kHeadPanel (32)
 /// contexts cost as much as one context. Errors: those of kernel_softmax.
 Tensor log_probabilities(const HeadSpec& head, const Var& h, const HeadWeights& weights);

@@ -35,8 +35,8 @@ class ModelTokenizer;
 struct ScoringOptions {
   /// false: every sentence starts from a state of zeros. true: all lines are joined and cut into 10
   /// equal parts, which are read in parallel, as lm_train does in validation. Within a part the
-  /// state passes on from line to line. A Transformer, which has no state, reads half a window of
-  /// earlier words again before each segment.
+  /// state passes on from line to line. A Transformer has no state: it reads each part in segments
+  /// of half a window, and reads the half window before a segment again as its context.
   bool carry_state = false;
   /// The most positions that are computed together, padding included; only without carry_state.
   int64_t batch_tokens = 4096;
@@ -46,7 +46,8 @@ struct ScoringOptions {
   /// Above 0: all lines are joined and cut into windows of this many tokens. Each window is read
   /// from a state of zeros; its first input is the word before it. Not with carry_state.
   int64_t window = 0;
-  /// The number of sentences before the first one, in messages.
+  /// The number of sentences of the same text that earlier calls have scored. Error messages count
+  /// sentences from there.
   int64_t first_sentence = 0;
 };
 
