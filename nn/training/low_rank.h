@@ -47,9 +47,10 @@ class LowRankUpdates {
 
  private:
   struct Matrix {
-    Parameter* whole;
+    Parameter* whole = nullptr;
     Tensor original;
-    Parameter *a, *b;
+    Parameter* a = nullptr;
+    Parameter* b = nullptr;
   };
   double factor_;
   ParameterSet factors_;
