@@ -74,7 +74,7 @@ class Var {
   /// add to the memory. `add` is true in three cases:
   ///  - grad_input() was called for x before, in this backward pass;
   ///  - x is a parameter, and an earlier micro-batch has written its gradient;
-  ///  - x is a parameter that tracks its rows (Parameter::touched): the other rows are 0 already.
+  ///  - x is a parameter that tracks its rows (Parameter::touched): rows without a gradient are 0.
   /// After the call the memory counts as written, so the caller must write the gradient. A caller
   /// that calls grad_input() for several inputs must write their gradients in the order of these
   /// calls, because two inputs may be one Var.
