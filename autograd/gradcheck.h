@@ -39,8 +39,9 @@ struct GradcheckReport {
 /// Checks the gradients of `f`, which computes a value from leaves: one leaf for each of `inputs`,
 /// in their order. gradcheck() calls f many times, so f must depend on the leaves alone. A value of
 /// several elements is reduced to a weighted sum with unequal weights, so that a gradient whose sum
-/// alone is right does not pass. `inputs` keep their values, unless `f` throws. Error: an input is
-/// not a contiguous float64 tensor.
+/// alone is right does not pass. gradcheck() moves elements of copies: `inputs` keep their values,
+/// and may share memory with each other or with tensors that f holds. Error: an input is not a
+/// contiguous float64 tensor.
 GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 

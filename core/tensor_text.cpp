@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -45,7 +46,8 @@ std::string single(T x) {
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
   const auto size = std::abs(static_cast<double>(x));
-  const bool scientific = x != 0 && (size >= 1e16 || size < 1e-4);
+  const double large = std::is_same_v<T, double> ? 1e16 : 1e6;
+  const bool scientific = x != 0 && (size >= large || size < 1e-4);
   char text[64];
   std::string all(
       text, std::to_chars(text, text + sizeof text, x,
@@ -55,32 +57,39 @@ std::string single(T x) {
   return all;
 }
 
+// The parts of "12.5e+20": before the point, between point and e, and from e on.
+struct Parts {
+  std::string whole, fraction, exponent;
+};
+// Returns the parts of a number that has a point, or no digits behind it.
+Parts parts_of(const std::string& text) {
+  const size_t e = std::min(text.find('e'), text.size()), point = std::min(text.find('.'), e);
+  return {text.substr(0, point), point < e ? text.substr(point + 1, e - point - 1) : "",
+          text.substr(e)};
+}
+
 // Returns the words of all shown numbers, padded to one width.
 template <class T>
 std::vector<std::string> float_words(const std::vector<T>& values) {
-  double largest = 0, smallest = HUGE_VAL;
+  constexpr T kLarge = std::is_same_v<T, double> ? 1e8 : 1e6;
+  T largest = 0, smallest = std::numeric_limits<T>::infinity();
   bool finite_only = true, negative_infinity = false;
   for (const T v : values) {
     finite_only = finite_only && std::isfinite(v);
     negative_infinity = negative_infinity || (std::isinf(v) && v < 0);
     if (!std::isfinite(v) || v == 0) continue;
-    largest = std::max(largest, std::abs(static_cast<double>(v)));
-    smallest = std::min(smallest, std::abs(static_cast<double>(v)));
+    largest = std::max(largest, std::abs(v));
+    smallest = std::min(smallest, std::abs(v));
   }
   const bool scientific =
-      largest > 0 && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
-  struct Parts {
-    std::string whole, fraction, exponent;
-  };
+      largest > 0 && (largest >= kLarge || smallest < T(1e-4) || largest / smallest > 1000);
   std::vector<Parts> parts;
   size_t left = 0, right = 0, exponent = 0;
   for (const T v : values) {
     Parts p;
     if (std::isfinite(v)) {
-      const std::string text =
-          digits(v, scientific ? std::chars_format::scientific : std::chars_format::fixed);
-      const size_t point = text.find('.'), e = std::min(text.find('e'), text.size());
-      p = {text.substr(0, point), text.substr(point + 1, e - point - 1), text.substr(e)};
+      p = parts_of(
+          digits(v, scientific ? std::chars_format::scientific : std::chars_format::fixed));
       left = std::max(left, p.whole.size());
       right = std::max(right, p.fraction.size());
       exponent = std::max(exponent, p.exponent.size());
@@ -99,20 +108,19 @@ std::vector<std::string> float_words(const std::vector<T>& values) {
       words.push_back(std::string(left + behind - text.size(), ' ') + text);
       continue;
     }
-    const Parts& p = parts[i];
-    std::string fraction = p.fraction;
-    std::string power = p.exponent;  // "e+05": all as long as the longest
+    Parts& p = parts[i];
     if (scientific) {
-      if (fraction.size() < right) {  // the digits of the exact number then, not zeros
+      if (p.fraction.size() < right) {  // the digits of the exact number then, not zeros
         char text[64];
         std::snprintf(text, sizeof text, "%.*e", static_cast<int>(right),
                       static_cast<double>(values[i]));
-        const std::string exact = text;
-        fraction = exact.substr(exact.find('.') + 1, right);
+        p = parts_of(text);
       }
-      if (power.size() < exponent) power.insert(2, exponent - power.size(), '0');
+      // "e+05": all as long as the longest
+      if (p.exponent.size() < exponent) p.exponent.insert(2, exponent - p.exponent.size(), '0');
     }
-    std::string word = std::string(left - p.whole.size(), ' ') + p.whole + "." + fraction + power;
+    std::string word =
+        std::string(left - p.whole.size(), ' ') + p.whole + "." + p.fraction + p.exponent;
     if (!scientific) word.append(right - p.fraction.size(), ' ');
     words.push_back(std::move(word));
   }

@@ -39,6 +39,14 @@ double OneCycle::rate(int64_t update) const {
                   : between(lr, start / end_divisor, (t - top) / (end - top));
 }
 
+double Schedule::rate(int64_t update) const {
+  if (!has_length(config_.kind)) return rate(update, 0);
+  require(config_.updates > 0, "the schedule ", to_text(config_.kind),
+          " has a length: set ScheduleConfig::updates, or give rate() the share that is done");
+  return rate(update, std::min(1.0, static_cast<double>(update - 1) /
+                                        static_cast<double>(config_.updates)));
+}
+
 double Schedule::rate(int64_t update, double done) const {
   const auto t = static_cast<double>(update), warmup = static_cast<double>(config_.warmup);
   const double peak = config_.lr * state_.scale;

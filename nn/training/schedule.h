@@ -37,6 +37,8 @@ struct ScheduleConfig {
   int64_t patience = 0;  ///< plateau: validations without improvement before the rate falls
   double min_lr = 1e-6;  ///< plateau: lower bound of the rate; cosine, linear, wsd: last rate
   double fall = 0.2;     ///< wsd: share of the length, at its end, over which the rate falls
+  /// cosine, linear, wsd: the length, for rate(update); 0: callers of rate() give the share done.
+  int64_t updates = 0;
 };
 
 /// The rate lr that is multiplied by `factor` after each `every` updates: torch.optim's StepLR.
@@ -103,7 +105,10 @@ class Schedule {
   /// min_lr) (1 + cos(pi r)) / 2 (Loshchilov & Hutter, 2017). linear has lr + (min_lr - lr) r. wsd
   /// (Hu et al., 2024) stays at lr, and falls linearly to min_lr in the last part, `fall`, of the
   /// length.
-  double rate(int64_t update, double done = 0) const;
+  double rate(int64_t update, double done) const;
+  /// Returns rate(t, done) for a length of ScheduleConfig::updates: done = (t - 1) / updates, at
+  /// most 1. Error: cosine, linear or wsd with updates 0.
+  double rate(int64_t update) const;
 
   /// Takes a validation's metric (lower is better), and returns true if it lowers the rate; call it
   /// after every validation. plateau lowers the rate, down to min_lr, when more than `patience`

@@ -315,12 +315,21 @@ TEST_CASE("tensors print as in NumPy") {
   CHECK(printed<float>({1.f / 3, 2.f / 3, 1e5f}, {3}) ==
         "[3.3333334e-01 6.6666669e-01 1.0000000e+05]");
   CHECK(printed<double>({1e300, 1e-300}, {2}) == "[1.e+300 1.e-300]");
+  // The exact number behind the shortest text has another exponent.
+  CHECK(printed<float>({1e-5f, 0.30071995f}, {2}) == "[9.9999997e-06 3.0071995e-01]");
+  CHECK(printed<double>({1e-320, 0.123456789}, {2}) == "[9.99988867e-321 1.23456789e-001]");
+  CHECK(printed<float>({-2572352}, {1}) == "[-2.572352e+06]");
+  CHECK(printed<double>({-2572352}, {1}) == "[-2572352.]");
+  CHECK(printed<float>({-0.f, 1e-4f}, {2}) == "[-0.      0.0001]");
   CHECK(printed<double>({0, 0}, {2}) == "[0. 0.]");
   CHECK(printed<bool>({true, false}, {2}) == "[ True False]");
   CHECK(printed<int64_t>({-1, 100, 7, -12}, {2, 2}) == "[[ -1 100]\n [  7 -12]]");
   CHECK(printed<double>({1.5}, {}) == "1.5");
   CHECK(printed<double>({1e-7}, {}) == "1e-07");
   CHECK(printed<float>({2}, {}) == "2.0");
+  CHECK(printed<float>({123456}, {}) == "123456.0");
+  CHECK(printed<float>({297368992}, {}) == "2.97369e+08");
+  CHECK(printed<float>({1e-4f}, {}) == "1e-04");
   CHECK(printed<int32_t>({3}, {}) == "3");
   CHECK(printed<bool>({true}, {}) == "True");
   CHECK(printed<double>({}, {0, 3}) == "[]");

@@ -405,6 +405,8 @@ TEST_CASE(
   CHECK(b.to_vector() == before);
   CHECK(gradcheck([](std::span<const Var> x) { return add(x[0], tanh(x[1])); }, {a, b}).worst <
         1e-8);
+  CHECK(gradcheck([](std::span<const Var> x) { return mul(x[0], tanh(x[1])); }, {a, a}).worst <
+        1e-8);  // inputs that share memory
   CHECK(gradcheck([](std::span<const Var> x) { return tanh(x[0]); }, {random_tensor({50, 50}, 1)},
                   {.max_elements = 10})
             .checked == 10);

@@ -52,6 +52,17 @@ TEST_CASE("schedule: a plateau lowers the rate after `patience` validations with
   CHECK(constant.rate(1000) == Approx(1));
 }
 
+TEST_CASE("schedule: a length in updates stands for the share that is done") {
+  for (const auto kind : {ScheduleKind::cosine, ScheduleKind::linear, ScheduleKind::wsd}) {
+    const Schedule s({.kind = kind, .lr = 1, .warmup = 4, .min_lr = 0.1, .updates = 104});
+    for (const int64_t t : {1, 5, 60, 100, 104})
+      CHECK(s.rate(t) == s.rate(t, static_cast<double>(t - 1) / 104));
+    CHECK(s.rate(1000) == Approx(0.1));
+    CHECK(error_of([&] { Schedule({.kind = kind}).rate(1); }).find("ScheduleConfig::updates") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("schedule: cosine, linear and wsd fall to the last rate over a known length") {
   // Of 104 updates with a warm-up of 4, update t has the share (t - 1) / 104 behind it.
   const auto rates = [](ScheduleKind kind, int64_t warmup) {
