@@ -27,7 +27,8 @@ class Arena {
  public:
   /// Reserves `capacity` bytes on the device; 0 reserves as much as the device has available. On
   /// the CPU the constructor reserves addresses only, and the system provides a page at its first
-  /// use. Messages call the pool `name`.
+  /// use. Messages call the pool `name`. OutOfMemory: the device does not have the bytes or, on the
+  /// CPU, the process does not have the addresses.
   explicit Arena(std::string name, Device device = kCpu, size_t capacity = 0);
   ~Arena();
   Arena(const Arena&) = delete;

@@ -19,8 +19,8 @@ namespace nine::ops {
 /// and a number outside of an integer type becomes its nearest limit. A bool is true if x != 0, and
 /// counts as 0 or 1.
 void convert(const View& x, const View& y);
-/// Sets y = x or, with `add`, y += x, for views of one shape and type. No two elements of y are at
-/// one address. With `add` the type is float32 or float64.
+/// Sets y = x or, with `add`, y += x, for views of one shape and type. No two elements of y may be
+/// at one address, which the op does not check. With `add` the type is float32 or float64.
 void copy_strided(const StridedView& x, const StridedView& y, bool add);
 
 /// Computes y = f(a, b); a and b have been broadcast to y's shape.

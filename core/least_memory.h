@@ -13,7 +13,8 @@ namespace nine {
 ///    components share the word vectors, and that their gradient is written, not added to.
 ///  - Each thread has one partial sum of the contexts' gradients, in place of one for each chunk of
 ///    words (ops::kHeadChunks).
-///  - The contexts' gradient is written in place, if it is not added to.
+///  - The loss writes the contexts' gradient to its memory on the tape. The loss keeps a separate
+///    copy until backward only if that memory already holds a gradient.
 /// A pool (Arena) that is made while an object exists takes memory in small pages. The loss has the
 /// same bits as without the object. Gradients may have other last digits, because the first block
 /// has another size. They do not depend on the number of threads. Norms of vectors (HeadNorms) turn

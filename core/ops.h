@@ -310,8 +310,9 @@ void col2im(const View& cols, const Windows& windows, const OutputView& x);
 void transpose_blocks(const View& x, int64_t first, const View& bias, const View& y);
 /// Computes the largest element of each window of x (N, C, H, W): y (N, C, OH, OW). `places`
 /// (int32, y's shape) is an output for backward: the index of this element in its plane, the first
-/// one of equal elements. A NaN counts as the largest. Padding is no element of a window. Error:
-/// the padding is more than half of the kernel, so that a window could have no element.
+/// one of equal elements. A NaN counts as the largest. Padding is no element of a window. A window
+/// with a dilation may lie in the padding alone: y is then -infinity, and `places` has -1. Error:
+/// the padding is more than half of the kernel.
 void max_pool(const View& x, const Windows& windows, const View& y, const View& places);
 /// Computes dx: dy goes to the elements at `places`.
 void max_pool_backward(const View& dy, const View& places, const Windows& windows,
