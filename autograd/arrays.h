@@ -64,8 +64,8 @@ NINE_FOR_EACH_REDUCTION(NINE_DECLARE, NINE_DECLARE_1)
   Var NAME(const Var& a, double b);
 NINE_FOR_EACH_COMPARISON(NINE_DECLARE)
 #undef NINE_DECLARE
-/// Returns a where `condition` (bool) is true, and b elsewhere, with broadcasting; a and b have one
-/// type. The gradient of an element goes to the argument that it was taken from.
+/// Returns a where `condition` (bool) is true, and b elsewhere, with broadcasting; a and b have any
+/// one type. The gradient of an element goes to the argument that it was taken from.
 Var where(const Var& condition, const Var& a, const Var& b);
 
 /// Returns the index of the first largest number along `dim`, or of the first NaN; int64, without a
@@ -93,8 +93,8 @@ Var concatenate(std::initializer_list<Var> parts, int dim);
 Var stack(std::span<const Var> parts, int dim = 0);
 Var stack(std::initializer_list<Var> parts, int dim = 0);
 
-// Picking elements. Indices are int32 or int64; -1 is the last. Error: an index outside of [-n, n)
-// for a dimension of n.
+// Picking elements. Indices are int32 or int64; -1 is the last. index_select() and gather() take x
+// of any type. Error: an index outside of [-n, n) for a dimension of n.
 
 /// Returns y[..., j, ...] = x[..., ids[j], ...] in dimension `dim`: ids (m), numpy.take.
 Var index_select(const Var& x, int dim, const Var& ids);
@@ -130,8 +130,9 @@ Var log_softmax(const Var& x, int dim);
 /// differ.
 Var batched_matmul(const Var& a, const Var& b);
 /// Computes numpy.einsum of one or two tensors: "ij,jk->ik" is the matrix product. Without "->" the
-/// result has the letters that stand once, in alphabetical order. Errors: more tensors; "..."; a
-/// letter that stands twice in one tensor; letters that do not fit the shapes.
+/// result has the letters that stand once, in alphabetical order. The result has at most six
+/// letters. Errors: more tensors; "..."; a letter that stands twice in one tensor; letters that do
+/// not fit the shapes.
 Var einsum(std::string_view letters, std::initializer_list<Var> tensors);
 
 }  // namespace nine

@@ -212,8 +212,8 @@ Var log_softmax(const Var& x);  ///< x - log(sum(e^x)); dx = dy - e^y sum(dy)
 /// log_probs[r, targets[r]] over the rows r with targets[r] >= 0, a float64 scalar in nats. targets
 /// (n); -1: the row does not count. Error: a target outside of [-1, V).
 Var nll(const Var& log_probs, const Tensor& targets, double row_weight);
-/// Returns the number of targets (int32 or int64, any shape and device) that are 0 or more. On the
-/// CPU it allocates no memory.
+/// Returns the number of targets (int32 or int64, any shape and device) that are 0 or more. Copies
+/// the targets, unless they are contiguous int32 on the CPU.
 int64_t count_targets(const Tensor& targets);
 /// Computes the mean of -log_softmax(logits)[r, targets[r]] over the rows r with targets[r] >= 0, a
 /// float64 scalar in nats: PyTorch's cross_entropy with ignore_index -1. logits (n, V); targets (n)

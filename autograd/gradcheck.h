@@ -32,7 +32,7 @@ struct GradcheckReport {
   std::string where;
   int64_t checked = 0;  ///< number of elements checked
   /// The inputs whose checked gradients all vanish, both analytic and numeric: 0 agrees with 0, so
-  /// their elements check nothing.
+  /// their elements check nothing. An input that `f` does not use is an Error of gradcheck().
   std::vector<size_t> vanished;
 };
 
@@ -40,8 +40,8 @@ struct GradcheckReport {
 /// in their order. gradcheck() calls f many times, so f must depend on the leaves alone. A value of
 /// several elements is reduced to a weighted sum with unequal weights, so that a gradient whose sum
 /// alone is right does not pass. gradcheck() moves elements of copies: `inputs` keep their values,
-/// and may share memory with each other or with tensors that f holds. Error: an input is not a
-/// contiguous float64 tensor.
+/// and may share memory with each other or with tensors that f holds. Errors: an input is not a
+/// contiguous float64 tensor; backward gives an input no gradient.
 GradcheckReport gradcheck(const std::function<Var(std::span<const Var>)>& f,
                           const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});
 

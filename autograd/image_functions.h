@@ -35,7 +35,7 @@ Var conv1d(const Var& x, const Var& w, const Var& b = {}, const Conv1dOptions& o
 /// are not.
 struct PoolOptions {
   Size2d kernel = 2;
-  Size2d stride = 0;          ///< 0: the kernel
+  Size2d stride = 0;          ///< 0 along both axes: the kernel
   Size2d padding = 0;         ///< at most half of the kernel
   Size2d dilation = 1;        ///< max_pool only
   bool count_padding = true;  ///< avg_pool: the mean counts padding as zeros
@@ -51,17 +51,18 @@ Var avg_pool(const Var& x, const PoolOptions& options = {});
 
 /// Computes (x - mean) / sqrt(variance + eps) * gamma + beta, where mean and variance are over the
 /// examples and the planes of a channel (Ioffe & Szegedy, 2015): x (N, C, ...), gamma and beta (C).
-/// The gradient goes through mean and variance. `mean` and `variance` (float64, C) are outputs; the
-/// variance divides by the number of elements. Error: a channel has a single element.
+/// The gradient goes through mean and variance. `mean` and `variance` (float64, C, on the tape's
+/// device) are outputs; the variance divides by the number of elements. backward() reads both, so
+/// they must not change until then. Error: a channel has a single element.
 Var batch_norm(const Var& x, const Var& gamma, const Var& beta, const Tensor& mean,
                const Tensor& variance, double eps = 1e-5);
 /// Computes the same with the given `mean` and `variance` (float64, C), which are constants: the
-/// gradient does not go through them.
+/// gradient does not go through them. backward() reads both.
 Var batch_norm_given(const Var& x, const Var& gamma, const Var& beta, const Tensor& mean,
                      const Tensor& variance, double eps = 1e-5);
-/// Computes the same with a mean and a variance for each example and each of `groups` groups of
-/// channels (Wu & He, 2018). groups = C is instance norm. Error: `groups` does not divide the
-/// channels.
+/// Computes batch_norm()'s formula with a mean and a variance for each example and each of `groups`
+/// groups of channels (Wu & He, 2018). The gradient goes through mean and variance. groups = C is
+/// instance norm. Error: `groups` does not divide the channels.
 Var group_norm(const Var& x, int64_t groups, const Var& gamma, const Var& beta, double eps = 1e-5);
 
 }  // namespace nine
