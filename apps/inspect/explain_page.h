@@ -1,7 +1,7 @@
 // Explains kernels, heads and layers by worked examples, as kernel_inspect --explain NAME does. An
 // example is a forward and a backward pass over a few numbers, step by step. `name` is a head
 // string ("pow:p=1", "mix:lin,rbf"), settings of a margin or of norms ("margin=cos:0.3"), or a
-// layer ("lstm").
+// layer or a term of the loss ("lstm", "z_loss"). The error for an unknown name lists the names.
 #pragma once
 
 #include <cstdint>

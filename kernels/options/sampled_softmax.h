@@ -50,9 +50,9 @@ class WordSampler {
   WordSampler(const SampledSoftmax& config, std::span<const double> counts);
 
   /// Draws from Q until K distinct words are found. Returns these words, the targets (ids, -1: no
-  /// target) and the word `also` (-1: no word), drawn or not. The key determines the draws. Error:
+  /// target) and the word `also` (-1: no word), drawn or not. The key determines the draws. Errors:
   /// max(1,000 K, 2^22) draws give fewer than K distinct words, because Q is almost 0 on too many
-  /// words.
+  /// words; a target or `also` is at least the number of words of the vocabulary.
   SampledWords sample(const RandomKey& key, std::span<const int32_t> targets,
                       int64_t also = -1) const;
 

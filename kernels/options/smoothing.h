@@ -17,7 +17,7 @@ struct LabelSmoothing {
   double epsilon = 0;  ///< in [0, 1]; 0: no smoothing
   Kind kind = Kind::uniform;
 
-  /// Returns the target probability of every word except the target. Errors: epsilon outside of [0,
+  /// Returns the probability that every word except the target gets. Errors: epsilon outside of [0,
   /// 1]; `others` with one word.
   double spread(int64_t words) const;
 };

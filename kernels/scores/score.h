@@ -59,7 +59,9 @@
 //   // these statistics. value and slopes then are templates over <bool kFast, class T>; kFast
 //   // selects the cheaper form.
 //   static bool fast_path_valid(const T* stats);
-//   // True if z has too few digits for this pair's score; in float64 exact() then computes it.
+//   // True if z has too few digits for this pair's score. If T is double, on the CPU, exact() then
+//   // computes the score. Without this member, the test is |w - h|^2 < 0.001 (|w|^2 + |h|^2). Only
+//   // with kExactTarget.
 //   static bool needs_exact(T z, const T* w, const T* h);
 //   // True if a vector (or part) is so long, or so short, that products with it may leave the
 //   // range of T; on the CPU exact() then computes all of its pairs. Only with kExactTarget.

@@ -45,8 +45,8 @@ struct HeadLoss {
   PriorRegulariser prior = {};  ///< on a mixture's prior
   HeadMemory memory = HeadMemory::blocks;
   Margin margin = {};  ///< on the targets' scores; inner products only
-  /// Adds z_loss * (log of the sum of exponentials of the scores)^2 to each row's loss, for a
-  /// mixture the mean over its components, so that the scores' normalisers stay near 1.
+  /// Adds z_loss * (log of the sum of exponentials of the scores)^2 to each row's loss, so that the
+  /// scores' normalisers stay near 1. A mixture adds the mean of its components' terms.
   double z_loss = 0;
 
   /// Returns the options as the loops over a vocabulary of `words` words take them; no installed

@@ -18,7 +18,8 @@ struct LearnedNumber {
   bool positive = false;  ///< true: the logarithm of the number is stored and learned
   double start = 0;
 
-  /// Returns its tensor's name after the head's name: "scores.COMPONENT.NAME".
+  /// Returns the last part of the tensor's name, "scores.COMPONENT.NAME". The head's name and a dot
+  /// stand before it, as in "head.scores.0.p".
   std::string tensor_name() const;
   /// Convert a value to its stored form, the logarithm if `positive`, and back.
   double stored(double value) const;
