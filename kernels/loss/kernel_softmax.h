@@ -73,7 +73,7 @@ struct SoftmaxLoss {
 
 /// Numbers of each row, as tensors on the contexts' device: kernel_softmax reads `factor`, and
 /// fills `loss` and `lse`. An empty tensor is left out. The tensors may be views of another
-/// library's memory (Tensor::view_of).
+/// library's memory (Tensor::view_of). The numbers of `factor` and of `loss` must lie side by side.
 struct SoftmaxRows {
   /// (N) float64: a factor of each row's weight. Not together with HeadLoss::prior.
   Tensor factor = {};
