@@ -122,6 +122,7 @@ void check_convolution(const char* op, const Var& x, const Var& w, const Var& b,
   require(s.rank() == axes + 2 && k.rank() == axes + 2, "[", op, "] x must be (N, C, ",
           axes == 1 ? "L" : "H, W", ") and the kernels (O, C / groups, ",
           axes == 1 ? "K" : "KH, KW", "), got ", s, " and ", k);
+  require(s[0] >= 1, "[", op, "] x of shape ", s, " has no examples");
   require(groups >= 1 && s[1] % groups == 0 && k[0] % groups == 0, "[", op, "] ", groups,
           " groups do not divide ", s[1], " channels and ", k[0], " outputs");
   require(k[1] == s[1] / groups, "[", op, "] kernels of shape ", k, " do not fit x of shape ", s,
@@ -222,7 +223,7 @@ void check_channels(const char* op, const Var& x, const Var& gamma, const Var& b
           "] gamma and beta must be (", s[1], "), got ", gamma.shape(), " and ", beta.shape());
 }
 
-// The statistics are Vars without a gradient: backward functions may not capture Tensors.
+// The statistics are Vars without a gradient.
 Var normalise(const char* op, const Var& x, const Var& gamma, const Var& beta, const Var& mean,
               const Var& variance, int64_t groups, double eps, bool given) {
   Tape& tape = x.tape();

@@ -25,8 +25,8 @@ struct Conv1dOptions {
 /// Computes the cross-correlation y[n, o] = b[o] + sum over c of w[o, c] * x[n, c], as PyTorch's
 /// conv2d: x (N, C, H, W), w (O, C / groups, kernel height, kernel width), b (O) or an empty Var, y
 /// (N, O, OH, OW), where OH = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1, and
-/// OW likewise. Padding is 0. Errors: `groups` does not divide C and O; w does not fit x; the
-/// kernel does not fit into the padded image.
+/// OW likewise. Padding is 0. Errors: N = 0; `groups` does not divide C and O; w does not fit x;
+/// the kernel does not fit into the padded image.
 Var conv2d(const Var& x, const Var& w, const Var& b = {}, const Conv2dOptions& options = {});
 /// Computes the same along one axis: x (N, C, L), w (O, C / groups, kernel), y (N, O, OL).
 Var conv1d(const Var& x, const Var& w, const Var& b = {}, const Conv1dOptions& options = {});

@@ -171,9 +171,13 @@ class Tape {
     inner_->random_ = random_;
     inner_->detect_anomaly_ = detect_anomaly_;
     inner_->recording_ = recording_;
-    f(*inner_);
-    inner_->reset();
-    arena_.release_saved(mark);
+    try {
+      f(*inner_);
+    } catch (...) {  // such as OutOfMemory: this tape goes on after reset()
+      end_nested(mark);
+      throw;
+    }
+    end_nested(mark);
   }
 
   /// Returns, on a nested tape, the value of another tape's Var. backward() writes its gradient to
@@ -210,6 +214,10 @@ class Tape {
   friend class Var;
   struct Nested {};
   Tape(Arena& arena, Nested) : arena_(arena), nested_(true) {}
+  void end_nested(Arena::Mark mark) {
+    inner_->reset();
+    arena_.release_saved(mark);
+  }
   void run_backward();
 
   static constexpr int kMaxOutputs = 4;

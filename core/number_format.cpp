@@ -14,11 +14,13 @@ std::string shortest(double value) {
 }
 
 std::string fixed(double value, int decimals) {
-  std::array<char, 400> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+  if (std::isnan(value)) return "nan";
+  std::string text(static_cast<size_t>(320 + decimals), ' ');  // 309 digits, sign and point
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
                                  std::chars_format::fixed, decimals)
                        .ptr;
-  return {buffer.data(), end};
+  text.resize(static_cast<size_t>(end - text.data()));
+  return text;
 }
 
 std::string power_of_e(double exponent, int decimals) {

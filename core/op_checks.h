@@ -57,6 +57,7 @@ inline void has_elements(const char* op, const char* what, const View& v, int64_
 
 /// Requires that v, as a matrix, is (rows, cols).
 inline void is_matrix(const char* op, const char* what, const View& v, int64_t rows, int64_t cols) {
+  is_given(op, what, v);
   require(v.rows() == rows && v.cols() == cols, "[", op, "] ", what, " must be (", rows, ", ", cols,
           "), got ", v.shape);
 }

@@ -254,8 +254,11 @@ void HeadBlocks::choose_least_memory() {
 
 void HeadBlocks::set_rows(const View& factors, const View& losses) {
   for (const View* v : {&factors, &losses})
-    require(!*v || v->elements() == rows(), "[kernel_softmax] ", v->elements(), " numbers for ",
-            rows(), " rows");
+    require(!*v || (v->elements() == rows() && v->contiguous() && v->dtype == DType::float64 &&
+                    v->device == contexts_.device),
+            "[kernel_softmax] factor and loss of SoftmaxRows must be ", rows(),
+            " float64 numbers side by side on ", contexts_.device, ", got shape ", v->shape, " of ",
+            v->dtype, " on ", v->device, v->contiguous() ? "" : ", with gaps");
   row_factors_ = factors;
   row_losses_ = losses;
 }
@@ -289,6 +292,8 @@ void HeadBlocks::start_words() {
 // Computes the words' biases, with the offsets of a sampled softmax.
 void HeadBlocks::start_biases() {
   bias_ = weights_.bias ? weights_.bias.value().view() : View{};
+  require(static_cast<bool>(weights_.offset) == static_cast<bool>(weights_.target_offset),
+          "[kernel_softmax] HeadWeights has one of offset and target_offset: set both or neither");
   if (!weights_.offset) return;
   const auto with_offset = [&](const Tensor& offset) {
     require(offset.elements() == words_, "[kernel_softmax] ", offset.elements(), " offsets for ",

@@ -67,6 +67,10 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
   require(!own.factor || options.prior.strength == 0,
           "[kernel_softmax] factors of rows do not go with a penalty on the prior: set the penalty "
           "to 0");
+  require(!own.lse || own.lse.shape() == Shape{size, rows},
+          "[kernel_softmax] lse of SoftmaxRows "
+          "must be (",
+          size, ", ", rows, "), got ", own.lse.shape());
   out.nll = tape.result("kernel_softmax", {rows}, DType::float64, {});
   if (blocks.mixture()) {
     out.prior = tape.result("kernel_softmax", {rows, size}, h.dtype(), {});

@@ -9,6 +9,7 @@
 
 #include "autograd/functions.h"
 #include "autograd/gradcheck.h"
+#include "autograd/recompute.h"
 #include "checks/values.h"
 #include "core/error.h"
 #include "core/ops.h"
@@ -417,6 +418,38 @@ TEST_CASE(
   CHECK(r.vanished.empty());
   CHECK(gradcheck([](std::span<const Var> x) { return add(x[0], scale(x[1], 0)); }, {a, b})
             .vanished == std::vector<size_t>{1});
+}
+
+TEST_CASE("recomputed: after an Error in the backward pass, the tape goes on") {
+  const Tensor input = random_tensor({1000}, 1);
+  const auto f = [](const Var& a, const Var&) { return tanh(exp(tanh(exp(tanh(a))))); };
+  const auto gradient = [&](Tape& tape) {
+    const Var x = tape.leaf(input);
+    tape.backward(sum(recomputed(x, {}, f)));
+    const Doubles slopes = x.grad().to_vector();
+    tape.reset();
+    return slopes;
+  };
+  Arena whole("whole");
+  Tape roomy(whole);
+  const Doubles expected = gradient(roomy);
+  int failures = 0;
+  // Every size of the pool that is too small, also where the pool is full in the middle of
+  // backward.
+  for (size_t bytes = 16'384;; bytes += 4'096) {
+    Arena pool("small", kCpu, bytes);
+    Tape tape(pool);
+    try {
+      CHECK(gradient(tape) == expected);
+      break;
+    } catch (const OutOfMemory&) {
+      ++failures;
+    }
+    tape.reset();
+    const Var little = tape.leaf(random_tensor({10}, 2));
+    CHECK_NOTHROW(tape.backward(sum(recomputed(little, {}, f))));
+  }
+  CHECK(failures > 5);
 }
 
 TEST_CASE("tape: after backward nothing wrong can be read or recorded") {

@@ -590,6 +590,11 @@ TEST_CASE("errors: texts of what they are made of") {
   CHECK(power_of_e(700, 3) == "1.01423e+304");
   CHECK(power_of_e(812.349, 3) == "e^812.35");
   CHECK(power_of_e(INFINITY, 3) == "inf");
+  CHECK(power_of_e(-std::nan(""), 3) == "nan");
+  CHECK(fixed(-std::nan(""), 3) == "nan");
+  const std::string long_number = fixed(1e308, 100);
+  CHECK(long_number.size() == 309 + 1 + 100);
+  CHECK(has(long_number, "1000000000000000010979063629440455417"));
   CHECK_NOTHROW(require(true, "never"));
   CHECK(error_of([] { require(1 > 2, "[op] ", 1, " is not above ", 2); }) ==
         "[op] 1 is not above 2");

@@ -326,8 +326,7 @@ TEST_CASE("copy converts between float types and refuses other conversions") {
   ops::copy(b, d);
   CHECK(d.to_vector() ==
         Doubles{1, -2.5, 3.140625, static_cast<double>(static_cast<float>(bfloat16(1e30f)))});
-  const Tensor wide = Tensor::from<int64_t>({1, 2, 3, 4}, {2, 2}),
-               truth({2, 2}, DType::boolean);
+  const Tensor wide = Tensor::from<int64_t>({1, 2, 3, 4}, {2, 2}), truth({2, 2}, DType::boolean);
   for (const Tensor& other : {i, wide, truth}) {
     CHECK_THROWS_AS(ops::copy(x, other), Error);
     CHECK_THROWS_AS(ops::copy(other, x), Error);
@@ -355,6 +354,10 @@ TEST_CASE("ops: errors are sentences with the op, the shapes and the types") {
                  {"[matmul]", "(256, 2048)'"}));
   CHECK(contains(error_of([&] { ops::matmul(a, false, a, true, {c}); }),
                  {"[matmul]", "(32, 32)", "(32, 2048)"}));
+  CHECK(contains(error_of([&] { ops::matmul(a, false, View{}, false, {c}); }),
+                 {"[matmul]", "empty tensor"}));
+  const Tensor column({3, 1}, DType::float32);  // an empty view has the shape of a scalar
+  CHECK_THROWS_AS(ops::matmul(column, false, View{}, false, {column}), Error);
   CHECK(contains(error_of([&] { ops::scale(1, a, {d}); }), {"[scale]", "float32", "float64"}));
   CHECK(contains(error_of([&] { ops::scale(1, a, {c}); }), {"[scale]", "(32, 512)", "(32, 2048)"}));
   CHECK(contains(error_of([&] { ops::binary(ops::Binary::add, a, c, {a}); }),

@@ -72,10 +72,18 @@ TEST_CASE("head: numbers of rows that do not fit are refused") {
     kernel_softmax(p.head, x[0], p.weights(x), tensor_of(p.targets, {5}), 1, {}, rows);
   };
   CHECK_THROWS_WITH_AS(call({.factor = Tensor({4}, DType::float64)}),
-                       doctest::Contains("4 numbers for 5 rows"), Error);
+                       doctest::Contains("must be 5 float64 numbers side by side"), Error);
   CHECK_THROWS_WITH_AS(call({.loss = Tensor({5}, DType::float32)}),
-                       doctest::Contains("must be float64, got float32"), Error);
-  CHECK_THROWS_AS(call({.lse = Tensor({1, 5}, DType::float64)}), Error);
+                       doctest::Contains("of float32"), Error);
+  const Tensor wide({5, 2}, DType::float64);
+  CHECK_THROWS_WITH_AS(call({.loss = wide.col_range(1, 1)}), doctest::Contains("with gaps"), Error);
+  for (const Shape& shape : {Shape{1, 5}, Shape{2, 6}, Shape{2, 4}})
+    CHECK_THROWS_WITH_AS(call({.lse = Tensor(shape, DType::float64)}),
+                         doctest::Contains("lse of SoftmaxRows must be (2, 5)"), Error);
+  HeadWeights one_offset = p.weights(x);
+  one_offset.target_offset = Tensor({9}, DType::float64);
+  CHECK_THROWS_WITH_AS(kernel_softmax(p.head, x[0], one_offset, tensor_of(p.targets, {5}), 1),
+                       doctest::Contains("set both or neither"), Error);
 }
 
 TEST_CASE("head: with the least memory, gradients are the same to the last digits") {

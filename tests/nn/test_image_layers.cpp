@@ -120,6 +120,9 @@ TEST_CASE("convolutions: initial values, gradients and errors") {
         }).find("must be (2") == std::string::npos);
   CHECK_THROWS_AS(conv2d(b.input({1, 2, 5, 5}, 1), b.input({2, 2, 3, 3}, 1), {}, {.stride = 0}),
                   UsageError);
+  CHECK(error_of([&] {
+          conv2d(b.input({0, 2, 5, 5}, 1), b.input({2, 2, 3, 3}, 1));
+        }).find("has no examples") != std::string::npos);
   CHECK_THROWS(Conv2d(b.parameters, "x", 4, 6, 3, {.groups = 4}));
 }
 
