@@ -11,6 +11,7 @@
 #include "data/text.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
+#include "nn/models/shared_beginnings.h"
 #include "nn/models/word_mixture.h"
 
 namespace nine {
@@ -155,15 +156,18 @@ SentenceScores score_sentences_once(const std::vector<std::string>& checkpoints,
     scores.unknown.push_back(text.unknown());
     tokens.resize(static_cast<size_t>(text.tokens()), interpolated.none());
     size_t at = 0;
-    score_text(model, text, {.batch_tokens = options.batch_tokens},
-               [&](std::span<const double> nats) {
-                 for (const double n : nats) {
-                   tokens[at] = interpolated.add(m, tokens[at], -n);
-                   ++at;
-                 }
-                 if (m == 0) ends.push_back(at);
-                 if (progress) progress(m, static_cast<int64_t>(at), text.tokens());
-               });
+    score_shared_beginnings(
+        model, text, {.batch_tokens = options.batch_tokens},
+        [&](std::span<const double> nats) {
+          for (const double n : nats) {
+            tokens[at] = interpolated.add(m, tokens[at], -n);
+            ++at;
+          }
+          if (m == 0) ends.push_back(at);
+        },
+        [&](int64_t done) {
+          if (progress) progress(m, done, text.tokens());
+        });
   }
   sum_sentences(distinct, ends, tokens, scores);
   return scores;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <numbers>
 
 #include "core/error.h"
 #include "core/interrupt.h"
@@ -11,6 +12,7 @@
 #include "data/text.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
+#include "nn/models/shared_beginnings.h"
 
 namespace nine {
 namespace {
@@ -27,15 +29,18 @@ Part score_ngrams(const std::string& path, std::span<const std::string> lines,
                   const LineProgress& progress, int64_t all) {
   const NGramModel model = NGramModel::read(path);
   Part part;
+  part.log_p.reserve(static_cast<size_t>(all));
   for (const std::string& line : lines) {
     check_interrupt();
+    NGramModel::State state = model.sentence_begin();
     for_each_word(line, [&](std::string_view word) {
       const int32_t id = model.find(word);
-      part.known.push_back(id != NGramModel::kNone && id != model.unknown());
+      const bool known = id != NGramModel::kNone && id != model.unknown();
+      part.known.push_back(known);
+      part.log_p.push_back(model.advance(state, known ? id : model.unknown()) * std::numbers::ln10);
     });
     part.known.push_back(true);
-    const std::vector<double> log_p = model.score(line);
-    part.log_p.insert(part.log_p.end(), log_p.begin(), log_p.end());
+    part.log_p.push_back(model.advance(state, model.end()) * std::numbers::ln10);
     if (progress) progress(std::ssize(part.log_p), all);
   }
   return part;
@@ -47,10 +52,14 @@ Part score_words(const std::string& path, std::span<const std::string> lines,
   const Corpus text = corpus_of(model, lines, options.carry_state);
   Part part;
   for (const int32_t id : text.flat()) part.known.push_back(id != model.unknown());
-  score_text(model, text, options, [&](std::span<const double> nats) {
-    for (const double n : nats) part.log_p.push_back(-n);
-    if (progress) progress(std::ssize(part.log_p), text.tokens());
-  });
+  score_shared_beginnings(
+      model, text, options,
+      [&](std::span<const double> nats) {
+        for (const double n : nats) part.log_p.push_back(-n);
+      },
+      [&](int64_t done) {
+        if (progress) progress(done, text.tokens());
+      });
   return part;
 }
 
