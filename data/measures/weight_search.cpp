@@ -81,22 +81,22 @@ class LineSearch {
     std::ranges::sort(corners_, {}, &Corner::at);
   }
 
-  LineMinimum minimum(double low) {
+  LineMinimum minimum(double low, double high) {
     LineMinimum best{0, kInfinity};
     double begin = -kInfinity, distance = kInfinity;
     for (size_t c = 0;;) {
       const double end = c < corners_.size() ? corners_[c].at : kInfinity;
-      const double from = std::max(begin, low);
-      if (end - from > kShortest * std::max({1.0, std::isinf(from) ? 0 : std::fabs(from),
-                                             std::isinf(end) ? 0 : std::fabs(end)})) {
+      const double from = std::max(begin, low), to = std::min(end, high);
+      if (to - from > kShortest * std::max({1.0, std::isinf(from) ? 0 : std::fabs(from),
+                                            std::isinf(to) ? 0 : std::fabs(to)})) {
         const double loss = set_.loss(sums_);
-        const double away = from <= 0 && 0 <= end ? 0 : std::min(std::fabs(from), std::fabs(end));
+        const double away = from <= 0 && 0 <= to ? 0 : std::min(std::fabs(from), std::fabs(to));
         if (loss < best.loss || (loss == best.loss && away < distance)) {
-          best = {away == 0 ? 0 : point(from, end), loss};
+          best = {away == 0 ? 0 : point(from, to), loss};
           distance = away;
         }
       }
-      if (c == corners_.size()) return best;
+      if (c == corners_.size() || end >= high) return best;
       for (begin = end; c < corners_.size() && corners_[c].at == begin; ++c) {
         add(corners_[c].from, -1);
         add(corners_[c].to, 1);
@@ -199,8 +199,8 @@ class CoordinateSearch {
         low = std::max(low, -weights[d] / direction[d]);
       else if (not_negative_[d] && direction[d] < 0)
         high = std::min(high, weights[d] / -direction[d]);
-    const LineMinimum minimum = minimum_on_line(set_, weights, direction, low);
-    if (!(minimum.loss < loss) || minimum.at > high) return false;
+    const LineMinimum minimum = minimum_on_line(set_, weights, direction, low, high);
+    if (!(minimum.loss < loss)) return false;
     std::vector<double> next = weights;
     for (size_t d = 0; d < next.size(); ++d) {
       next[d] += minimum.at * direction[d];
@@ -269,8 +269,8 @@ double loss_of(const TuningSet& set, std::span<const double> weights) {
 }
 
 LineMinimum minimum_on_line(const TuningSet& set, std::span<const double> weights,
-                            std::span<const double> direction, double low) {
-  return LineSearch(set, weights, direction).minimum(low);
+                            std::span<const double> direction, double low, double high) {
+  return LineSearch(set, weights, direction).minimum(low, high);
 }
 
 FoundWeights search_weights(const TuningSet& set, std::span<const double> start,

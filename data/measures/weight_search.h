@@ -39,17 +39,18 @@ double loss_of(const TuningSet& set, std::span<const double> weights);
 struct LineMinimum {
   double at = 0, loss = 0;
 };
-/// Returns the smallest loss of the weights + at * direction with at >= low, and a point that has
-/// it. The method is exact: the best hypothesis of a list, as a function of `at`, is the upper
-/// envelope of straight lines, and the loss is constant between the corners of all envelopes. The
-/// point is the middle of an interval between corners; of equally good intervals it is in the one
-/// nearest to 0, and it is 0 if that interval includes 0. Intervals shorter than 1e-9 of their
+/// Returns the smallest loss of the weights + at * direction with low <= at <= high, and a point
+/// that has it. The method is exact: the best hypothesis of a list, as a function of `at`, is the
+/// upper envelope of straight lines, and the loss is constant between the corners of all envelopes.
+/// The point is the middle of an interval between corners; of equally good intervals it is in the
+/// one nearest to 0, and it is 0 if that interval includes 0. Intervals shorter than 1e-9 of their
 /// distance from 0 (or 1e-9, if that is longer) do not count, because sums of scores do not resolve
 /// them. Hypotheses with a score of -infinity are excluded where the weight or the direction is not
 /// 0.
 LineMinimum minimum_on_line(const TuningSet& set, std::span<const double> weights,
                             std::span<const double> direction,
-                            double low = -std::numeric_limits<double>::infinity());
+                            double low = -std::numeric_limits<double>::infinity(),
+                            double high = std::numeric_limits<double>::infinity());
 
 /// Settings of search_weights().
 struct WeightSearchOptions {

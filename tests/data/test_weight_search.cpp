@@ -46,7 +46,7 @@ Weights moved(const Weights& weights, const Weights& direction, double at) {
 // The smallest loss at the middle of each pair of neighbouring places where two hypotheses of a
 // list have equal sums.
 double least_by_brute_force(const TuningSet& set, const Weights& weights, const Weights& direction,
-                            double low) {
+                            double low, double high) {
   std::vector<double> corners{0};
   const auto line = [&](size_t i, const Weights& by) {
     double sum = 0;
@@ -60,14 +60,15 @@ double least_by_brute_force(const TuningSet& set, const Weights& weights, const 
             (line(a, weights) - line(b, weights)) / (line(b, direction) - line(a, direction));
         if (std::isfinite(at)) corners.push_back(at);
       }
-  if (std::isfinite(low)) corners.push_back(low);
+  for (const double end : {low, high})
+    if (std::isfinite(end)) corners.push_back(end);
   std::ranges::sort(corners);
   std::vector<double> points{corners.front() - 1, corners.back() + 1};
   for (size_t k = 1; k < corners.size(); ++k)
     if (corners[k] - corners[k - 1] > 1e-6) points.push_back((corners[k] + corners[k - 1]) / 2);
   double least = INFINITY;
   for (const double at : points)
-    if (at > low) least = std::min(least, loss_of(set, moved(weights, direction, at)));
+    if (at > low && at < high) least = std::min(least, loss_of(set, moved(weights, direction, at)));
   return least;
 }
 
@@ -83,12 +84,14 @@ TEST_CASE("minimum_on_line: the loss that brute force finds, and weights that ha
       weights.push_back(random.uniform() * 4 - 2);  // of random digits: no weight becomes 0
       direction.push_back(random.below(3) == 0 ? 0 : random.uniform() * 2 - 1);
     }
-    const double low = round % 3 == 0 ? -random.uniform() : -INFINITY;
-    const LineMinimum found = minimum_on_line(set, weights, direction, low);
+    const double low = round % 3 == 0 ? -random.uniform() : -INFINITY,
+                 high = round % 4 == 0 ? random.uniform() : INFINITY;
+    const LineMinimum found = minimum_on_line(set, weights, direction, low, high);
     CAPTURE(round);
     CHECK(found.at >= low);
+    CHECK(found.at <= high);
     CHECK(loss_of(set, moved(weights, direction, found.at)) == found.loss);
-    CHECK(found.loss == least_by_brute_force(set, weights, direction, low));
+    CHECK(found.loss == least_by_brute_force(set, weights, direction, low, high));
     if (found.loss == loss_of(set, weights)) CHECK(found.at == 0);
   }
 }
@@ -107,6 +110,9 @@ TEST_CASE("minimum_on_line: by hand") {
   CHECK(found.at == 3);
   CHECK(found.loss == 0);
   CHECK(minimum_on_line(set, first, along, 3.5).at == 3.75);
+  CHECK(minimum_on_line(set, first, along, -INFINITY, 2.5).at == 2.25);
+  CHECK(minimum_on_line(set, first, along, -INFINITY, 2.5).loss == 0);
+  CHECK(minimum_on_line(set, first, along, -1, 1.5).loss == 1);  // a better place is beyond
   set.counted = {1, 5, 0};
   CHECK(minimum_on_line(set, first, along).at == 4.5);  // an eighth beyond the last corner
   set.impossible[2] = 1;
