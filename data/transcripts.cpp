@@ -10,6 +10,7 @@
 #include "core/quote.h"
 #include "data/line_parts.h"
 #include "data/text.h"
+#include "data/unpack.h"
 
 namespace nine {
 namespace {
@@ -124,19 +125,30 @@ bool same_letters(std::string_view a, std::string_view b) {
       a, b, [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y; });
 }
 
-Transcripts read_stm(const std::string& path) {
+// Reads the lines of a file of timed texts. parse(place, words) returns the text of a line, which
+// begins with waveform and channel.
+template <class Parse>
+Transcripts timed_transcripts(const std::string& path, bool overlaps, Parse&& parse) {
   TextReader reader({path});
   TimedTexts texts(path);
   int64_t number = 0;
   for (std::string_view line; reader.next_line(line);) {
     ++number;
-    const Place place{reader, line};
     const Words words = words_of(line);
     if (is_comment(line) || words.empty()) continue;
+    TimedText text = parse(Place{reader, line}, words);
+    text.line = number;
+    texts.add(words[0], words[1], std::move(text));
+  }
+  return texts.joined(overlaps);
+}
+
+Transcripts read_stm(const std::string& path) {
+  return timed_transcripts(path, false, [](const Place& place, const Words& words) {
     require(words.size() >= 5, place,
             ": a line is 'waveform channel speaker begin end <label> words', but this has ",
             words.size(), " fields");
-    TimedText text{seconds(words[3], place), seconds(words[4], place), number, ""};
+    TimedText text{.begin = seconds(words[3], place), .end = seconds(words[4], place), .words = ""};
     require(text.begin <= text.end, place.at(words[4]), ": the segment ends at ", text.end,
             ", before it begins at ", text.begin);
     const bool label = words.size() > 5 && words[5].starts_with('<') && words[5].ends_with('>');
@@ -146,20 +158,12 @@ Transcripts read_stm(const std::string& path) {
               ": the segment is not to be scored: leave out its utterance");
       text.words += concat(text.words.empty() ? "" : " ", word);
     }
-    texts.add(words[0], words[1], std::move(text));
-  }
-  return texts.joined(false);
+    return text;
+  });
 }
 
 Transcripts read_ctm(const std::string& path) {
-  TextReader reader({path});
-  TimedTexts texts(path);
-  int64_t number = 0;
-  for (std::string_view line; reader.next_line(line);) {
-    ++number;
-    const Place place{reader, line};
-    const Words words = words_of(line);
-    if (is_comment(line) || words.empty()) continue;
+  return timed_transcripts(path, true, [](const Place& place, const Words& words) {
     require(words.size() >= 5 && words.size() <= 8, place,
             ": a line is 'waveform channel begin duration word confidence', but this has ",
             words.size(), " fields");
@@ -172,10 +176,9 @@ Transcripts read_ctm(const std::string& path) {
     require(words.size() < 7 || words[6] == "lex", place.at(words.size() < 7 ? words[0] : words[6]),
             ": the type of a word is lex; other words are not scored: leave them out");
     const double begin = seconds(words[2], place);
-    texts.add(words[0], words[1],
-              {begin, begin + seconds(words[3], place), number, std::string(words[4])});
-  }
-  return texts.joined(true);
+    return TimedText{
+        .begin = begin, .end = begin + seconds(words[3], place), .words = std::string(words[4])};
+  });
 }
 
 Transcripts read_fairseq(const std::string& path) {
@@ -202,9 +205,7 @@ Transcripts read_fairseq(const std::string& path) {
 }  // namespace
 
 TranscriptFormat transcript_format(const std::string& path, NBestFormat lists) {
-  std::string_view name = path;
-  for (const std::string_view packed : {".gz", ".zst"})
-    if (name.ends_with(packed)) name.remove_suffix(packed.size());
+  const std::string_view name = unpacked_name(path);
   if (name.ends_with(".trn")) return TranscriptFormat::trn;
   if (name.ends_with(".stm")) return TranscriptFormat::stm;
   if (name.ends_with(".ctm")) return TranscriptFormat::ctm;

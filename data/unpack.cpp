@@ -212,6 +212,12 @@ class Unpacked : public std::streambuf {
 
 }  // namespace
 
+std::string_view unpacked_name(std::string_view name) {
+  for (const std::string_view packed : {".gz", ".zst"})
+    if (name.ends_with(packed)) name.remove_suffix(packed.size());
+  return name;
+}
+
 UnpackedStream::UnpackedStream(std::istream& source, std::string name)
     : std::istream(nullptr), buffer_(std::make_unique<Unpacked>(source, std::move(name))) {
   rdbuf(buffer_.get());

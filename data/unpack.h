@@ -11,6 +11,9 @@ namespace nine {
 /// True if a file that begins with this character can be packed.
 bool may_be_packed(int first);
 
+/// Returns a file's name without the ending that programs give to packed files, .gz or .zst.
+std::string_view unpacked_name(std::string_view name);
+
 /// Reads the text of `source`. It unpacks the text if the first bytes of `source` are those of gzip
 /// or zstd; the name of a file does not matter. A file may hold several members of gzip or frames
 /// of zstd, as a concatenation of files does. The stream never waits for more of the source than
