@@ -23,10 +23,9 @@ int run(const RescoreOptions& o, Device device) {
   require_own_results(o);
   // All files are read before anything is scored: a wrong one is an error now.
   RescoredLists tuning, lists = read_lists(o, o.nbest, o.reference);
-  if (o.tunes()) {
-    tuning = read_lists(o, o.tune_nbest, o.tune_reference);
-    require_same_scores(tuning, lists);
-  }
+  if (o.tunes()) tuning = read_lists(o, o.tune_nbest, o.tune_reference);
+  add_ngram_scores(o, o.tunes() ? std::vector{&lists, &tuning} : std::vector{&lists});
+  if (o.tunes()) require_same_scores(tuning, lists);
   warn_of_lists(o, lists, o.tunes() ? &tuning : nullptr);
   const Comparison comparison = read_comparison(o, lists);
   RescoringWeights weights{o.lambda, o.mu, o.first()};

@@ -58,7 +58,9 @@ std::optional<SameModels> find_same_models(const std::vector<std::string>& model
   for (const std::string& model : models) {
     std::vector<std::pair<uint64_t, uint32_t>> weights;  // size and checksum of each file
     try {
-      for (const fs::path& file : weight_files(directory_of(model))) {
+      const bool ngrams = fs::is_regular_file(model);  // a model in ARPA format
+      for (const fs::path& file :
+           ngrams ? std::vector<fs::path>{model} : weight_files(directory_of(model))) {
         const FileDigest digest = digest_of_file(file);
         weights.emplace_back(digest.bytes, digest.crc32c);
       }

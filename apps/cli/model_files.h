@@ -20,8 +20,8 @@ struct SameModels {
   std::string before, again;
 };
 /// Returns the first two of the models that are one: a directory under two names, or files of
-/// weights that are equal byte by byte. A model that cannot be opened is left to the code that
-/// opens it.
+/// weights or n-gram models that are equal byte by byte. A model that cannot be opened is left to
+/// the code that opens it.
 std::optional<SameModels> find_same_models(const std::vector<std::string>& models);
 
 /// Throws a UsageError if two of the models are one: the model would count twice.

@@ -179,9 +179,8 @@ void write_n_best(const RescoreOptions& o, const RescoredLists& lists, const Cho
       std::ranges::replace(file.scores, kTotalScore, std::string("first_total"));
     for (const std::string_view name : {"log_p", "length", kLogPosterior, kTotalScore}) {
       if (name == kLogPosterior && c.posteriors.empty()) continue;
-      std::string own(name);  // lists that lm_rescore wrote have these names already
-      while (std::ranges::count(file.scores, own) > 0) own += "_2";
-      if (format != NBestFormat::moses || name != kTotalScore) file.scores.push_back(own);
+      if (format != NBestFormat::moses || name != kTotalScore)
+        file.scores.push_back(unused_name(file.scores, std::string(name)));
     }
   }
   for (size_t i = 0; i < lists.lists.size(); ++i) {

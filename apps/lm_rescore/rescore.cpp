@@ -4,12 +4,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 #include <utility>
 
 #include "apps/cli/progress.h"
 #include "apps/lm_rescore/warn_of_lists.h"
 #include "core/number_format.h"
+#include "data/ngram_model.h"
 #include "data/spelled_specials.h"
+#include "data/text.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/word_mixture.h"
 
@@ -45,10 +48,10 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-void explain_impossible(const RescoredLists& lists, int64_t count, const char* why) {
+void explain_impossible(const RescoredLists& lists, int64_t count, const std::string& why) {
   if (count > 0)
     std::fprintf(stderr, "lm_rescore: %s: hypotheses that cannot be chosen: %lld, %s\n",
-                 lists.file.c_str(), static_cast<long long>(count), why);
+                 lists.file.c_str(), static_cast<long long>(count), why.c_str());
 }
 
 }  // namespace
@@ -67,9 +70,10 @@ RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
   RescoredLists r{.file = nbest};
   r.score_names = std::move(file.scores);
   r.lists = std::move(file.lists);
-  require(o.first_weights.empty() || o.first_weights.size() == r.score_names.size(),
-          "--first-weights gives ", o.first_weights.size(), " numbers for the ",
-          r.score_names.size(), " first-pass scores of ", nbest, ": give one for each");
+  const size_t scores = r.score_names.size() + o.ngram_scores.size();
+  require(o.first_weights.empty() || o.first_weights.size() == scores, "--first-weights gives ",
+          o.first_weights.size(), " numbers for the ", scores, " first-pass scores of ", nbest,
+          o.ngram_scores.empty() ? "" : " and --ngram-scores", ": give one for each");
   if (!reference.empty())
     r.references =
         texts_of(r.lists, read_transcripts(reference, o.format_of(reference)), reference);
@@ -80,6 +84,42 @@ RescoredLists read_lists(const RescoreOptions& o, const std::string& nbest,
                      o.nbest_cost ? "whose costs, inf or 1e10 and above, are those of log zeros"
                                   : "whose scores, -inf or -1e10 and below, are log zeros");
   return r;
+}
+
+void add_ngram_scores(const RescoreOptions& o, std::span<RescoredLists* const> all) {
+  for (size_t m = 0; m < o.ngram_scores.size(); ++m) {
+    const NGramModel model = NGramModel::read(o.ngram_scores[m]);
+    const std::string name = o.ngram_scores.size() == 1 ? "ngram" : concat("ngram_", m + 1);
+    for (RescoredLists* const lists : all) {
+      int64_t words = 0, unknown = 0, excluded = 0;
+      for (NBestList& list : lists->lists)
+        for (NBestHypothesis& h : list.hypotheses) {
+          double log_p = 0;
+          NGramModel::State state = model.sentence_begin();
+          for_each_word(h.words, [&](std::string_view word) {
+            const int32_t id = model.id(word);
+            ++words;
+            unknown += id == model.unknown() ? 1 : 0;
+            log_p += model.advance(state, id) * std::numbers::ln10;
+          });
+          log_p += model.advance(state, model.end()) * std::numbers::ln10;
+          excluded += std::isinf(log_p) ? 1 : 0;
+          if (h.scores.empty()) h.scores.push_back(h.score);
+          h.scores.push_back(log_p);
+        }
+      lists->score_names.push_back(unused_name(lists->score_names, name));
+      if (unknown > 0 && model.unknown() != NGramModel::kNone)
+        std::fprintf(
+            stderr,
+            "lm_rescore: %s, all hypotheses: %lld of %lld words are unknown to %s; each has "
+            "the probability of <unk>\n",
+            lists->file.c_str(), static_cast<long long>(unknown), static_cast<long long>(words),
+            o.ngram_scores[m].c_str());
+      explain_impossible(
+          *lists, excluded,
+          concat("with a word that ", o.ngram_scores[m], ", which has no <unk>, does not know"));
+    }
+  }
 }
 
 void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
@@ -109,6 +149,11 @@ void require_same_scores(const RescoredLists& tuning, const RescoredLists& lists
   require(tuning.score_names == lists.score_names, tuning.file, " has the first-pass scores ",
           joined(tuning.score_names), ", but ", lists.file, " has ", joined(lists.score_names),
           ": --nbest-scores names the scores of both");
+}
+
+std::string unused_name(const std::vector<std::string>& names, std::string name) {
+  while (std::ranges::count(names, name) > 0) name += "_2";
+  return name;
 }
 
 RescoringWeights tuned_weights(const RescoreOptions& o, const RescoredLists& lists) {

@@ -1,6 +1,7 @@
 // What lm_rescore does: reads n-best lists, scores them, finds weights, chooses.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,11 +47,19 @@ struct RescoredLists {
 /// read_transcripts() and texts_of(); --first-weights does not give one number for each score.
 RescoredLists read_lists(const RescoreOptions& options, const std::string& nbest,
                          const std::string& reference);
+/// Appends to the first-pass scores of all these lists the log p of each model of --ngram-scores.
+/// The first pass's choice stays that of the lists alone. Prints how many words a model does not
+/// know. Errors: those of NGramModel::read().
+void add_ngram_scores(const RescoreOptions& options, std::span<RescoredLists* const> all);
 /// Scores the lists with the models and fills `scores`, `model`, `seconds` and
 /// `impossible.excluded`. Shows the progress. Prints how many tokens are unknown and how many
 /// hypotheses a model excludes. Errors: too many unknown tokens (--max-unknown); those of
 /// score_sentences_once() and scored_lists().
 void score_lists(const RescoreOptions& options, RescoredLists& lists, Device device);
+
+/// Returns the name of a score, with _2 behind it as often as one of `names` is the same: lists
+/// that lm_rescore wrote have its names already.
+std::string unused_name(const std::vector<std::string>& names, std::string name);
 
 /// Error: the lists to tune on do not have the first-pass scores of `lists`.
 void require_same_scores(const RescoredLists& tuning, const RescoredLists& lists);

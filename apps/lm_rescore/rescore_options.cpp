@@ -61,6 +61,11 @@ void RescoreOptions::declare(Options& o) {
         "(moses); all: every column of a header, every feature")
       .unit("NAME...")
       .check([](const std::string& name) { check_score_names({name}); });
+  o.add("ngram-scores", ngram_scores,
+        "n-gram models in ARPA format, whose natural log p of each hypothesis is one more "
+        "first-pass "
+        "score, with a weight of its own (ngram; of several ngram_1, ngram_2, ...)")
+      .unit("FILE...");
   o.add("nbest-cost", nbest_cost,
         "the scores in the lists are costs: smaller is better, as in Kaldi");
   o.add("allow-empty", allow_empty, "accept hypotheses without words, as silence");
@@ -79,8 +84,9 @@ void RescoreOptions::declare(Options& o) {
         "measure of the results: wer, word error rate; bleu, for translations (Moses lists: "
         "--nbest-format moses)");
   o.add("first-weights", first_weights,
-        "weights of the first-pass scores in the order of --nbest-scores; without them, the total "
-        "of the lists or the sum of the scores counts")
+        "weights of the first-pass scores in the order of --nbest-scores and --ngram-scores; "
+        "without "
+        "them, the total of the lists or the sum of the scores counts")
       .unit("X...")
       .check(weight_from_text);
   o.add("tuning", tuning,
@@ -210,6 +216,15 @@ void RescoreOptions::check(const Options& options) const {
   only_with(options, tunes(), "--tune-nbest", {"tuning", "restarts", "tuning_seed"});
   only_with(options, tuning != WeightSearch::grid, "--tuning mert", {"restarts", "tuning_seed"});
   only_with(options, !output_nbest.empty(), "--output-nbest", {"output_nbest_format"});
+  require_usage(
+      ngram_scores.empty() || !first_weights.empty() || (tunes() && tuning != WeightSearch::grid),
+      "--ngram-scores have no weights: give --first-weights, or tune all weights with "
+      "--tune-nbest and --tuning mert");
+  for (const std::string& model : ngram_scores)
+    require_usage(!std::filesystem::is_directory(model), "--ngram-scores ", model,
+                  ": a directory is no n-gram model in ARPA format; --checkpoint takes models of "
+                  "Nine");
+  refuse_same_models("--ngram-scores", ngram_scores);
   require_usage(tuning != WeightSearch::mert || first_weights.empty(),
                 "--tuning mert finds --first-weights: leave one of them out");
   require_usage(output_nbest.empty() || std::ranges::count(kWrittenFormats, written_format()) > 0,
@@ -227,6 +242,7 @@ void RescoreOptions::check(const Options& options) const {
                               {"--tune-reference", tune_reference},
                               {"--baseline", baseline}};
   if (groups_by_file()) read.push_back({"--group-by", group_by});
+  for (const std::string& model : ngram_scores) read.push_back({"--ngram-scores", model});
   for (const std::string& model : checkpoint) add_model_files(read, "a file of the model", model);
   std::vector<NamedFile> written{{"--output-nbest", output_nbest}};
   for (const char* name : kResultFiles)
@@ -242,7 +258,7 @@ void RescoreOptions::check_lattices(const Options& options) const {
              "confidence_map", "scale",        "output_nbest",   "output_nbest_format",
              "measure",        "baseline",     "group_by",       "margin_wer",
              "resamples",      "seed",         "batch_tokens",   "json",
-             "max_unknown"});
+             "max_unknown",    "ngram_scores"});
   require_usage(!output.empty(), "--output is required with --lattices");
   require_usage(lambda >= 0,
                 "the language model has no weight: give --lambda (to tune it, rescore the lists "

@@ -46,7 +46,7 @@ struct RescoreOptions {
       device = "cpu";
   NBestFormat nbest_format = NBestFormat::tsv;
   TranscriptFormat reference_format = TranscriptFormat::automatic;
-  std::vector<std::string> nbest_scores, first_weights;
+  std::vector<std::string> nbest_scores, ngram_scores, first_weights;
   bool nbest_cost = false, allow_empty = false, json = false;
   RescoringMeasure measure = RescoringMeasure::wer;
   Interpolation interpolate = Interpolation::linear;
