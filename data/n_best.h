@@ -24,10 +24,12 @@ enum class NBestFormat : uint8_t {
   fairseq,  ///< the output of fairseq-generate: H-N TAB score TAB words, with S-, T-, D-, P- and
             ///< other lines of sentence N; the score is a logarithm to base 2, divided by a power
             ///< of the length
-  espnet,   ///< a directory with 1best_recog/text, 1best_recog/score, 2best_recog/text, ...
-  whisper   ///< JSON: an array of objects, or one object a line; each is a hypothesis with the keys
-            ///< "utterance" and "segments", whose elements have "text" and "avg_logprob", and may
-            ///< have "tokens" and "words"
+  espnet,   ///< a directory with 1best_recog/text, 1best_recog/score, 2best_recog/text, ..., or
+            ///< with such directories output.1, output.2, ...
+  whisper   ///< JSON: an array of objects, one object a line, or one object; each is a hypothesis
+            ///< with the keys "utterance" and "segments", whose elements have "text" and
+            ///< "avg_logprob", and may have "seek", "tokens" and "words". In a file of one object,
+            ///< and in a directory of files, "utterance" may be missing: it is the file's name
 };
 template <>
 inline constexpr EnumNames<NBestFormat, 7> kEnumNames<NBestFormat>{

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,6 +67,16 @@ class ListBuilder {
 
 /// True if a word begins a segmentation of Moses (-report-segmentation): |0-1| or |0-1,wa=.
 bool begins_segmentation(std::string_view word);
+
+/// The files of the hypotheses of one rank, as ESPnet writes them: lines of an utterance and its
+/// words, and of an utterance and its score.
+struct EspnetRank {
+  std::string text, score;
+};
+/// Appends the lists of ranks 1, 2, ... Errors: those of read_n_best(); an utterance without a
+/// score or a text; an utterance that the rank before lacks.
+void append_espnet_lists(std::span<const EspnetRank> ranks, const NBestOptions& options,
+                         ListBuilder& lists);
 
 /// Read the formats espnet and whisper. Errors: those of read_n_best(); several scores.
 NBestFile read_espnet(const std::string& path, const NBestOptions& options);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/notice.h"
 #include "data/n_best.h"
 #include "data/transcripts.h"
 #include "tests/support/programs.h"
@@ -15,6 +16,7 @@ namespace nine::tests::test_transcripts {
 namespace {
 
 namespace fs = std::filesystem;
+using doctest::Approx;
 using Strings = std::vector<std::string>;
 
 // Writes a gzip file.
@@ -172,6 +174,8 @@ TEST_CASE("read_n_best_file: ESPnet's directory") {
 
 TEST_CASE("read_n_best_file: Whisper's JSON, in an array or one object a line") {
   const TemporaryDirectory dir;
+  std::string said;
+  set_notices([&](const std::string& text) { said = text; });
   const auto read = [&](const std::string& text) {
     return read_n_best(dir.write("w", text), {.format = NBestFormat::whisper, .allow_empty = true});
   };
@@ -187,28 +191,166 @@ TEST_CASE("read_n_best_file: Whisper's JSON, in an array or one object a line") 
     REQUIRE(lists.size() == 1);
     REQUIRE(lists[0].hypotheses.size() == 2);
     CHECK(lists[0].hypotheses[0].words == "The cat sat");
-    CHECK(lists[0].hypotheses[0].score == -1.25);  // 3 tokens and 1
+    CHECK(lists[0].hypotheses[0].score == -2);  // 3 tokens and 1, each with an end
     CHECK(lists[0].hypotheses[0].times.empty());
-    CHECK(lists[0].hypotheses[1].score == -2);  // 2 words
+    CHECK(lists[0].hypotheses[1].score == -3);  // 2 words and an end
     REQUIRE(lists[0].hypotheses[1].times.size() == 2);
     CHECK(lists[0].hypotheses[1].times[1].end == 1.5);
   }
   CHECK(read_n_best(packed(dir, "w.gz", first), {.format = NBestFormat::whisper}).size() == 1);
+  // Parts of a word, also over segments; the text says where words end.
+  const auto hypothesis = [&](const std::string& text, const std::string& words) {
+    return read(concat(R"({"utterance":"u","text":")", text,
+                       R"(","segments":[{"text":" x","avg_logprob":-1,"words":[)", words, "]}]}"))
+        .at(0)
+        .hypotheses.at(0);
+  };
+  const auto part = [](const std::string& text, int at) {
+    return concat(R"({"word":")", text, R"(","start":)", at, R"(,"end":)", at + 1, "}");
+  };
+  const std::string parts = part(" co", 0) + "," + part("-", 1) + "," + part("op", 2);
+  for (const std::string& last :
+       {part(" now", 5), part("now", 5), part(" no", 5) + "," + part("w", 6)}) {
+    const NBestHypothesis h = hypothesis(" co-op now", parts + "," + last);
+    CHECK(h.words == "co-op now");
+    REQUIRE(h.times.size() == 2);
+    CHECK(h.times[0].begin == 0);
+    CHECK(h.times[0].end == 3);
+    CHECK(h.times[1].begin == 5);
+  }
+  CHECK(said.empty());
+  // One part of two words; a part without a time, as whisperX leaves it.
+  CHECK(hypothesis("a b", part("a b", 3)).times.at(1).begin == 3);
+  CHECK(hypothesis("a 5", part("a", 3) + R"(,{"word":"5"})").times.empty());
+  CHECK(hypothesis("a", "").times.empty());
+  CHECK(said.empty());
+  CHECK(hypothesis("a b", part("a", 3)).times.empty());
+  CHECK_MESSAGE(has(said,
+                    "without times, because their 'words' are not the words of their texts: "
+                    "1 of 1"),
+                said);
+  set_notices([](const std::string&) {});
   const auto says = [&](const std::string& text) { return error_of([&] { read(text); }); };
   CHECK(has(says(first + "\n{\"utterance\": }"), "w, line 2: "));
   CHECK(has(says("[1]"), "hypothesis 1: a hypothesis is an object"));
-  CHECK(has(says(R"({"segments":[]})"), "line 1: the key 'utterance' is missing"));
+  CHECK(has(says(R"([{"segments":[]}])"), "hypothesis 1: the key 'utterance' is missing"));
+  CHECK(has(says(first + "\n" + R"({"segments":[]})"), "line 2: the key 'utterance' is missing"));
   CHECK(has(says(R"({"utterance":"u"})"), "has an array 'segments'"));
   CHECK(has(says(R"({"utterance":"u","segments":[{"text":"a"}]})"),
-            "line 1, segment 1: the key 'avg_logprob' is missing"));
+            "w, segment 1: the key 'avg_logprob' is missing"));
   CHECK(has(says(R"({"utterance":"u","segments":[{"text":"a","avg_logprob":"x"}]})"),
             "a number was expected"));
   CHECK(has(says(R"({"utterance":"u v","segments":[]})"), "a space or a parenthesis"));
-  CHECK(has(says(R"({"utterance":"u","segments":[{"text":"a b","avg_logprob":-1,)"
-                 R"("words":[{"word":"a","start":0,"end":1}]}]})"),
-            "are not those of 'text'"));
+  CHECK(has(says(R"({"utterance":"u","segments":[{"text":"a","avg_logprob":-1,)"
+                 R"("words":[{"word":"a","start":2,"end":1}]}]})"),
+            "segment 1: the word 'a' is from 2 to 1 seconds"));
+  CHECK(has(says(R"({"utterance":"u","segments":[{"text":"a\u0000b","avg_logprob":-1}]})"),
+            "the key 'text' has a NUL"));
   CHECK(has(says("\xff"), "byte 1 is not valid UTF-8"));
   CHECK(has(says(""), "is empty"));
+}
+
+// The files in tests/data/written are what these programs' own code wrote: written.py beside them.
+TEST_CASE("read_n_best_file: files of openai-whisper 20250625, from several runs") {
+  const std::string folder = concat(NINE_SOURCE_DIR, "/tests/data/written/whisper-20250625");
+  std::string said;
+  set_notices([&](const std::string& text) { said = text; });
+  const auto lists = read_n_best(folder, {.format = NBestFormat::whisper});
+  set_notices([](const std::string&) {});
+  CHECK(said.empty());
+  REQUIRE(lists.size() == 2);
+  CHECK(lists[0].utterance == "u1");
+  CHECK(lists[1].utterance == "u2");
+  REQUIRE(lists[0].hypotheses.size() == 2);
+  const NBestHypothesis &drug = lists[0].hypotheses[0], &words = lists[0].hypotheses[1];
+  CHECK(drug.words == "drug drug drug drug drug drug");
+  // Three windows: 3 * 3 tokens, 3 tokens, 2 * 3 tokens, each with one end.
+  CHECK(drug.score ==
+        Approx(-4.266740417480468 * 10 - 4.632370910644531 * 4 - 4.6639599609375 * 7));
+  REQUIRE(drug.times.size() == 6);
+  CHECK(drug.times[4].begin == 5.84);
+  CHECK(drug.times[5].end == 7.1);
+  CHECK(words.words == "tengan regardezorgeous Deadpool chez familiar Passcekילו");
+  REQUIRE(words.times.size() == 6);
+  CHECK(words.times[1].end == 0.46);  // the word is in two segments
+  CHECK(lists[1].hypotheses[1].times.size() == 3);
+  // One file is the list of its name.
+  const auto one = read_n_best(folder + "/2/u2.json", {.format = NBestFormat::whisper});
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].utterance == "u2");
+  CHECK(one[0].hypotheses[0].words == lists[1].hypotheses[1].words);
+  const TemporaryDirectory dir;
+  CHECK(has(error_of([&] { read_n_best(dir / "", {.format = NBestFormat::whisper}); }),
+            "has no file whose name ends with .json"));
+}
+
+TEST_CASE("read_n_best_file: a file of whisper-timestamped 1.15.9") {
+  const TemporaryDirectory dir;
+  const std::string written =
+      slurp(concat(NINE_SOURCE_DIR, "/tests/data/written/whisper-timestamped-1.15.9.json"));
+  const auto lists =
+      read_n_best(dir.write("u-7.wav.words.json", written), {.format = NBestFormat::whisper});
+  REQUIRE(lists.size() == 1);
+  CHECK(lists[0].utterance == "u-7");
+  REQUIRE(lists[0].hypotheses.size() == 1);
+  const NBestHypothesis& h = lists[0].hypotheses[0];
+  CHECK(h.words == "volcanic structures");
+  CHECK(h.score == Approx(-7.218818664550781 * 7));
+  REQUIRE(h.times.size() == 2);
+  CHECK(h.times[1].begin == 26.96);
+}
+
+TEST_CASE("read_n_best_file: files of espnet 202511, one job or several") {
+  const std::string folder = concat(NINE_SOURCE_DIR, "/tests/data/written/espnet-202511");
+  const NBestOptions options{.format = NBestFormat::espnet, .allow_empty = true};
+  for (const std::string& path : {folder, folder + "/output.1"}) {
+    const auto lists = read_n_best(path, options);
+    REQUIRE(lists.size() == 3);
+    CHECK(lists[0].utterance == "u2");
+    CHECK(lists[0].hypotheses.size() == 2);
+    CHECK(lists[0].hypotheses[0].words == "a dog");
+    CHECK(lists[0].hypotheses[1].score == -3.25);
+    CHECK(lists[1].hypotheses.size() == 3);
+    CHECK(lists[1].hypotheses[0].score == -12.3457);
+    CHECK(lists[1].hypotheses[1].score == -150000);
+    CHECK(std::isinf(lists[1].hypotheses[2].score));
+    CHECK(lists[2].hypotheses.size() ==
+          3);  // too short an utterance: empty texts with a score of 0
+    CHECK(lists[2].hypotheses[2].words.empty());
+  }
+  CHECK(has(error_of([&] { read_n_best(folder, {.format = NBestFormat::espnet}); }),
+            "give --allow-empty if this is silence"));
+  const TemporaryDirectory dir;
+  for (const char* job : {"output.10", "output.2"}) {
+    fs::create_directories(fs::path(dir / job) / "1best_recog");
+    dir.write(concat(job, "/1best_recog/text"), concat(job, " a\n"));
+    dir.write(concat(job, "/1best_recog/score"), concat(job, " -1\n"));
+  }
+  const auto jobs = read_n_best(dir / "", options);
+  REQUIRE(jobs.size() == 2);
+  CHECK(jobs[0].utterance == "output.2");
+  fs::create_directories(dir / "output.3");
+  CHECK(has(error_of([&] { read_n_best(dir / "", options); }), "output.3 has no 1best_recog"));
+  const TemporaryDirectory empty;
+  CHECK(has(error_of([&] { read_n_best(empty / "", options); }),
+            "has neither 1best_recog nor output.1"));
+}
+
+TEST_CASE("read_n_best_file: fairseq-generate's output, fairseq 0.12.2") {
+  const std::string file = concat(NINE_SOURCE_DIR, "/tests/data/written/fairseq-0.12.2.txt");
+  const NBestFile all = read_n_best_file(
+      file, {.format = NBestFormat::fairseq, .allow_empty = true, .scores = {"all"}});
+  REQUIRE(all.lists.size() == 3);
+  CHECK(all.lists[0].utterance == "3");
+  CHECK(all.lists[0].hypotheses[0].words == "a dog sees the c@@ at .");
+  // fairseq writes P- with four digits, and the length counts </s>.
+  CHECK(all.lists[0].hypotheses[0].scores[1] ==
+        Approx(8 * all.lists[0].hypotheses[0].scores[0]).epsilon(1e-3));
+  CHECK(all.lists[0].hypotheses[1].words == "the dog sees a <unk>");
+  CHECK(all.lists[1].hypotheses[1].words.empty());
+  CHECK(std::isinf(all.lists[2].hypotheses[1].scores[0]));
+  CHECK(read_transcripts(file, TranscriptFormat::fairseq) ==
+        Transcripts{{"3", "a dog sees the c@@ at ."}, {"0", "a dog"}, {"1", "a <<unk>> ."}});
 }
 
 }  // namespace nine::tests::test_transcripts

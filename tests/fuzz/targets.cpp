@@ -29,7 +29,9 @@
 #include "core/safetensors.h"
 #include "data/bpe.h"
 #include "data/lattice_paths.h"
+#include "data/line_parts.h"
 #include "data/n_best.h"
+#include "data/n_best_sources.h"
 #include "data/ngram_model.h"
 #include "data/npz.h"
 #include "data/text.h"
@@ -167,6 +169,26 @@ void check_lists(const NBestFile& file) {
                  again[l].hypotheses[k].words == file.lists[l].hypotheses[k].words,
              "hypotheses come back");
   }
+}
+
+// ESPnet's texts and scores of each rank; NUL, which no text has, separates the files.
+void check_espnet(std::string_view bytes) {
+  std::vector<std::unique_ptr<MemoryFile>> files;
+  for (const std::string_view part : lines::parts_of(bytes, std::string_view("\0", 1)))
+    if (files.size() < 8) files.push_back(std::make_unique<MemoryFile>(part));
+  std::vector<EspnetRank> ranks;
+  for (size_t i = 0; i + 1 < files.size(); i += 2)
+    ranks.push_back({files[i]->path(), files[i + 1]->path()});
+  const NBestOptions options{.format = NBestFormat::espnet, .allow_empty = true};
+  NBestFile file{.scores = {kOnlyScore}, .lists = {}};
+  if (!accepted([&] {
+        ListBuilder lists("fuzz", options);
+        append_espnet_lists(ranks, options, lists);
+        file.lists = lists.lists();
+      }))
+    return;
+  check_lists(file);
+  check_written(file);
 }
 
 void check_json(const Json& value) {
@@ -465,6 +487,7 @@ void fuzz_n_best(std::string_view bytes) {
       check_lists(file);
       check_written(file);
     }
+  check_espnet(bytes);
   for (const TranscriptFormat format :
        {TranscriptFormat::tsv, TranscriptFormat::kaldi, TranscriptFormat::lines,
         TranscriptFormat::trn, TranscriptFormat::stm, TranscriptFormat::ctm,
