@@ -459,7 +459,8 @@ void add_tokenizer(nb::module_& m) {
 
 // --- n-best lists
 
-using Hypotheses = std::vector<std::pair<double, std::string>>;
+// The first-pass scores and the words of a list's hypotheses.
+using Hypotheses = std::vector<std::pair<std::vector<double>, std::string>>;
 
 // N-best lists with the scores of language models. `name` is theirs in messages.
 struct NBestLists {
@@ -550,8 +551,14 @@ void add_n_best(nb::module_& m) {
             for (size_t i = 0; i < lists.size(); ++i) {
               nine::NBestList& list = all.lists.emplace_back();
               list.utterance = concat(all.name, "[", i, "]");
-              for (const auto& [score, words] : lists[i])
-                list.hypotheses.push_back({first_pass_score(score, list.utterance), words});
+              for (const auto& [scores, words] : lists[i]) {
+                nine::NBestHypothesis& h = list.hypotheses.emplace_back();
+                h.words = words;
+                for (const double score : scores)
+                  h.scores.push_back(first_pass_score(score, list.utterance));
+                for (const double score : h.scores) h.score += score;
+                if (h.scores.size() == 1) h.scores.clear();
+              }
             }
             new (self) NBestLists(std::move(all));
           },
@@ -564,16 +571,26 @@ void add_n_best(nb::module_& m) {
       .def("log_p", [](const NBestLists& self) { return array_of(self.model.log_p); })
       .def(
           "tune",
-          [](const NBestLists& self, const Lines& references, const std::string& measure) {
+          [](const NBestLists& self, const Lines& references, const std::string& measure,
+             bool together) {
             const nine::TunedWeights tuned = without_lock(
                 [&] {
-                  return nine::tune_weights(self.lists, self.scores, references,
-                                            nine::enum_from_text<nine::RescoringMeasure>(measure));
+                  const auto of = nine::enum_from_text<nine::RescoringMeasure>(measure);
+                  return together ? nine::tune_weights_together(self.lists, self.model.log_p,
+                                                                references, of, {})
+                                  : nine::tune_weights(self.lists, self.scores, references, of);
                 },
                 false);
-            return std::tuple(tuned.lambda, tuned.mu, nine::tuning_warning(tuned, self.name));
+            return std::tuple(tuned.lambda, tuned.mu, tuned.first,
+                              nine::tuning_warning(tuned, self.name));
           },
-          "references"_a, "measure"_a)
+          "references"_a, "measure"_a, "together"_a)
+      .def(
+          "weigh",
+          [](NBestLists& self, const std::vector<double>& first) {
+            self.scores = nine::scored_lists(self.lists, self.model.log_p, first);
+          },
+          "first"_a, "Replaces the first pass's score by the weighted sum of the scores.")
       .def(
           "choose",
           [](const NBestLists& self, double lambda, double mu) {
@@ -592,19 +609,23 @@ void add_n_best(nb::module_& m) {
           "references"_a);
   m.def(
       "read_n_best",
-      [](const std::string& path, const std::string& format, bool cost, bool allow_empty) {
+      [](const std::string& path, const std::string& format, bool cost, bool allow_empty,
+         const Lines& scores) {
         std::vector<std::pair<std::string, Hypotheses>> all;
         for (nine::NBestList& list :
              nine::read_n_best(path, {.format = nine::enum_from_text<nine::NBestFormat>(format),
                                      .cost = cost,
-                                     .allow_empty = allow_empty})) {
+                                     .allow_empty = allow_empty,
+                                     .scores = scores})) {
           all.emplace_back(std::move(list.utterance), Hypotheses());
-          for (nine::NBestHypothesis& h : list.hypotheses)
-            all.back().second.emplace_back(h.score, std::move(h.words));
+          for (nine::NBestHypothesis& h : list.hypotheses) {
+            if (h.scores.empty()) h.scores.push_back(h.score);
+            all.back().second.emplace_back(std::move(h.scores), std::move(h.words));
+          }
         }
         return all;
       },
-      "path"_a, "format"_a, "cost"_a, "allow_empty"_a);
+      "path"_a, "format"_a, "cost"_a, "allow_empty"_a, "scores"_a);
 }
 
 }  // namespace

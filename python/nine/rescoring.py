@@ -17,8 +17,9 @@ from .language_model import LanguageModel
 
 __all__ = ["Rescoring", "read_n_best", "rescore"]
 
-#: The hypotheses of an utterance, (score, words) each; a larger score is better.
-Hypotheses = Sequence[Tuple[float, str]]
+_Scores = Union[float, Sequence[float]]
+#: The hypotheses of an utterance, (score, words) or (scores, words) each; larger is better.
+Hypotheses = Sequence[Tuple[_Scores, str]]
 _Model = Union[str, "os.PathLike[str]", LanguageModel]
 
 
@@ -31,6 +32,7 @@ class Rescoring:
     log_p: List[np.ndarray]  #: of each list's hypotheses under the language models
     lambda_: float  #: the weight of log p
     mu: float  #: the weight of the number of words
+    first_weights: List[float]  #: of several first-pass scores; empty: their sum counts
     # With references:
     errors: Optional[WordErrors] = None  #: of the chosen hypotheses
     first_errors: Optional[WordErrors] = None  #: of the hypotheses with the best scores
@@ -45,15 +47,27 @@ def read_n_best(
     *,
     cost: bool = False,
     allow_empty: bool = False,
-) -> List[Tuple[str, List[Tuple[float, str]]]]:
+    scores: Sequence[str] = (),
+) -> List[Tuple[str, List[Tuple[Any, str]]]]:
     """Reads n-best lists: [(utterance, [(score, words), ...]), ...].
 
     format: 'tsv' (utterance, score and words, separated by tabs), 'srilm', 'kaldi', 'moses',
     'fairseq', 'espnet' or 'whisper' (docs/rescoring.md).
     cost: smaller scores are better, so their signs change. allow_empty: a hypothesis may have no
-    words. Error, with file and line: a malformed line.
+    words. scores: names of scores, or 'all', as lm_rescore --nbest-scores; several scores of a
+    hypothesis are a tuple. Error, with file and line: a malformed line.
     """
-    return _nine.read_n_best(_lines.path(path), format, cost, allow_empty)
+    lists = _nine.read_n_best(_lines.path(path), format, cost, allow_empty, list(scores))
+    return [
+        (utterance, [(s[0] if len(s) == 1 else tuple(s), words) for s, words in hypotheses])
+        for utterance, hypotheses in lists
+    ]
+
+
+def _numbers(score: _Scores) -> List[float]:
+    if isinstance(score, (int, float, np.number)):
+        return [float(score)]
+    return [float(x) for x in score]
 
 
 def _lists(lists: Iterable[Hypotheses], name: str, allow_empty: bool) -> List[List]:
@@ -67,9 +81,17 @@ def _lists(lists: Iterable[Hypotheses], name: str, allow_empty: bool) -> List[Li
             raise ValueError(
                 f"{name}[{i}] has a hypothesis without words; allow_empty=True takes such lists"
             )
-        checked.append([(float(score), text) for (score, _), text in zip(hypotheses, texts)])
+        checked.append([(_numbers(score), text) for (score, _), text in zip(hypotheses, texts)])
     if not checked:
         raise ValueError(f"{name} is empty")
+    width = len(checked[0][0][0])
+    for i, hypotheses in enumerate(checked):
+        for scores, _ in hypotheses:
+            if len(scores) != width or width == 0:
+                raise ValueError(
+                    f"{name}[{i}] has a hypothesis with {len(scores)} scores, but the first one has "
+                    f"{width}"
+                )
     return checked
 
 
@@ -86,6 +108,7 @@ def rescore(
     *,
     lambda_: Optional[float] = None,
     mu: float = 0.0,
+    first_weights: Sequence[float] = (),
     tune: Optional[Tuple[Iterable[Hypotheses], Iterable[str]]] = None,
     references: Optional[Iterable[str]] = None,
     measure: str = "wer",
@@ -99,7 +122,9 @@ def rescore(
     """Chooses the hypothesis with the largest score + lambda_ * log p + mu * words of each list.
 
     lists: the hypotheses of each utterance as (score, words), where a larger score is better; -inf
-    is the logarithm of 0. models: one or several language models, by path.
+    is the logarithm of 0. A hypothesis may have several scores, (scores, words). first_weights:
+    their weights; without weights, `tune` finds them together with lambda_ and mu, and otherwise
+    the sum counts. models: one or several language models, by path.
     tune: (lists, references) of other utterances, on which lambda_ and mu are found that make the
     measure best: 'wer', the word error rate, or 'bleu'. references: the right words of each list,
     for Rescoring.errors. interpolate: how several models are combined with `weights`: 'linear' adds
@@ -121,34 +146,48 @@ def rescore(
     paths = [m.path if isinstance(m, LanguageModel) else _lines.path(m) for m in given]
     settings = (paths, interpolate, list(weights), batch_tokens, max_unknown)
     own = _lists(lists, "lists", allow_empty)
+    width = len(own[0][0][0])
+    first = [float(x) for x in first_weights]
+    if first and len(first) != width:
+        raise UsageError(f"first_weights has {len(first)} numbers for {width} first-pass scores")
     scored = _nine.NBestLists(own, "lists")
     right = None if references is None else _references(references, own, "references")
     tuning, expected = None, []
     if tune is not None:
         other = _lists(tune[0], "tune[0]", allow_empty)
+        if len(other[0][0][0]) != width:
+            raise ValueError(
+                f"tune[0] has {len(other[0][0][0])} scores a hypothesis, but lists has {width}"
+            )
         expected = _references(tune[1], other, "tune[1]")
         tuning = _nine.NBestLists(other, "tune[0]")
     for message in scored.warnings(right or [], tuning, expected):
         warnings.warn(message, stacklevel=2)
     if tuning is not None:
         tuning.score(*settings, _lines.progress(progress, "tune"))
-        lambda_, mu, message = tuning.tune(expected, measure)
+        if first:
+            tuning.weigh(first)
+        together = width > 1 and not first
+        lambda_, mu, found, message = tuning.tune(expected, measure, together)
+        first = found if together else first
         if message:
             warnings.warn(message, stacklevel=2)
     assert lambda_ is not None
     scored.score(*settings, _lines.progress(progress, "score"))
+    if first:
+        scored.weigh(first)
     chosen = scored.choose(lambda_, mu)
     texts = [hypotheses[i][1] for hypotheses, i in zip(own, chosen)]
     ends = np.cumsum([len(hypotheses) for hypotheses in own])[:-1]
     quality: Dict[str, Any] = {}
     if right is not None:
-        first = [hypotheses[i][1] for hypotheses, i in zip(own, scored.first_choices())]
+        before = [hypotheses[i][1] for hypotheses, i in zip(own, scored.first_choices())]
         quality["errors"] = _nine.count_word_errors(right, texts)
-        quality["first_errors"] = _nine.count_word_errors(right, first)
+        quality["first_errors"] = _nine.count_word_errors(right, before)
         quality["oracle_errors"] = sum(
             int(errors.min()) for errors in np.split(scored.errors(right), ends)
         )
         if measure == "bleu":
             quality["bleu"] = _nine.bleu(texts, right)
-            quality["first_bleu"] = _nine.bleu(first, right)
-    return Rescoring(texts, chosen, np.split(scored.log_p(), ends), lambda_, mu, **quality)
+            quality["first_bleu"] = _nine.bleu(before, right)
+    return Rescoring(texts, chosen, np.split(scored.log_p(), ends), lambda_, mu, first, **quality)

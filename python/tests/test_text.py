@@ -357,6 +357,47 @@ def test_rescoring(tmp_path, tuned):
     assert nine.read_n_best(files[0])[3] == ("u3", lists[3])
 
 
+@pytest.mark.parametrize("tuned", [False, True])
+def test_rescoring_several_scores(tmp_path, tuned):
+    def two_scores(lists):
+        noise = programs.random.Random(5)
+        return [[((score - 3 * n, n), text) for score, text in l for n in [noise.uniform(0, 9)]]
+                for l in lists]  # fmt: skip
+
+    def write_two(name, lists, references):
+        rows = [f"u{i}\t{a!r}\t{b!r}\t{text}" for i, l in enumerate(lists) for (a, b), text in l]
+        truth = [f"u{i}\t{text}" for i, text in enumerate(references)]
+        return write(name + ".tsv", rows), write(name + ".ref", truth)
+
+    lists, references = n_best_lists(30, seed=1)
+    lists = two_scores(lists)
+    files = write_two("two", lists, references)
+    models = [programs.language_model(), programs.language_model(seed=2)]
+    flags = ["--nbest-scores", "a", "b"]
+    if tuned:
+        other, right = n_best_lists(40, seed=2)
+        other = two_scores(other)
+        tune = write_two("two_tuned", other, right)
+        flags += ["--tune-nbest", tune[0], "--tune-reference", tune[1]]
+        options = {"tune": (other, right)}
+    else:
+        flags += ["--lambda", 0.8, "--first-weights", 1, 2.5]
+        options = {"lambda_": 0.8, "first_weights": [1, 2.5]}
+    results, texts = lm_rescore(tmp_path, files, *flags)
+    found = nine.rescore(lists, models, references=references, **options)
+    assert found.texts == texts
+    assert found.first_weights == results["first_weights"]
+    assert (found.lambda_, found.mu) == (results["lambda"], results["mu"])
+    assert found.first_errors.errors == results["first_pass"]["errors"]
+    assert nine.read_n_best(files[0], scores=["a", "b"])[3] == ("u3", lists[3])
+    with pytest.raises(nine.UsageError, match="first_weights has 3 numbers for 2"):
+        nine.rescore(lists, models, lambda_=1, first_weights=[1, 2, 3])
+    with pytest.raises(ValueError, match="with 1 scores, but the first one has 2"):
+        nine.rescore([*lists, [(0.5, "the")]], models, lambda_=1)
+    with pytest.raises(ValueError, match=r"tune\[0\] has 1 scores a hypothesis, but lists has 2"):
+        nine.rescore(lists, models, tune=n_best_lists(3, seed=3))
+
+
 def test_rescoring_refuses(tmp_path):
     lists, references = n_best_lists(3, seed=1)
     model = programs.language_model()
