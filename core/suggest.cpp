@@ -40,7 +40,11 @@ constexpr double kFar = 1e9;
 // Returns a rank: lower is nearer. The order is one edit, a beginning of the candidate, more edits,
 // the candidate with an addition.
 double rank(const std::string& word, const std::string& name) {
-  const size_t edits = distance(word, name);
+  // The lengths alone tell the distance of a beginning, and of words that cannot be near.
+  const size_t least = std::max(word.size(), name.size()) - std::min(word.size(), name.size());
+  const bool known = word.starts_with(name) || name.starts_with(word) ||
+                     least > std::max<size_t>(1, word.size() / 3);
+  const size_t edits = known ? least : distance(word, name);
   const auto cost = static_cast<double>(edits);
   if (edits <= 1 && edits < name.size()) return cost;
   if (word.size() >= 2 && name.starts_with(word)) return 1 + cost / 1000;

@@ -71,6 +71,15 @@ Access::Access(std::string host, std::vector<std::string> names, std::vector<std
                const std::string& token_file)
     : host_(std::move(host)), names_(std::move(names)), origins_(std::move(origins)) {
   require_address(host_);
+  for (const std::string& origin : origins_) {
+    const size_t scheme = origin.find("://");
+    const bool bare = scheme != std::string::npos && scheme + 3 < origin.size() &&
+                      origin.find_first_of("/?# ", scheme + 3) == std::string::npos;
+    if (!bare)
+      fail_usage("--allow-origin ", quote(origin),
+                 " is not an origin: give the scheme, the name and the port, if there is one, "
+                 "such as https://example.org, without a path or a slash at the end");
+  }
   if (!is_loopback(host_) && token_file.empty())
     fail_usage("--host ", host_,
                " lets other machines ask: give --token-file FILE, a file with a token that they "
@@ -91,9 +100,12 @@ Access::Access(std::string host, std::vector<std::string> names, std::vector<std
   }
   require(!tokens_.empty(), token_file, " has no token: write a line of at least ", kLeastToken,
           " characters");
-  for (const std::string& token : tokens_)
+  for (const std::string& token : tokens_) {
+    require(token.find('%') == std::string::npos, token_file,
+            " has a token with %, which servers decode in headers: make one of other characters");
     require(token.size() >= kLeastToken, token_file, " has a token of ", token.size(),
             " characters, which can be guessed: a token has at least ", kLeastToken);
+  }
 }
 
 bool Access::knows(std::string_view token) const {
@@ -114,7 +126,7 @@ bool Access::allows_host(std::string_view header) const {
 }
 
 bool Access::is_other_origin(std::string_view origin) const {
-  return std::ranges::any_of(origins_, [&](const auto& own) { return own == origin; });
+  return std::ranges::any_of(origins_, [&](const auto& own) { return same_name(own, origin); });
 }
 
 bool Access::allows_origin(std::string_view origin, std::string_view host_header) const {

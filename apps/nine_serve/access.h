@@ -13,9 +13,10 @@ class Access {
   /// Sets the rules. `host` is the address to listen on. `names` are further names that a Host
   /// header may have. `origins` are the other origins whose pages may ask. `token_file` is a file
   /// with a token a line; if it is empty, no token is needed. UsageErrors: `host` is neither an
-  /// address nor "localhost"; an address other than loopback without a token file. Errors: the
+  /// address nor "localhost"; an address other than loopback without a token file; an origin with a
+  /// path, or without "://". Errors: the
   /// token file is missing; other users can read it; it has no token; a token has fewer than 16
-  /// characters.
+  /// characters, or a '%', which the HTTP library decodes in headers.
   Access(std::string host, std::vector<std::string> names, std::vector<std::string> origins,
          const std::string& token_file);
 

@@ -1,5 +1,6 @@
 #include "apps/nine_serve/api_error.h"
 
+#include <new>
 #include <nlohmann/json.hpp>
 
 namespace nine::app {
@@ -24,6 +25,8 @@ const char* type_of(int status) {
   }
 }
 
+ApiError out_of_memory(const char* what) { return {503, what, {}, "out_of_memory", 10}; }
+
 }  // namespace
 
 std::string openai_error(const ApiError& error) {
@@ -47,12 +50,25 @@ ApiError api_error_of(const std::exception_ptr& exception) {
   } catch (const ApiError& e) {
     return e;
   } catch (const OutOfMemory& e) {
-    return {503, e.what(), {}, "out_of_memory", 10};
+    return out_of_memory(e.what());
+  } catch (const std::bad_alloc&) {
+    return out_of_memory("out of memory: ask later, or for less at once");
   } catch (const Error& e) {
     return {400, e.what()};
   } catch (const std::exception& e) {
     return {500, e.what()};
   }
+}
+
+ApiError work_error_of(const std::exception_ptr& exception) {
+  ApiError error = api_error_of(exception);
+  try {
+    std::rethrow_exception(exception);
+  } catch (const ApiError&) {
+  } catch (const std::exception&) {
+    if (error.status == 400) error.status = 500;
+  }
+  return error;
 }
 
 }  // namespace nine::app

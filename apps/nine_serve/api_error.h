@@ -32,9 +32,13 @@ std::string openai_error(const ApiError& error);
 /// Returns LibreTranslate's form: {"error": message}.
 std::string libretranslate_error(const ApiError& error);
 
-/// Returns the ApiError that describes an exception. An ApiError stays as it is. An Error of the
-/// engine becomes a wrong request (400), any other exception a failure of the server (500).
+/// Returns the ApiError that describes an exception of reading a request. An ApiError stays as it
+/// is. Exhausted memory is 503 with Retry-After. Any other Error of the engine becomes a wrong
+/// request (400), any other exception a failure of the server (500).
 ApiError api_error_of(const std::exception_ptr& exception);
+/// Does the same for an exception of computing an answer, whose request was found to be right: any
+/// other Error is a failure of the server (500), too.
+ApiError work_error_of(const std::exception_ptr& exception);
 
 /// Throws an ApiError of status 400 about the field `param` unless `ok`.
 template <class... Parts>

@@ -14,8 +14,8 @@ constexpr double kMostTemperature = 100;
 std::vector<int32_t> ids_in(const Json& list) {
   std::vector<int32_t> ids;
   for (const Json& id : list) {
-    require_field(id.is_number_unsigned() && id.get<uint64_t>() <= INT32_MAX, "prompt",
-                  unexpected_value("prompt", id, "the id of a token"));
+    if (!id.is_number_unsigned() || id.get<uint64_t>() > INT32_MAX)
+      fail_field("prompt", id, "the id of a token");
     ids.push_back(id.get<int32_t>());
   }
   return ids;
@@ -25,15 +25,15 @@ std::vector<int32_t> ids_in(const Json& list) {
 std::vector<Prompt> prompts_in(const Json* value, const Limits& limits) {
   require_field(value != nullptr, "prompt", "the key 'prompt' is missing: give a text");
   if (value->is_string()) return {value->get<std::string>()};
-  require_field(value->is_array() && !value->empty(), "prompt",
-                unexpected_value("prompt", *value, "a text, a list of texts, or ids of tokens"));
+  if (!value->is_array() || value->empty())
+    fail_field("prompt", *value, "a text, a list of texts, or ids of tokens");
   if (value->front().is_number()) return {ids_in(*value)};
   require_field(std::ssize(*value) <= limits.texts, "prompt", "the key 'prompt' has ",
                 value->size(), " prompts, and at most ", limits.texts, " are allowed");
   std::vector<Prompt> prompts;
   for (const Json& prompt : *value) {
-    require_field(prompt.is_string() || prompt.is_array(), "prompt",
-                  unexpected_value("prompt", prompt, "a text or a list of ids"));
+    if (!prompt.is_string() && !prompt.is_array())
+      fail_field("prompt", prompt, "a text or a list of ids");
     if (prompt.is_string())
       prompts.emplace_back(prompt.get<std::string>());
     else
@@ -70,15 +70,13 @@ CompletionRequest parse_completion(const std::string& body, const Limits& limits
   for (const std::string& stop : r.stop)
     require_field(!stop.empty(), "stop", "a stop text is empty: leave it out");
   if (const Json* const seed = fields.find("seed")) {
-    require_field(seed->is_number_integer(), "seed",
-                  unexpected_value("seed", *seed, "a whole number"));
+    if (!seed->is_number_integer()) fail_field("seed", *seed, "a whole number");
     r.seed = seed->is_number_unsigned() ? seed->get<uint64_t>()
                                         : static_cast<uint64_t>(seed->get<int64_t>());
   }
   r.stream = fields.flag("stream", false);
   if (const Json* const options = fields.find("stream_options")) {
-    require_field(options->is_object(), "stream_options",
-                  unexpected_value("stream_options", *options, "an object"));
+    if (!options->is_object()) fail_field("stream_options", *options, "an object");
     require_field(r.stream, "stream_options", "stream_options needs \"stream\": true");
     RequestFields own(json_text(*options), limits.json_levels);
     r.include_usage = own.flag("include_usage", false);

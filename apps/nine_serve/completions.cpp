@@ -57,81 +57,75 @@ Json finite(double log_p) { return std::isfinite(log_p) ? log_p : -1e30; }
 
 }  // namespace
 
-CompletionText::CompletionText(const ServedModel& model, const CompletionRequest& request,
-                               std::string prompt, bool with_start)
-    : model_(model), request_(request), prompt_(std::move(prompt)), with_start_(with_start) {}
+CompletionText::CompletionText(const Shared& shared, std::shared_ptr<const std::string> prompt,
+                               bool with_start)
+    : shared_(shared), prompt_(std::move(prompt)), with_start_(with_start) {}
 
 void CompletionText::grow(ReadText& text) {
   seen_ = std::max(seen_, text.given);
-  for (; seen_ < text.ids.size() && !found_stop_; ++seen_) {
-    const std::string bytes = model_.bytes(text.ids[seen_], seen_ == 0);
-    const size_t before = added_.size();
-    added_ += bytes;
-    size_t stop_at = std::string::npos;
-    for (const std::string& stop : request_.stop) {
-      const size_t from = before < stop.size() ? 0 : before - stop.size() + 1;
-      stop_at = std::min(stop_at, added_.find(stop, from));
+  for (; seen_ < text.ids.size() && !found_stop_; ++seen_)
+    for (const char byte : shared_.model.bytes(text.ids[seen_], seen_ == 0)) {
+      added_ += byte;
+      const size_t stop = shared_.stops.read(byte, matched_);
+      if (stop == 0) continue;
+      added_.resize(added_.size() - stop);
+      found_stop_ = text.stopped = true;
+      break;
     }
-    if (stop_at == std::string::npos) continue;
-    added_.resize(stop_at);
-    found_stop_ = text.stopped = true;
-  }
 }
 
-std::string CompletionText::text() const { return (request_.echo ? prompt_ : "") + added_; }
+std::string CompletionText::text() const {
+  return visible_text((shared_.request.echo ? *prompt_ : "") + added_);
+}
 
 std::string CompletionText::take(bool all) {
-  const std::string whole = text();
-  size_t end = whole.size();
+  const size_t before = shared_.request.echo ? prompt_->size() : 0;
+  if (before + added_.size() <= sent_) return "";
+  std::string part = sent_ < before ? prompt_->substr(sent_) : std::string();
+  part += std::string_view(added_).substr(sent_ < before ? 0 : sent_ - before);
   if (!all && !found_stop_) {
-    // Keeps back the longest end that may be the beginning of a stop text.
-    size_t kept = 0;
-    for (const std::string& stop : request_.stop)
-      for (size_t size = std::min(stop.size() - 1, added_.size()); size > kept; --size)
-        if (added_.ends_with(std::string_view(stop).substr(0, size))) kept = size;
-    end = whole_characters(std::string_view(whole).substr(0, end - kept));
+    const size_t held = StopTexts::held_back(matched_);
+    if (held >= part.size()) return "";
+    part.resize(whole_characters(std::string_view(part).substr(0, part.size() - held)));
   }
-  if (end <= sent_) return "";
-  std::string out = whole.substr(sent_, end - sent_);
-  sent_ = end;
-  return visible_text(out);
+  sent_ += part.size();
+  return visible_text(part, sent_bad_);
 }
 
 const char* CompletionText::finish_reason(const ReadText& text) const {
   return text.ended || found_stop_ ? "stop" : "length";
 }
 
-Json CompletionText::logprobs(const ReadText& text, size_t first) const {
+Json CompletionText::take_logprobs(const ReadText& text) {
   Json tokens = Json::array(), log_p = Json::array(), top = Json::array(), places = Json::array();
   const size_t skipped = text.score_given ? 0 : text.given;
-  int64_t place = 0;
-  if (!text.score_given) place = characters_in(prompt_);
-  if (with_start_ && text.score_given && first == 0) {  // the </s> that nothing predicts
-    tokens.push_back("");
-    log_p.push_back(nullptr);
-    top.push_back(nullptr);
-    places.push_back(0);
-  }
-  for (size_t i = 0; i < text.log_p.size(); ++i) {
-    const size_t token = skipped + i;
-    const std::string bytes = model_.bytes(text.ids[token], token == 0);
-    if (i >= first) {
-      tokens.push_back(spelling(bytes));
-      log_p.push_back(finite(text.log_p[i].log_p));
-      places.push_back(place);
-      if (text.top > 0) {
-        Json likeliest = Json::object();
-        const TokenLogP& at = text.log_p[i];
-        const auto add = [&](int32_t id, double value) {
-          std::string name =
-              id == Specials::kLanguageModel.end ? "</s>" : spelling(model_.bytes(id, token == 0));
-          if (!likeliest.contains(name)) likeliest[std::move(name)] = finite(value);
-        };
-        for (size_t k = 0; k < at.top.size(); ++k) add(at.top[k], at.top_log_p[k]);
-        top.push_back(std::move(likeliest));
-      }
+  if (place_ < 0) {
+    place_ = text.score_given ? 0 : characters_in(*prompt_);
+    if (with_start_ && text.score_given) {  // the </s> that nothing predicts
+      tokens.push_back("");
+      log_p.push_back(nullptr);
+      top.push_back(nullptr);
+      places.push_back(0);
     }
-    place += characters_in(bytes);
+  }
+  const ServedModel& model = shared_.model;
+  for (; logprobs_ < text.log_p.size(); ++logprobs_) {
+    const size_t token = skipped + logprobs_;
+    const TokenLogP& at = text.log_p[logprobs_];
+    const std::string bytes = model.bytes(text.ids[token], token == 0);
+    tokens.push_back(spelling(bytes));
+    log_p.push_back(finite(at.log_p));
+    places.push_back(place_);
+    place_ += characters_in(bytes);
+    if (text.top <= 0) continue;
+    Json likeliest = Json::object();
+    for (size_t k = 0; k < at.top.size(); ++k) {
+      const int32_t id = at.top[k];
+      std::string name =
+          id == Specials::kLanguageModel.end ? "</s>" : spelling(model.bytes(id, token == 0));
+      if (!likeliest.contains(name)) likeliest[std::move(name)] = finite(at.top_log_p[k]);
+    }
+    top.push_back(std::move(likeliest));
   }
   return {{"tokens", std::move(tokens)},
           {"token_logprobs", std::move(log_p)},
@@ -148,11 +142,13 @@ CompletionCall::CompletionCall(ModelPointer served, CompletionRequest request, c
                    .count()) {
   if (!request_.seed) request_.seed = fresh_number() >> 11;  // a number that JSON readers hold
   request_.sampling.unknown = model->language().unknown();
+  shared_.emplace(CompletionText::Shared{*model, request_, StopTexts(request_.stop)});
   int64_t number = 0, shown = 0;
   for (const Prompt& prompt : request_.prompts) {
     const std::string* const given = std::get_if<std::string>(&prompt);
-    std::vector<int32_t> ids =
-        given != nullptr ? model->ids(*given) : model->ids(std::get<std::vector<int32_t>>(prompt));
+    std::vector<int32_t> ids = given != nullptr
+                                   ? model->ids(*given, "prompt")
+                                   : model->ids(std::get<std::vector<int32_t>>(prompt), "prompt");
     // Each text begins after </s>, so that a </s> at the beginning is this beginning itself.
     const bool with_start =
         given == nullptr && !ids.empty() && ids.front() == Specials::kLanguageModel.end;
@@ -164,9 +160,10 @@ CompletionCall::CompletionCall(ModelPointer served, CompletionRequest request, c
              (1 + request_.logprobs);
     require_field(shown <= limits.log_probs, "max_tokens", "the answer could have more than ",
                   limits.log_probs, " log-probabilities: ask for less at once");
-    std::string typed = given != nullptr ? *given : "";
+    std::string bytes = given != nullptr ? *given : "";
     if (given == nullptr)
-      for (size_t i = 0; i < ids.size(); ++i) typed += model->bytes(ids[i], i == 0);
+      for (size_t i = 0; i < ids.size(); ++i) bytes += model->bytes(ids[i], i == 0);
+    const auto typed = std::make_shared<const std::string>(std::move(bytes));
     for (int64_t sample = 0; sample < request_.n; ++sample) {
       texts.push_back({.ids = ids,
                        .most = request_.max_tokens,
@@ -176,11 +173,10 @@ CompletionCall::CompletionCall(ModelPointer served, CompletionRequest request, c
                        .sample = sample,
                        .top = request_.logprobs,
                        .score_given = request_.echo});
-      grown_.emplace_back(*model, request_, typed, with_start);
+      grown_.emplace_back(*shared_, typed, with_start);
     }
     ++number;
   }
-  logprobs_sent_.assign(texts.size(), 0);
 }
 
 void CompletionCall::grew(size_t text) {
@@ -202,14 +198,14 @@ Json CompletionCall::usage() const {
       {"prompt_tokens", prompt}, {"completion_tokens", added}, {"total_tokens", prompt + added}};
 }
 
-std::string CompletionCall::answer() const {
+std::string CompletionCall::answer() {
   Json answer = head("text_completion");
   Json choices = Json::array();
   for (size_t i = 0; i < texts.size(); ++i)
     choices.push_back(
-        {{"text", visible_text(grown_[i].text())},
+        {{"text", grown_[i].text()},
          {"index", i},
-         {"logprobs", request_.logprobs >= 0 ? grown_[i].logprobs(texts[i], 0) : Json()},
+         {"logprobs", request_.logprobs >= 0 ? grown_[i].take_logprobs(texts[i]) : Json()},
          {"finish_reason", grown_[i].finish_reason(texts[i])}});
   answer["choices"] = std::move(choices);
   answer["usage"] = usage();
@@ -222,10 +218,7 @@ std::string CompletionCall::event(size_t text, bool last) {
   const ReadText& read = texts[text];
   if (part.empty() && !last) return "";
   Json logprobs;
-  if (request_.logprobs >= 0) {
-    logprobs = grown_[text].logprobs(read, logprobs_sent_[text]);
-    logprobs_sent_[text] = read.log_p.size();
-  }
+  if (request_.logprobs >= 0) logprobs = grown_[text].take_logprobs(read);
   Json event = head("text_completion");
   event["choices"] =
       Json::array({{{"text", std::move(part)},

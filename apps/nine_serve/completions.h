@@ -2,42 +2,55 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/nine_serve/completion_request.h"
+#include "apps/nine_serve/stop_texts.h"
 #include "apps/nine_serve/worker.h"
 
 namespace nine::app {
 
-/// The text of one continuation while it grows: stop texts, characters, places of tokens.
+/// The text of one continuation while it grows: stop texts, characters, places of tokens. The work
+/// for a text is proportional to its length, however often it is asked for its next part.
 class CompletionText {
  public:
-  /// `with_start`: the prompt's ids began with </s>, which logprobs() then lists first.
-  CompletionText(const ServedModel& model, const CompletionRequest& request, std::string prompt,
-                 bool with_start);
+  /// What the continuations of a request share.
+  struct Shared {
+    const ServedModel& model;
+    const CompletionRequest& request;
+    const StopTexts stops;
+  };
+  /// `prompt`: as it was given. `with_start`: the prompt's ids began with </s>, which
+  /// take_logprobs() then lists first. `shared` must outlive the object.
+  CompletionText(const Shared& shared, std::shared_ptr<const std::string> prompt, bool with_start);
 
   /// Takes the tokens that `text` has since the last call. Sets text.stopped at a stop text.
   void grow(ReadText& text);
-  /// Returns the bytes that can be sent: whole characters that no stop text can begin in. With
-  /// `all`, everything.
+  /// Returns the next part of the answer's text that can be sent: whole characters in which no stop
+  /// text can begin. With `all`, everything. The parts together are text().
   std::string take(bool all);
 
-  /// Returns the whole answer's text: with echo from the prompt on, up to a stop text.
+  /// Returns the whole answer's text: with echo from the prompt on, up to a stop text; U+FFFD
+  /// stands for bytes that are no characters (visible_text).
   std::string text() const;
   bool found_stop() const { return found_stop_; }
-  /// Returns OpenAI's `logprobs` of the tokens from `first` on (of ReadText::log_p).
-  Json logprobs(const ReadText& text, size_t first) const;
+  /// Returns OpenAI's `logprobs` of the tokens of ReadText::log_p that no earlier call returned.
+  Json take_logprobs(const ReadText& text);
   /// Returns why the text ended: "stop" or "length".
   const char* finish_reason(const ReadText& text) const;
 
  private:
-  const ServedModel& model_;
-  const CompletionRequest& request_;
-  std::string prompt_;  // as it was given
-  std::string added_;   // bytes
-  size_t seen_ = 0;     // ids that were taken
-  size_t sent_ = 0;     // bytes of text() that were sent
+  const Shared& shared_;
+  std::shared_ptr<const std::string> prompt_;
+  std::string added_;           // bytes
+  StopTexts::Matched matched_;  // at the end of added_
+  size_t seen_ = 0;             // ids that were taken
+  size_t sent_ = 0;             // bytes of the answer's text that were sent
+  bool sent_bad_ = false;       // these ended with bytes that are no character
+  size_t logprobs_ = 0;         // elements of ReadText::log_p that were taken
+  int64_t place_ = -1;          // characters before the next of them; -1: not counted yet
   bool found_stop_ = false, with_start_;
 };
 
@@ -51,7 +64,7 @@ class CompletionCall : public Call {
   const CompletionRequest& request() const { return request_; }
   void grew(size_t text) override;
   /// Returns the whole answer; only when the call is done.
-  std::string answer() const;
+  std::string answer();
   /// Returns the events that can be sent, each "data: ...\n\n", and removes them.
   std::string take_events();
   bool has_events() const;
@@ -68,8 +81,8 @@ class CompletionCall : public Call {
   CompletionRequest request_;
   std::string id_;
   int64_t created_, starts_ = 0;
+  std::optional<CompletionText::Shared> shared_;  // of grown_
   std::vector<CompletionText> grown_;
-  std::vector<size_t> logprobs_sent_;
   std::string events_;
 };
 

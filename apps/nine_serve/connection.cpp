@@ -177,7 +177,8 @@ ssize_t Connection::write(const char* from, size_t size) {
 }
 
 void Connection::refuse(const char* status, const std::string& message, int retry_after) {
-  const std::string body = openai_error(ApiError(std::atoi(status), message));
+  refused_ = std::atoi(status);
+  const std::string body = openai_error(ApiError(refused_, message));
   const std::string answer =
       concat("HTTP/1.1 ", status, "\r\nContent-Type: application/json\r\nConnection: close\r\n",
              retry_after > 0 ? concat("Retry-After: ", retry_after, "\r\n") : std::string(),

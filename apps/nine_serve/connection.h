@@ -42,15 +42,17 @@ class Connection : public httplib::Stream {
   void get_local_ip_and_port(std::string& ip, int& port) const override;
   socket_t socket() const override { return socket_; }
 
-  /// Writes a whole answer and closes. `status` is such as "503 Service Unavailable".
+  /// Writes a whole answer and closes. `status` is such as "503 Service Unavailable". refused()
+  /// then has its number, which is otherwise 0.
   void refuse(const char* status, const std::string& message, int retry_after = 0);
+  int refused() const { return refused_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   bool wait_for(short events, Clock::time_point until) const;
   void count_header(std::string_view bytes);
 
-  int socket_;
+  int socket_, refused_ = 0;
   const Limits& limits_;
   Clock::time_point until_;  // the request must have arrived
   bool in_header_ = true, closing_ = false, closed_ = false, lingers_ = true;

@@ -15,8 +15,8 @@
 namespace nine::app {
 namespace {
 
-constexpr int64_t kMostExplained = 64;    // tokens
-constexpr double kMostOperations = 2e10;  // of scores in double
+constexpr int64_t kMostExplained = 64;   // tokens
+constexpr double kMostOperations = 4e9;  // of scores in double, which take seconds
 
 using Doubles = std::vector<double>;
 
@@ -110,7 +110,9 @@ ExplainRequest parse_explain(const std::string& body, const Limits& limits) {
 }
 
 ExplainCall::ExplainCall(ModelPointer served, ExplainRequest request, const Limits& limits)
-    : Call(std::move(served)), request_(std::move(request)), ids_(model->ids(request_.text)) {
+    : Call(std::move(served)),
+      request_(std::move(request)),
+      ids_(model->ids(request_.text, "text")) {
   if (!model->reads_raw_text()) ids_.push_back(Specials::kLanguageModel.end);
   const LanguageNetwork& network = model->language().network();
   require_field(std::ssize(ids_) <= std::min(limits.prompt_tokens, kMostExplained), "text",
@@ -125,7 +127,10 @@ ExplainCall::ExplainCall(ModelPointer served, ExplainRequest request, const Limi
       static_cast<double>(ids_.size()) *
       static_cast<double>(network.vocab() * network.width() * config.spec.size());
   require_field(operations < kMostOperations, "text", "a vocabulary of ", network.vocab(),
-                " words with this text takes too long to derive: give fewer words");
+                " words, ", network.width(), " numbers each, with ", config.spec.size(),
+                " components and ", ids_.size(),
+                " tokens takes too long to derive: their product must be below ", kMostOperations,
+                ", so give fewer words");
   work = [this] { explain(); };
 }
 

@@ -20,6 +20,7 @@ thread_local Clock::time_point request_began;
 thread_local bool refuse_connection = false;
 constexpr size_t kRequestsOfConnection = 1'000'000;  // said to clients, and not counted
 constexpr int kBacklog = 1024;                       // connections that wait to be accepted
+constexpr size_t kMostPath = 1024;                   // bytes
 
 // Runs each connection in a thread. Threads stay for later connections.
 class ConnectionThreads : public httplib::TaskQueue {
@@ -83,13 +84,23 @@ class ConnectionThreads : public httplib::TaskQueue {
   bool ending_ = false;
 };
 
-std::string_view bearer_token(const std::string& header) {
-  constexpr std::string_view kBearer = "Bearer ";
-  return header.starts_with(kBearer) ? std::string_view(header).substr(kBearer.size())
-                                     : std::string_view();
+// Returns the headers that a page of another origin may send. The clients of some libraries
+// describe themselves in headers of their own, so all names are allowed.
+std::string allowed_headers(const std::string& asked) {
+  const bool names = std::ranges::all_of(asked, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == ',' || c == ' ';
+  });
+  return asked.empty() || !names ? "Authorization, Content-Type" : asked;
 }
 
 }  // namespace
+
+std::string_view HttpServer::bearer_token(const Request& request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const auto header = request.headers.find("Authorization");
+  if (header == request.headers.end() || !header->second.starts_with(kBearer)) return {};
+  return std::string_view(header->second).substr(kBearer.size());
+}
 
 HttpServer::HttpServer(const Limits& limits, const Access& access, Metrics& metrics)
     : limits_(limits), access_(access), metrics_(metrics) {
@@ -120,8 +131,8 @@ HttpServer::HttpServer(const Limits& limits, const Access& access, Metrics& metr
     }
   });
   set_logger([&](const Request& request, const Response& response) {
-    metrics_.answered(known_path(request.path), response.status,
-                      std::chrono::duration<double>(Clock::now() - request_began).count());
+    if (Connection::current()->refused() == 0)  // otherwise the client has had another answer
+      count_answer(known_path(request.path), response.status);
   });
   set_default_headers({{"X-Content-Type-Options", "nosniff"}, {"Cache-Control", "no-store"}});
 }
@@ -129,6 +140,11 @@ HttpServer::HttpServer(const Limits& limits, const Access& access, Metrics& metr
 std::string HttpServer::known_path(const std::string& path) const {
   if (path.starts_with("/v1/models/")) return "/v1/models/";
   return paths_.contains(path) ? path : "other";
+}
+
+void HttpServer::count_answer(const std::string& path, int status) const {
+  metrics_.answered(path, status,
+                    std::chrono::duration<double>(Clock::now() - request_began).count());
 }
 
 void HttpServer::set_error(const std::string& path, Response& response,
@@ -211,6 +227,9 @@ void HttpServer::check_content(const Request& request) const {
 
 void HttpServer::check(const Request& request) const {
   if (draining_) throw ApiError(503, "the server is stopping", {}, "server_stopping", 5);
+  // The HTTP library matches paths by a recursion for each character.
+  if (request.path.size() > kMostPath)
+    throw ApiError(414, concat("the path has more than ", kMostPath, " bytes"));
   if (request.get_header_value_count("Host") != 1)
     throw ApiError(400, "a request has one Host header");
   const std::string& host = request.headers.find("Host")->second;  // whole, also behind a NUL
@@ -225,7 +244,7 @@ void HttpServer::check(const Request& request) const {
   check_content(request);
   if (request.method != "OPTIONS" && !open_.contains(request.path) &&
       !own_token_.contains(request.path))
-    require_token(bearer_token(request.get_header_value("Authorization")));
+    require_token(bearer_token(request));
 }
 
 // Answers what needs no path: errors of access, and browsers that ask for other origins.
@@ -247,7 +266,9 @@ httplib::Server::HandlerResponse HttpServer::before(const Request& request, Resp
   if (request.method != "OPTIONS") return HandlerResponse::Unhandled;
   if (access_.is_other_origin(request.get_header_value("Origin"))) {
     response.set_header("Access-Control-Allow-Methods", "GET, POST");
-    response.set_header("Access-Control-Allow-Headers", "Authorization, Content-Type");
+    response.set_header(
+        "Access-Control-Allow-Headers",
+        allowed_headers(request.get_header_value("Access-Control-Request-Headers")));
   }
   response.status = 204;
   return HandlerResponse::Handled;
@@ -276,6 +297,8 @@ bool HttpServer::process_and_close_socket(int socket) {
     connection.close_at_once();
     connection.refuse("503 Service Unavailable",
                       concat("all ", limits_.connections, " connections are in use"), 1);
+    request_began = Clock::now();
+    count_answer("other", connection.refused());
     return false;
   }
   ++metrics_.connections;
@@ -289,6 +312,7 @@ bool HttpServer::process_and_close_socket(int socket) {
       request.headers.erase("Accept-Encoding");  // packing costs more than it saves here
       request.ranges.clear();
     });
+    if (connection.refused() != 0) count_answer("other", connection.refused());
     --active_;
     if (!served || closed || connection.closing()) break;
   }

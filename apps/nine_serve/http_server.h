@@ -48,6 +48,8 @@ class HttpServer : private httplib::Server {
   /// Refuses new requests (503), waits until the others are answered, and stops.
   void drain();
 
+  /// Returns the token of the header Authorization; empty if the header has no bearer token.
+  static std::string_view bearer_token(const Request& request);
   /// Throws the ApiError (401) unless the token is known.
   void require_token(std::string_view token) const;
   /// Counts a request of its address until the returned pointer is destroyed. Returns null if
@@ -62,6 +64,7 @@ class HttpServer : private httplib::Server {
   void check_content(const Request& request) const;
   void set_error(const std::string& path, Response& response, const ApiError& error) const;
   std::string known_path(const std::string& path) const;
+  void count_answer(const std::string& path, int status) const;
 
   const Limits& limits_;
   const Access& access_;

@@ -11,6 +11,10 @@ namespace nine::app {
 
 Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(); }
 
+void fail_field(const std::string& name, const Json& value, const std::string& expected) {
+  throw ApiError(400, unexpected_value(name, value, expected), name);
+}
+
 RequestFields::RequestFields(const std::string& body, int levels) {
   try {
     object_ = std::make_shared<Json>(parse_json(body, levels));
@@ -33,19 +37,18 @@ const Json* RequestFields::find(const std::string& name) {
 bool RequestFields::flag(const std::string& name, bool usual) {
   const Json* const value = find(name);
   if (value == nullptr) return usual;
-  require_field(value->is_boolean(), name, unexpected_value(name, *value, "true or false"));
+  if (!value->is_boolean()) fail_field(name, *value, "true or false");
   return value->get<bool>();
 }
 
 int64_t RequestFields::count(const std::string& name, int64_t usual, int64_t low, int64_t high) {
   const Json* const value = find(name);
   if (value == nullptr) return usual;
-  const std::string wanted = concat("a whole number from ", low, " to ", high);
-  require_field(value->is_number_integer(), name, unexpected_value(name, *value, wanted));
   const bool large =
       value->is_number_unsigned() && value->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
-  require_field(!large && value->get<int64_t>() >= low && value->get<int64_t>() <= high, name,
-                unexpected_value(name, *value, wanted));
+  if (!value->is_number_integer() || large || value->get<int64_t>() < low ||
+      value->get<int64_t>() > high)
+    fail_field(name, *value, concat("a whole number from ", low, " to ", high));
   return value->get<int64_t>();
 }
 
@@ -53,15 +56,15 @@ double RequestFields::number(const std::string& name, double usual, double low, 
   const Json* const value = find(name);
   if (value == nullptr) return usual;
   const double x = value->is_number() ? value->get<double>() : NAN;
-  require_field(x >= low && x <= high, name,
-                unexpected_value(name, *value, concat("a number from ", low, " to ", high)));
+  if (!(x >= low && x <= high))
+    fail_field(name, *value, concat("a number from ", low, " to ", high));
   return x;
 }
 
 std::string RequestFields::text(const std::string& name, const std::string& usual) {
   const Json* const value = find(name);
   if (value == nullptr) return usual;
-  require_field(value->is_string(), name, unexpected_value(name, *value, "a text"));
+  if (!value->is_string()) fail_field(name, *value, "a text");
   return value->get<std::string>();
 }
 
@@ -70,12 +73,11 @@ std::vector<std::string> RequestFields::texts(const std::string& name, int64_t m
   std::vector<std::string> all;
   if (value == nullptr) return all;
   if (value->is_string()) return {value->get<std::string>()};
-  require_field(value->is_array(), name,
-                unexpected_value(name, *value, "a text or a list of texts"));
+  if (!value->is_array()) fail_field(name, *value, "a text or a list of texts");
   require_field(std::ssize(*value) <= most, name, "the key '", name, "' has ", value->size(),
                 " texts, and at most ", most, " are allowed");
   for (const Json& element : *value) {
-    require_field(element.is_string(), name, unexpected_value(name, element, "a text in the list"));
+    if (!element.is_string()) fail_field(name, element, "a text in the list");
     all.push_back(element.get<std::string>());
   }
   return all;
@@ -90,8 +92,11 @@ void RequestFields::require_usual(const std::string& name, const Json& usual,
 
 void RequestFields::require_all_known() const {
   for (auto field = object().begin(); field != object().end(); ++field)
-    require_field(known_.contains(field.key()), field.key(), "there is no key ", quote(field.key()),
-                  did_you_mean(field.key(), {known_.begin(), known_.end()}));
+    if (!known_.contains(field.key()))
+      throw ApiError(400,
+                     concat("there is no key ", quote(field.key()),
+                            did_you_mean(field.key(), {known_.begin(), known_.end()})),
+                     shortened(field.key()));
 }
 
 }  // namespace nine::app

@@ -43,6 +43,10 @@ class RequestFields {
   std::set<std::string> known_;
 };
 
+/// Throws an ApiError (400) that says which value the field has and what it should be.
+[[noreturn]] void fail_field(const std::string& name, const Json& value,
+                             const std::string& expected);
+
 /// Returns a number for an answer; null for an infinite one, which JSON does not have.
 Json json_number(double x);
 

@@ -37,7 +37,7 @@ ScoreCall::ScoreCall(ModelPointer served, ScoreRequest request, const Limits& li
     : Call(std::move(served)), request_(std::move(request)) {
   int64_t shown = 0;
   for (const std::string& text : request_.texts) {
-    std::vector<int32_t> ids = model->ids(text);
+    std::vector<int32_t> ids = model->ids(text, "texts");
     if (!model->reads_raw_text()) ids.push_back(Specials::kLanguageModel.end);
     require_field(std::ssize(ids) <= limits.prompt_tokens, "texts", "a text has ", ids.size(),
                   " tokens, and at most ", limits.prompt_tokens, " are allowed");
@@ -82,14 +82,15 @@ RestrictRequest parse_restrict(const std::string& body, const Limits& limits) {
       "sets", "the key 'sets' must be a list of 1 to ", kMostSets, " lists of words");
   std::vector<std::string> lines;
   for (const Json& set : *sets) {
-    require_field(set.is_array() && std::ssize(set) <= kMostSetWords, "sets",
-                  unexpected_value("sets", set, "a list of words"));
+    if (!set.is_array() || std::ssize(set) > kMostSetWords)
+      fail_field("sets", set, concat("a list of at most ", kMostSetWords, " words"));
     std::string line;
     for (const Json& word : set) {
-      require_field(word.is_string() && !word.get<std::string>().empty() &&
-                        word.get<std::string>().find_first_of(" \t\r\n") == std::string::npos,
-                    "sets", unexpected_value("sets", word, "a word"));
-      line += (line.empty() ? " " : " ") + word.get<std::string>();
+      const bool is_word =
+          word.is_string() && !word.get_ref<const std::string&>().empty() &&
+          word.get_ref<const std::string&>().find_first_of(" \t\r\n") == std::string::npos;
+      if (!is_word) fail_field("sets", word, "a word");
+      line += ' ' + word.get_ref<const std::string&>();
     }
     lines.push_back(std::move(line));
   }
@@ -107,7 +108,7 @@ RestrictCall::RestrictCall(ModelPointer served, RestrictRequest request, const L
   require_field(!model->reads_raw_text(), "model", "the model ", model->name(),
                 " reads raw text, whose vocabulary has parts of words");
   for (const std::string& text : request_.texts)
-    require_field(std::ssize(model->ids(text)) <= limits.prompt_tokens, "texts",
+    require_field(std::ssize(model->ids(text, "texts")) <= limits.prompt_tokens, "texts",
                   "a text has more than ", limits.prompt_tokens, " tokens");
   const Vocabulary* const vocabulary = &model->language().vocabulary();
   const std::vector<std::string> unknown =

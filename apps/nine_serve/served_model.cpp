@@ -1,10 +1,12 @@
 #include "apps/nine_serve/served_model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <set>
 
 #include "apps/nine_serve/api_error.h"
+#include "core/op_table.h"
 #include "core/quote.h"
 #include "data/tokenizers/model_tokenizer.h"
 #include "nn/models/model_directory.h"
@@ -62,25 +64,25 @@ ServedModel::ServedModel(const ModelSource& source, Device device)
   head_.emplace(language_->network().head());
 }
 
-std::vector<int32_t> ServedModel::ids(const std::string& text) const {
+std::vector<int32_t> ServedModel::ids(const std::string& text, const char* field) const {
   if (const ModelTokenizer* tokenizer = language().tokenizer()) return tokenizer->encode(text);
-  require_field(text.find('\n') == std::string::npos, "prompt",
+  require_field(text.find('\n') == std::string::npos, field,
                 "the text has an end of line, and the model ", name(),
                 " reads one sentence of words: send each line as a text");
   return language().vocabulary().encode(text);
 }
 
-std::vector<int32_t> ServedModel::ids(const std::vector<int32_t>& tokens) const {
+std::vector<int32_t> ServedModel::ids(const std::vector<int32_t>& tokens, const char* field) const {
   const int32_t words = static_cast<int32_t>(language().network().vocab()),
                 shift = reads_raw_text() ? Specials::kLanguageModel.size : 0;
   std::vector<int32_t> ids;
   for (const int32_t token : tokens) {
     const bool is_end = shift > 0 && token == words - shift;
     const int64_t id = is_end ? Specials::kLanguageModel.end : int64_t{token} + shift;
-    require_field(id<words, "prompt", "the model ", name(), " has no token ", token,
-                      ": its tokens are 0 to ", shift> 0
-                      ? words - shift
-                      : words - 1);
+    const bool known = id < words;
+    const int32_t last = shift > 0 ? words - shift : words - 1;
+    require_field(known, field, "the model ", name(), " has no token ", token,
+                  ": its tokens are 0 to ", last);
     ids.push_back(static_cast<int32_t>(id));
   }
   return ids;
@@ -103,8 +105,8 @@ std::string ServedModel::spelled(int32_t id, bool first) const {
   return id == Specials::kLanguageModel.end ? "</s>" : visible_text(bytes(id, first));
 }
 
-std::unique_ptr<TextSteps> ServedModel::take_steps() const {
-  if (free_.empty()) return std::make_unique<TextSteps>(language().network(), *head_);
+std::unique_ptr<TextSteps> ServedModel::take_steps(size_t pool_bytes) const {
+  if (free_.empty()) return std::make_unique<TextSteps>(language().network(), *head_, pool_bytes);
   std::unique_ptr<TextSteps> steps = std::move(free_.back());
   free_.pop_back();
   return steps;
@@ -142,6 +144,18 @@ std::vector<std::string> ServedModels::reload() {
 std::vector<ModelPointer> ServedModels::all() const {
   const std::lock_guard lock(mutex_);
   return models_;
+}
+
+size_t text_pool_bytes(size_t free_bytes, int64_t models, int64_t groups) {
+  return free_bytes / 2 / static_cast<size_t>(std::max<int64_t>(1, models * groups));
+}
+
+size_t ServedModels::text_pool_bytes(int64_t groups) const {
+  if (device_ == kCpu) return 0;
+  const auto models = all();
+  const int64_t languages =
+      std::ranges::count_if(models, [](const ModelPointer& model) { return !model->translates(); });
+  return app::text_pool_bytes(op_table(device_).available(device_.index), languages, groups);
 }
 
 ModelPointer ServedModels::find(const std::string& name, bool translates) const {

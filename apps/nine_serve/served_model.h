@@ -43,10 +43,10 @@ class ServedModel {
   const LanguageModel& language() const { return *language_; }
   const Translator& translator() const { return *translator_; }
 
-  /// Returns the ids of a text or of tokens as the API counts them. ApiError: an id that the model
-  /// does not have; a line end in a text for a model of words.
-  std::vector<int32_t> ids(const std::string& text) const;
-  std::vector<int32_t> ids(const std::vector<int32_t>& tokens) const;
+  /// Returns the ids of a text or of tokens as the API counts them. ApiErrors, about `field` of the
+  /// request: an id that the model does not have; a line end in a text for a model of words.
+  std::vector<int32_t> ids(const std::string& text, const char* field) const;
+  std::vector<int32_t> ids(const std::vector<int32_t>& tokens, const char* field) const;
   /// Returns the API's number of a token. A model of raw text counts as its tokenizer does, and
   /// </s> comes behind the tokenizer's last token. A model of words counts as dict.txt does.
   int32_t token(int32_t id) const;
@@ -57,7 +57,8 @@ class ServedModel {
   bool reads_raw_text() const { return language().tokenizer() != nullptr; }
 
   /// Lends a reader of texts, which costs packing the weights when none is free. For one thread.
-  std::unique_ptr<TextSteps> take_steps() const;
+  /// `pool_bytes`: as for TextSteps, of a reader that is made.
+  std::unique_ptr<TextSteps> take_steps(size_t pool_bytes) const;
   void give_back(std::unique_ptr<TextSteps> steps) const;
 
  private:
@@ -71,6 +72,11 @@ class ServedModel {
 
 using ModelPointer = std::shared_ptr<const ServedModel>;
 
+/// Returns the bytes of a pool of text steps where `free_bytes` are free and each of `models`
+/// language models may have `groups` pools. Half of the memory is left for translations, for a
+/// reload, and for what a group keeps outside of its pool.
+size_t text_pool_bytes(size_t free_bytes, int64_t models, int64_t groups);
+
 /// The models of the command line. Any thread may call the functions.
 class ServedModels {
  public:
@@ -82,6 +88,8 @@ class ServedModels {
   std::vector<std::string> reload();
 
   std::vector<ModelPointer> all() const;
+  /// Returns text_pool_bytes() of the device; 0 on a CPU, whose pools take memory as they need it.
+  size_t text_pool_bytes(int64_t groups) const;
   /// Returns the model called `name`. If `name` is empty, returns the only model of the kind that
   /// `translates` asks for. ApiErrors: 404 if there is no such model; 400 if the model is of the
   /// other kind, or if `name` is empty and there are several.

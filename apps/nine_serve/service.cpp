@@ -176,12 +176,11 @@ void Service::list_languages(Response& response) const {
 }
 
 void Service::translate(const Request& request, const std::string& body, Response& response) {
+  const std::string_view bearer = HttpServer::bearer_token(request);
+  if (!bearer.empty()) server_.require_token(bearer);  // before the work of reading the body
   const TranslateRequest asked =
       parse_translate(body, request.get_header_value("Content-Type"), limits_);
-  const std::string bearer = request.get_header_value("Authorization");
-  server_.require_token(bearer.empty() ? std::string_view(asked.api_key)
-                                       : std::string_view(bearer).substr(std::min<size_t>(
-                                             bearer.size(), std::string_view("Bearer ").size())));
+  if (bearer.empty()) server_.require_token(asked.api_key);
   const auto call = std::make_shared<TranslateCall>(models_, asked, limits_);
   if (!call->sources.empty()) compute(request, call);
   response.set_content(call->answer(), kJson);

@@ -10,59 +10,66 @@
 
 namespace nine::app {
 
-TextSteps::TextSteps(const LanguageNetwork& network, const DecodingHead& head)
+bool ReadText::done() const {
+  if (stopped || ended || error) return true;
+  return added() >= most && (ids.empty() || !needs(ids.size() - 1));
+}
+
+bool ReadText::needs(size_t position) const {
+  if (position >= ids.size()) return true;
+  return top >= 0 && position >= (score_given ? 0 : given) + log_p.size();
+}
+
+TextSteps::TextSteps(const LanguageNetwork& network, const DecodingHead& head, size_t pool_bytes)
     : network_(network),
       head_(head),
-      arena_("text steps", network.device()),
+      arena_("text steps", network.device(), pool_bytes),
       tape_(arena_),
       guard_(tape_),
       decoder_(network.decoder()) {}
 
 void TextSteps::start(std::vector<ReadText*> texts) {
-  texts_ = std::move(texts);
-  position_ = 0;
-  for (ReadText* text : texts_) text->given = text->ids.size();
-  decoder_->start(std::max<int64_t>(1, std::ssize(texts_)));
-}
-
-bool TextSteps::done(const ReadText& text) const {
-  if (text.stopped || text.ended || !text.error.empty()) return true;
-  return position_ >= text.given && text.added() >= text.most;
+  slots_.clear();
+  for (ReadText* text : texts) {
+    slots_.push_back({text});
+    if (!text->begun) text->given = text->ids.size();
+    text->begun = true;
+  }
+  decoder_->start(std::max<int64_t>(1, std::ssize(slots_)));
 }
 
 bool TextSteps::idle() const {
-  return std::ranges::all_of(texts_,
-                             [&](const ReadText* text) { return text == nullptr || done(*text); });
+  return std::ranges::none_of(slots_, [](const Slot& slot) { return slot.live(); });
 }
 
 std::vector<size_t> TextSteps::take_done() {
   std::vector<size_t> places;
-  for (size_t i = 0; i < texts_.size(); ++i) {
-    if (texts_[i] == nullptr || !done(*texts_[i])) continue;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].text == nullptr || slots_[i].live()) continue;
     places.push_back(i);
-    texts_[i] = nullptr;
+    slots_[i].text = nullptr;
   }
   return places;
-}
-
-// True if this position's prediction is needed: the text grows, or the given token has a score.
-bool TextSteps::predicts(const ReadText& text) const {
-  return position_ >= text.given || (text.top >= 0 && text.score_given);
 }
 
 void TextSteps::step() {
   std::vector<DecoderRow> rows;
   std::vector<int32_t> wanted;  // rows of `rows` whose prediction is needed
-  std::vector<ReadText*> readers;
-  for (size_t slot = 0; slot < texts_.size(); ++slot) {
-    if (texts_[slot] == nullptr || done(*texts_[slot])) continue;
-    ReadText& text = *texts_[slot];
-    if (predicts(text)) {
+  struct Reader {
+    ReadText* text;
+    size_t position;
+  };
+  std::vector<Reader> readers;  // of `wanted`
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!slots_[i].live()) continue;
+    ReadText& text = *slots_[i].text;
+    const size_t position = slots_[i].read++;
+    if (text.needs(position)) {
       wanted.push_back(static_cast<int32_t>(rows.size()));
-      readers.push_back(&text);
+      readers.push_back({&text, position});
     }
-    rows.push_back({static_cast<int32_t>(slot),
-                    position_ == 0 ? Specials::kLanguageModel.end : text.ids[position_ - 1]});
+    rows.push_back({static_cast<int32_t>(i),
+                    position == 0 ? Specials::kLanguageModel.end : text.ids[position - 1]});
   }
   if (rows.empty()) return;
   tape_.reset();
@@ -73,29 +80,27 @@ void TextSteps::step() {
     head_.all_log_probs({&contexts, 1}, -1, memory_, log_p_);
     const auto words = static_cast<size_t>(head_.words());
     for (size_t r = 0; r < readers.size(); ++r)
-      take(*readers[r], std::span(log_p_).subspan(r * words, words));
+      take(*readers[r].text, readers[r].position, std::span(log_p_).subspan(r * words, words));
   }
-  ++position_;
   tape_.reset();
 }
 
-void TextSteps::take(ReadText& text, std::span<const double> log_p) const {
+void TextSteps::take(ReadText& text, size_t position, std::span<const double> log_p) {
   try {
-    take_token(text, log_p);
-  } catch (const Error& e) {
-    text.error = e.what();
+    take_token(text, position, log_p);
+  } catch (...) {
+    text.error = std::current_exception();
   }
 }
 
-void TextSteps::take_token(ReadText& text, std::span<const double> log_p) const {
-  const bool adds = position_ >= text.given;
-  if (adds) {
+// Takes the prediction of ids[position].
+void TextSteps::take_token(ReadText& text, size_t position, std::span<const double> log_p) {
+  if (position >= text.ids.size()) {
     text.ids.push_back(choose_word(
         log_p, text.sampling, uniform_of(text.seed, text.number, text.sample, text.ids.size())));
     text.ended = text.ids.back() == Specials::kLanguageModel.end;
   }
-  if (text.top >= 0 && (adds || text.score_given))
-    text.log_p.push_back(token_log_p(log_p, text.ids[position_], text.top));
+  if (text.top >= 0) text.log_p.push_back(token_log_p(log_p, text.ids[position], text.top));
 }
 
 TokenLogP token_log_p(std::span<const double> log_p, int32_t token, int64_t count) {

@@ -9,9 +9,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "autograd/tape.h"
@@ -41,24 +41,31 @@ struct ReadText {
   int64_t top = -1;
   bool score_given = false;  ///< with `top` >= 0: records log p of the given tokens too
 
-  size_t given = 0;  ///< how many ids were given; start() sets it
+  bool begun = false;  ///< start() sets it, with `given`
+  size_t given = 0;    ///< how many ids were given
   /// Of the recorded tokens: with score_given of all ids, otherwise of the added ids.
   std::vector<TokenLogP> log_p = {};
-  bool ended = false;      ///< the last added token is </s>
-  bool stopped = false;    ///< set by the caller: the text takes part in no later step
-  std::string error = {};  ///< why the text cannot continue; the group's other texts go on
+  bool ended = false;             ///< the last added token is </s>
+  bool stopped = false;           ///< set by the caller: the text takes part in no later step
+  std::exception_ptr error = {};  ///< why the text cannot continue; the group's other texts go on
 
   int64_t added() const { return std::ssize(ids) - static_cast<int64_t>(given); }
+  /// True if nothing more is to be read or added.
+  bool done() const;
+  /// True if the prediction of ids[position], or of the id that comes to be there, is needed.
+  bool needs(size_t position) const;
 };
 
 /// A group of texts that begin together. For one thread.
 class TextSteps {
  public:
-  /// Both must outlive this object. `head` is that of `network`.
-  TextSteps(const LanguageNetwork& network, const DecodingHead& head);
+  /// Both must outlive this object. `head` is that of `network`. The steps have a pool of
+  /// `pool_bytes`; 0: as much as the device has available.
+  TextSteps(const LanguageNetwork& network, const DecodingHead& head, size_t pool_bytes = 0);
 
   /// Begins a group, which replaces the last one. A text must live until take_done() returned its
-  /// place.
+  /// place. A text of an earlier group, which may have been of another TextSteps, goes on where it
+  /// stood: its ids are read again.
   void start(std::vector<ReadText*> texts);
   /// Reads one token of each text that needs another prediction. A text without a token to choose,
   /// or with a probability that is not a number, gets `error`.
@@ -69,10 +76,13 @@ class TextSteps {
   bool idle() const;
 
  private:
-  bool done(const ReadText& text) const;
-  bool predicts(const ReadText& text) const;
-  void take(ReadText& text, std::span<const double> log_p) const;
-  void take_token(ReadText& text, std::span<const double> log_p) const;
+  struct Slot {
+    ReadText* text;   // null: taken by take_done()
+    size_t read = 0;  // </s> and then ids
+    bool live() const { return text != nullptr && !text->done(); }
+  };
+  static void take(ReadText& text, size_t position, std::span<const double> log_p);
+  static void take_token(ReadText& text, size_t position, std::span<const double> log_p);
 
   const LanguageNetwork& network_;
   const DecodingHead& head_;
@@ -81,8 +91,7 @@ class TextSteps {
   NoGrad guard_;
   std::unique_ptr<StepDecoder> decoder_;
   DecodingHead::Memory memory_;
-  std::vector<ReadText*> texts_;
-  size_t position_ = 0;
+  std::vector<Slot> slots_;
   std::vector<double> log_p_;
 };
 

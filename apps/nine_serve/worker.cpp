@@ -73,22 +73,37 @@ void Worker::end(Call& call, std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     metrics_.in_work = --open_;
   }
+  if (error) error = std::make_exception_ptr(work_error_of(error));
   call.finish(std::move(error));
 }
 
 void Worker::run() {
+  using Clock = std::chrono::steady_clock;
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !waiting_.empty() || !groups_.empty() || stopping_; });
-      if (stopping_ && waiting_.empty() && groups_.empty()) return;
+      const auto idle = [&] { return waiting_.empty() && groups_.empty() && again_.empty(); };
+      changed_.wait(lock, [&] { return !idle() || stopping_; });
+      if (stopping_ && idle()) return;
     }
-    drop_cancelled();
-    while (begin_group()) {
-    }
-    if (const auto calls = next_whole(); !calls.empty()) translate(calls);
-    std::erase_if(groups_, [&](Group& group) { return !step(group); });
+    step_groups();
+    const std::vector<std::shared_ptr<Call>> calls = next_whole();
+    if (calls.empty()) continue;
+    const auto begin = Clock::now();
+    compute_whole(calls);
+    // Gives the groups as much time as the whole work took.
+    const auto until = Clock::now() + (Clock::now() - begin);
+    do step_groups();
+    while (!groups_.empty() && Clock::now() < until);
   }
+}
+
+// Begins the groups for which there is a place, and steps all.
+void Worker::step_groups() {
+  drop_cancelled();
+  while (begin_group()) {
+  }
+  std::erase_if(groups_, [&](Group& group) { return !step(group); });
 }
 
 // Ends the calls that wait and that nobody waits for.
@@ -127,23 +142,44 @@ std::vector<Worker::Member> Worker::next_members() {
 
 bool Worker::begin_group() {
   if (std::ssize(groups_) >= limits_.groups) return false;
-  Group group{.model = {}, .steps = {}, .members = next_members()};
+  Group group;
+  if (again_.empty()) {
+    group.members = next_members();
+  } else {
+    group.members = std::move(again_.front());
+    again_.pop_front();
+  }
   if (group.members.empty()) return false;
   group.model = group.members.front().call->model;
   std::vector<ReadText*> texts;
   for (const Member& member : group.members) texts.push_back(&member.read());
   try {
-    group.steps = group.model->take_steps();
+    group.steps = group.model->take_steps(pool_bytes_);
     group.steps->start(texts);
-  } catch (const std::exception& e) {
-    for (Member& member : group.members) {
-      member.read().error = e.what();
-      end_text(member);
-    }
+  } catch (...) {
+    divide(group, std::current_exception());
     return true;
   }
   groups_.push_back(std::move(group));
   return true;
+}
+
+// Ends the only text of a group that failed. Of several texts, each half is tried anew: one of them
+// may be the reason, or memory may not be enough for all at once. A text goes on where it stood.
+void Worker::divide(Group& group, const std::exception_ptr& error) {
+  group.steps.reset();  // releases its memory, and before it its model may be
+  std::vector<Member> live;
+  for (Member& member : group.members)
+    if (member.call) live.push_back(std::move(member));
+  group.members.clear();
+  if (live.size() == 1) {
+    live.front().read().error = error;
+    end_text(live.front());
+  } else if (!live.empty()) {
+    const auto half = live.begin() + std::ssize(live) / 2;
+    again_.emplace_back(std::make_move_iterator(live.begin()), std::make_move_iterator(half));
+    again_.emplace_back(std::make_move_iterator(half), std::make_move_iterator(live.end()));
+  }
 }
 
 // Reads a token of each text, and ends the texts that need no more. Returns false if the group has
@@ -157,20 +193,20 @@ bool Worker::step(Group& group) {
     if (member.call->cancelled()) member.read().stopped = true;
     ++live;
   }
+  std::exception_ptr error;
   try {
     group.steps->step();
-  } catch (const std::exception& e) {
-    for (Member& member : group.members) {
-      if (!member.call) continue;
-      member.read().error = e.what();
-      end_text(member);
-    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  for (size_t i = 0; i < group.members.size(); ++i)
+    if (group.members[i].call) publish(group.members[i], before[i]);
+  if (error) {
+    divide(group, error);
     return false;
   }
   ++metrics_.steps;
   metrics_.step_texts += live;
-  for (size_t i = 0; i < group.members.size(); ++i)
-    if (group.members[i].call) publish(group.members[i], before[i]);
   for (const size_t place : group.steps->take_done()) end_text(group.members[place]);
   if (!group.steps->idle()) return true;
   group.model->give_back(std::move(group.steps));
@@ -184,8 +220,8 @@ void Worker::publish(Member& member, size_t ids_before) {
     const std::lock_guard lock(member.call->mutex_);
     try {
       member.call->grew(member.text);
-    } catch (const std::exception& e) {  // no memory for the answer: it ends this text alone
-      member.read().error = e.what();
+    } catch (...) {  // no memory for the answer: it ends this text alone
+      member.read().error = std::current_exception();
     }
   }
   member.call->notify();
@@ -205,7 +241,7 @@ void Worker::end_text(Member& member) {
   }
   std::exception_ptr error;
   for (const ReadText& text : call.texts)
-    if (!text.error.empty() && !error) error = std::make_exception_ptr(ApiError(500, text.error));
+    if (!error) error = text.error;
   end(call, error);
 }
 
@@ -233,33 +269,46 @@ std::vector<std::shared_ptr<Call>> Worker::next_whole() {
   return calls;
 }
 
-void Worker::translate(const std::vector<std::shared_ptr<Call>>& calls) {
-  const InterruptCheck check([&] {
-    if (std::ranges::all_of(calls, [](const auto& call) { return call->cancelled(); }))
-      throw Cancelled();
-  });
+// Computes calls together. If that fails, each half is computed without the other: one of them may
+// be the reason, or memory may not be enough for all at once.
+void Worker::compute_whole(Calls calls) {
+  const auto all_cancelled = [&] {
+    return std::ranges::all_of(calls, [](const auto& call) { return call->cancelled(); });
+  };
   std::exception_ptr error;
   try {
+    const InterruptCheck check([&] {
+      if (all_cancelled()) throw Cancelled();
+    });
     if (calls.front()->work) {
       calls.front()->work();
     } else {
-      std::vector<BeamSearch::Ids> sources;
-      for (const auto& call : calls)
-        sources.insert(sources.end(), call->sources.begin(), call->sources.end());
-      std::vector<Translation> found =
-          calls.front()->model->translator().search().translate(sources, calls.front()->search);
-      auto next = found.begin();
-      for (const auto& call : calls) {
-        const auto end = next + std::ssize(call->sources);
-        call->translations.assign(std::make_move_iterator(next), std::make_move_iterator(end));
-        next = end;
-      }
-      metrics_.sentences += std::ssize(sources);
+      translate(calls);
     }
   } catch (...) {
     error = std::current_exception();
   }
+  if (error && calls.size() > 1 && !all_cancelled()) {
+    compute_whole(calls.first(calls.size() / 2));
+    compute_whole(calls.subspan(calls.size() / 2));
+    return;
+  }
   for (const auto& call : calls) end(*call, error);
+}
+
+void Worker::translate(Calls calls) {
+  std::vector<BeamSearch::Ids> sources;
+  for (const auto& call : calls)
+    sources.insert(sources.end(), call->sources.begin(), call->sources.end());
+  std::vector<Translation> found =
+      calls.front()->model->translator().search().translate(sources, calls.front()->search);
+  auto next = found.begin();
+  for (const auto& call : calls) {
+    const auto end = next + std::ssize(call->sources);
+    call->translations.assign(std::make_move_iterator(next), std::make_move_iterator(end));
+    next = end;
+  }
+  metrics_.sentences += std::ssize(sources);
 }
 
 }  // namespace nine::app

@@ -2,7 +2,9 @@
 //
 // One thread computes. HTTP threads submit calls and wait for them. Texts that wait begin together
 // as a group, and groups take turns, a step each, so that a long text does not hold back a short
-// one. No answer depends on the other calls, because rows are computed independently.
+// one. Translations and other work take turns with the groups. No answer depends on the other
+// calls: rows are computed independently, and if calls fail together, each is tried without the
+// others.
 #pragma once
 
 #include <atomic>
@@ -12,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,7 +75,9 @@ class Call {
 /// The thread that computes, and the queue before it.
 class Worker {
  public:
-  Worker(const Limits& limits, Metrics& metrics) : limits_(limits), metrics_(metrics) {}
+  /// `pool_bytes`: the memory for the steps of a group; 0: as much as there is (ServedModel).
+  Worker(const Limits& limits, Metrics& metrics, size_t pool_bytes = 0)
+      : limits_(limits), metrics_(metrics), pool_bytes_(pool_bytes) {}
 
   /// Gives a call to the worker. ApiErrors: 429 if the queue is full; 503 after stop().
   void submit(std::shared_ptr<Call> call);
@@ -98,19 +103,25 @@ class Worker {
   std::vector<std::shared_ptr<Call>> next_whole();
   bool begin_group();
   bool step(Group& group);
+  void step_groups();
   void publish(Member& member, size_t ids_before);
   void end_text(Member& member);
-  void translate(const std::vector<std::shared_ptr<Call>>& calls);
+  void divide(Group& group, const std::exception_ptr& error);
+  using Calls = std::span<const std::shared_ptr<Call>>;
+  void compute_whole(Calls calls);
+  void translate(Calls calls);
   void end(Call& call, std::exception_ptr error = {});
 
   const Limits& limits_;
   Metrics& metrics_;
+  const size_t pool_bytes_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Call>> waiting_;
   int64_t open_ = 0;  // calls that wait or are computed
   bool stopping_ = false;
   std::vector<Group> groups_;
+  std::deque<std::vector<Member>> again_;  // texts of groups that failed together
 };
 
 }  // namespace nine::app

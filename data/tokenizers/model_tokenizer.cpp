@@ -158,17 +158,21 @@ std::string ModelTokenizer::bytes(int32_t id) const {
 }
 
 std::string visible_text(std::string_view text) {
+  bool bad = false;
+  return visible_text(text, bad);
+}
+
+std::string visible_text(std::string_view part, bool& bad) {
   std::string out;
-  bool valid = true;
-  while (!text.empty()) {
-    const size_t bad = std::min(find_invalid_utf8(text), text.size());
-    out += text.substr(0, bad);
-    if (bad > 0) valid = true;
-    text.remove_prefix(bad);
-    if (text.empty()) break;
-    if (valid) out += "\xEF\xBF\xBD";
-    valid = false;
-    text.remove_prefix(1);
+  while (!part.empty()) {
+    const size_t valid = std::min(find_invalid_utf8(part), part.size());
+    out += part.substr(0, valid);
+    if (valid > 0) bad = false;
+    part.remove_prefix(valid);
+    if (part.empty()) break;
+    if (!bad) out += "\xEF\xBF\xBD";
+    bad = true;
+    part.remove_prefix(1);
   }
   return out;
 }

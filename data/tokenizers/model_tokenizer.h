@@ -94,6 +94,9 @@ class ModelTokenizer {
 /// Returns a text with U+FFFD in place of each run of bytes that are not valid UTF-8. A generated
 /// text, for example, may end within a character.
 std::string visible_text(std::string_view text);
+/// Does the same for a text that comes in parts, each of which ends with a whole character. `bad`,
+/// false before the first part, says that the parts before end with such a run, which may go on.
+std::string visible_text(std::string_view part, bool& bad);
 
 /// Calls f(line) for each line of a text, with its LF; the last line may lack it.
 template <class F>

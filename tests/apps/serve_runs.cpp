@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -144,6 +146,63 @@ double ServeRun::metric(const std::string& name) const {
   const std::string text = "\n" + answer.body;
   const size_t at = text.find("\n" + name + " ");
   return at == std::string::npos ? 0 : std::stod(text.substr(at + name.size() + 2));
+}
+
+const std::string& raw_model() {
+  static const TemporaryDirectory dir;
+  static const std::string run = [] {
+    std::string text;
+    for (int i = 0; i < 300; ++i)
+      text += concat(i % 2 == 0 ? "The cat" : "A dog", " saw ",
+                     i % 3 == 0 ? "him" : "the caf\xC3\xA9", i % 5 == 0 ? "!" : ".", "\n");
+    const Outcome r = run_program("lm_train", {"--text",       dir.write("text", text),
+                                               "--run",        dir / "raw",
+                                               "--layers",     "1",
+                                               "--hidden",     "16",
+                                               "--embed",      "16",
+                                               "--batch",      "4",
+                                               "--bptt",       "16",
+                                               "--lr",         "0.01",
+                                               "--after",      "60u",
+                                               "--vocab-size", "270"});
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+    return dir / "raw";
+  }();
+  return run;
+}
+
+TranslationModel::TranslationModel() {
+  const Outcome r = train(tiny(run, data.files({"--after", "40u"})));
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  for (const auto& entry : std::filesystem::directory_iterator(data.dir.path()))
+    if (entry.is_regular_file() && sentence.empty()) {
+      const std::string text = slurp(entry.path());
+      sentence = text.substr(0, text.find('\n'));
+    }
+}
+
+const TranslationModel& translation_model() {
+  static const TranslationModel model;
+  return model;
+}
+
+const std::string& endless() {
+  static const std::string text = [] {
+    std::string all;
+    for (int i = 0; i < 3'000'000; ++i) all += "the ";
+    return all;
+  }();
+  return text;
+}
+
+std::string message_of(const HttpAnswer& answer) {
+  return answer.json()["error"]["message"].get<std::string>();
+}
+
+std::string text_of(const HttpAnswer& answer) {
+  CAPTURE(answer.body);
+  REQUIRE(answer.status == 200);
+  return answer.json()["choices"][0]["text"].get<std::string>();
 }
 
 }  // namespace nine::tests

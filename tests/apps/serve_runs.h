@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "core/json.h"
+#include "tests/apps/mt_runs.h"
 #include "tests/support/conversation.h"
 
 namespace nine::tests {
-
-using Strings = std::vector<std::string>;
 
 /// An answer of the server.
 struct HttpAnswer {
@@ -74,5 +73,25 @@ class ServeRun {
   Conversation run_;
   int port_ = 0;
 };
+
+/// A model of raw text, trained when it is first asked for.
+const std::string& raw_model();
+
+/// A translation model, trained when it is first asked for, and a sentence of its language.
+struct TranslationModel {
+  TranslationModel();
+  Reversed data;
+  std::string run = data.dir / "run";
+  std::string sentence;
+};
+const TranslationModel& translation_model();
+
+/// A text whose tokens take longer than a test waits.
+const std::string& endless();
+
+/// The message of an error in OpenAI's form.
+std::string message_of(const HttpAnswer& answer);
+/// The text of the first choice.
+std::string text_of(const HttpAnswer& answer);
 
 }  // namespace nine::tests
