@@ -25,6 +25,8 @@ class KeyValueCache {
   int64_t rows() const { return rows_; }
   /// Adds rows of keys and values, side by side: (n, 2 size). Error: another width.
   void append(const View& keys_values);
+  /// Keeps the listed rows alone, in this order.
+  void keep(const std::vector<int32_t>& rows);
   /// Returns (rows(), 2 size), in the order of append().
   Tensor keys_values() const { return memory_.row_range(0, rows_); }
 
@@ -41,26 +43,34 @@ struct DecoderRow {
 };
 
 /// Keeps the words of several texts that a decoder reads side by side, each text in a slot. Also
-/// keeps, for each word, the row that holds its keys and values in every layer's KeyValueCache. All
-/// texts that still grow have the same length. A text may continue another text; both then share
-/// the rows of the words that they have in common.
+/// keeps, for each word, the row that holds its keys and values in every layer's KeyValueCache. A
+/// text may continue another text; both then share the rows of the words that they have in common.
 class ReadWords {
  public:
   /// Lets `slots` texts begin. All caches must be empty.
   void start(int64_t slots);
-  /// Lets slot i continue the text of slot from[i]; -1: slot i ends. Errors: not one element of
-  /// `from` for each slot; an element of slots() or more.
+  /// Lets slot i continue the text of slot from[i]; -1: slot i has no words. Errors: not one element
+  /// of `from` for each slot; an element of slots() or more.
   void reorder(std::span<const int32_t> from);
-  /// Adds a word to the slot of each of `rows`; the other slots end. Append the words' keys and
-  /// values to the caches next, in the same order. Error: a slot outside of [0, slots()).
+  /// Adds a word to the slot of each of `rows`. A slot may have several rows: its next words, in
+  /// order. Append the words' keys and values to the caches next, in the order of `rows`. Error: a
+  /// slot outside of [0, slots()).
   void read(std::span<const DecoderRow> rows);
-  /// Returns, for each row of the last read(), the rows of the caches that it attends to: all words
-  /// of its text. The lists are on the tape's device, valid until its reset().
+  /// Returns, for each row of the last read(), the rows of the caches that it attends to: the words
+  /// of its text up to itself. The lists are on the tape's device, valid until its reset().
   KeyLists lists(Tape& tape) const;
+  /// Returns, for each row of the last read(), the number of words before it in its text.
+  const std::vector<int32_t>& places() const { return places_; }
 
-  int64_t slots() const { return slots_; }
-  /// Returns the number of words of each text that still grows.
-  int64_t length() const { return length_; }
+  /// Lets a slot's text begin anew.
+  void clear(int32_t slot) { lengths_[checked(slot)] = 0; }
+  /// Lets the texts of all slots but `slots` end. Returns the rows of the caches that the other
+  /// texts need: let the caches keep() these.
+  std::vector<int32_t> keep(std::span<const int32_t> slots);
+
+  int64_t slots() const { return std::ssize(lengths_); }
+  /// Returns the number of words of a slot's text.
+  int64_t length(int64_t slot) const { return lengths_[checked(slot)]; }
   /// Return the words of a slot's text, and their rows in the caches; valid until the next start(),
   /// reorder() or read().
   std::span<const int32_t> words(int64_t slot) const { return of(words_, slot); }
@@ -68,15 +78,17 @@ class ReadWords {
 
  private:
   std::span<const int32_t> of(const std::vector<int32_t>& table, int64_t slot) const {
-    return {table.data() + slot * stride_, static_cast<size_t>(length_)};
+    return {table.data() + slot * stride_, static_cast<size_t>(length(slot))};
   }
+  size_t checked(int64_t slot) const;
   void make_place(std::span<const int32_t> from, int64_t stride);
 
-  int64_t slots_ = 0, length_ = 0, stride_ = 0;
-  int32_t used_ = 0;                   // rows of the caches
-  std::vector<int32_t> words_, rows_;  // (slots, stride)
-  std::vector<int32_t> moved_;         // the memory of the next table
-  std::vector<int32_t> last_;          // the slots of the last read()
+  int64_t stride_ = 0;
+  int32_t used_ = 0;                    // rows of the caches
+  std::vector<int64_t> lengths_;        // of each slot
+  std::vector<int32_t> words_, rows_;   // (slots, stride)
+  std::vector<int32_t> moved_;          // the memory of the next table
+  std::vector<int32_t> last_, places_;  // of the rows of the last read(): slots, and words before
 };
 
 }  // namespace nine

@@ -72,6 +72,12 @@ Tensor MultiHeadAttention::places(const Var& x, int64_t first, int64_t steps) co
   return positions_->rows(first, steps, x.dtype(), x.value().device());
 }
 
+Tensor MultiHeadAttention::places(const Var& x, const RowPlaces& places) const {
+  if (positions_ == nullptr || !places.each) return this->places(x, places.all, 1);
+  const Tensor& table = positions_->table(x.dtype(), x.value().device());
+  return embedding(x.tape().constant(table), places.each).value();
+}
+
 Var MultiHeadAttention::queries_keys_values(const Var& x, const Tensor& rows) const {
   Tape& tape = x.tape();
   const int64_t d = heads_ * head_size_;
@@ -99,13 +105,8 @@ Var MultiHeadAttention::attend(const Var& x, const AttentionMask& mask) const {
                      shape_of(mask));
   require(positions_ == nullptr || mask.places,
           "[MultiHeadAttention] AttentionPositions need places");
-  Tensor of_rows;
-  if (positions_ != nullptr) {
-    const Var table = x.tape().constant(positions_->table(x.dtype(), x.value().device()));
-    of_rows = embedding(table, mask.places).value();
-  }
   const int64_t d = heads_ * head_size_;
-  const Var qkv = queries_keys_values(x, of_rows);
+  const Var qkv = queries_keys_values(x, places(x, RowPlaces(mask.places)));
   return attention(col_range(qkv, 0, d), col_range(qkv, d, 2 * width()), mask.lists, heads_);
 }
 
@@ -134,9 +135,9 @@ Var MultiHeadAttention::add_to(const Var& residual, const Var& x, const Var& mem
 }
 
 Var MultiHeadAttention::add_next_to(const Var& residual, const Var& x, KeyValueCache& cache,
-                                    const KeyLists& lists, int64_t place) const {
+                                    const KeyLists& lists, const RowPlaces& places) const {
   const int64_t d = heads_ * head_size_;
-  const Var qkv = queries_keys_values(x, places(x, place, 1));
+  const Var qkv = queries_keys_values(x, this->places(x, places));
   cache.append(qkv.value().view().col_range(d, 2 * width()));
   const Var y =
       attention(col_range(qkv, 0, d), x.tape().constant(cache.keys_values()), lists, heads_);

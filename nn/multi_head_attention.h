@@ -45,6 +45,14 @@ struct AttentionStyle {
   std::shared_ptr<const AttentionPositions> positions = nullptr;
 };
 
+/// The positions of rows in decoding: the same for all rows, or for each row its own.
+struct RowPlaces {
+  RowPlaces(int64_t all_ = 0) : all(all_) {}           // NOLINT: a number is a position
+  RowPlaces(Tensor each_) : each(std::move(each_)) {}  // NOLINT: a tensor is positions
+  int64_t all = 0;
+  Tensor each;  ///< int32 (rows), on the device; empty: `all`
+};
+
 /// torch.nn.MultiheadAttention (Vaswani et al., 2017, section 3.2.2). Parameters:
 /// `NAME.in_proj_weight` (3 size, size) and `NAME.in_proj_bias` (3 size) for queries, keys and
 /// values in this order (style.kv_heads makes both shorter: fewer rows of keys and values);
@@ -78,11 +86,11 @@ class MultiHeadAttention {
   // For decoding. Error: the tape is recording.
 
   /// Adds the keys and values of x (rows, size) to `cache`, computes self-attention of x to the
-  /// listed rows of the cache, and returns residual + the result. All rows of x are at position
-  /// `place`. With AttentionPositions, the queries and the keys of x first get this position, and
-  /// the cache keeps the keys with their positions.
+  /// listed rows of the cache, and returns residual + the result. With AttentionPositions, the
+  /// queries and the keys of x first get the rows' positions `places`, and the cache keeps the keys
+  /// with their positions.
   Var add_next_to(const Var& residual, const Var& x, KeyValueCache& cache, const KeyLists& lists,
-                  int64_t place = 0) const;
+                  const RowPlaces& places = {}) const;
   /// Adds the keys and values of x to `cache`, for add_seen_to().
   void store(const Var& x, KeyValueCache& cache) const;
   /// Returns residual + the attention of x to the listed rows of what store() has stored. Writes
@@ -109,8 +117,10 @@ class MultiHeadAttention {
   // Returns queries, keys and values side by side, with norms of queries and keys, and with the
   // positions of `rows` (AttentionPositions::rows) unless it is empty.
   Var queries_keys_values(const Var& x, const Tensor& rows) const;
-  // Returns the rows of positions first ... first + steps - 1; empty without AttentionPositions.
+  // Return the rows of positions first ... first + steps - 1, and of each row of x; empty without
+  // AttentionPositions.
   Tensor places(const Var& x, int64_t first, int64_t steps) const;
+  Tensor places(const Var& x, const RowPlaces& places) const;
   Var queries(const Var& x) const;  // for attention to a memory
   Var keys_values(const Var& x) const;
   // Computes the rows of the projection of heads first ... first + count - 1 of all.

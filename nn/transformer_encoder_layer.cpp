@@ -37,9 +37,9 @@ Var TransformerEncoderLayer::operator()(const Var& x, const AttentionMask& mask)
 }
 
 Var TransformerEncoderLayer::next(const Var& x, KeyValueCache& cache, const KeyLists& lists,
-                                  int64_t place) const {
+                                  const RowPlaces& places) const {
   return with(x, 0, [&](const Var& input, const Var& residual) {
-    return self_attn_.add_next_to(residual, input, cache, lists, place);
+    return self_attn_.add_next_to(residual, input, cache, lists, places);
   });
 }
 

@@ -52,8 +52,9 @@ class TransformerEncoderLayer {
   Var operator()(const Var& x, const AttentionMask& mask) const;
   /// Computes the layer for the next word of some texts: x (rows, size) to the same shape. A row
   /// attends to the listed rows of `cache`, which gets the keys and values of x first; see
-  /// MultiHeadAttention::add_next_to, also for `place`.
-  Var next(const Var& x, KeyValueCache& cache, const KeyLists& lists, int64_t place = 0) const;
+  /// MultiHeadAttention::add_next_to, also for `places`.
+  Var next(const Var& x, KeyValueCache& cache, const KeyLists& lists,
+           const RowPlaces& places = {}) const;
   /// Returns an empty cache for next().
   KeyValueCache new_cache(DType dtype, Device device) const {
     return self_attn_.new_cache(dtype, device);

@@ -2,13 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "autograd/functions.h"
 #include "core/error.h"
 #include "data/vocabulary.h"
+#include "nn/models/next_words.h"
 
 namespace nine::app {
+namespace {
+
+constexpr size_t kStepRows = 256;  // most tokens that a step reads, unless it has more texts
+constexpr size_t kPredicted = 32;  // predictions at a time, each of which may have all words
+
+}  // namespace
 
 bool ReadText::done() const {
   if (stopped || ended || error) return true;
@@ -52,55 +60,93 @@ std::vector<size_t> TextSteps::take_done() {
   return places;
 }
 
-void TextSteps::step() {
-  std::vector<DecoderRow> rows;
-  std::vector<int32_t> wanted;  // rows of `rows` whose prediction is needed
-  struct Reader {
-    ReadText* text;
-    size_t position;
-  };
-  std::vector<Reader> readers;  // of `wanted`
+// Returns how many tokens of each text a step reads. Each live text reads one, and prompts share
+// the others.
+std::vector<size_t> TextSteps::counts() const {
+  std::vector<size_t> counts(slots_.size(), 0);
+  size_t live = 0, least = SIZE_MAX;
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (!slots_[i].live()) continue;
-    ReadText& text = *slots_[i].text;
-    const size_t position = slots_[i].read++;
-    if (text.needs(position)) {
-      wanted.push_back(static_cast<int32_t>(rows.size()));
-      readers.push_back({&text, position});
-    }
-    rows.push_back({static_cast<int32_t>(i),
-                    position == 0 ? Specials::kLanguageModel.end : text.ids[position - 1]});
+    counts[i] = 1;
+    least = std::min(least, slots_[i].known());
+    ++live;
   }
+  size_t left = live < kStepRows ? kStepRows - live : 0;
+  const bool mixes = decoder_->mixes_counts();
+  const size_t each = live > 0 ? left / live : 0;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const size_t more = mixes ? std::min(slots_[i].known() - 1, left) : std::min(least - 1, each);
+    counts[i] += more;
+    left -= more;
+  }
+  return counts;
+}
+
+// Returns how many of the likeliest words the prediction must have; 0: log p of all words.
+int64_t TextSteps::likeliest_words(const Wanted& wanted) const {
+  if (wanted.text->top >= 0) return 0;
+  const int64_t k = words_to_choose_among(wanted.text->sampling);
+  return k > head_.words() / 8 ? 0 : k;
+}
+
+void TextSteps::step() {
+  std::vector<DecoderRow> rows;
+  std::map<int64_t, std::vector<Wanted>> wanted;  // by likeliest_words()
+  const std::vector<size_t> of_texts = counts();
+  for (size_t i = 0; i < slots_.size(); ++i)
+    for (size_t n = 0; n < of_texts[i]; ++n) {
+      ReadText& text = *slots_[i].text;
+      const size_t position = slots_[i].read++;
+      const Wanted at{&text, position, static_cast<int32_t>(rows.size())};
+      if (text.needs(position)) wanted[likeliest_words(at)].push_back(at);
+      rows.push_back({static_cast<int32_t>(i),
+                      position == 0 ? Specials::kLanguageModel.end : text.ids[position - 1]});
+    }
   if (rows.empty()) return;
   tape_.reset();
   const Var hidden = decoder_->step(tape_, rows);
-  if (!wanted.empty()) {
-    const Var contexts =
-        embedding(hidden, tape_.on_device(Tensor::from(wanted, {std::ssize(wanted)})));
-    head_.all_log_probs({&contexts, 1}, -1, memory_, log_p_);
-    const auto words = static_cast<size_t>(head_.words());
-    for (size_t r = 0; r < readers.size(); ++r)
-      take(*readers[r].text, readers[r].position, std::span(log_p_).subspan(r * words, words));
-  }
+  for (const auto& [k, of_k] : wanted)
+    for (size_t first = 0; first < of_k.size(); first += kPredicted)
+      predict(hidden, std::span(of_k).subspan(first, std::min(kPredicted, of_k.size() - first)), k);
   tape_.reset();
 }
 
-void TextSteps::take(ReadText& text, size_t position, std::span<const double> log_p) {
-  try {
-    take_token(text, position, log_p);
-  } catch (...) {
-    text.error = std::current_exception();
+void TextSteps::predict(const Var& hidden, std::span<const Wanted> wanted, int64_t k) {
+  std::vector<int32_t> rows;
+  for (const Wanted& at : wanted) rows.push_back(at.row);
+  const Var contexts = embedding(hidden, tape_.on_device(Tensor::from(rows, {std::ssize(rows)})));
+  if (k > 0) {
+    head_.best_words({&contexts, 1}, k, -1, memory_, best_);
+  } else {
+    head_.all_log_probs({&contexts, 1}, -1, memory_, log_p_);
+  }
+  const std::span<const double> log_p = k > 0 ? best_.log_probs : log_p_;
+  const auto size = static_cast<size_t>(k > 0 ? k : head_.words());
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    ReadText& text = *wanted[r].text;
+    const std::span<const int32_t> words =
+        k > 0 ? std::span<const int32_t>(best_.words).subspan(r * size, size)
+              : std::span<const int32_t>();
+    try {
+      take(wanted[r], words, log_p.subspan(r * size, size));
+    } catch (...) {
+      text.error = std::current_exception();
+    }
   }
 }
 
-// Takes the prediction of ids[position].
-void TextSteps::take_token(ReadText& text, size_t position, std::span<const double> log_p) {
-  if (position >= text.ids.size()) {
-    text.ids.push_back(choose_word(
-        log_p, text.sampling, uniform_of(text.seed, text.number, text.sample, text.ids.size())));
+// Takes a prediction: log p of `words`, best first, or of all words in the order of their ids.
+void TextSteps::take(const Wanted& wanted, std::span<const int32_t> words,
+                     std::span<const double> log_p) {
+  ReadText& text = *wanted.text;
+  if (wanted.position >= text.ids.size()) {
+    const double uniform = uniform_of(text.seed, text.number, text.sample, text.ids.size());
+    text.ids.push_back(words.empty() ? choose_word(log_p, text.sampling, uniform)
+                                     : choose_among(words, log_p, text.sampling, uniform).word);
     text.ended = text.ids.back() == Specials::kLanguageModel.end;
   }
-  if (text.top >= 0) text.log_p.push_back(token_log_p(log_p, text.ids[position], text.top));
+  if (text.top >= 0) text.log_p.push_back(token_log_p(log_p, text.ids[wanted.position], text.top));
 }
 
 TokenLogP token_log_p(std::span<const double> log_p, int32_t token, int64_t count) {

@@ -1,11 +1,13 @@
-// Reads and continues texts of a language model side by side, one token of each text at a time.
+// Reads and continues texts of a language model side by side: of each text that grows a token at a
+// time, of each prompt many tokens at a time.
 //
 //   TextSteps steps(network, head);
 //   steps.start(texts);                   // ReadText*, each with options of its own
-//   while (!steps.idle()) steps.step();   // a token of each text
+//   while (!steps.idle()) steps.step();
 //
 // On the CPU a text's tokens and log-probabilities have the same bits with every choice of
-// neighbours. The products, the output layer and the sampling compute each row alone.
+// neighbours and with every cut of a prompt. The products, the output layer and the sampling
+// compute each row alone.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +69,8 @@ class TextSteps {
   /// place. A text of an earlier group, which may have been of another TextSteps, goes on where it
   /// stood: its ids are read again.
   void start(std::vector<ReadText*> texts);
-  /// Reads one token of each text that needs another prediction. A text without a token to choose,
-  /// or with a probability that is not a number, gets `error`.
+  /// Reads, of each text that needs another prediction, its next token, or several of its prompt. A
+  /// text without a token to choose, or with a probability that is not a number, gets `error`.
   void step();
   /// Returns the places of the texts that have ended since the last call, and forgets these texts.
   std::vector<size_t> take_done();
@@ -80,9 +82,20 @@ class TextSteps {
     ReadText* text;   // null: taken by take_done()
     size_t read = 0;  // </s> and then ids
     bool live() const { return text != nullptr && !text->done(); }
+    // How many tokens can be read: those before the last prediction that is needed.
+    size_t known() const { return text->ids.size() + (text->added() < text->most ? 1 : 0) - read; }
   };
-  static void take(ReadText& text, size_t position, std::span<const double> log_p);
-  static void take_token(ReadText& text, size_t position, std::span<const double> log_p);
+  // A prediction that a text needs: of ids[position], from the row `row` of a step.
+  struct Wanted {
+    ReadText* text;
+    size_t position;
+    int32_t row;
+  };
+  std::vector<size_t> counts() const;
+  int64_t likeliest_words(const Wanted& wanted) const;
+  void predict(const Var& hidden, std::span<const Wanted> wanted, int64_t k);
+  static void take(const Wanted& wanted, std::span<const int32_t> words,
+                   std::span<const double> log_p);
 
   const LanguageNetwork& network_;
   const DecodingHead& head_;
@@ -93,6 +106,7 @@ class TextSteps {
   DecodingHead::Memory memory_;
   std::vector<Slot> slots_;
   std::vector<double> log_p_;
+  WordScores best_;
 };
 
 /// Returns log p of a token among all tokens' `log_p`, and the `count` likeliest tokens.

@@ -1,5 +1,6 @@
 #include "nn/models/language_network.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/ops.h"
@@ -46,16 +47,25 @@ class RecurrentDecoder final : public StepDecoder {
   explicit RecurrentDecoder(const LanguageNetwork& network) : network_(network) {}
   void start(int64_t slots) override { carried_.emplace(network_.new_state(slots)); }
   Var step(Tape& tape, std::span<const DecoderRow> rows) override {
-    const Tensor ids({1, carried_->batch()}, DType::int32), slots({std::ssize(rows)}, DType::int32);
-    for (size_t r = 0; r < rows.size(); ++r) {
-      ids.data<int32_t>()[rows[r].slot] = rows[r].word;
-      slots.data<int32_t>()[r] = rows[r].slot;
+    const int64_t batch = carried_->batch();
+    std::vector<int64_t> counts(static_cast<size_t>(batch), 0);  // rows of each slot
+    std::vector<int32_t> places;                                 // of each row in the output
+    for (const DecoderRow& row : rows) {
+      require(row.slot >= 0 && row.slot < batch, "[StepDecoder] slot ", row.slot, " of ", batch);
+      int64_t& count = counts[static_cast<size_t>(row.slot)];
+      places.push_back(static_cast<int32_t>(count++ * batch + row.slot));
     }
+    const int64_t steps = *std::ranges::max_element(counts);
+    require(std::ranges::all_of(counts, [&](int64_t c) { return c == 0 || c == steps; }),
+            "[StepDecoder] a recurrent network reads equally many words into each slot of a step");
+    const Tensor ids({steps, batch}, DType::int32);
+    for (size_t r = 0; r < rows.size(); ++r) ids.data<int32_t>()[places[r]] = rows[r].word;
     carried_->on(tape, state_);
     const Var hidden = network_.encode(tape, ids, state_);
     carried_->store(state_);
-    return embedding(hidden, tape.on_device(slots));
+    return embedding(hidden, tape.on_device(Tensor::from(places, {std::ssize(places)})));
   }
+  bool mixes_counts() const override { return false; }
   void reorder(std::span<const int32_t> from) override { carried_->reorder(from); }
 
  private:

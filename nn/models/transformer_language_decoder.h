@@ -17,10 +17,15 @@ class TransformerLanguageDecoder final : public StepDecoder {
   void start(int64_t slots) override;
   Var step(Tape& tape, std::span<const DecoderRow> rows) override;
   void reorder(std::span<const int32_t> from) override { read_.reorder(from); }
+  bool mixes_counts() const override { return true; }
 
  private:
+  int64_t window() const { return model_.config().window; }
+  bool fits(std::span<const DecoderRow> rows) const;
   Var next(Tape& tape, std::span<const DecoderRow> rows);
-  void read_again(Tape& tape, std::span<const DecoderRow> rows);
+  Var in_parts(Tape& tape, std::span<const DecoderRow> rows);
+  void read_again(Tape& tape, std::span<const int32_t> slots);
+  void drop_unused(std::span<const int32_t> slots);
 
   const TransformerLanguageModel& model_;
   PackedWeights packed_;

@@ -77,22 +77,30 @@ Var TransformerLanguageModel::embed(Tape& tape, const Tensor& ids) const {
   return factor == 1 ? kept : scale(kept, factor);
 }
 
+// Returns the positions that are added to embeddings: (window, hidden).
+Var TransformerLanguageModel::position_table(Tape& tape) const {
+  if (learned_positions_ != nullptr) return tape.parameter(*learned_positions_);
+  std::call_once(positions_made_, [&] {
+    sinusoidal_positions_ = sinusoidal_positions(config_.window, config_.hidden, dtype(), device());
+  });
+  return tape.constant(sinusoidal_positions_);
+}
+
 // Adds the positions first, first + 1, ... to x (batch * steps, hidden), sequence by sequence, if
 // the layers do not have them.
 Var TransformerLanguageModel::with_positions(const Var& x, int64_t first, int64_t steps,
                                              int64_t batch) const {
   if (!added_to_embeddings(config_.style.positions)) return x;
-  Tape& tape = x.tape();
-  if (learned_positions_ == nullptr)
-    std::call_once(positions_made_, [&] {
-      sinusoidal_positions_ =
-          sinusoidal_positions(config_.window, config_.hidden, dtype(), device());
-    });
-  const Var table = learned_positions_ != nullptr ? tape.parameter(*learned_positions_)
-                                                  : tape.constant(sinusoidal_positions_);
   const int64_t width = steps * config_.hidden;
-  const Var places = reshape(row_range(table, first, steps), {width});
+  const Var places = reshape(row_range(position_table(x.tape()), first, steps), {width});
   return reshape(add(reshape(x, {batch, width}), places), x.shape());
+}
+
+// Does the same for the rows of x, each at its place.
+Var TransformerLanguageModel::with_positions(const Var& x, const RowPlaces& places) const {
+  if (!places.each) return with_positions(x, places.all, 1, x.shape().rows());
+  if (!added_to_embeddings(config_.style.positions)) return x;
+  return add(x, embedding(position_table(x.tape()), places.each));
 }
 
 // Returns the final norm's output for one window, in time order.

@@ -76,9 +76,8 @@ class TransformerLanguageModel final : public LanguageNetwork {
   CarriedState new_state(int64_t batch) const override { return {0, batch, 0, dtype(), device()}; }
   std::vector<LstmState> start_state(Tape&, int64_t) const override { return {}; }
   int64_t window() const override { return config_.window; }
-  /// Makes a decoder that keeps the keys and values of earlier words. When a window is full, the
-  /// decoder empties its caches and reads the last window / 2 words again, as the start of a new
-  /// window.
+  /// Makes a decoder that keeps the keys and values of earlier words. When a text's window is full,
+  /// the decoder reads its last window / 2 words again, as the start of a new window.
   std::unique_ptr<StepDecoder> decoder() const override;
   std::vector<double> attention(Tape& tape, const std::vector<int32_t>& ids) const override;
   std::map<std::string, std::string> metadata() const override;
@@ -87,6 +86,8 @@ class TransformerLanguageModel final : public LanguageNetwork {
   friend class TransformerLanguageDecoder;
   Var embed(Tape& tape, const Tensor& ids) const;
   Var with_positions(const Var& x, int64_t first, int64_t steps, int64_t batch) const;
+  Var with_positions(const Var& x, const RowPlaces& places) const;
+  Var position_table(Tape& tape) const;
   Var window_of(Tape& tape, const Tensor& ids) const;
   Var normed(const Var& x) const { return norm_ ? (*norm_)(x) : x; }
 

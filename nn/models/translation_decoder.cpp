@@ -67,7 +67,7 @@ void TranslationDecoder::start(int64_t slots) {
 
 Var TranslationDecoder::step(Tape& tape, std::span<const DecoderRow> rows) {
   const UsePacked use(tape, packed_);
-  const int64_t place = read_.length(), count = std::ssize(rows);
+  const int64_t count = std::ssize(rows), place = count > 0 ? read_.length(rows[0].slot) : 0;
   read_.read(rows);
   source_of_.clear();
   const Tensor ids({count, 1}, DType::int32), first({count}, DType::int32),

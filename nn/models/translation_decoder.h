@@ -23,8 +23,10 @@ class TranslationDecoder final : public StepDecoder {
   /// Lets translations begin, as many for each source: those of source s have the slots s * n ...
   /// (s + 1) * n - 1, with n = slots / sources.
   void start(int64_t slots) override;
+  /// Each slot has one row, and all slots have read equally many words.
   Var step(Tape& tape, std::span<const DecoderRow> rows) override;
   void reorder(std::span<const int32_t> from) override { read_.reorder(from); }
+  bool mixes_counts() const override { return false; }
 
   /// Returns the words that each slot has read.
   const ReadWords& read() const { return read_; }

@@ -111,6 +111,60 @@ TEST_CASE("step decoder: a row has the same bits alone and among others") {
   }
 }
 
+TEST_CASE("step decoder: words read together have the bits that they have one after the other") {
+  for (const bool lstm : {true, false}) {
+    CAPTURE(lstm);
+    ParameterSet set;
+    const auto network = network_of(lstm, set);
+    const auto width = static_cast<size_t>(network->width());
+    constexpr int32_t kTexts = 4;
+    const auto word = [](int32_t text, int32_t t) { return (5 * t + 3 * text + t * text) % 11; };
+    Reader one(*network), many(*network);
+    // Over three windows of 8 words. A Transformer's texts begin and end at different places.
+    for (int round = 0; round < 2; ++round) {
+      one.decoder->start(kTexts);
+      many.decoder->start(kTexts);
+      std::vector<Doubles> wanted(kTexts);
+      for (int32_t t = 0; t < 24; ++t) {
+        std::vector<DecoderRow> rows;
+        for (int32_t i = 0; i < kTexts; ++i) rows.push_back({i, word(i, t)});
+        const Doubles found = one.step(rows);
+        for (size_t i = 0; i < kTexts; ++i)
+          wanted[i].insert(wanted[i].end(), found.begin() + static_cast<int64_t>(i * width),
+                           found.begin() + static_cast<int64_t>((i + 1) * width));
+      }
+      std::vector<int32_t> read(kTexts, 0);
+      for (int32_t turn = 0; read.back() < 24; ++turn) {
+        std::vector<DecoderRow> rows;
+        std::vector<std::pair<size_t, size_t>> places;  // of each row: its text, its position
+        for (int32_t i = 0; i < kTexts; ++i) {
+          const int32_t length = many.decoder->mixes_counts() ? 1 + (7 * turn + 5 * i + round) % 11
+                                                              : 1 + (7 * turn + round) % 5;
+          for (int32_t n = 0; n < length && read[static_cast<size_t>(i)] < 24; ++n) {
+            const int32_t t = read[static_cast<size_t>(i)]++;
+            places.emplace_back(i, t);
+            rows.push_back({i, word(i, t)});
+          }
+        }
+        const Doubles found = many.step(rows);
+        REQUIRE(found.size() == rows.size() * width);
+        for (size_t r = 0; r < rows.size(); ++r)
+          for (size_t c = 0; c < width; ++c)
+            REQUIRE(found[r * width + c] == wanted[places[r].first][places[r].second * width + c]);
+      }
+    }
+  }
+}
+
+TEST_CASE("step decoder: a recurrent network reads equally many words into each slot") {
+  ParameterSet set;
+  const auto network = network_of(true, set);
+  Reader reader(*network);
+  reader.decoder->start(2);
+  CHECK(has(error_of([&] { reader.step({{0, 1}, {0, 2}, {1, 3}}); }), "equally many words"));
+  CHECK(has(error_of([&] { reader.step({{2, 1}}); }), "slot 2 of 2"));
+}
+
 TEST_CASE("next words: a choice among few words is that among all") {
   for (const char* head : {"lin", "mix:2*lin,log", "rbf"}) {
     CAPTURE(head);
