@@ -40,6 +40,16 @@ void ReadWords::start(int64_t slots) {
   rows_.resize(words_.size());
 }
 
+void ReadWords::add_slot() {
+  lengths_.push_back(0);
+  words_.resize(static_cast<size_t>(slots() * stride_));
+  rows_.resize(words_.size());
+}
+
+int64_t ReadWords::length() const {
+  return lengths_.empty() ? 0 : *std::ranges::max_element(lengths_);
+}
+
 size_t ReadWords::checked(int64_t slot) const {
   require(slot >= 0 && slot < slots(), "[ReadWords] slot ", slot, " of ", slots());
   return static_cast<size_t>(slot);

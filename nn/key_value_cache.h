@@ -64,12 +64,15 @@ class ReadWords {
 
   /// Lets a slot's text begin anew.
   void clear(int32_t slot) { lengths_[checked(slot)] = 0; }
+  /// Adds a slot, whose text begins.
+  void add_slot();
   /// Lets the texts of all slots but `slots` end. Returns the rows of the caches that the other
   /// texts need: let the caches keep() these.
   std::vector<int32_t> keep(std::span<const int32_t> slots);
 
   int64_t slots() const { return std::ssize(lengths_); }
-  /// Returns the number of words of a slot's text.
+  /// Return the number of words of the longest text, and of a slot's text.
+  int64_t length() const;
   int64_t length(int64_t slot) const { return lengths_[checked(slot)]; }
   /// Return the words of a slot's text, and their rows in the caches; valid until the next start(),
   /// reorder() or read().

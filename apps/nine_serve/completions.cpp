@@ -179,9 +179,10 @@ CompletionCall::CompletionCall(ModelPointer served, CompletionRequest request, c
   }
 }
 
-void CompletionCall::grew(size_t text) {
+bool CompletionCall::grew(size_t text) {
   grown_[text].grow(texts[text]);
   if (request_.stream) events_ += event(text, false);
+  return !events_.empty();
 }
 
 Json CompletionCall::head(const char* object) const {

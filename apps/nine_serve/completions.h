@@ -62,7 +62,7 @@ class CompletionCall : public Call {
   CompletionCall(ModelPointer model, CompletionRequest request, const Limits& limits);
 
   const CompletionRequest& request() const { return request_; }
-  void grew(size_t text) override;
+  bool grew(size_t text) override;
   /// Returns the whole answer; only when the call is done.
   std::string answer();
   /// Returns the events that can be sent, each "data: ...\n\n", and removes them.

@@ -14,6 +14,7 @@ namespace nine::app {
 namespace {
 
 constexpr size_t kStepRows = 256;  // most tokens that a step reads, unless it has more texts
+constexpr size_t kJoiningTokens = 32;
 constexpr size_t kPredicted = 32;  // predictions at a time, each of which may have all words
 
 }  // namespace
@@ -46,6 +47,21 @@ void TextSteps::start(std::vector<ReadText*> texts) {
   decoder_->start(std::max<int64_t>(1, std::ssize(slots_)));
 }
 
+bool TextSteps::joins(const ReadText& text) const {
+  return decoder_->mixes_counts() || text.ids.size() <= kJoiningTokens;
+}
+
+size_t TextSteps::add(ReadText* text) {
+  const auto free = std::ranges::find_if(slots_, [](const Slot& s) { return s.text == nullptr; });
+  const auto place = static_cast<size_t>(free - slots_.begin());
+  decoder_->begin(tape_, static_cast<int32_t>(place));
+  if (!text->begun) text->given = text->ids.size();
+  text->begun = true;
+  if (free == slots_.end()) slots_.emplace_back();
+  slots_[place] = {text};
+  return place;
+}
+
 bool TextSteps::idle() const {
   return std::ranges::none_of(slots_, [](const Slot& slot) { return slot.live(); });
 }
@@ -60,25 +76,19 @@ std::vector<size_t> TextSteps::take_done() {
   return places;
 }
 
-// Returns how many tokens of each text a step reads. Each live text reads one, and prompts share
-// the others.
+// Returns how many tokens of each text a step reads. Each live text reads one. Prompts share the
+// others evenly, and what short prompts leave is for the longer ones, if the decoder mixes counts.
 std::vector<size_t> TextSteps::counts() const {
-  std::vector<size_t> counts(slots_.size(), 0);
-  size_t live = 0, least = SIZE_MAX;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (!slots_[i].live()) continue;
-    counts[i] = 1;
-    least = std::min(least, slots_[i].known());
-    ++live;
-  }
-  size_t left = live < kStepRows ? kStepRows - live : 0;
-  const bool mixes = decoder_->mixes_counts();
-  const size_t each = live > 0 ? left / live : 0;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (counts[i] == 0) continue;
-    const size_t more = mixes ? std::min(slots_[i].known() - 1, left) : std::min(least - 1, each);
-    counts[i] += more;
-    left -= more;
+  std::vector<size_t> counts(slots_.size(), 0), live;
+  for (size_t i = 0; i < slots_.size(); ++i)
+    if (slots_[i].live()) live.push_back(i);
+  std::ranges::stable_sort(live, {}, [&](size_t i) { return slots_[i].known(); });
+  size_t left = kStepRows, texts = live.size();
+  for (const size_t i : live) {
+    counts[i] = std::max<size_t>(1, std::min(slots_[i].known(), left / texts));
+    if (!decoder_->mixes_counts()) counts[i] = counts[live.front()];
+    left -= std::min(left, counts[i]);
+    --texts;
   }
   return counts;
 }

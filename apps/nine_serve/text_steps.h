@@ -3,7 +3,7 @@
 //
 //   TextSteps steps(network, head);
 //   steps.start(texts);                   // ReadText*, each with options of its own
-//   while (!steps.idle()) steps.step();
+//   while (!steps.idle()) steps.step();   // add() lets further texts join
 //
 // On the CPU a text's tokens and log-probabilities have the same bits with every choice of
 // neighbours and with every cut of a prompt. The products, the output layer and the sampling
@@ -58,7 +58,7 @@ struct ReadText {
   bool needs(size_t position) const;
 };
 
-/// A group of texts that begin together. For one thread.
+/// A group of texts. For one thread.
 class TextSteps {
  public:
   /// Both must outlive this object. `head` is that of `network`. The steps have a pool of
@@ -69,6 +69,12 @@ class TextSteps {
   /// place. A text of an earlier group, which may have been of another TextSteps, goes on where it
   /// stood: its ids are read again.
   void start(std::vector<ReadText*> texts);
+  /// True if a text may join the group by add(). A recurrent network reads the prompt of a text
+  /// that joins token by token, so a long prompt is better read in a group of its own.
+  bool joins(const ReadText& text) const;
+  /// Adds a text to the group, with the rules of start(). Returns its place: one whose text
+  /// take_done() has returned, or a new one.
+  size_t add(ReadText* text);
   /// Reads, of each text that needs another prediction, its next token, or several of its prompt. A
   /// text without a token to choose, or with a probability that is not a number, gets `error`.
   void step();
@@ -79,8 +85,8 @@ class TextSteps {
 
  private:
   struct Slot {
-    ReadText* text;   // null: taken by take_done()
-    size_t read = 0;  // </s> and then ids
+    ReadText* text = nullptr;  // null: taken by take_done()
+    size_t read = 0;           // </s> and then ids
     bool live() const { return text != nullptr && !text->done(); }
     // How many tokens can be read: those before the last prediction that is needed.
     size_t known() const { return text->ids.size() + (text->added() < text->most ? 1 : 0) - read; }

@@ -98,9 +98,10 @@ void Worker::run() {
   }
 }
 
-// Begins the groups for which there is a place, and steps all.
+// Lets texts that wait join groups and begin groups, and steps all groups.
 void Worker::step_groups() {
   drop_cancelled();
+  for (Group& group : groups_) join(group);
   while (begin_group()) {
   }
   std::erase_if(groups_, [&](Group& group) { return !step(group); });
@@ -120,34 +121,55 @@ void Worker::drop_cancelled() {
   for (const auto& call : dropped) end(*call);
 }
 
-// Takes the texts of a group from the calls that wait: those of the first call's model.
-std::vector<Worker::Member> Worker::next_members() {
+// Takes at most `most` texts of one model from the calls that wait: of the model `of`, or, if it is
+// null, of the first call's. With `steps`: texts that may join them.
+std::vector<Worker::Member> Worker::next_members(const ModelPointer& of, const TextSteps* steps,
+                                                 int64_t most) {
   std::vector<Member> members;
   const std::lock_guard lock(mutex_);
-  ModelPointer model;
-  for (auto call = waiting_.begin();
-       call != waiting_.end() && std::ssize(members) < limits_.batch;) {
+  ModelPointer model = of;
+  for (auto call = waiting_.begin(); call != waiting_.end() && std::ssize(members) < most;) {
     Call& c = **call;
     if (c.texts.empty() || (model && c.model != model)) {
       ++call;
       continue;
     }
     model = c.model;
-    while (c.begun_ < c.texts.size() && std::ssize(members) < limits_.batch)
+    while (c.begun_ < c.texts.size() && std::ssize(members) < most &&
+           (steps == nullptr || steps->joins(c.texts[c.begun_])))
       members.push_back({*call, c.begun_++});
     call = c.begun_ == c.texts.size() ? waiting_.erase(call) : call + 1;
   }
   return members;
 }
 
+// Lets texts that wait take the places of texts that have ended, and further places.
+void Worker::join(Group& group) {
+  const int64_t live =
+      std::ranges::count_if(group.members, [](const Member& m) { return m.call != nullptr; });
+  if (!group.open || live >= limits_.batch) return;
+  std::vector<Member> members = next_members(group.model, group.steps.get(), limits_.batch - live);
+  for (auto member = members.begin(); member != members.end(); ++member) {
+    try {
+      const size_t place = group.steps->add(&member->read());
+      if (place == group.members.size()) group.members.emplace_back();
+      group.members[place] = std::move(*member);
+    } catch (const std::exception&) {  // no memory for one text more: a group of their own
+      again_.emplace_back(std::make_move_iterator(member), std::make_move_iterator(members.end()));
+      return;
+    }
+  }
+}
+
 bool Worker::begin_group() {
   if (std::ssize(groups_) >= limits_.groups) return false;
   Group group;
   if (again_.empty()) {
-    group.members = next_members();
+    group.members = next_members({}, nullptr, limits_.batch);
   } else {
     group.members = std::move(again_.front());
     again_.pop_front();
+    group.open = false;
   }
   if (group.members.empty()) return false;
   group.model = group.members.front().call->model;
@@ -216,15 +238,16 @@ bool Worker::step(Group& group) {
 void Worker::publish(Member& member, size_t ids_before) {
   if (member.read().ids.size() == ids_before) return;
   ++metrics_.added_tokens;
+  bool news = false;
   {
     const std::lock_guard lock(member.call->mutex_);
     try {
-      member.call->grew(member.text);
+      news = member.call->grew(member.text);
     } catch (...) {  // no memory for the answer: it ends this text alone
       member.read().error = std::current_exception();
     }
   }
-  member.call->notify();
+  if (news) member.call->notify();
 }
 
 void Worker::end_text(Member& member) {

@@ -1,10 +1,10 @@
 // Computes the requests that wait: texts of one model together, translations of one model together.
 //
-// One thread computes. HTTP threads submit calls and wait for them. Texts that wait begin together
-// as a group, and groups take turns, a step each, so that a long text does not hold back a short
-// one. Translations and other work take turns with the groups. No answer depends on the other
-// calls: rows are computed independently, and if calls fail together, each is tried without the
-// others.
+// One thread computes. HTTP threads submit calls and wait for them. A text that waits joins a group
+// of its model that has a place, or begins a group. Groups take turns, a step each, so that a long
+// text does not hold back a short one. Translations and other work take turns with the groups. No
+// answer depends on the other calls: rows are computed independently, and if calls fail together,
+// each is tried without the others.
 #pragma once
 
 #include <atomic>
@@ -43,8 +43,9 @@ class Call {
   std::vector<Translation> translations;  ///< the results
   std::function<void()> work;             ///< other work
 
-  /// The worker calls this after a step in which texts[i] grew or ended. It may set `stopped`.
-  virtual void grew(size_t) {}
+  /// The worker calls this after a step in which texts[i] grew. It may set `stopped`. Returns true
+  /// if a waiting thread has something to do, so that other steps wake no thread.
+  virtual bool grew(size_t) { return false; }
 
   /// Ends the call's work as soon as possible, because nobody waits for it any more.
   void cancel() { cancelled_ = true; }
@@ -96,12 +97,14 @@ class Worker {
     ModelPointer model;
     std::unique_ptr<TextSteps> steps;
     std::vector<Member> members;  // in the order of the steps' texts
+    bool open = true;             // further texts may join
   };
 
   void drop_cancelled();
-  std::vector<Member> next_members();
+  std::vector<Member> next_members(const ModelPointer& of, const TextSteps* steps, int64_t most);
   std::vector<std::shared_ptr<Call>> next_whole();
   bool begin_group();
+  void join(Group& group);
   bool step(Group& group);
   void step_groups();
   void publish(Member& member, size_t ids_before);

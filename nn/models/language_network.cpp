@@ -46,6 +46,23 @@ class RecurrentDecoder final : public StepDecoder {
  public:
   explicit RecurrentDecoder(const LanguageNetwork& network) : network_(network) {}
   void start(int64_t slots) override { carried_.emplace(network_.new_state(slots)); }
+  void begin(Tape& tape, int32_t slot) override {
+    require(slot >= 0 && slot <= carried_->batch(), "[StepDecoder] slot ", slot, " of ",
+            carried_->batch());
+    tape.reset();
+    if (slot == carried_->batch()) {
+      CarriedState more = network_.new_state(slot + 1);
+      carried_->on(tape, state_);
+      more.store(state_);
+      carried_.emplace(std::move(more));
+    } else {
+      const CarriedState fresh = network_.new_state(1);
+      fresh.on(tape, state_);
+      carried_->store(state_, slot);
+    }
+    state_.clear();
+    tape.reset();
+  }
   Var step(Tape& tape, std::span<const DecoderRow> rows) override {
     const int64_t batch = carried_->batch();
     std::vector<int64_t> counts(static_cast<size_t>(batch), 0);  // rows of each slot
@@ -65,7 +82,6 @@ class RecurrentDecoder final : public StepDecoder {
     carried_->store(state_);
     return embedding(hidden, tape.on_device(Tensor::from(places, {std::ssize(places)})));
   }
-  bool mixes_counts() const override { return false; }
   void reorder(std::span<const int32_t> from) override { carried_->reorder(from); }
 
  private:

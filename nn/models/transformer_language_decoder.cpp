@@ -18,6 +18,18 @@ void TransformerLanguageDecoder::start(int64_t slots) {
   read_.start(slots);
 }
 
+void TransformerLanguageDecoder::begin(Tape& tape, int32_t slot) {
+  tape.reset();  // its constants share the caches' memory
+  if (slot == read_.slots()) {
+    read_.add_slot();
+  } else {
+    read_.clear(slot);
+  }
+  std::vector<int32_t> all(static_cast<size_t>(read_.slots()));
+  std::iota(all.begin(), all.end(), 0);
+  drop_unused(all);
+}
+
 Var TransformerLanguageDecoder::step(Tape& tape, std::span<const DecoderRow> rows) {
   const UsePacked use(tape, packed_);
   return fits(rows) ? next(tape, rows) : in_parts(tape, rows);
@@ -96,7 +108,7 @@ void TransformerLanguageDecoder::read_again(Tape& tape, std::span<const int32_t>
 void TransformerLanguageDecoder::drop_unused(std::span<const int32_t> slots) {
   int64_t used = 0;
   for (const int32_t slot : slots) used += read_.length(slot);
-  if (2 * used > caches_.front().rows()) return;
+  if (caches_.empty() || 2 * used > caches_.front().rows()) return;
   const std::vector<int32_t> kept = read_.keep(slots);
   for (KeyValueCache& cache : caches_) cache.keep(kept);
 }

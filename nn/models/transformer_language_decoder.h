@@ -15,6 +15,7 @@ class TransformerLanguageDecoder final : public StepDecoder {
   explicit TransformerLanguageDecoder(const TransformerLanguageModel& model);
 
   void start(int64_t slots) override;
+  void begin(Tape& tape, int32_t slot) override;
   Var step(Tape& tape, std::span<const DecoderRow> rows) override;
   void reorder(std::span<const int32_t> from) override { read_.reorder(from); }
   bool mixes_counts() const override { return true; }

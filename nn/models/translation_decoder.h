@@ -26,7 +26,6 @@ class TranslationDecoder final : public StepDecoder {
   /// Each slot has one row, and all slots have read equally many words.
   Var step(Tape& tape, std::span<const DecoderRow> rows) override;
   void reorder(std::span<const int32_t> from) override { read_.reorder(from); }
-  bool mixes_counts() const override { return false; }
 
   /// Returns the words that each slot has read.
   const ReadWords& read() const { return read_; }

@@ -80,12 +80,14 @@ std::vector<double> numbers_of(const Call& call) {
   return all;
 }
 
-// Texts of different lengths.
+// Texts of different lengths, of at most 50 given tokens and 10 more.
 Calls text_calls(const app::ModelPointer& model, int count) {
   Calls calls;
-  for (int i = 0; i < count; ++i)
-    calls.push_back(text_call(model, std::vector<int32_t>(static_cast<size_t>(i % 4), 3 + i % 5),
-                              4 + i % 7, i));
+  for (int i = 0; i < count; ++i) {
+    std::vector<int32_t> ids;
+    for (int n = 0; n < 7 * i * i % 51; ++n) ids.push_back(3 + (n * n + i) % 7);
+    calls.push_back(text_call(model, std::move(ids), 4 + i % 7, i));
+  }
   return calls;
 }
 
@@ -119,11 +121,43 @@ TEST_CASE("serve calls: a text that fails ends alone, and the others get what th
   }
 }
 
+TEST_CASE("serve calls: a text that comes later joins a group, and gets what it gets alone") {
+  for (const std::string& run : {model_a(), transformer_model()}) {
+    const app::ModelPointer model = served(run);
+    const Calls later = text_calls(model, 12), alone = text_calls(model, 12);
+    for (const auto& call : alone) const Computed one({call});
+    const auto reads_long = std::make_shared<Call>(model);
+    reads_long->texts.push_back(
+        {.ids = std::vector<int32_t>(60'000, 3), .top = 0, .score_given = true});
+    const app::Limits limits{.groups = 2};
+    app::Metrics metrics;
+    app::Worker worker(limits, metrics);
+    std::thread thread([&] { worker.run(); });
+    worker.submit(reads_long);
+    CHECK(soon([&] { return metrics.steps > 0; }));
+    for (const auto& call : later) {
+      worker.submit(call);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    for (const auto& call : later) CHECK(call->wait(60));
+    const int64_t steps = metrics.steps, texts = metrics.step_texts;
+    CHECK_FALSE(reads_long->done());
+    reads_long->cancel();
+    worker.stop();
+    thread.join();
+    CHECK(texts > steps);
+    for (size_t i = 0; i < later.size(); ++i) {
+      CHECK(Status(*later[i]).status == 200);
+      CHECK(numbers_of(*later[i]) == numbers_of(*alone[i]));
+    }
+  }
+}
+
 TEST_CASE("serve calls: too little memory for all texts at once is enough for fewer at once") {
   // Each time a model anew, because a model keeps its pools.
   size_t pool = 1 << 10;  // of one text, the longest of those below
   for (; pool < size_t{1} << 30; pool *= 2) {
-    const Calls one{text_call(served(transformer_model()), {3, 3, 3}, 10, 2)};
+    const Calls one{text_call(served(transformer_model()), std::vector<int32_t>(50, 3), 10, 2)};
     const Computed computed(one, pool);
     const Status status(*one[0]);
     if (status.status == 200) break;

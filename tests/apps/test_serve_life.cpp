@@ -62,7 +62,7 @@ TEST_CASE("nine_serve: SIGHUP opens the models anew without a gap, SIGTERM finis
 
 TEST_CASE("nine_serve: a client that goes away ends its work") {
   const ServeRun server(
-      {"m=" + model_b(), "--max-prompt-tokens", "10000000", "--max-body", "100000000"});
+      {"m=" + transformer_model(), "--max-prompt-tokens", "10000000", "--max-body", "100000000"});
   for (const bool stream : {false, true}) {
     HttpClient client(server.port());
     client.send(http_request("POST", "/v1/completions",

@@ -126,7 +126,7 @@ TEST_CASE("nine_serve: an answer has a limit of log-probabilities") {
 }
 
 TEST_CASE("nine_serve: the limits of all requests") {
-  const ServeRun server({"m=" + model_b(), "--queue", "2", "--connections", "6",
+  const ServeRun server({"m=" + transformer_model(), "--queue", "2", "--connections", "6",
                          "--max-prompt-tokens", "10000000", "--max-body", "100000000"});
   {
     HttpClient first(server.port()), second(server.port());
@@ -195,10 +195,11 @@ TEST_CASE("nine_serve: an error names the field of its own path, and shortens wh
   };
   refused("/v1/completions", {{"prompt", "a\nb"}}, "prompt");
   refused("/score", {{"texts", "a\nb"}}, "texts");
-  refused("/restrict", {{"texts", "a\nb"}, {"sets", {{"cat", "dog"}}}}, "texts");
+  const auto sets = [](const Json& set) { return Json::array({set}); };
+  refused("/restrict", {{"texts", "a\nb"}, {"sets", sets({"cat", "dog"})}}, "texts");
   refused("/explain", {{"text", "a\nb"}}, "text");
-  refused("/restrict", {{"texts", "a"}, {"sets", {{"cat", 7}}}}, "sets");
-  refused("/restrict", {{"texts", "a"}, {"sets", {{"cat", "d g"}}}}, "sets");
+  refused("/restrict", {{"texts", "a"}, {"sets", sets(Json::array({"cat", 7}))}}, "sets");
+  refused("/restrict", {{"texts", "a"}, {"sets", sets({"cat", "d g"})}}, "sets");
   const std::string name(900'000, 'x');
   const HttpAnswer answer = server.post("/score", {{"texts", "a"}, {name, 1}});
   CHECK(answer.status == 400);

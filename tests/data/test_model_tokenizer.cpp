@@ -165,6 +165,19 @@ TEST_CASE("visible_text: U+FFFD in place of what is not UTF-8") {
                      "b\x80") ==
         "a\xEF\xBF\xBD"
         "b\xEF\xBF\xBD");
+  // In parts: a run of such bytes may go on in the next part.
+  bool bad = false;
+  std::string parts;
+  for (const char* part : {"a\xFF", "", "\xFE\xFD", "\x80", "caf\xC3\xA9", "\x80", "b\xC3"})
+    parts += visible_text(part, bad);
+  CHECK(bad);
+  CHECK(parts == visible_text("a\xFF\xFE\xFD\x80"
+                              "caf\xC3\xA9\x80"
+                              "b\xC3"));
+  CHECK(parts ==
+        "a\xEF\xBF\xBD"
+        "caf\xC3\xA9\xEF\xBF\xBD"
+        "b\xEF\xBF\xBD");
 }
 
 TEST_CASE("RawText: documents end with their blank lines, and together they are the text") {

@@ -156,6 +156,41 @@ TEST_CASE("step decoder: words read together have the bits that they have one af
   }
 }
 
+TEST_CASE("step decoder: a text that begins in the slot of an earlier one, or in a new slot") {
+  for (const bool lstm : {true, false}) {
+    CAPTURE(lstm);
+    ParameterSet set;
+    const auto network = network_of(lstm, set);
+    const auto width = static_cast<size_t>(network->width());
+    Reader all(*network), alone(*network);
+    // Of each slot: the word of each turn; -1: the slot's text ends. A later text has other words.
+    const std::vector<std::vector<int32_t>> words{
+        {1, 2, 3, -1, 4, 4, 7, 9, 1, 0, 3, 3, 5, 6, 2, 1},
+        {5, 5, 6, 7, 8, 9, 1, 2, 3, 4, -1, 7, 7, 7, 2, 2},
+        {-1, -1, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, -1},
+    };
+    std::vector<std::vector<int32_t>> read(words.size());
+    all.decoder->start(2);
+    for (size_t turn = 0; turn < words[0].size(); ++turn) {
+      std::vector<DecoderRow> rows;
+      for (size_t slot = 0; slot < words.size(); ++slot) {
+        const int32_t word = words[slot][turn];
+        const bool begins = turn > 0 && word >= 0 && words[slot][turn - 1] < 0;
+        if (begins) all.decoder->begin(all.tape, static_cast<int32_t>(slot));
+        if (word < 0 || begins) read[slot].clear();
+        if (word < 0) continue;
+        read[slot].push_back(word);
+        rows.push_back({static_cast<int32_t>(slot), word});
+      }
+      const Doubles found = all.step(rows);
+      for (size_t r = 0; r < rows.size(); ++r) {
+        const Doubles wanted = alone.read({read[static_cast<size_t>(rows[r].slot)]});
+        for (size_t c = 0; c < width; ++c) REQUIRE(found[r * width + c] == wanted[c]);
+      }
+    }
+  }
+}
+
 TEST_CASE("step decoder: a recurrent network reads equally many words into each slot") {
   ParameterSet set;
   const auto network = network_of(true, set);
