@@ -169,6 +169,9 @@ Lattice finished(RawLattice raw, const LatticeOptions& options, const std::strin
     const std::string word =
         options.drop_pronunciations ? without_pronunciation(link.word) : link.word;
     const bool none = is_no_word(link.word, options.format) || is_no_word(word, options.format);
+    require(none || word.find_first_of(" \t") == std::string::npos, place, ": the word ",
+            quote(word), " has a space, so that texts and lists would show two words: give each ",
+            "word a link of its own, or join them by another character");
     lattice.links.push_back({.from = from,
                              .to = to,
                              .word = none ? -1 : lattice.words.add(word),
@@ -377,12 +380,20 @@ class SlfReader {
   std::set<int64_t> link_numbers_;
 };
 
+constexpr const char* kKaldiCosts = "'graph-cost,acoustic-cost,transition-ids'";
+
+// True if a field is a word or the number of one, and not a weight as finite-state programs write.
+bool is_label(std::string_view field) {
+  double number = 0;
+  int64_t count = 0;
+  return !parse_number(field, number) || parse_count(field, count);
+}
+
 // Reads Kaldi's costs "graph,acoustic" or "graph,acoustic,transition-ids".
 void read_kaldi_costs(std::string_view text, const std::string& place, double& acoustic,
                       double& language) {
   const size_t comma = text.find(',');
-  require(comma != std::string_view::npos, place, ": ", quote(text),
-          " is not 'graph-cost,acoustic-cost,transition-ids'");
+  require(comma != std::string_view::npos, place, ": ", quote(text), " is not ", kKaldiCosts);
   const size_t second = std::min(text.find(',', comma + 1), text.size());
   language = -score_of_text(text.substr(0, comma), place);
   acoustic = -score_of_text(text.substr(comma + 1, second - comma - 1), place);
@@ -441,6 +452,12 @@ std::vector<Lattice> read_kaldi(const std::string& path, const LatticeOptions& o
       link.to = node(fields[1], place);
       // A Lattice has transition-ids before the word; a line may lack costs of 0.
       const bool costs = fields.back().find(',') != std::string_view::npos && fields.size() > 3;
+      const size_t labels = fields.size() - (costs ? 3 : 2);
+      int64_t transition = 0;
+      require(labels == 1 || (labels == 2 && parse_count(fields[2], transition) &&
+                              (costs || is_label(fields[3]))),
+              place, ": a line is 'from to word costs' or 'from to transition-id word costs', and ",
+              "costs are ", kKaldiCosts, ", but this is ", quote(line));
       link.word = std::string(fields[fields.size() - (costs ? 2 : 1)]);
       if (costs) read_kaldi_costs(fields.back(), place, link.acoustic, link.language);
       raw->links.push_back(link);

@@ -71,7 +71,8 @@ bool is_no_word(std::string_view label, LatticeFormat format);
 /// Reads the lattices of a file, which gzip or zstd may have packed. An SLF file without UTTERANCE
 /// has the name of the file, without folder and endings, as its utterance. Errors name file and
 /// line: those of TextReader; a malformed line; a score that is not a number; other numbers of
-/// nodes or links than the file says; a node that is not defined, or twice; a cycle; no path from
+/// nodes or links than the file says; a node that is not defined, or twice; a word with a space;
+/// weights that are no pair of costs (kaldi); a cycle; no path from
 /// the start to an end; several starts; a sublattice; a repeated utterance (kaldi); no lattice. A
 /// link or an end with a score of -infinity, or of kLogZero (data/n_best.h) and below, is left out.
 std::vector<Lattice> read_lattices(const std::string& path, const LatticeOptions& options);

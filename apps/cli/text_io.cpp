@@ -85,10 +85,26 @@ void check_inputs(const std::vector<NamedFile>& inputs) {
   }
 }
 
+namespace {
+
+// UsageError: the name is that of a packed file, and the output is plain text.
+void require_plain_name(const NamedFile& out) {
+  for (const char* ending : {".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip"})
+    require_usage(!out.path.ends_with(ending) || is_device_or_pipe(out.path) ||
+                      (out.packs && out.path.ends_with(".gz")),
+                  out.flag, " ", out.path, ": the name ends with ", ending,
+                  ", and the file would be plain ",
+                  out.packs ? "text: give a name that ends with .gz, or with none of these endings"
+                            : "text: leave out the ending, and pack the file afterwards");
+}
+
+}  // namespace
+
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
   check_inputs(inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const NamedFile& out = outputs[i];
+    require_plain_name(out);
     for (const NamedFile& in : inputs)
       require_usage(!same_file(out.path, in.path), out.flag, " ", out.path, " is also ", in.flag,
                     " and would be lost: give another file");

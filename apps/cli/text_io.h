@@ -34,6 +34,7 @@ inline std::string input_name(const std::string& input) {
 struct NamedFile {
   const char* flag;
   std::string path;
+  bool packs = false;  ///< an output that the program packs if its name ends with .gz
 };
 /// True if both paths are the same regular file, which need not exist yet. False for standard
 /// streams ("-"), pipes, devices and empty paths.

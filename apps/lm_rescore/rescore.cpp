@@ -13,6 +13,7 @@
 #include "data/ngram_model.h"
 #include "data/spelled_specials.h"
 #include "data/text.h"
+#include "data/unknown_words.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/word_mixture.h"
 
@@ -135,6 +136,11 @@ void score_lists(const RescoreOptions& o, RescoredLists& lists, Device device) {
       });
   progress.finish();
   lists.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (size_t m = 0; m < o.checkpoint.size(); ++m)
+    if (is_ngram_file(o.checkpoint[m]))  // which has no dictionary to look into before
+      require_known({.tokens = lists.model.tokens, .unknown = lists.model.unknown[m]},
+                    o.max_unknown, lists.file + ", all different hypotheses",
+                    concat("the model ", o.checkpoint[m]));
   lists.scores = scored_lists(lists.lists, lists.model.log_p, o.first());
   explain_unknown(o, lists);
   print_warning(partly_known_warning(o.checkpoint, texts, lists.file));

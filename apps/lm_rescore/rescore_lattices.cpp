@@ -1,15 +1,19 @@
 #include "apps/lm_rescore/rescore_lattices.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "apps/cli/output_directory.h"
 #include "apps/cli/progress.h"
 #include "apps/cli/text_table.h"
 #include "apps/lm_rescore/rescore_report.h"
+#include "apps/lm_rescore/warn_of_lists.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -17,6 +21,8 @@
 #include "core/quote.h"
 #include "data/lattice_paths.h"
 #include "data/measures/word_errors.h"
+#include "data/unknown_words.h"
+#include "nn/models/known_words.h"
 #include "nn/models/lattice_rescoring.h"
 
 namespace nine::app {
@@ -51,9 +57,52 @@ struct Rescored {
   std::string row;          // of lattices.tsv
 };
 
-Rescored rescore(const RescoreOptions& o, const Lattice& lattice, HistoryModel& model) {
+// The first pass's path of each lattice.
+std::vector<LatticePath> first_paths(const RescoreOptions& o, std::span<const Lattice> lattices) {
+  std::vector<LatticePath> paths;
+  for (const Lattice& lattice : lattices)
+    paths.push_back(std::move(n_best_paths(lattice, o.scales_of(lattice), 1).at(0)));
+  return paths;
+}
+
+// Says what does not fit: words of the first pass that the models do not know, and references.
+// Error: too many unknown words (--max-unknown).
+void check_first_pass(const RescoreOptions& o, std::span<const Lattice> lattices,
+                      std::span<const LatticePath> paths, std::span<const std::string> references,
+                      HistoryModel& model) {
+  constexpr const char* kName = "--lattices, first pass";
+  std::vector<NBestList> named;
+  HeardTexts heard{.name = "--lattices", .of_utterance = {}};
+  std::vector<std::string> texts;
+  TokenCounts counts;
+  for (size_t i = 0; i < lattices.size(); ++i) {
+    texts.push_back(text_of(lattices[i], paths[i].words));
+    named.push_back({.utterance = lattices[i].utterance, .hypotheses = {}});
+    heard.of_utterance.push_back({texts.back()});
+    model.start(lattices[i]);
+    counts.tokens += std::ssize(paths[i].words) + 1;
+    counts.unknown += std::ranges::count_if(paths[i].words,
+                                            [&](const int32_t word) { return !model.knows(word); });
+  }
+  require_known(o.checkpoint, texts, o.max_unknown, kName);
+  require_known(counts, o.max_unknown, kName,
+                o.checkpoint.size() == 1 ? concat("the model ", o.checkpoint[0]) : "the models");
+  if (counts.unknown > 0)
+    std::fprintf(stderr, "lm_rescore: %s: %lld of %lld tokens are unknown to %s (%s%%)\n", kName,
+                 static_cast<long long>(counts.unknown), static_cast<long long>(counts.tokens),
+                 o.checkpoint.size() == 1 ? o.checkpoint[0].c_str() : "all models",
+                 percent_text(counts.unknown, counts.tokens).c_str());
+  print_warning(partly_known_warning(o.checkpoint, texts, kName));
+  if (!references.empty())
+    print_warning(reference_warning(heard, {.name = heard.name,
+                                            .references_name = o.reference,
+                                            .lists = named,
+                                            .references = references}));
+}
+
+Rescored rescore(const RescoreOptions& o, const Lattice& lattice, const LatticePath& first,
+                 HistoryModel& model) {
   const LatticeScales scales = o.scales_of(lattice);
-  const LatticePath first = n_best_paths(lattice, scales, 1).at(0);
   Rescored result{.first = text_of(lattice, first.words), .best = {}, .row = {}};
   const auto best = rescore_lattice(
       lattice, model,
@@ -134,10 +183,12 @@ void rescore_lattices(const RescoreOptions& o, Device device) {
     lists = n_best_lists(lattices, o.lattice_nbest, o.allow_empty);
   }
   const auto model = open_history_models(o.checkpoint, o.scoring(device).weights, device);
+  const std::vector<LatticePath> first_pass = first_paths(o, lattices);
+  check_first_pass(o, lattices, first_pass, references, *model);
   Progress progress("rescore", "lattices");
   std::vector<Rescored> results;
   for (const Lattice& lattice : lattices) {
-    results.push_back(rescore(o, lattice, *model));
+    results.push_back(rescore(o, lattice, first_pass[results.size()], *model));
     progress.update(std::ssize(results), std::ssize(lattices));
   }
   progress.finish();

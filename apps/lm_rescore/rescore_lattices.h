@@ -12,7 +12,9 @@ namespace nine::app {
 inline constexpr std::array<const char*, 2> kLatticeFiles{"lattices.tsv", "nbest.tsv"};
 
 /// Reads the lattices, rescores each (nn/models/lattice_rescoring.h), and writes the results to
-/// --output. Prints the word errors if there is a reference.
+/// --output. Prints the word errors if there is a reference, how many tokens of the first pass the
+/// models do not know, and a warning if the references do not fit. Error: too many unknown tokens
+/// (--max-unknown).
 void rescore_lattices(const RescoreOptions& options, Device device);
 
 }  // namespace nine::app

@@ -208,6 +208,8 @@ void RescoreOptions::check(const Options& options) const {
             {"baseline", "group_by", "margin_wer", "resamples", "seed"});
   only_with(options, !output.empty(), "--output", {"confidences"});
   only_with(options, confidences, "--confidences", {"confidence_map"});
+  only_with(options, confidences || choice == Choice::mbr || !output_nbest.empty(),
+            "--confidences, --choice mbr or --output-nbest", {"scale"});
   require_usage(confidence_map.empty() || confidence_map.size() == 2,
                 "--confidence-map needs two numbers, LOW and HIGH");
   const ConfidenceMap map = given_map();
@@ -244,7 +246,7 @@ void RescoreOptions::check(const Options& options) const {
   if (groups_by_file()) read.push_back({"--group-by", group_by});
   for (const std::string& model : ngram_scores) read.push_back({"--ngram-scores", model});
   for (const std::string& model : checkpoint) add_model_files(read, "a file of the model", model);
-  std::vector<NamedFile> written{{"--output-nbest", output_nbest}};
+  std::vector<NamedFile> written{{"--output-nbest", output_nbest, true}};
   for (const char* name : kResultFiles)
     if (!output.empty()) written.push_back({"--output's file", file(name)});
   check_outputs(written, read);
@@ -258,7 +260,7 @@ void RescoreOptions::check_lattices(const Options& options) const {
              "confidence_map", "scale",        "output_nbest",   "output_nbest_format",
              "measure",        "baseline",     "group_by",       "margin_wer",
              "resamples",      "seed",         "batch_tokens",   "json",
-             "max_unknown",    "ngram_scores"});
+             "ngram_scores"});
   require_usage(!output.empty(), "--output is required with --lattices");
   require_usage(lambda >= 0,
                 "the language model has no weight: give --lambda (to tune it, rescore the lists "

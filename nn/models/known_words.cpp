@@ -25,15 +25,17 @@ std::string dictionary_of(const std::string& model) {
   }
 }
 
+// True if a model has a dictionary of its own; n-gram models have none.
+bool has_dictionary(const std::string& dictionary) {
+  std::error_code ignored;
+  return fs::is_regular_file(dictionary, ignored);
+}
+
 // The dictionaries of the models; empty if one is missing.
 std::vector<std::string> dictionaries_of(const std::vector<std::string>& models) {
   std::vector<std::string> dictionaries;
   for (const std::string& model : models) dictionaries.push_back(dictionary_of(model));
-  const bool all_there =
-      std::all_of(dictionaries.begin(), dictionaries.end(), [](const std::string& dictionary) {
-        std::error_code ignored;
-        return fs::is_regular_file(dictionary, ignored);
-      });
+  const bool all_there = std::all_of(dictionaries.begin(), dictionaries.end(), has_dictionary);
   return all_there ? dictionaries : std::vector<std::string>();
 }
 
@@ -46,11 +48,11 @@ Vocabulary read_dictionary(const std::string& path) {
 void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
                    double most, const std::string& text) {
   if (most >= 1) return;
-  const std::vector<std::string> dictionaries = dictionaries_of(models);
-  for (size_t m = 0; m < dictionaries.size(); ++m)
-    if (!reads_raw_text(models[m]))  // whose tokenizer knows every text
-      require_known(count_tokens(lines, read_dictionary(dictionaries[m])), most, text,
-                    concat("the model ", models[m]));
+  for (const std::string& model : models)
+    if (const std::string dictionary = dictionary_of(model);
+        has_dictionary(dictionary) && !reads_raw_text(model))  // whose tokenizer knows every text
+      require_known(count_tokens(lines, read_dictionary(dictionary)), most, text,
+                    concat("the model ", model));
 }
 
 std::string partly_known_warning(const std::vector<std::string>& models,

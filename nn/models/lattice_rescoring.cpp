@@ -16,6 +16,7 @@
 #include "nn/decoding_head.h"
 #include "nn/models/language_model.h"
 #include "nn/models/language_network.h"
+#include "nn/models/segment_reader.h"
 #include "nn/models/word_mixture.h"
 
 namespace nine {
@@ -169,7 +170,9 @@ class NetworkHistory final : public HistoryModel {
     std::vector<LstmState> state = network_.start_state(tape_, columns);
     const bool again = state.empty();
     for (const auto& next : part) next.first->read.push_back(next.second);
-    const int64_t steps = again ? std::ssize(part[0].first->read) : 1;
+    // As lm_score reads a sentence that is longer than the network's window.
+    const int64_t length = std::ssize(part[0].first->read),
+                  steps = again ? length - SegmentReader::first_row(network_, length - 1) : 1;
     const Tensor ids({steps, columns}, DType::int32);
     for (int64_t c = 0; c < columns; ++c)
       for (int64_t t = 0; t < steps; ++t) {
@@ -211,8 +214,10 @@ class NetworkHistory final : public HistoryModel {
 
 class MixedHistory final : public HistoryModel {
  public:
-  MixedHistory(std::vector<std::unique_ptr<HistoryModel>> models, std::vector<double> weights)
-      : models_(std::move(models)), weights_(std::move(weights)) {}
+  // `shared`: a word that only some models know has the probability 0 under the others.
+  MixedHistory(std::vector<std::unique_ptr<HistoryModel>> models, std::vector<double> weights,
+               bool shared)
+      : models_(std::move(models)), weights_(std::move(weights)), shared_(shared) {}
   void start(const Lattice& lattice) override {
     for (const auto& model : models_) model->start(lattice);
   }
@@ -228,7 +233,7 @@ class MixedHistory final : public HistoryModel {
     for (const auto& model : models_) parts.push_back(model->log_p(steps));
     for (size_t s = 0; s < steps.size(); ++s) {
       const int32_t word = steps[s].second;
-      if (word == kEnd || !knows(word)) continue;
+      if (!shared_ || word == kEnd || !knows(word)) continue;
       for (size_t m = 0; m < models_.size(); ++m)
         if (!models_[m]->knows(word)) parts[m][s] = kImpossible;
     }
@@ -238,6 +243,7 @@ class MixedHistory final : public HistoryModel {
  private:
   std::vector<std::unique_ptr<HistoryModel>> models_;
   std::vector<double> weights_;
+  bool shared_;
 };
 
 // A way to a node.
@@ -405,7 +411,8 @@ std::unique_ptr<HistoryModel> open_history_models(const std::vector<std::string>
   if (paths.size() == 1) return open_history_model(paths[0], device);
   std::vector<std::unique_ptr<HistoryModel>> models;
   for (const std::string& path : paths) models.push_back(open_history_model(path, device));
-  return std::make_unique<MixedHistory>(std::move(models), std::move(weights));
+  return std::make_unique<MixedHistory>(std::move(models), std::move(weights),
+                                        std::any_of(paths.begin(), paths.end(), is_ngram_file));
 }
 
 std::optional<RescoredPath> rescore_lattice(const Lattice& lattice, HistoryModel& model,

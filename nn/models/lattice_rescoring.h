@@ -40,8 +40,10 @@ class HistoryModel {
 /// Opens a model of Nine (a directory) or an n-gram model in ARPA format (a file). Errors: those of
 /// LanguageModel::load() and NGramModel::read(); a model of raw text.
 std::unique_ptr<HistoryModel> open_history_model(const std::string& path, Device device = kCpu);
-/// Opens several as a linear mixture, word by word, by the rules of nn/models/word_mixture.h.
-/// Empty `weights`: equal ones. Errors: no model; other numbers of weights.
+/// Opens several as a linear mixture, word by word, by the rules of score_sentences_once()
+/// (nn/models/sentence_scores.h): with an n-gram model those of nn/models/word_mixture.h, otherwise
+/// each model gives a word that it does not know the probability of its <unk>. Empty `weights`:
+/// equal ones. Errors: no model; other numbers of weights.
 std::unique_ptr<HistoryModel> open_history_models(const std::vector<std::string>& paths,
                                                   std::vector<double> weights,
                                                   Device device = kCpu);

@@ -17,6 +17,13 @@ int64_t SegmentReader::later_rows(const LanguageNetwork& network, int64_t most) 
   return window == 0 ? most : window - window / 2;
 }
 
+int64_t SegmentReader::first_row(const LanguageNetwork& network, int64_t row) {
+  const int64_t window = network.window();
+  if (window == 0 || row < window) return 0;
+  const int64_t later = later_rows(network, window);
+  return later * ((row - window) / later + 1);
+}
+
 Var SegmentReader::read(Tape& tape, std::span<const int32_t> ids, int64_t rows) {
   const int64_t before = std::ssize(kept_) / columns_;
   kept_.insert(kept_.end(), ids.begin(), ids.end());

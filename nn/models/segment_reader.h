@@ -19,6 +19,9 @@ class SegmentReader {
   int64_t next_rows(int64_t most) const;
   /// Returns the most rows of every segment after the first; `most` without a window.
   static int64_t later_rows(const LanguageNetwork& network, int64_t most);
+  /// Returns the first row that the prediction behind a row uses: that of the row's segment, with
+  /// the rows that are read again before it. Without a window this is row 0.
+  static int64_t first_row(const LanguageNetwork& network, int64_t row);
   /// Reads `rows` rows of ids, row t * columns + c. Returns the head's inputs after them, (rows *
   /// columns, width). The tape must not record.
   Var read(Tape& tape, std::span<const int32_t> ids, int64_t rows);

@@ -518,6 +518,17 @@ TEST_CASE("check_outputs: one file under two names, there or not") {
         }).empty());
 }
 
+TEST_CASE("check_outputs: a plain text does not get the name of a packed file") {
+  const auto error = [](const std::string& path, bool packs = false) {
+    return error_of([&] { app::check_outputs({{"--output", path, packs}}, {}); });
+  };
+  for (const char* path : {"x.gz", "x.zst", "x.txt.xz", "x.bz2"})
+    CHECK(has(error(path), concat("--output ", path, ": the name ends with .")));
+  CHECK(has(error("x.zst", true), "give a name that ends with .gz"));
+  for (const char* path : {"x", "x.txt", "gz", "-", "/dev/null"}) CHECK(error(path).empty());
+  CHECK(error("x.gz", true).empty());
+}
+
 TEST_CASE("lm_score: what does not go together is a usage error that says what to do") {
   const std::string &a = model_a(), &b = model_b();
   struct Case {

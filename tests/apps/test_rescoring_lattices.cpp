@@ -1,6 +1,7 @@
 // lm_rescore --lattices: lattices give the words that lists of all their word sequences give.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <random>
 #include <string>
 
@@ -63,6 +64,7 @@ TEST_CASE("lm_rescore --lattices: without merging, the words of lists of all wor
   for (const Strings& models :
        {Strings{"--checkpoint", model_a()},
         {"--checkpoint", files.arpa},
+        {"--checkpoint", model_a(), model_c()},
         {"--checkpoint", model_a(), files.arpa, "--weights", "0.6", "0.4"}}) {
     const std::string out = files.dir / "out", lists = files.dir / "lists";
     const Outcome direct =
@@ -86,6 +88,46 @@ TEST_CASE("lm_rescore --lattices: without merging, the words of lists of all wor
     REQUIRE_MESSAGE(merged.code == 0, merged.err);
     CHECK(split(slurp(files.dir / "m/lattices.tsv"), '\n').size() == 13);
   }
+}
+
+TEST_CASE("lm_rescore --lattices: words that no model knows, references that do not fit") {
+  const Files files;
+  const std::string unknown = files.dir.write(
+      "x.lat",
+      "UTTERANCE=x\nN=3 L=2\nI=0\nI=1 W=qqq\nI=2 W=rrr\nJ=0 S=0 E=1 a=-1\nJ=1 S=1 E=2 a=-1\n");
+  const auto rescore = [&](const Strings& models, const Strings& more) {
+    return run_program("lm_rescore", joined(joined({"--lattices", unknown, "--lambda", "1",
+                                                    "--output", files.dir / "out", "--checkpoint"},
+                                                   models),
+                                            more));
+  };
+  for (const Strings& models : {Strings{model_a()}, {files.arpa}, {files.arpa, model_a()}}) {
+    const Outcome refused = rescore(models, {});
+    CHECK(refused.code == 1);
+    CHECK_MESSAGE(has(refused.err, "66.67% of the 3 tokens are unknown to the model"), refused.err);
+    CHECK_FALSE(std::filesystem::exists(files.dir / "out"));
+    const Outcome allowed = rescore(models, {"--max-unknown", "1"});
+    CHECK(allowed.code == 0);
+    CHECK_MESSAGE(has(allowed.err, "2 of 3 tokens are unknown to "), allowed.err);
+    std::filesystem::remove_all(files.dir / "out");
+  }
+  const Strings other{"--max-unknown", "1", "--reference",
+                      files.dir.write("other.tsv", "x\tan entirely other sentence\n")};
+  CHECK(has(rescore({model_a()}, other).err, "warning: " + files.dir / "other.tsv" +
+                                                 " does not fit --lattices: in 1 of 1 utterances"));
+}
+
+TEST_CASE("lm_rescore: words that an n-gram model does not know count for --max-unknown") {
+  const Files files;
+  const std::string lists = files.dir.write("l.tsv", "u\t-1\tqqq rrr\nu\t-2\tqqq sss\n");
+  const Outcome refused =
+      run_program("lm_rescore", {"--nbest", lists, "--lambda", "1", "--checkpoint", files.arpa});
+  CHECK(refused.code == 1);
+  CHECK(has(refused.err, "66.67% of the 6 tokens are unknown to the model " + files.arpa));
+  const Outcome beside = run_program(
+      "lm_rescore", {"--nbest", lists, "--lambda", "1", "--checkpoint", files.arpa, model_a()});
+  CHECK(beside.code == 1);
+  CHECK(has(beside.err, "tokens are unknown to the model " + model_a()));
 }
 
 TEST_CASE("lm_rescore --lattices: what is refused") {

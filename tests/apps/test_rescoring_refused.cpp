@@ -40,6 +40,8 @@ TEST_CASE("lm_rescore: what is refused") {
   refused(joined(f.tuning(), {"--checkpoint", model_a()}), 2, model_a() + " is named twice");
   refused(joined(f.tuning(), {"--checkpoint", model_b(), model_a() + "/checkpoints/best"}), 2,
           "checkpoints/best has the weights of " + model_a());
+  refused(joined(f.tuning(), {"--scale", "3"}), 2, "--choice mbr or --output-nbest");
+  refused(joined(f.tuning(), {"--output-nbest", f.dir / "x.zst"}), 2, "the name ends with .zst");
   refused(joined(f.tuning(), {"--baseline", ""}), 2, "--baseline '': is empty");
   refused(joined(f.tuning(), {"--margin-wer", "0"}), 2, "--margin-wer 0: must be");
   refused(joined(f.tuning(), {"--measure", "bleu", "--seed", "3"}), 2, "--measure wer");

@@ -205,6 +205,8 @@ TEST_CASE("read_lattices: what is refused") {
   CHECK(has(slf("a=-10", "-10"), "is not a field KEY=VALUE"));
   CHECK(has(slf("W=the", "W=\"the"), "has no second \""));
   CHECK(has(slf("I=3 t=0.6", "I=3 L=sub t=0.6"), "sublattices are not read"));
+  CHECK(has(slf("W=the", "W=\"the old\""), "the word 'the old' has a space"));
+  CHECK(has(slf("W=the", "W=the\\ old"), "the word 'the old' has a space"));
   CHECK(has(slf("lmscale=2.0", "base=1"), "is no base of logarithms"));
   CHECK(has(slf("lmscale=2.0", "base=0"), "a link has a score below 0"));
   CHECK(has(error_of([] { read("N=2 L=0\nI=0\nI=1\n"); }), "are both without links to them"));
@@ -216,6 +218,15 @@ TEST_CASE("read_lattices: what is refused") {
   CHECK(has(kaldi("1.0,10.0,3_4_5", "1.0,ten,3"), "line 2: 'ten' is not a score"));
   CHECK(has(kaldi("1.0,10.0,3_4_5", "-1e10,1,"), "is too small for a cost"));
   CHECK(has(kaldi("1 3 mat", "1 0 mat"), "cycle"));
+  // Finite-state machines with weights, which are no pair of costs.
+  for (const char* line : {"0 1 the 2.5", "0 1 11 2.5", "0 1 the the 2.5", "0 1 the 1;2;3_4",
+                           "0 1 11 the 2.5", "0 1 the the 1.0,10.0,3"})
+    CHECK_MESSAGE(has(kaldi("0 1 the 1.0,10.0,3_4_5", line), "line 2: "), line);
+  CHECK(has(kaldi("0 1 the 1.0,10.0,3_4_5", "0 1 the 2.5"),
+            "costs are 'graph-cost,acoustic-cost,transition-ids', but this is '0 1 the 2.5'"));
+  // Costs of 0 may be missing, also where transition-ids stand before the word.
+  for (const char* line : {"0 1 the", "0 1 11 the", "0 1 11 12"})
+    CHECK_MESSAGE(kaldi("0 1 the 1.0,10.0,3_4_5", line).empty(), line);
   CHECK(has(kaldi("\n2\n", "\n"), "has no final state"));
   CHECK(has(kaldi("3 0.125,1.25,8_8\n", "2 0.125,1.25,8_8\n"), "is final already"));
   CHECK(has(error_of([] { read("\n\n", LatticeFormat::kaldi); }), "has no lattice"));

@@ -12,6 +12,7 @@
 #include "data/lattice_paths.h"
 #include "data/ngram_model.h"
 #include "nn/models/language_model.h"
+#include "nn/models/language_network.h"
 #include "nn/models/lattice_rescoring.h"
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/support.h"
@@ -193,6 +194,31 @@ TEST_CASE("rescore_lattice: networks and mixtures give the sums of their word se
       }
       CHECK(both->log_p == doctest::Approx(sum).epsilon(1e-6));
     }
+  }
+}
+
+TEST_CASE("rescore_lattice: a path that is longer than the network's window, as score() reads it") {
+  const LanguageModel alone = LanguageModel::load(transformer_model());
+  const auto model = open_history_model(transformer_model());
+  const std::vector<std::string> words{"the", "cat", "saw", "a", "dog"};
+  const int64_t window = alone.network().window();
+  const TemporaryDirectory dir;
+  for (const int64_t length : {window - 1, window, window + 1, 2 * window + 7}) {
+    std::string nodes, links, line;
+    for (int64_t i = 0; i < length; ++i) {
+      const std::string& word = words[static_cast<size_t>(i * i + i / 7) % words.size()];
+      nodes += concat("I=", i, "\n");
+      links += concat("J=", i, " S=", i, " E=", i + 1, " W=", word, " a=-1\n");
+      line += (i == 0 ? "" : " ") + word;
+    }
+    const std::string text =
+        concat("N=", length + 1, " L=", length, "\n", nodes, "I=", length, "\n", links);
+    const Lattice chain = std::move(read_lattices(dir.write("l.lat", text), {}).at(0));
+    const auto found = rescore_lattice(chain, *model, {.scales = {}});
+    REQUIRE(found);
+    double sum = 0;
+    for (const double log_p : alone.score({line})[0]) sum += log_p;
+    CHECK(found->log_p == doctest::Approx(sum).epsilon(1e-6));
   }
 }
 
