@@ -25,6 +25,7 @@
 #include "core/number_format.h"
 #include "data/spelled_specials.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/same_models.h"
 #include "nn/models/word_mixture.h"
 
 namespace nine::app {

@@ -105,6 +105,7 @@ set(nine_public_headers
     nn/models/language_model.h
     nn/models/language_network.h
     nn/models/lstm_language_model.h
+    nn/models/same_models.h
     nn/models/sampling.h
     nn/models/sentence_scores.h
     nn/models/step_decoder.h

@@ -13,7 +13,9 @@ namespace nine {
 namespace {
 
 constexpr uint32_t kUnlistedPlace = 0xffffffffu;
-constexpr int64_t kMostNGrams = 0xfffffffe;            // of an order, because places have 32 bits
+constexpr int64_t kMostNGrams = 0xfffffffe;  // of an order, because places have 32 bits
+// Files round their numbers, so that a probability of 1, or sums of probabilities, may be above 1.
+constexpr double kRoundedLogP = 0.01, kRoundedSum = 1.05;
 constexpr int64_t kReservedNGrams = int64_t{1} << 20;  // whatever a file claims to have
 
 // An n-gram while its order is read.
@@ -50,6 +52,12 @@ class NGramModel::Reader {
     for (const auto& [id, word] : {std::pair(model_.begin_, "<s>"), {model_.end_, "</s>"}})
       require(id != kNone, path_, " has no unigram ", word,
               ": estimate the model from sentences with their beginnings and ends");
+    double sum = 0;  // <s> is predicted nowhere, and some programs give it the probability 1
+    for (size_t word = 0; word < model_.levels_[0].log_p.size(); ++word)
+      if (static_cast<int32_t>(word) != model_.begin_)
+        sum += std::pow(10, double{model_.levels_[0].log_p[word]});
+    require(sum <= kRoundedSum, path_, ": the probabilities of the unigrams add up to ", sum,
+            ", and not to 1: are their numbers logarithms to base 10?");
   }
 
  private:
@@ -237,6 +245,7 @@ class NGramModel::Reader {
 
 NGramModel NGramModel::read(const std::string& path) {
   NGramModel model;
+  model.path_ = path;
   Reader(path, model).read();
   return model;
 }
@@ -313,6 +322,9 @@ double NGramModel::advance(State& state, int32_t word) const {
       if (place != kUnlistedPlace) next.size_ = std::max(next.size_, h + 1);
     }
   }
+  require(log_p < kRoundedLogP, path_, ": the word ", quote(words_.text(word)),
+          " gets a log10 p of ", log_p, ", and the logarithm of a probability is not above 0: the ",
+          "back-off weights of its histories are wrong; estimate the model again");
   for (size_t i = static_cast<size_t>(next.size_); i < next.places_.size(); ++i)
     next.places_[i] = 0;
   state = next;

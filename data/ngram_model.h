@@ -33,7 +33,8 @@ class NGramModel {
   /// do not follow the orders 1, 2, ... or do not match the n-grams; a malformed line; a number
   /// that is not finite; log10 p > 0; a back-off weight of the highest order that is not 0; an
   /// n-gram that is listed twice; an n-gram with a word that is no unigram, or whose history is not
-  /// listed; no <s> or no </s>; no \end\ or text after it; IRSTLM's own format.
+  /// listed; no <s> or no </s>; no \end\ or text after it; IRSTLM's own format; the probabilities
+  /// of the unigrams but <s> add up to more than 1.05.
   static NGramModel read(const std::string& path);
 
   int order() const { return static_cast<int>(levels_.size()); }
@@ -71,7 +72,8 @@ class NGramModel {
   /// Returns the history of a sentence's beginning: <s>.
   State sentence_begin() const;
   /// Returns log10 p of a word after `state`, and appends the word to `state`. kNone has the
-  /// probability 0, -infinity, and leaves no history.
+  /// probability 0, -infinity, and leaves no history. Error, which names the file and the word: the
+  /// probability is above 1, which back-off weights can make.
   double advance(State& state, int32_t word) const;
 
   /// Returns the natural log p of each word of a line and, last, of </s>; -infinity for a word that
@@ -88,6 +90,7 @@ class NGramModel {
   class Reader;
   uint32_t extension(int level, uint32_t place, uint32_t word) const;
 
+  std::string path_;
   StringTable words_;
   std::vector<Level> levels_;
   int32_t begin_ = kNone, end_ = kNone, unknown_ = kNone;

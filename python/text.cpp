@@ -33,6 +33,7 @@
 #include "nn/models/known_words.h"
 #include "nn/models/language_model.h"
 #include "nn/models/language_network.h"
+#include "nn/models/same_models.h"
 #include "nn/models/sentence_scores.h"
 #include "nn/models/translator.h"
 #include "nn/models/word_surprisals.h"
@@ -491,6 +492,8 @@ void score_lists(NBestLists& self, const Lines& models, const std::string& inter
   const Lines texts = nine::all_texts(self.lists);
   for (const std::string& text : texts) spelled.add_line(text);
   self.model = without_lock([&] {
+    if (const std::string error = nine::same_models_error(models); !error.empty())
+      throw nine::UsageError("the model " + error);
     nine::require_known(models, first, most, self.name + ", first pass");
     return nine::score_sentences_once(
         models, texts, how, [&](size_t model, int64_t done, int64_t all) {

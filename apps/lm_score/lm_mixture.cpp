@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
+#include <string_view>
 
 #include "apps/cli/option_conflicts.h"
 #include "apps/cli/progress.h"
@@ -62,9 +64,53 @@ MixtureScores scores_of(const MixtureOptions& o, std::span<const std::string> li
   return scores;
 }
 
-std::vector<double> tuned_weights(const MixtureOptions& o) {
+bool has_words(const std::string& line) {
+  return line.find_first_not_of(" \t") != std::string::npos;
+}
+
+// Says that words <s> are the beginning of a sentence for n-gram models, which never predict it.
+void say_beginnings(const MixtureOptions& o, std::span<const std::string> lines,
+                    const std::string& name) {
+  if (!std::any_of(o.models.begin(), o.models.end(), is_ngram_file)) return;
+  int64_t beginnings = 0;
+  for (const std::string& line : lines)
+    for_each_word(line, [&](std::string_view word) { beginnings += word == "<s>" ? 1 : 0; });
+  if (beginnings > 0)
+    std::fprintf(stderr,
+                 "lm_score: %s: %lld %s spelled <s>, which begins a sentence in n-gram models, so "
+                 "that they give it next to no probability within a text: remove it\n",
+                 name.c_str(), static_cast<long long>(beginnings),
+                 beginnings == 1 ? "word is" : "words are");
+}
+
+// Warns if half of the different lines to score, or more, are in the text that weights are found
+// on.
+void warn_of_tuning_text(std::span<const std::string> tuning, const std::string& tuning_name,
+                         std::span<const std::string> lines, const std::string& name) {
+  const std::set<std::string_view> tuned(tuning.begin(), tuning.end()),
+      own(lines.begin(), lines.end());
+  int64_t same = 0, all = 0;
+  for (const std::string_view line : own) {
+    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
+    ++all;
+    same += tuned.contains(line) ? 1 : 0;
+  }
+  if (same > 0 && 2 * same >= all)
+    std::fprintf(stderr,
+                 "lm_score: warning: weights are found on the text that they are used for: %lld of "
+                 "%lld different lines of %s are in %s too, so that the figures are better than "
+                 "those of another text would be\n",
+                 static_cast<long long>(same), static_cast<long long>(all), name.c_str(),
+                 tuning_name.c_str());
+}
+
+std::vector<double> tuned_weights(const MixtureOptions& o, std::span<const std::string> scored,
+                                  const std::string& name) {
   const std::vector<std::string> lines = read_lines(o.tune);
-  require(!lines.empty(), o.tune, " has no lines to tune weights on");
+  require(std::any_of(lines.begin(), lines.end(), has_words), o.tune,
+          " has no words to tune weights on");
+  warn_of_tuning_text(lines, o.tune, scored, name);
+  say_beginnings(o, lines, o.tune);
   const MixtureScores scores = scores_of(o, lines, o.tune);
   const TunedMixtureWeights tuned = tune_mixture_weights(scores.log_p);
   std::vector<double> weights;
@@ -161,7 +207,8 @@ std::vector<double> read_mixture_weights(const std::vector<std::string>& texts, 
 void write_mixture(const MixtureOptions& o, std::span<const std::string> lines,
                    const std::string& name, std::ostream& out) {
   std::vector<double> weights = o.weights;
-  if (!o.tune.empty()) weights = tuned_weights(o);
+  if (!o.tune.empty()) weights = tuned_weights(o, lines, name);
+  say_beginnings(o, lines, name);
   if (weights.empty()) weights.assign(o.models.size(), 1.0 / static_cast<double>(o.models.size()));
   const MixtureScores scores = scores_of(o, lines, name);
   const std::vector<double> log_p = mixture_log_p(scores.log_p, weights);

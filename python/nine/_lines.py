@@ -26,6 +26,13 @@ def lines(given: Iterable[str], name: str = "lines", raw: bool = False) -> List[
                 f"{name}[{i}] has an end of line or a NUL character within it: split the text into "
                 "lines"
             )
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{name}[{i}] has half of a surrogate pair at {error.start}, which no text has: read "
+                'the text with the right encoding, without errors="surrogateescape"'
+            ) from None
     # NumPy's strings are a subclass of str.
     return [str(text) for text in texts]
 

@@ -20,6 +20,7 @@ __all__ = ["Rescoring", "read_n_best", "rescore"]
 _Scores = Union[float, Sequence[float]]
 #: The hypotheses of an utterance, (score, words) or (scores, words) each; larger is better.
 Hypotheses = Sequence[Tuple[_Scores, str]]
+_LOG_ZERO = -1e10  # kLogZero of data/n_best.h
 _Model = Union[str, "os.PathLike[str]", LanguageModel]
 
 
@@ -152,7 +153,7 @@ def rescore(
         raise UsageError(f"first_weights has {len(first)} numbers for {width} first-pass scores")
     scored = _nine.NBestLists(own, "lists")
     right = None if references is None else _references(references, own, "references")
-    tuning, expected = None, []
+    tuning, expected, other = None, [], []
     if tune is not None:
         other = _lists(tune[0], "tune[0]", allow_empty)
         if len(other[0][0][0]) != width:
@@ -163,6 +164,14 @@ def rescore(
         tuning = _nine.NBestLists(other, "tune[0]")
     for message in scored.warnings(right or [], tuning, expected):
         warnings.warn(message, stacklevel=2)
+    for name, given_lists in ("lists", own), ("tune[0]", other):
+        zeros = sum(min(scores) <= _LOG_ZERO for each in given_lists for scores, _ in each)
+        if zeros > 0:
+            warnings.warn(
+                f"{name}: {zeros} hypotheses cannot be chosen, because their scores, -inf or -1e10 "
+                "and below, are log zeros",
+                stacklevel=2,
+            )
     if tuning is not None:
         tuning.score(*settings, _lines.progress(progress, "tune"))
         if first:

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -450,6 +451,24 @@ def test_rescoring_warns_as_lm_rescore_does(tmp_path):
                 theirs = theirs.replace(file, argument)
             # Only the names of files and utterances, and the advice about the flag, differ.
             assert ours[-40:] == theirs[-40:] or "nbest-cost" in theirs
+
+
+def test_rescoring_says_log_zeros_and_refuses_one_model_twice(tmp_path):
+    lists = [[(-1.0, "the cat"), (float("-inf"), "a dog"), (-1e12, "a cat")]]
+    model = programs.language_model()
+    with pytest.warns(UserWarning, match="lists: 2 hypotheses cannot be chosen"):
+        chosen = nine.rescore(lists, model, lambda_=1, max_unknown=1)
+    assert chosen.texts == ["the cat"]
+    copy = tmp_path / "copy"
+    shutil.copytree(model, copy)
+    with pytest.raises(nine.UsageError, match="copy has the weights of .* would count twice"):
+        nine.rescore(lists, [model, copy], lambda_=1, max_unknown=1)
+
+
+def test_half_of_a_surrogate_pair_is_named():
+    model = nine.LanguageModel(programs.language_model())
+    with pytest.raises(ValueError, match=r"lines\[1\] has half of a surrogate pair at 4"):
+        model.score(["the cat", "the \ud800"])
 
 
 # --- progress, other threads, Ctrl-C

@@ -136,6 +136,35 @@ TEST_CASE("lm_score --interpolate: tuned weights are printed, and give the same 
   CHECK(perplexity(given) <= perplexity(equal));
 }
 
+TEST_CASE("lm_score --interpolate: weights that are found on what they are used for, words <s>") {
+  const Files files;
+  const Strings models{"--checkpoint", model_a(), "--interpolate", files.ngrams};
+  const auto said = [&](const std::string& tuning) {
+    const Outcome run =
+        files.run(joined(models, {"--tune-weights", files.dir.write("tune", tuning)}));
+    CHECK(run.code == 0);
+    return run.err;
+  };
+  const std::string warning = " are in " + files.dir / "tune" + " too, so that the figures are";
+  CHECK(has(said(kText), "3 of 3 different lines of " + files.text + warning));
+  CHECK(has(said("the old man\nthe cat saw a zebra\n"), "2 of 3 different lines"));
+  CHECK_FALSE(has(said("the old man\na dog\n"), "different lines"));
+  CHECK_FALSE(has(said("\nthe dog\n"), "different lines"));  // a blank line is no text
+  const Outcome blank =
+      files.run(joined(models, {"--tune-weights", files.dir.write("blank", "\n \n")}));
+  CHECK(blank.code == 1);
+  CHECK(has(blank.err, "has no words to tune weights on"));
+  const Outcome begun = run_program("lm_score", joined(models, {"--max-unknown", "1"}),
+                                    "<s> the cat </s>\n<s> a dog\n");
+  CHECK(
+      has(begun.err, "standard input: 2 words are spelled <s>, which begins a sentence in n-gram"));
+  // A model of Nine alone has no such word.
+  CHECK_FALSE(has(
+      run_program("lm_score", {"--checkpoint", model_a(), "--max-unknown", "1"}, "<s> the cat\n")
+          .err,
+      "n-gram"));
+}
+
 TEST_CASE("lm_score --interpolate: what is refused") {
   const Files files;
   const auto refusal = [&](const Strings& more) {
@@ -152,6 +181,8 @@ TEST_CASE("lm_score --interpolate: what is refused") {
             "'x' is not a number from 0 to 1"));
   CHECK(has(refusal({"--checkpoint", own, "--interpolate", own}), "named twice"));
   CHECK(has(refusal({"--interpolate", ngrams, ngrams}), "named twice"));
+  CHECK(has(refusal({"--interpolate", ngrams, files.dir.write("copy.arpa", arpa(true))}),
+            "copy.arpa has the weights of " + ngrams));
   CHECK(
       has(refusal({"--interpolate", ngrams, "--tune-weights", files.text}), "for several models"));
   CHECK(has(refusal({"--checkpoint", own, "--weights", "1"}), "--interpolate"));

@@ -101,7 +101,7 @@ struct PlainModel {
 // models do.
 PlainModel random_model(int order, uint32_t seed) {
   std::mt19937 random(seed);
-  std::uniform_real_distribution<double> log_p(-3, 0), backoff(-1, 0.3);
+  std::uniform_real_distribution<double> log_p(-3, -1), backoff(-1, 0.15);
   const Words words{"<unk>", "<s>", "</s>", "a", "b", "c", "d", "\\x", "é"};
   PlainModel model{.order = order};
   std::vector<Words> histories;
@@ -216,6 +216,7 @@ TEST_CASE("NGramModel: what is refused, with its line") {
       {"ngram 2=4", "ngram 2=4294967295", "are more than"},
       {"ngram 3=2", "", "line 14: an n-gram of the highest order"},
       {"-0.4\ta b", "-0.2\t<s> a", "line 15: this 2-gram is listed in line 14 already"},
+      {"-0.5\ta", "-0.01\ta", "model.arpa: the probabilities of the unigrams add up to 1.4"},
       {"-0.7\tb", "-0.7\ta", "line 11: the unigram 'a' is listed in line 10 already"},
       {"-0.4\ta b", "-0.4\ta c", "line 15: 'c' is no unigram"},
       {"-0.4\ta b", "-0.4\ta a", "line 21: the history 'a b' is no 2-gram"},
@@ -239,6 +240,15 @@ TEST_CASE("NGramModel: what is refused, with its line") {
   const std::string one = "\\data\\\nngram 1=2\n\n\\1-grams:\n-1 a\n-1 b\n\\end\\\n";
   CHECK(has(error_of([&] { read(one); }), "has no unigram <s>"));
   CHECK(has(error_of([&] { read(kSmall.substr(0, 82)); }), "ends in \\1-grams:"));
+}
+
+TEST_CASE("NGramModel: a probability above 1, which a back-off weight makes, is an error") {
+  const NGramModel model = read(replaced(kSmall, "b\t0.1", "b\t3"));
+  CHECK(has(error_of([&] { static_cast<void>(model.score("a b b")); }),
+            "model.arpa: the word 'b' gets a log10 p of 2.3"));
+  CHECK(log10_of(model, "a").size() == 2);  // other words are scored
+  // A beginning of sentences with the probability 1, as KenLM writes it, is in no sum.
+  CHECK(log10_of(read(replaced(kSmall, "-99\t<s>", "0\t<s>")), "a") == log10_of(read(kSmall), "a"));
 }
 
 TEST_CASE("NGramModel: a file that claims many n-grams takes no memory for them") {
