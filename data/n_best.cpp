@@ -346,6 +346,12 @@ class LineParser {
               quote(names_[i]), "; its scores are ", feature_names());
       add_score(features_[columns_[i]].number, place, line.hypothesis.scores);
     }
+    if (all_)  // what the first line does not have would be left out
+      for (const Feature& f : features_)
+        require(f.name == kTotalScore || std::ranges::count(names_, f.name) > 0, place,
+                ": the feature ", quote(f.name), " is not in the first line, whose features are ",
+                list_of(names_), ": --nbest-scores all needs lines with the same features; name ",
+                "the features that all lines have");
     if (names_.size() == 1) line.hypothesis.score = line.hypothesis.scores[0];
     if (names_.size() == 1) line.hypothesis.scores.clear();
     return line;
@@ -371,7 +377,13 @@ class LineParser {
       require(last != nullptr && parts.size() == 2 && id == fairseq_sentence_, place,
               ": a line P- follows its line H-, and is 'P-N TAB numbers'");
       double sum = 0;
-      for (const std::string_view number : words_of(parts[1])) sum += score_of(number, place);
+      // A number for each token, the end of the sentence too; a word has one token or more.
+      const Words numbers = words_of(parts[1]);
+      const size_t words = words_of(last->words).size();
+      require(numbers.size() > words, place, ": ", numbers.size(), " numbers for a hypothesis of ",
+              words, words == 1 ? " word" : " words",
+              " and its end: the line is cut, or of another hypothesis");
+      for (const std::string_view number : numbers) sum += score_of(number, place);
       sum = larger_is_better(sum, options_.cost, place);
       for (size_t k = 0; k < last->scores.size(); ++k)
         if (names_[k] == "sum") last->scores[k] = sum;

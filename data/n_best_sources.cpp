@@ -67,6 +67,19 @@ double espnet_score(std::string_view text, const std::string& place) {
   return score;
 }
 
+// Error: a directory of ESPnet lacks a rank, and has a later one, whose hypotheses would be lost.
+void require_no_more(const std::string& path, int rank) {
+  constexpr std::string_view kEnd = "best_recog";
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    int64_t other = 0;
+    require(!name.ends_with(kEnd) ||
+                !parse_count(std::string_view(name).substr(0, name.size() - kEnd.size()), other) ||
+                other < rank,
+            path, " has ", name, ", but no ", rank, kEnd, ": copy or create the directory again");
+  }
+}
+
 // Reads all of a file, which may be packed.
 std::string read_whole(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -302,7 +315,10 @@ std::vector<EspnetRank> espnet_ranks(const std::filesystem::path& job) {
   std::vector<EspnetRank> ranks;
   for (int rank = 1;; ++rank) {
     const std::filesystem::path folder = rank_folder(job, rank);
-    if (!std::filesystem::is_directory(folder)) break;
+    if (!std::filesystem::is_directory(folder)) {
+      if (rank > 1) require_no_more(job.string(), rank);
+      break;
+    }
     ranks.push_back({file_of(folder / "text"), file_of(folder / "score")});
     require(!ranks.back().text.empty(), folder.string(), " has no text");
     require(!ranks.back().score.empty(), folder.string(), " has no score");

@@ -248,6 +248,11 @@ TEST_CASE("read_n_best_file: several scores, by columns, by a header, as feature
   CHECK(has(says(moses + "0 ||| c ||| lm: 1 tm: 1 d= 2 ||| 3\n",
                  {.format = NBestFormat::moses, .scores = {"all"}}),
             "line 3: the hypothesis has no score 'tm_1'; its scores are lm, tm, d, total"));
+  // With all features, one that the first line lacks would be lost.
+  const std::string sparse = "0 ||| a ||| lm: -1 ||| -2\n0 ||| b ||| lm: -1 wp: -3 ||| -4\n";
+  CHECK(has(says(sparse, {.format = NBestFormat::moses, .scores = {"all"}}),
+            "line 2: the feature 'wp' is not in the first line, whose features are lm"));
+  CHECK(says(sparse, {.format = NBestFormat::moses, .scores = {"lm"}}).empty());
   for (const char* name : {"", "a b", "a=", "a:", "|"})
     CHECK(has(says(header, {.scores = {name}}), "the name of a score"));
 }

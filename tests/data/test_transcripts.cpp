@@ -132,6 +132,10 @@ TEST_CASE("read_n_best_file: fairseq-generate's lines") {
   CHECK(has(says("H-0\t-1\ta\n", {"sum"}), "the last hypothesis has no line P-"));
   CHECK(has(says("H-0\t-1\ta\nP-1\t-1\n", {"sum"}), "line 2: a line P- follows its line H-"));
   CHECK(has(says("H-0\t-1\ta\nP-0\t-1\n", {"lm"}), "are score and sum"));
+  CHECK(has(says("H-0\t-1\ta b\nP-0\t-1 -1\n", {"sum"}),
+            "line 2: 2 numbers for a hypothesis of 2 words and its end"));
+  // The pieces of a word are joined in the line H-.
+  CHECK(says("H-0\t-1\tab\nP-0\t-1 -1 -1\n", {"sum"}).empty());
 }
 
 TEST_CASE("read_n_best_file: ESPnet's directory") {
@@ -154,6 +158,9 @@ TEST_CASE("read_n_best_file: ESPnet's directory") {
   CHECK(lists[1].hypotheses[1].words == "the bat");
   CHECK(lists[1].hypotheses[1].score == -3.5);
   const auto says = [&] { return error_of([&] { read_n_best(dir / "", options); }); };
+  write("4best_recog/text", "u1 the rat\n");
+  CHECK(has(says(), "has 4best_recog, but no 3best_recog: copy or create the directory again"));
+  fs::remove_all(fs::path(dir / "4best_recog"));
   write("2best_recog/score", "u1 none\n");
   CHECK(has(says(), "2best_recog/score, line 1: 'none' is not a score"));
   write("2best_recog/score", "u1 -3\nu3 -4\n");
