@@ -96,6 +96,15 @@ bool is_pickle(std::string_view start) {
          start[2] != 0;
 }
 
+// A model.bin of CTranslate2 begins with the version of its format, 4 bytes, and the name of the
+// network, whose size has 2 bytes: "TransformerSpec" and a NUL.
+bool is_ctranslate2(std::string_view start) {
+  constexpr size_t kNameAt = 6;
+  if (start.size() <= kNameAt || start.substr(1, 3) != "\0\0\0"sv) return false;
+  const size_t size = byte(start, 4) + size_t{256} * byte(start, 5);
+  return start.substr(kNameAt).size() >= size && start.substr(kNameAt, size).ends_with("Spec\0"sv);
+}
+
 // True for each of bzip2's nine block sizes.
 bool is_bzip2(std::string_view start) {
   return start.size() > 4 && start.starts_with("BZh") && start.substr(4).starts_with("1AY&SY");
@@ -135,6 +144,10 @@ FileKind kind_of_bytes(std::string_view start) {
   if (is_bzip2(start))
     return {"packed by bzip2; unpack it with `bzip2 -d`", "unpack it with bzcat"};
   if (is_pickle(start)) return {kPickle};
+  if (is_ctranslate2(start))
+    return {
+        "a model of CTranslate2, which Nine writes and does not read: name the model that it "
+        "was made of"};
   if (is_tar(start)) return {"a tar archive; unpack it with `tar -xf`", "unpack it with `tar -xf`"};
   if (is_wave(start)) return {"a recording (WAV)", "name its transcript"};
   if (is_sentencepiece(start))

@@ -1,8 +1,10 @@
 #include "nn/rotary_scaling.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numbers>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -13,6 +15,9 @@ namespace {
 
 constexpr const char* kExamples =
     ": none, linear:8 or llama3:factor=8,low=1,high=4,length=8192 was expected";
+
+// Angles that are divided by more turn by nothing that float32 shows at any position.
+constexpr double kMostFactor = 1e6;
 
 double number_of(std::string_view text, std::string_view whole) {
   double out = 0;
@@ -55,11 +60,11 @@ RotaryScaling RotaryScaling::from_text(std::string_view text) {
   } else if (llama3) {
     out.kind = RotaryScalingKind::llama3;
     double length = static_cast<double>(out.length);
-    bool has_factor = false;
-    for (std::string_view rest = text.substr(colon + 1); !rest.empty();) {
-      const size_t comma = rest.find(',');
-      const std::string_view part = rest.substr(0, comma);
-      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    std::set<std::string_view> keys;
+    for (size_t begin = colon + 1; begin <= text.size();) {
+      const size_t comma = std::min(text.find(',', begin), text.size());
+      const std::string_view part = text.substr(begin, comma - begin);
+      begin = comma + 1;
       const size_t equals = part.find('=');
       const std::string_view key = part.substr(0, equals);
       double* const number = key == "factor"   ? &out.factor
@@ -69,18 +74,21 @@ RotaryScaling RotaryScaling::from_text(std::string_view text) {
                                                : nullptr;
       require(number != nullptr && equals != std::string_view::npos, "the rotary scaling ",
               quote(text), " has ", quote(part), kExamples);
+      require(keys.insert(key).second, "the rotary scaling ", quote(text), " has ", quote(key),
+              " twice", kExamples);
       *number = number_of(part.substr(equals + 1), text);
-      has_factor = has_factor || key == "factor";
     }
-    require(has_factor, "the rotary scaling ", quote(text), " has no factor", kExamples);
+    require(keys.contains("factor"), "the rotary scaling ", quote(text), " has no factor",
+            kExamples);
     require(length >= 1 && length < 0x1p40 && length == std::floor(length), "the rotary scaling ",
             quote(text), " has the length ", length, ", and a whole number from 1 on was expected");
     out.length = static_cast<int64_t>(length);
     require(out.low > 0 && out.low < out.high, "the rotary scaling ", quote(text), " has low ",
             out.low, " and high ", out.high, ", and 0 < low < high was expected");
   }
-  require(out.factor >= 1, "the rotary scaling ", quote(text), " has the factor ", out.factor,
-          ", and a number from 1 on was expected");
+  require(out.factor >= 1 && out.factor <= kMostFactor, "the rotary scaling ", quote(text),
+          " has the factor ", out.factor, ", and a number from 1 to ", kMostFactor,
+          " was expected");
   return out;
 }
 

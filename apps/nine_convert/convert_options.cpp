@@ -36,9 +36,14 @@ bool has_ending(std::string path, std::string_view ending) {
   return path.ends_with(ending);
 }
 
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 }  // namespace
 
-bool ConvertOptions::is_gguf() const { return has_ending(to, ".gguf"); }
+bool ConvertOptions::is_gguf() const { return has_ending(without_slashes(to), ".gguf"); }
 
 void ConvertOptions::check(const Options& options) {
   refuse_empty(options, {"from", "to"});
@@ -49,9 +54,13 @@ void ConvertOptions::check(const Options& options) {
   require_usage(is_gguf() || dtype != WeightType::q8_0,
                 "--dtype q8_0 is for a file of llama.cpp: give --to FILE.gguf, or another --dtype");
   for (const char* end : {".safetensors", ".bin", ".pt", ".pth", ".json", ".ggml"})
-    require_usage(!has_ending(to, end), "--to ", to, ": the result is a new directory, ",
+    require_usage(!has_ending(without_slashes(to), end), "--to ", to,
+                  ": the result is a new directory, ",
                   "or a file of llama.cpp whose name ends with .gguf; ", end,
                   " is the ending of another file");
+  require_usage(!is_gguf() || !to.ends_with('/'), "--to ", to,
+                " ends with a slash, as a directory ",
+                "does, and .gguf is the ending of a file: leave out one of both");
   dtype_given = options.was_named("dtype");
 }
 

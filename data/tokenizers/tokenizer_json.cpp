@@ -238,6 +238,9 @@ std::unique_ptr<Tokenizer> tokenizer_of(const std::string& text) {
   check_members(json, "tokenizer",
                 {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
                  "post_processor", "decoder", "model"});
+  if (const auto version = member(json, "version"))
+    require(*version == "1.0", "the key 'version' is ", shortened(json_text(*version)),
+            ", and \"1.0\" was expected, the only version that Nine knows");
   TokenizerParts parts;
   parts.normalizer = member(json, "normalizer");
   parts.pre_tokenizer = member(json, "pre_tokenizer");

@@ -33,6 +33,7 @@ bool is_pickle(const fs::path& file) {
   return end == ".bin" || end == ".pt" || end == ".pth" || end == ".ckpt";
 }
 
+constexpr const char* kAdapter = "adapter_config.json";
 constexpr const char* kPickleParts = "pytorch_model-";  // -00001-of-00002.bin
 
 // True if a file of this name belongs to the training, not to the model.
@@ -171,7 +172,15 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   std::error_code ignored;
   const bool is_file = fs::exists(path, ignored) && !fs::is_directory(path, ignored);
   if (is_file && (is_pickle(path) || kind_of_file(path) == kPickle)) fail_for_pickles({path});
-  require(!is_file, path, " is a file: a checkpoint is a directory");
+  if (is_file) {
+    const std::string_view kind = kind_of_file(path);
+    fail(path, " is ", kind.empty() ? "a file" : kind, ": a checkpoint is a directory",
+         begins_as_safetensors(path) ? ", and the one of this file may be it" : "");
+  }
+  // transformers would put the adapter onto the weights.
+  require(!holds(path, kAdapter), path, " has ", kAdapter, ", an adapter of Hugging Face's PEFT, ",
+          "which Nine does not put onto its model: merge both in Python and save the result, ",
+          "model.merge_and_unload().save_pretrained(FOLDER)");
   const bool weights_alone =
       (holds(path, kWeightsFile) || holds(path, kWeightsIndex)) && !holds_state(path);
   fs::path directory = weights_alone ? fs::path(path) : checkpoint_directory(path);
@@ -183,7 +192,11 @@ fs::path model_directory(const std::string& path, const char* dictionary) {
   if (dictionary == nullptr || holds(directory, dictionary)) return directory;
   const std::string_view wanted = dictionary;
   const char* const other = wanted == kDictionaryFile ? kSourceDict : kDictionaryFile;
-  if (!holds(directory, other)) return directory;
+  if (!holds(directory, other)) {
+    // A folder of transformers has no dictionary, and may be no translation model.
+    if (wanted != kDictionaryFile) read_model(directory).embedding("mt");
+    return directory;
+  }
   // The tensors say which model it is; a dictionary may lie there by mistake.
   const ModelFiles files = read_model(directory);
   files.embedding(wanted == kDictionaryFile ? "lm" : "mt");

@@ -27,6 +27,10 @@ inline constexpr EnumNames<WeightType, 4> kEnumNames<WeightType>{
 /// Returns the tensor itself if it is of float32, else a copy in float32.
 Tensor in_float32(const Tensor& tensor);
 
+/// Error, which names the tensor: a matrix of float32 whose numbers are all so small that the type
+/// would round them to 0 or to a few digits. Vectors are added to larger numbers and may be small.
+void require_digits(const std::string& name, const Tensor& tensor, WeightType type);
+
 /// Return the bits of the nearest number of the type. Error, which names the tensor: a finite
 /// number that the type does not hold.
 uint16_t checked_half(const std::string& tensor, float x);

@@ -193,6 +193,7 @@ class CTranslate2File {
       out_.write(variable.bytes.data(), variable.bytes.size());
       return;
     }
+    require_digits(name, tensor, type);
     const int64_t size = type == WeightType::float32 ? 4 : 2, bytes = tensor.elements() * size;
     require(bytes <= std::numeric_limits<uint32_t>::max(), "the tensor '", name, "' has ", bytes,
             " bytes, and a tensor of CTranslate2 has less than 4 GiB: choose --dtype float16");

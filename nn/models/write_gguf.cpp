@@ -405,6 +405,10 @@ void write_gguf(const PlainTransformer& model, const std::filesystem::path& file
   head.append(keys.bytes());
   uint64_t offset = 0;
   for (const GgufTensor& tensor : tensors.all()) {
+    if (tensor.type == TensorType::f16)
+      require_digits(tensor.name, tensor.tensor, WeightType::float16);
+    if (tensor.type == TensorType::q8_0)
+      require_digits(tensor.name, tensor.tensor, WeightType::q8_0);
     const Shape& shape = tensor.tensor.shape();
     head.text(tensor.name);
     head.number(static_cast<uint32_t>(shape.rank()));

@@ -174,6 +174,7 @@ void write_hugging_face(const PlainTransformer& model, const std::filesystem::pa
   auto tensors = out.take();
   std::vector<NamedView> views;
   for (auto& [name, tensor] : tensors) {
+    require_digits(name, tensor, type);
     if (type == WeightType::bfloat16) {
       const std::span numbers(tensor.data<float>(), static_cast<size_t>(tensor.elements()));
       require(std::ranges::all_of(

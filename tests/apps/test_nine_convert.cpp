@@ -63,6 +63,13 @@ TEST_CASE("nine_convert: a run to transformers, to Nine again, and to llama.cpp"
     return r.out;
   };
   CHECK(scores(dir / "hf") == scores(dir / "again"));
+  fs::copy(dir / "hf", dir / "adapted");
+  dir.write("adapted/adapter_config.json", "{}");
+  const Outcome adapted = run_program("lm_score", {"--checkpoint", dir / "adapted"}, "the cat\n");
+  CHECK(adapted.code == 1);
+  CHECK(has(adapted.err, "has adapter_config.json, an adapter of Hugging Face's PEFT"));
+  const Outcome translated = run_program("mt_translate", {"--checkpoint", dir / "hf"}, "the cat\n");
+  CHECK(has(translated.err, "is a language model (lm_train, lm_score), not a translation model"));
   std::istringstream own(scores(dir / "run")), other(scores(dir / "hf"));
   int lines = 0;
   for (double a = 0, b = 0; own >> a && other >> b; ++lines) CHECK(std::abs(a - b) < 1e-3);
@@ -137,7 +144,8 @@ TEST_CASE("nine_convert: what is refused leaves nothing") {
   CHECK(
       has(refused(dir / "hf", {"--dtype", "int8"}), "not one of float32, float16, bfloat16, q8_0"));
   CHECK(has(convert(dir / "none", dir / "hf").err, "none"));
-  for (const char* file : {"x.safetensors", "x.BIN"})
+  CHECK(has(refused(dir / "x.gguf/"), "ends with a slash, as a directory does"));
+  for (const char* file : {"x.safetensors", "x.BIN", "x.bin/"})
     CHECK(has(refused(dir / file), "a file of llama.cpp whose name ends with .gguf"));
   CHECK(names_in(dir.path()) == Strings{"run", "text", "there"});
   CHECK(names_in(dir.path(), true).empty());

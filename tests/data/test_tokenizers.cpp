@@ -503,6 +503,8 @@ TEST_CASE("tokenizers: what is wrong with a tokenizer.json is named") {
             "the post_processor 'X'"));
   CHECK(has(refuse([](Json& j) { j["model"]["type"] = "WordPiece"; }), "the model 'WordPiece'"));
   CHECK(has(refuse([](Json& j) { j["model"]["dropout"] = 0.1; }), "dropout"));
+  CHECK(has(refuse([](Json& j) { j["version"] = "2.0"; }),
+            "t.json: the key 'version' is \"2.0\", and \"1.0\" was expected"));
   CHECK(has(refuse([](Json& j) { j["model"]["end_of_word_suffix"] = "</w>"; }),
             "end_of_word_suffix"));
   CHECK(has(refuse([](Json& j) {

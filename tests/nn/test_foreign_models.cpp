@@ -904,6 +904,10 @@ TEST_CASE("foreign: PyTorch's pickles get the lines that convert them") {
                           "\"]:\n    todo.append((\"\", torch.load(open(file, ")));
   CHECK(has(lines, concat("save_file(*found.values(), \"", dir / "model.safetensors", "\")")));
   CHECK(has(says(dir.write("model.pt", "")), concat("for file in [\"", dir / "model.pt", "\"]:")));
+  using namespace std::string_literals;
+  const std::string other = dir.write("other.bin", "\6\0\0\0\x10\0TransformerSpec\0\7\0\0\0"s);
+  CHECK(
+      has(says(other), other + " is a model of CTranslate2, which Nine writes and does not read"));
   const std::string pointer =
       dir.write("pointer.bin", "version https://git-lfs.github.com/spec/v1");
   CHECK(has(says(pointer), pointer + " is a pointer of Git LFS"));

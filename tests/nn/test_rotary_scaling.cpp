@@ -24,7 +24,11 @@ TEST_CASE("rotary scaling: a text is read and written back, and other texts are 
   CHECK(has(error("yarn:2"), "'yarn:2' is no rotary scaling: none, linear:8 or llama3:factor=8"));
   CHECK(has(error("linear"), "is no rotary scaling"));
   CHECK(has(error("linear:x"), "has 'x' for a number"));
-  CHECK(has(error("linear:0.5"), "has the factor 0.5, and a number from 1 on was expected"));
+  CHECK(has(error("linear:0.5"), "has the factor 0.5, and a number from 1 to 1"));
+  CHECK(has(error("linear:1e308"), "has the factor 1e+308, and a number from 1 to 1"));
+  CHECK(has(error("llama3:factor=8,factor=2"), "has 'factor' twice"));
+  CHECK(has(error("llama3:factor=8,"), "has ''"));
+  CHECK(has(error("llama3:"), "has ''"));
   CHECK(has(error("linear:inf"), "has 'inf' for a number"));
   CHECK(has(error("llama3:low=1"), "has no factor"));
   CHECK(has(error("llama3:factor=8,low=4,high=4"), "0 < low < high"));

@@ -339,6 +339,23 @@ TEST_CASE("written models: float16 is rounded to the nearest, ties to even") {
   CHECK(has(error, "tensor 'large' has 70000, and float16 ends at 65504"));
 }
 
+TEST_CASE("written models: a matrix that its type would round away is an error") {
+  const Model model(small(gpt2(), "lin", true), "lin");
+  const PlainTransformer plain = model.plain();
+  const Tensor& words = plain.tensors.at("embedding.weight");
+  for (int64_t i = 0; i < words.elements(); ++i) words.data<float>()[i] *= 1e-8F;
+  const TemporaryDirectory dir;
+  const auto hugging_face = [&](WeightType type) {
+    return error_of([&] { write_hugging_face(plain, dir.path(), type); });
+  };
+  CHECK(has(hugging_face(WeightType::float16), "tensor 'transformer.wte.weight' has no number "));
+  CHECK(has(hugging_face(WeightType::float16), "float16 has few digits or none for numbers below"));
+  CHECK(hugging_face(WeightType::float32).empty());
+  CHECK(hugging_face(WeightType::bfloat16).empty());
+  for (const WeightType type : {WeightType::float16, WeightType::q8_0})
+    CHECK(has(error_of([&] { write_gguf(plain, dir / "x.gguf", type); }), "has no number beyond"));
+}
+
 TEST_CASE("written models: a number that its type does not hold is an error") {
   const Model model(small(gpt2(), "lin", true), "lin");
   ModelFiles files = read_model(model.dir.path());
