@@ -79,9 +79,14 @@ class InputComparison {
     if (was == is) return;
     const bool built = path(stored_, key).empty() && path(now_, key).empty();
     const char* const of = config ? " (checksum of its config.json " : " (checksum ";
-    (built ? of_built_ : differences_) +=
-        concat("--", flag_of(key), " was ", value_text(path(stored_, key)), of, json_text(was),
-               ") ", where_, ", now ", value_text(path(now_, key)), of, json_text(is), "); ");
+    if (built)
+      of_built_ += concat("what is taken from the other inputs because --", flag_of(key),
+                          " is not given had the checksum ", json_text(was), ' ', where_, ", now ",
+                          json_text(is), "; ");
+    else
+      differences_ +=
+          concat("--", flag_of(key), " was ", value_text(path(stored_, key)), of, json_text(was),
+                 ") ", where_, ", now ", value_text(path(now_, key)), of, json_text(is), "); ");
   }
 
   void compare(const RunInputs::Former& former, const Json& was) {

@@ -185,6 +185,21 @@ void require_initial_weights(const TrainingRun& t) {
   if (!t.init_error.empty()) throw Error(t.init_error);
 }
 
+// UsageError: a run without a checkpoint would begin from another model than it began from before.
+// `config` has the checksums of that model.
+void require_same_initial_model(const TrainingRun& t, const Json& config) {
+  const Json& before = config["resolved"][kIdentity];
+  for (const std::string& key : {std::string("init"), config_key("init")}) {
+    const auto is = t.inputs.identity.find(key), was = before.find(key);
+    if (is == t.inputs.identity.end() || was == before.end() || *is == *was) continue;
+    throw UsageError(
+        concat(t.options.run, " has no checkpoint and would begin again from another model: ",
+               config.value("init", ""), key == "init" ? "" : "'s config.json",
+               " had the checksum ", json_text(*was), " when this run began, now ", json_text(*is),
+               "; give the model that the run began from, or use --restart or another --run"));
+  }
+}
+
 // Writes the configuration of a new run before anything else: killed from here on, it can be
 // resumed. That of a run that goes on stays until it is known that there is something left to do.
 Start open_run(const TrainingRun& t, Json& config, RunDirectory& run) {
@@ -202,6 +217,7 @@ Start open_run(const TrainingRun& t, Json& config, RunDirectory& run) {
     counts["parameters"] = t.parameters.count();
     require_own_log(run.log_file(), latest, counts);
   }
+  if (start.resumed && !start.found.checkpoint) require_same_initial_model(t, config);
   // Where the checkpoints of a run are gone, its log is not overwritten.
   if (start.resumed && !start.found.checkpoint &&
       (!start.found.skipped.empty() || run.had_checkpoint())) {

@@ -106,6 +106,51 @@ TEST_CASE("run inputs: the same lines under other paths go on to the same bits, 
   CHECK_FALSE(has(run.go("a", "3e").err, "--vocab"));
 }
 
+TEST_CASE("run inputs: what a raw text holds out, and a model to begin from that is another one") {
+  const TemporaryDirectory dir;
+  const auto train = [&](const Strings& more) {
+    return run_program("lm_train",
+                       joined({"--layers", "1", "--hidden", "8", "--embed", "8", "--batch", "1",
+                               "--bptt", "8", "--threads", "1", "--run", dir / "run"},
+                              more));
+  };
+  const std::string text = dir.write("text", times(10, kWords));
+  REQUIRE(train({"--text", text, "--vocab-size", "270", "--after", "1u"}).code == 0);
+  std::string last_line = times(10, kWords);
+  last_line.insert(last_line.size() - 1, " runs");
+  dir.write("text", last_line);
+  const Outcome other = train({"--text", text, "--vocab-size", "270", "--after", "2u"});
+  CHECK(other.code == 2);
+  CHECK_MESSAGE(has(other.err, "what is taken from the other inputs because --valid is not given"),
+                other.err);
+
+  // Without a checkpoint a run would begin from the model that is there.
+  const Strings words{"--train", dir.write("words", times(10, kWords))};
+  for (const char* seed : {"1", "2"})
+    REQUIRE(run_program("lm_train", joined(words, {"--layers", "1", "--hidden", "8", "--embed", "8",
+                                                   "--batch", "1", "--after", "1u", "--seed", seed,
+                                                   "--run", dir / (std::string("model") + seed)}))
+                .code == 0);
+  fs::rename(dir / "model1", dir / "model");
+  const auto on = [&](const char* after) {
+    return run_program("lm_train", joined(words, {"--init", dir / "model", "--batch", "1",
+                                                  "--after", after, "--run", dir / "on"}));
+  };
+  REQUIRE(on("1u").code == 0);
+  fs::rename(dir / "model", dir / "model1");
+  fs::rename(dir / "model2", dir / "model");
+  CHECK(on("2u").code == 0);  // the checkpoint has all that the run needs
+  fs::remove_all(dir / "on/checkpoints");
+  const Outcome again = on("3u");
+  CHECK(again.code == 2);
+  CHECK_MESSAGE(has(again.err, concat(dir / "on",
+                                      " has no checkpoint and would begin again from "
+                                      "another model: ",
+                                      dir / "model", " had the checksum ")),
+                again.err);
+  CHECK_FALSE(fs::exists(dir / "on/old-1"));
+}
+
 TEST_CASE("run inputs: a test text that is added or left out is named") {
   const LmRun run;
   REQUIRE(run.go("a", "1e", {"--test", run.at("a/valid")}).code == 0);
