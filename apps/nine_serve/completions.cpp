@@ -144,11 +144,13 @@ CompletionCall::CompletionCall(ModelPointer served, CompletionRequest request, c
   request_.sampling.unknown = model->language().unknown();
   shared_.emplace(CompletionText::Shared{*model, request_, StopTexts(request_.stop)});
   int64_t number = 0, shown = 0;
+  TokenCounts counts;
   for (const Prompt& prompt : request_.prompts) {
     const std::string* const given = std::get_if<std::string>(&prompt);
     std::vector<int32_t> ids = given != nullptr
                                    ? model->ids(*given, "prompt")
                                    : model->ids(std::get<std::vector<int32_t>>(prompt), "prompt");
+    if (given != nullptr) model->count(ids, counts);
     // Each text begins after </s>, so that a </s> at the beginning is this beginning itself.
     const bool with_start =
         given == nullptr && !ids.empty() && ids.front() == Specials::kLanguageModel.end;
@@ -177,6 +179,7 @@ CompletionCall::CompletionCall(ModelPointer served, CompletionRequest request, c
     }
     ++number;
   }
+  model->require_known(counts, limits.max_unknown, "prompt");
 }
 
 bool CompletionCall::grew(size_t text) {

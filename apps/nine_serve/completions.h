@@ -9,6 +9,7 @@
 #include "apps/nine_serve/completion_request.h"
 #include "apps/nine_serve/stop_texts.h"
 #include "apps/nine_serve/worker.h"
+#include "core/json.h"
 
 namespace nine::app {
 

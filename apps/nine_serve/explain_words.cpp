@@ -113,6 +113,9 @@ ExplainCall::ExplainCall(ModelPointer served, ExplainRequest request, const Limi
     : Call(std::move(served)),
       request_(std::move(request)),
       ids_(model->ids(request_.text, "text")) {
+  TokenCounts counts;
+  model->count(ids_, counts);
+  model->require_known(counts, limits.max_unknown, "text");
   if (!model->reads_raw_text()) ids_.push_back(Specials::kLanguageModel.end);
   const LanguageNetwork& network = model->language().network();
   require_field(std::ssize(ids_) <= std::min(limits.prompt_tokens, kMostExplained), "text",

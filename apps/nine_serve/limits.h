@@ -19,6 +19,7 @@ struct Limits {
   int64_t log_probs =
       2'000'000;              ///< of one answer's tokens, and of the likeliest tokens beside each
   int64_t connections = 256;  ///< open connections
+  double max_unknown = 0.5;   ///< largest share of unknown tokens in a request's texts
   double timeout = 120;       ///< seconds from a request's last byte to its answer
   double read_timeout = 10;   ///< seconds for a request to arrive, from its first byte
   double write_timeout = 10;  ///< seconds for a client to take a part of an answer

@@ -36,8 +36,10 @@ ScoreRequest parse_score(const std::string& body, const Limits& limits) {
 ScoreCall::ScoreCall(ModelPointer served, ScoreRequest request, const Limits& limits)
     : Call(std::move(served)), request_(std::move(request)) {
   int64_t shown = 0;
+  TokenCounts counts;
   for (const std::string& text : request_.texts) {
     std::vector<int32_t> ids = model->ids(text, "texts");
+    model->count(ids, counts);
     if (!model->reads_raw_text()) ids.push_back(Specials::kLanguageModel.end);
     require_field(std::ssize(ids) <= limits.prompt_tokens, "texts", "a text has ", ids.size(),
                   " tokens, and at most ", limits.prompt_tokens, " are allowed");
@@ -46,6 +48,7 @@ ScoreCall::ScoreCall(ModelPointer served, ScoreRequest request, const Limits& li
                   limits.log_probs, " log-probabilities: send fewer texts, or a smaller top");
     texts.push_back({.ids = std::move(ids), .top = request_.top, .score_given = true});
   }
+  model->require_known(counts, limits.max_unknown, "texts");
 }
 
 std::string ScoreCall::answer() const {
@@ -107,9 +110,14 @@ RestrictCall::RestrictCall(ModelPointer served, RestrictRequest request, const L
     : Call(std::move(served)), request_(std::move(request)) {
   require_field(!model->reads_raw_text(), "model", "the model ", model->name(),
                 " reads raw text, whose vocabulary has parts of words");
-  for (const std::string& text : request_.texts)
-    require_field(std::ssize(model->ids(text, "texts")) <= limits.prompt_tokens, "texts",
-                  "a text has more than ", limits.prompt_tokens, " tokens");
+  TokenCounts counts;
+  for (const std::string& text : request_.texts) {
+    const std::vector<int32_t> ids = model->ids(text, "texts");
+    require_field(std::ssize(ids) <= limits.prompt_tokens, "texts", "a text has more than ",
+                  limits.prompt_tokens, " tokens");
+    model->count(ids, counts);
+  }
+  model->require_known(counts, limits.max_unknown, "texts");
   const Vocabulary* const vocabulary = &model->language().vocabulary();
   const std::vector<std::string> unknown =
       drop_unknown_words(request_.sets, {&vocabulary, 1}, "sets");

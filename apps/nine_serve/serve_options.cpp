@@ -1,6 +1,7 @@
 #include "apps/nine_serve/serve_options.h"
 
 #include "apps/cli/machine.h"
+#include "apps/cli/unknown_words.h"
 #include "apps/nine_serve/access.h"
 
 namespace nine::app {
@@ -56,6 +57,7 @@ void ServeOptions::declare(Options& o) {
         "most likeliest tokens that a request may see at each position; more: 400")
       .range(0, 1000)
       .unit("tokens");
+  add_max_unknown(o, limits.max_unknown);
   o.add("timeout", limits.timeout, "longest time to compute an answer; longer: 503")
       .range(0.001, 1e6)
       .unit("seconds");

@@ -66,9 +66,10 @@ ServedModel::ServedModel(const ModelSource& source, Device device)
 
 std::vector<int32_t> ServedModel::ids(const std::string& text, const char* field) const {
   if (const ModelTokenizer* tokenizer = language().tokenizer()) return tokenizer->encode(text);
-  require_field(text.find('\n') == std::string::npos, field,
+  require_field(text.find_first_of("\n\r") == std::string::npos, field,
                 "the text has an end of line, and the model ", name(),
                 " reads one sentence of words: send each line as a text");
+  require_field(text.find('\0') == std::string::npos, field, kNul);
   return language().vocabulary().encode(text);
 }
 
@@ -86,6 +87,23 @@ std::vector<int32_t> ServedModel::ids(const std::vector<int32_t>& tokens, const 
     ids.push_back(static_cast<int32_t>(id));
   }
   return ids;
+}
+
+void ServedModel::count(std::span<const int32_t> ids, TokenCounts& counts) const {
+  const int32_t unknown = translates() ? translator().source_unknown() : language().unknown();
+  counts.tokens += std::ssize(ids) + 1;
+  counts.unknown += std::ranges::count(ids, unknown);
+}
+
+void ServedModel::require_known(const TokenCounts& counts, double most, const char* field) const {
+  try {
+    nine::require_known(counts, most, concat("the key '", field, "'"),
+                        concat("the model ", name()));
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& e) {
+    throw ApiError(400, e.what(), field);
+  }
 }
 
 int32_t ServedModel::token(int32_t id) const {

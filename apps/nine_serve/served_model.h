@@ -5,11 +5,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "apps/nine_serve/text_steps.h"
 #include "core/device.h"
+#include "data/unknown_words.h"
 #include "nn/decoding_head.h"
 #include "nn/models/language_model.h"
 #include "nn/models/translator.h"
@@ -25,6 +27,9 @@ struct ModelSource {
   /// of the path. UsageError: there is no name or no path.
   static ModelSource parse(const std::string& text);
 };
+
+/// The error of a text of words with a NUL, as the other programs refuse it in a file.
+inline constexpr const char* kNul = "the text has a NUL character: leave it out";
 
 /// A model in memory: a language model or a translation model.
 class ServedModel {
@@ -44,9 +49,14 @@ class ServedModel {
   const Translator& translator() const { return *translator_; }
 
   /// Returns the ids of a text or of tokens as the API counts them. ApiErrors, about `field` of the
-  /// request: an id that the model does not have; a line end in a text for a model of words.
+  /// request: an id that the model does not have; a line end or a NUL in a text for a model of
+  /// words.
   std::vector<int32_t> ids(const std::string& text, const char* field) const;
   std::vector<int32_t> ids(const std::vector<int32_t>& tokens, const char* field) const;
+  /// Adds the ids of a text and its end to the numbers of tokens.
+  void count(std::span<const int32_t> ids, TokenCounts& counts) const;
+  /// ApiError: more than the share `most` of the tokens of the request's `field` is unknown.
+  void require_known(const TokenCounts& counts, double most, const char* field) const;
   /// Returns the API's number of a token. A model of raw text counts as its tokenizer does, and
   /// </s> comes behind the tokenizer's last token. A model of words counts as dict.txt does.
   int32_t token(int32_t id) const;

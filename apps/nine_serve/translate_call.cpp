@@ -51,6 +51,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     lines.push_back(text.substr(begin, end - begin));
+    if (end < text.size() && lines.back().ends_with('\r')) lines.back().pop_back();
     begin = end + 1;
   }
   return lines;
@@ -70,6 +71,13 @@ TranslateCall::TranslateCall(const ServedModels& models, TranslateRequest reques
   }
   require_field(std::ssize(all) <= limits.texts, "q", "the texts have ", all.size(),
                 " lines, and at most ", limits.texts, " are allowed");
+  // A model of raw text reads these characters; for others they would be parts of words.
+  if (!translator.reads_prose())
+    for (const std::string& line : all) {
+      require_field(line.find('\r') == std::string::npos, "q",
+                    "a line has a carriage return within it: end lines with LF or with CR LF");
+      require_field(line.find('\0') == std::string::npos, "q", kNul);
+    }
   try {
     sources = translator.source_ids(all, "q");
   } catch (const Error& e) {
@@ -78,6 +86,9 @@ TranslateCall::TranslateCall(const ServedModels& models, TranslateRequest reques
   for (const BeamSearch::Ids& ids : sources)
     require_field(std::ssize(ids) <= limits.prompt_tokens, "q", "a line has ", ids.size(),
                   " tokens, and at most ", limits.prompt_tokens, " are allowed");
+  TokenCounts counts;
+  for (const BeamSearch::Ids& ids : sources) model->count(ids, counts);
+  model->require_known(counts, limits.max_unknown, "q");
   search = {.beam = request_.beam,
             .length_penalty = request_.length_penalty,
             .max_length = std::min(limits.max_tokens, SearchOptions{}.max_length),

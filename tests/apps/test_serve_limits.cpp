@@ -28,6 +28,18 @@ TEST_CASE("nine_serve: what is wrong in a request is named") {
   refused({{"model", "m"}, {"prompt", {-1}}}, "prompt", "the id of a token");
   refused({{"model", "m"}, {"prompt", {100000}}}, "prompt", "has no token 100000");
   refused({{"model", "m"}, {"prompt", "a\nb"}}, "prompt", "send each line as a text");
+  refused({{"model", "m"}, {"prompt", "a\rb"}}, "prompt", "send each line as a text");
+  refused({{"model", "m"}, {"prompt", std::string("a\0b", 3)}}, "prompt", "has a NUL character");
+  refused({{"model", "m"}, {"prompt", "qqq rrr"}}, "prompt",
+          "the key 'prompt': 66.67% of the 3 tokens are unknown to the model m");
+  for (const auto& [path, field] : {std::pair("/score", "texts"), {"/explain", "text"}}) {
+    const HttpAnswer unknown = server.post(path, {{"model", "m"}, {field, "qqq rrr"}});
+    CHECK(unknown.status == 400);
+    CHECK(unknown.json()["error"]["param"] == field);
+    CHECK(has(message_of(unknown), "--max-unknown"));
+    const HttpAnswer lines = server.post(path, {{"model", "m"}, {field, "a\nb"}});
+    CHECK(lines.json()["error"]["param"] == field);
+  }
   refused({{"model", "m"}, {"prompt", "a"}, {"max_tokens", -1}}, "max_tokens", "from 0 to 1024");
   refused({{"model", "m"}, {"prompt", "a"}, {"max_tokens", 1.5}}, "max_tokens", "a whole number");
   refused({{"model", "m"}, {"prompt", "a"}, {"temperature", -1}}, "temperature", "from 0 to 100");
