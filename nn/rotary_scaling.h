@@ -33,8 +33,9 @@ struct RotaryScaling {
   /// Returns the number by which the angles of a pair with this frequency (radians a position) are
   /// divided.
   double divisor(double frequency) const;
-  /// Reads "none", "linear:8" or "llama3:factor=8,low=1,high=4,length=8192". Error: another text;
-  /// a factor below 1; low and high that are not 0 < low < high; a length below 1.
+  /// Reads "none", "linear:8" or "llama3:factor=8,low=1,high=4,length=8192". Error: another text; a
+  /// key twice; a factor below 1 or above 1e6; low and high that are not 0 < low < high; a length
+  /// below 1.
   static RotaryScaling from_text(std::string_view text);
 };
 /// Returns the text that from_text() reads.
