@@ -400,18 +400,24 @@ def autocast(options):
     )
 
 
-def median_seconds(step, options, device):
-    """The median time of step(0), step(1), ... after the warm-up, and what the last one
-    returned."""
+def seconds_of(step, numbers, device):
+    """The time of step(i) for each of the numbers, and what the last one returned."""
     seconds, result = [], None
     wait = torch.cuda.synchronize if device.type == "cuda" else (lambda: None)
-    for i in range(options.warmup + options.steps):
+    for i in numbers:
         wait()
         begin = time.perf_counter()
         result = step(i)
         wait()
         seconds.append(time.perf_counter() - begin)
-    return statistics.median(seconds[options.warmup :]), float(result)
+    return seconds, float(result)
+
+
+def median_seconds(step, options, device):
+    """The median time of step(0), step(1), ... after the warm-up, and what the last one
+    returned."""
+    seconds, result = seconds_of(step, range(options.warmup + options.steps), device)
+    return statistics.median(seconds[options.warmup :]), result
 
 
 def peak_mib(device):

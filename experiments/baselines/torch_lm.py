@@ -14,7 +14,7 @@ import torch
 import common
 
 
-def parse():
+def parse(words=None):
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
@@ -54,12 +54,11 @@ def parse():
         help="linear cross-entropy in chunks (PyTorch 2.13 and newer); needs --head lin",
     )
     common.add_step_options(p, steps=12, warmup=3)
-    return p.parse_args()
+    return p.parse_args(words)
 
 
-def main():
-    o = parse()
-    device = common.set_machine(o)
+def prepare(o, device):
+    """The step of the options, a function of its number, and their model."""
     head = {"kind": o.head, "components": o.components, "untied": o.untied}
     if o.arch == "lstm":
         model = common.LanguageModel(o.vocab, o.dim, o.dim, o.layers, dropout=0.1, **head)
@@ -84,7 +83,8 @@ def main():
         torch.nn.init.normal_(matrix, std=0.02)
     model.to(device).train(not o.score)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=o.fused or None)
-    words = torch.randint(o.vocab, (o.warmup + o.steps, o.bptt + 1, o.batch), device=device)
+    count = o.warmup + o.steps
+    words = torch.randint(o.vocab, (count, o.bptt + 1, o.batch), device=device)
     state = None
 
     def forward(inputs, targets, state):
@@ -97,7 +97,7 @@ def main():
     def step(i):
         nonlocal state
         with torch.set_grad_enabled(not o.score), common.autocast(o):
-            loss, state = forward(words[i, :-1], words[i, 1:], state)
+            loss, state = forward(words[i % count, :-1], words[i % count, 1:], state)
         if state is not None:
             state = tuple(s.detach() for s in state)
         if not o.score:
@@ -107,6 +107,13 @@ def main():
             optimizer.step()
         return loss.detach()
 
+    return step, model
+
+
+def main():
+    o = parse()
+    device = common.set_machine(o)
+    step, _ = prepare(o, device)
     seconds, loss = common.median_seconds(step, o, device)
     common.print_json(
         system="torch " + torch.__version__,

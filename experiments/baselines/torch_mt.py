@@ -14,7 +14,7 @@ from torch.nn import functional as F
 import common
 
 
-def parse():
+def parse(words=None):
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
@@ -31,12 +31,11 @@ def parse():
     p.add_argument("--dropout", type=float, default=0.3, help="on embeddings and residual branches")
     p.add_argument("--shared-vocab", action="store_true", help="one embedding for both sides")
     common.add_step_options(p, steps=6, warmup=2)
-    return p.parse_args()
+    return p.parse_args(words)
 
 
-def main():
-    o = parse()
-    device = common.set_machine(o)
+def prepare(o, device):
+    """The step of the options, a function of its number, and their model."""
     sizes = {
         "dim": o.dim,
         "ffn": o.ffn,
@@ -76,12 +75,19 @@ def main():
 
     def step(i):
         with common.autocast(o):
-            loss = forward(sources[i], targets[i])
+            loss = forward(sources[i % count], targets[i % count])
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
         return loss.detach()
 
+    return step, model
+
+
+def main():
+    o = parse()
+    device = common.set_machine(o)
+    step, model = prepare(o, device)
     seconds, loss = common.median_seconds(step, o, device)
     parameters = sum(p.numel() for p in model.parameters())
     common.print_json(

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Measures the forward and backward pass of output layers on the CPU: time and peak memory.
+"""Measures the forward and backward pass of output layers: time and peak memory.
 
     python head.py                                        # the shapes of docs/python.md
     python head.py --shape 64,1000,32 --rounds 3          # N contexts, V words, d numbers
     python head.py --shape 4096,256000,2304:bfloat16 --head lin
     python head.py --build ../../build --page ../../docs/python.md      # writes the page's table
+    python head.py --device cuda --shape 4480,29952,512:bfloat16 --head lin --json      # on a GPU
 
 Each contender runs in a process of its own. Its memory is what a pass needs at most beyond the
 inputs: gradients and whatever is kept between. The contenders take turns, round by round; the table
 has the median. A pass of more than 10^12 operations is measured once, and of more than 10^13 without
 torch.compile after a pass of a small problem.
 Packages that are missing (Liger, cut-cross-entropy) and contenders that fail, for lack of memory for
-example, are named and left out.
+example, are named and left out. On a GPU a turn is REPEATS passes, of which the median counts, and
+the memory is that of PyTorch's allocator, which Nine's working memory is not in.
 """
 import argparse
 import ctypes
@@ -34,6 +36,7 @@ HEADS = {
     "log": ["nine", "nine_least", "torch", "torch_compiled"],
 }
 LONG = 1e13  # operations of a pass that is not repeated
+REPEATS = 20  # passes of a turn on a GPU
 # What the table calls the contenders.
 NAMES = {
     "nine": "Nine",
@@ -100,7 +103,7 @@ def plain_loss(head, torch, F):
     return {"lin": lin, "log": log, "mix:4*lin": mixture}[head]
 
 
-def loss_of(contender, head):
+def loss_of(contender, head, device):
     """A function of h, w, y, prior and context."""
     import torch
     import torch.nn.functional as F
@@ -140,11 +143,43 @@ def loss_of(contender, head):
     if contender == "cce":
         from cut_cross_entropy import linear_cross_entropy
 
-        return lambda h, w, y, _prior, _context: linear_cross_entropy(h, w, y, impl="torch_compile")
+        impl = "torch_compile" if device == "cpu" else "cce"
+        return lambda h, w, y, _prior, _context: linear_cross_entropy(h, w, y, impl=impl)
     raise ValueError(contender)
 
 
-def measure(contender, head, shape, threads) -> None:
+class CpuMemory:
+    """Of a pass, by the process's resident size."""
+
+    def begin(self) -> None:
+        reset_peak()
+        self.before = memory_mib("VmRSS")
+
+    def peak(self) -> float:
+        return memory_mib("VmHWM") - self.before
+
+    def wait(self) -> None:
+        pass
+
+
+class GpuMemory:
+    """Of a pass, by PyTorch's allocator."""
+
+    def __init__(self, torch):
+        self.cuda = torch.cuda
+
+    def begin(self) -> None:
+        self.cuda.reset_peak_memory_stats()
+        self.before = self.cuda.memory_allocated()
+
+    def peak(self) -> float:
+        return (self.cuda.max_memory_allocated() - self.before) / 2**20
+
+    def wait(self) -> None:
+        self.cuda.synchronize()
+
+
+def measure(contender, head, shape, threads, device) -> None:
     """In a process of its own: prints the loss and, for each line of standard input, milliseconds
     and MiB."""
     import torch
@@ -157,18 +192,18 @@ def measure(contender, head, shape, threads) -> None:
     kind = getattr(torch, shape.dtype)
 
     def tensor(*sizes, scale):
-        return torch.randn(sizes).mul_(scale).to(kind).requires_grad_()
+        return torch.randn(sizes).mul_(scale).to(device, kind).requires_grad_()
 
     def problem(rows, words, width):
         torch.manual_seed(1)
         h = tensor(rows, width, scale=0.3)
         w = tensor(words, width, scale=0.1)
-        y = torch.randint(words, (rows,))
+        y = torch.randint(words, (rows,)).to(device)
         prior = tensor(4, width, scale=0.1)
         context = tensor(4, width, width, scale=width**-0.5)
         return h, w, y, prior, context
 
-    loss_function = loss_of(contender, head)
+    loss_function = loss_of(contender, head, device)
 
     def forget(tensors) -> None:
         for t in tensors:
@@ -186,22 +221,26 @@ def measure(contender, head, shape, threads) -> None:
     small = long and not contender.endswith("compiled")
     first = run(problem(64, 500, shape.width) if small else tensors)
     print(json.dumps(first), flush=True)
+    memory = CpuMemory() if device == "cpu" else GpuMemory(torch)
     for _ in sys.stdin:
         # The C library keeps some gradients' memory when they are freed; that is no part of a pass.
         forget(tensors)
-        reset_peak()
-        before = memory_mib("VmRSS")
-        begin = time.perf_counter()
-        loss = run(tensors)
-        milliseconds = 1000 * (time.perf_counter() - begin)
-        print(json.dumps([loss, milliseconds, memory_mib("VmHWM") - before]), flush=True)
+        memory.begin()
+        times = []
+        for _ in range(1 if device == "cpu" else REPEATS):
+            memory.wait()
+            begin = time.perf_counter()
+            loss = run(tensors)
+            memory.wait()
+            times.append(1000 * (time.perf_counter() - begin))
+        print(json.dumps([loss, statistics.median(times), memory.peak()]), flush=True)
 
 
 class Contender:
-    def __init__(self, name, head, shape, threads):
+    def __init__(self, name, head, shape, threads, device):
         self.name, self.results = name, []
         command = [sys.executable, __file__, "--measure", name, "--head", head]
-        command += ["--shape", shape.text, "--threads", str(threads)]
+        command += ["--shape", shape.text, "--threads", str(threads), "--device", device]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -238,7 +277,8 @@ class Contender:
 
 def compare(head, shape, options, rate) -> list:
     """Returns the rows of the table of one head and shape."""
-    print(f"\n{head}, (N, V, d) = {shape}, {options.threads} threads", flush=True)
+    place = f"{options.threads} threads" if options.device == "cpu" else options.device
+    print(f"\n{head}, (N, V, d) = {shape}, {place}", flush=True)
     long = shape.operations(head) > LONG
     running = []
     for name in HEADS[head]:
@@ -250,7 +290,7 @@ def compare(head, shape, options, rate) -> list:
             continue
         if name == "torch_chunked" and head != "lin" and shape.operations(head) > 1e12:
             continue
-        contender = Contender(name, head, shape, options.threads)
+        contender = Contender(name, head, shape, options.threads, options.device)
         running.append(contender)
         if long:  # alone: several may not fit into memory
             contender.wait()
@@ -266,7 +306,10 @@ def compare(head, shape, options, rate) -> list:
     rows = []
     for contender in running:
         if contender.failed:
-            print(f"  {contender.name:24} left out: {contender.why()}")
+            why = contender.why()
+            print(f"  {contender.name:24} left out: {why}")
+            if options.json:
+                print(json.dumps({"program": contender.name, "left_out": why}), flush=True)
             continue
         losses, times, peaks = zip(*contender.results)
         time_ms, peak = statistics.median(times), max(peaks)
@@ -278,6 +321,19 @@ def compare(head, shape, options, rate) -> list:
             flush=True,
         )
         rows.append((head, shape, contender.name, time_ms, peak, share))
+        if options.json:
+            figures = {
+                "head": head,
+                "shape": shape.text,
+                "program": contender.name,
+                "median_ms": time_ms,
+                "best_ms": min(times),
+                "worst_ms": max(times),
+                "tflop_per_s": shape.operations(head) / (1e9 * time_ms),
+                "mib": peak,
+                "loss": losses[0],
+            }
+            print(json.dumps(figures), flush=True)
         if not long:
             contender.end()
     return rows
@@ -334,6 +390,8 @@ def main() -> None:
     parser.add_argument("--head", nargs="+", default=["lin", "mix:4*lin"], choices=list(HEADS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each figure too")
     parser.add_argument("--build", help="a build of Nine whose bench_gemm measures the floor")
     parser.add_argument("--page", type=pathlib.Path, help="the page whose table is replaced")
     parser.add_argument(
@@ -345,8 +403,10 @@ def main() -> None:
     options = parser.parse_args()
     shapes = options.shape or [Shape(text) for text in SHAPES]
     if options.measure:
-        measure(options.measure, options.head[0], shapes[0], options.threads)
+        measure(options.measure, options.head[0], shapes[0], options.threads, options.device)
         return
+    if options.device != "cpu" and (options.build or options.page):
+        parser.error("--build and --page are of the CPU's table")
     rate = machine_rates(options.build) if options.build else None
     rows = []
     for shape in shapes:
@@ -354,6 +414,8 @@ def main() -> None:
             # A long pass of a mixture takes minutes.
             if options.shape or shape.operations(head) < LONG or head == "lin":
                 rows += compare(head, shape, options, rate)
+    if options.device != "cpu":
+        sys.exit(0 if rows else "no contender ran")
     table = markdown(rows, options, rate)
     print("\n" + table)
     if options.page:
