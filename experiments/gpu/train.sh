@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains parts of docs/results on a GPU that is lent for minutes, several runs at once (README.md):
+# Trains parts of docs/results on a GPU within some minutes, several runs at once (README.md):
 #   experiments/gpu/train.sh SECONDS WORKERS PART...    on that machine, with .gpu/ of `tests/gpu.sh pack` beside the checkout
 # Measurements wait on the CPU while the GPU is idle: parts that need them come last. OUT/records.tar.gz, written anew every five seconds, has
 # the records that are new: unpack it in the repository here (runs/new), then experiments/table --pack.
