@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/scores/cuda/head_numbers.cuh"
+#include "kernels/scores/cuda/head_running.cuh"
 #include "kernels/scores/cuda/head_slopes.cuh"
 
 namespace nine::cuda {
@@ -18,46 +19,9 @@ struct Values {
   }
 };
 
-// Block (32, kWarps): one panel of rows with kSplitWords words.
-template <class K, class T>
-__global__ void running_kernel(K k, ComponentRun<T> p, RunningSum<T>* out) {
-  RunningSum<T>* shared = shared_memory<RunningSum<T>>();  // [kWarps][32]
-  const int64_t r = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x,
-                first = static_cast<int64_t>(blockIdx.y) * kSplitWords;
-  const int64_t end = first + kSplitWords < p.words ? first + kSplitWords : p.words;
-  RunningLogSumExp<T> own;
-  T scores = 0;
-  if (r < p.rows) {
-    const Stats<K, T> h = own_row_stats<K, T>(p, r);
-    for (int64_t v = first + threadIdx.y; v < end; v += kWarps) {
-      const T s = full_score(k, p, v, r, h);
-      scores += s;
-      own.add(s);
-    }
-  }
-  shared[threadIdx.y * kWarp + threadIdx.x] = {{own.top, static_cast<double>(own.sum)},
-                                               static_cast<double>(scores)};
-  __syncthreads();
-  if (threadIdx.y != 0 || r >= p.rows) return;
-  RunningSum<T> all = shared[threadIdx.x];
-  for (int i = 1; i < kWarps; ++i) {
-    const RunningSum<T> other = shared[i * kWarp + threadIdx.x];
-    all.scores += other.scores;
-    all.merge(other);
-  }
-  out[blockIdx.y * p.padded + r] = all;
-}
-
 template <class K, class T>
 void values(const HeadScore& of, const ComponentRun<T>& p, T* out) {
   each(of.device, "head_scores", {p.words, p.rows}, Values<K, T>{kernel_of<K>(of), p, out});
-}
-
-template <class K, class T>
-void running(const HeadScore& of, const ComponentRun<T>& p, RunningSum<T>* out) {
-  launch(of.device, "head_scores", running_kernel<K, T>,
-         dim3(blocks_of(p.rows, kWarp), blocks_of(p.words, kSplitWords)), dim3(kWarp, kWarps),
-         kWarps * kWarp * sizeof(RunningSum<T>), kernel_of<K>(of), p, out);
 }
 
 template <class K, class T>
