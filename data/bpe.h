@@ -98,8 +98,9 @@ class BpeSegmenter {
   /// Appends a word's subwords to `out`: "foot@@ ball". A word of one character stays whole even if
   /// the vocabulary lacks it.
   void segment_word(std::string_view word, std::string& out, BpeDropout* dropout = nullptr) const;
-  /// Appends the lines of `block` with their words cut. Single spaces separate words and subwords.
-  /// Spaces around a line and line ends stay.
+  /// Appends the lines of `block` with their words cut. Only spaces, and no tabs, separate the
+  /// words of `block`. In the result a single space stands between two subwords. Spaces around a
+  /// line and line ends stay.
   void segment(std::string_view block, std::string& out, BpeCache& cache) const;
   void segment(std::string_view block, std::string& out, BpeDropout& dropout) const;
 

@@ -25,7 +25,8 @@ struct LearnedBpe {
   int64_t merges = 0;
   int64_t inner_characters = 0;  ///< different characters inside words
   int64_t final_characters = 0;  ///< different characters at the ends of words
-  bool ran_out = false;          ///< true if learning stopped at min_frequency
+  bool ran_out = false;          ///< true if learning stopped because no pair was left that occurs
+                                 ///< min_frequency times
 };
 
 /// Learns merges from the words of a text. The file equals the file of subword-nmt 0.3, ties

@@ -21,13 +21,14 @@ struct BpeMerge {
 /// The symbols and merges that were learned.
 struct BpeMerges {
   std::vector<std::string> symbols;  ///< by symbol: the bytes that it stands for
-  /// In the order of learning. A pair may be there twice; the later merge counts.
+  /// In the order of learning. A merge may make symbols that an earlier merge joined, so a pair may
+  /// be there twice, with the same result. Its rank is then its last place.
   std::vector<BpeMerge> merges;
 };
 
 /// Settings of learn_merges().
 struct BpeMergeLearning {
-  int64_t symbols = 32'000;   ///< the most symbols, those of the bytes included
+  int64_t symbols = 32'000;   ///< the most symbols, those of the bytes included; 256 to 2^24 - 1
   int64_t min_frequency = 2;  ///< stops when the most frequent pair occurs fewer times; >= 1
 };
 
@@ -40,7 +41,8 @@ using CountedWords = std::function<void(const std::function<void(std::string_vie
 /// merges the pair with the highest count. Among equal counts the pair with the lowest left symbol
 /// wins, then the pair with the lowest right symbol. If two merges give the same bytes, both give
 /// the same symbol, and its pairs have the counts of both. The merges equal those of BpeTrainer in
-/// Hugging Face tokenizers. Error: the bytes of all words, each times its count, are 2^62 or more.
+/// Hugging Face tokenizers. Errors: `alphabet` has not 256 bytes; a setting is out of range; the
+/// bytes of all words, each times its count, are 2^62 or more.
 BpeMerges learn_merges(const CountedWords& words, std::span<const unsigned char> alphabet,
                        const BpeMergeLearning& how);
 BpeMerges learn_merges(const WordCounts& words, std::span<const unsigned char> alphabet,

@@ -29,7 +29,9 @@ enum class NBestFormat : uint8_t {
   whisper   ///< JSON: an array of objects, one object a line, or one object; each is a hypothesis
             ///< with the keys "utterance" and "segments", whose elements have "text" and
             ///< "avg_logprob", and may have "seek", "tokens" and "words". In a file of one object,
-            ///< and in a directory of files, "utterance" may be missing: it is the file's name
+            ///< and in a directory of files, "utterance" may be missing: it is the file's name.
+            ///< The score is the sum of avg_logprob times the number of tokens, or of words in a
+            ///< segment without "tokens", where the end of a window counts as a token
 };
 template <>
 inline constexpr EnumNames<NBestFormat, 7> kEnumNames<NBestFormat>{

@@ -50,8 +50,9 @@ TranscriptFormat transcript_format(const std::string& path, NBestFormat lists);
 /// ||| for lines; a repeated utterance; no text. Texts that sclite treats in its own way are errors
 /// too: alternatives ({ a / b }), optional words ((uh)), and segments that are not scored.
 Transcripts read_transcripts(const std::string& path, TranscriptFormat format);
-/// Reads transcripts in the format that TranscriptFormat::automatic chooses for n-best lists in
-/// `format`, whatever the name of the file is.
+/// Reads transcripts in the format that fits n-best lists in `format`: kaldi, lines, fairseq or
+/// tsv, as for TranscriptFormat::automatic. Does not look at the name of the file, so that a .trn,
+/// .stm or .ctm file needs the function above.
 Transcripts read_transcripts(const std::string& path, NBestFormat format = NBestFormat::tsv);
 /// Reads sclite's transcripts, one `words (utterance)` a line. Errors: as read_transcripts().
 Transcripts read_trn(const std::string& path);

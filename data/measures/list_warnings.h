@@ -18,8 +18,8 @@ struct NamedLists {
   std::span<const std::string> references;
 };
 
-/// Returns true if the first hypothesis has the lowest score in more than half of the lists that
-/// have several scores.
+/// True if the first hypothesis has the lowest score in more than half of the lists. A list whose
+/// hypotheses all have one score does not count.
 bool has_worst_first(std::span<const NBestList> lists);
 
 /// Returns the warnings about the lists to rescore and, unless null, about the lists `tuning`, on

@@ -52,10 +52,11 @@ inline constexpr EnumNames<RescoringMeasure, 2> kEnumNames<RescoringMeasure>{
 
 /// Returns the words of all hypotheses, list by list.
 std::vector<std::string> all_texts(std::span<const NBestList> lists);
-/// Returns the scores of the lists' hypotheses; `log_p` are those of all_texts(). first_pass is the
-/// sum of the hypothesis's first-pass scores times the weights `first`, or its score if `first` is
-/// empty; -infinity if a score is. Errors: the numbers of weights and scores differ; a sum of
-/// finite numbers is not finite.
+/// Returns the scores of the lists' hypotheses. `log_p` has a number for each text of all_texts();
+/// nothing checks how many numbers it has. If `first` is empty, first_pass is the hypothesis's
+/// score. Otherwise it is the sum of the first-pass scores times the weights `first`, or -infinity
+/// if one of these scores is -infinity, even with the weight 0. Errors: the numbers of weights and
+/// scores differ; a sum of finite numbers is not finite.
 std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
                                      std::span<const double> log_p,
                                      std::span<const double> first = {});
@@ -65,7 +66,8 @@ std::vector<size_t> first_choices(std::span<const NBestList> lists);
 /// Returns the words of the chosen hypotheses.
 std::vector<std::string> chosen_texts(std::span<const NBestList> lists,
                                       std::span<const size_t> chosen);
-/// Returns the word errors of each hypothesis, list by list.
+/// Returns the word errors of each hypothesis, list by list. `references` has a text for each list;
+/// nothing checks how many texts it has.
 std::vector<std::vector<int64_t>> hypothesis_errors(std::span<const NBestList> lists,
                                                     std::span<const std::string> references);
 
@@ -110,7 +112,7 @@ double first_pass_spread(std::span<const NBestList> lists);
 TunedWeights tune_weights(std::span<const ScoredList> lists,
                           const std::function<double(std::span<const size_t>)>& loss);
 /// Returns the weights for which the chosen hypotheses have the fewest word errors or the largest
-/// BLEU. `scores` are those of `lists`.
+/// BLEU. `scores` are those of `lists`, and `references` as in hypothesis_errors().
 TunedWeights tune_weights(std::span<const NBestList> lists, std::span<const ScoredList> scores,
                           std::span<const std::string> references, RescoringMeasure measure);
 

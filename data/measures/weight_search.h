@@ -42,11 +42,12 @@ struct LineMinimum {
 /// Returns the smallest loss of the weights + at * direction with low <= at <= high, and a point
 /// that has it. The method is exact: the best hypothesis of a list, as a function of `at`, is the
 /// upper envelope of straight lines, and the loss is constant between the corners of all envelopes.
-/// The point is the middle of an interval between corners; of equally good intervals it is in the
-/// one nearest to 0, and it is 0 if that interval includes 0. Intervals shorter than 1e-9 of their
-/// distance from 0 (or 1e-9, if that is longer) do not count, because sums of scores do not resolve
-/// them. Hypotheses with a score of -infinity are excluded where the weight or the direction is not
-/// 0.
+/// The point is the middle of an interval between corners; beyond the first or the last corner c it
+/// is max(1, |c|) / 8 away from c. Of equally good intervals the point is in the one nearest to 0,
+/// and it is 0 if that interval includes 0. `low` and `high` are ends of intervals, too. Intervals
+/// shorter than 1e-9 of their distance from 0 (or 1e-9, if that is longer) do not count, because
+/// sums of scores do not resolve them. Hypotheses with a score of -infinity are excluded where the
+/// weight or the direction is not 0.
 LineMinimum minimum_on_line(const TuningSet& set, std::span<const double> weights,
                             std::span<const double> direction,
                             double low = -std::numeric_limits<double>::infinity(),

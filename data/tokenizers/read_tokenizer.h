@@ -24,7 +24,8 @@ struct TokenizerFileOptions {
   bool only_ranks = false;
 };
 
-/// Returns the file that read_tokenizer() reads in a folder; an empty path if there is none.
+/// Returns the file that read_tokenizer() reads in a folder: the first of tokenizer.json,
+/// tekken.json, vocab.json and tokenizer.model that is there; an empty path if there is none.
 std::filesystem::path tokenizer_in(const std::filesystem::path& folder);
 
 /// Reads a tokenizer. `path` is a tokenizer.json, Mistral's tekken.json, a vocab.json beside its
