@@ -9,9 +9,10 @@
 
 namespace nine {
 
-/// Positions that a layer's attention puts into its queries and keys. A kind is a class with the
-/// numbers of a position and with the function that uses them; TransformerLayerConfig::
-/// make_positions() makes it. All layers of a model share one object.
+/// Positions that a layer's attention puts into its queries and keys. A subclass is a kind of
+/// positions, such as RotaryAngles: fill() computes the `width` numbers that stand for a position,
+/// such as cosines and sines, and placed() changes queries and keys by them.
+/// TransformerLayerConfig::make_positions() makes the object, which all layers of a model share.
 class AttentionPositions {
  public:
   virtual ~AttentionPositions() = default;
@@ -19,7 +20,8 @@ class AttentionPositions {
   AttentionPositions& operator=(const AttentionPositions&) = delete;
 
   /// Returns the numbers of all positions: (count, width). Computes the table at the first call, in
-  /// float64, and rounds it to `dtype`; all calls must have one dtype and one device.
+  /// float64, and rounds it to `dtype`. All calls must have one dtype and one device: a call with
+  /// others returns the first call's table, without an Error.
   const Tensor& table(DType dtype, Device device) const;
   /// Returns the rows of positions first, first + 1, ..., first + steps - 1: (steps, width). Error:
   /// more positions than there are.

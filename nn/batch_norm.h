@@ -16,8 +16,9 @@ namespace nine {
 /// While the tape records, mean and variance are those of the batch. Each call then moves the
 /// running statistics by `momentum` towards them; the running variance divides by n - 1. This
 /// includes each micro-batch, and a step that is repeated after a loss that is not finite. Inside
-/// of recomputed() one call would move them twice. Under NoGrad, the running statistics are the
-/// mean and the variance, and do not change.
+/// of recomputed(), which no installed header defines, a call moves them twice, because the
+/// backward pass calls the layer again. Under NoGrad, the running statistics are the mean and the
+/// variance, and do not change.
 class BatchNorm {
  public:
   struct Options {
@@ -32,8 +33,8 @@ class BatchNorm {
   /// channel has a single element.
   Var operator()(const Var& x) const;
 
-  /// With `on`, running statistics count also while the tape records, and do not change: for
-  /// training the rest of a network whose statistics are known.
+  /// With `on`, the layer normalises by the running statistics also while the tape records, and
+  /// leaves them as they are: for training the rest of a network whose statistics are known.
   void use_running_statistics(bool on) { always_running_ = on; }
 
  private:

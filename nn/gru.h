@@ -14,6 +14,7 @@ namespace nine {
 /// size H the parameters are `NAME.weight_ih_l0` (3H, I), `NAME.weight_hh_l0` (3H, H),
 /// `NAME.bias_ih_l0` and `NAME.bias_hh_l0` (3H), then the same with I = H for l1, l2, ... The gates
 /// are stacked in the order r, z, n. By default all parameters start as U(-1/sqrt(H), 1/sqrt(H)).
+/// An `init` that depends on sizes treats each weight as a map from H to 3H numbers.
 class Gru {
  public:
   Gru(ParameterSet& set, const std::string& name, int64_t input, int64_t hidden, int64_t layers = 1,

@@ -27,7 +27,7 @@ class KeyValueCache {
   void append(const View& keys_values);
   /// Keeps the listed rows alone, in this order.
   void keep(const std::vector<int32_t>& rows);
-  /// Returns (rows(), 2 size), in the order of append().
+  /// Returns (rows(), 2 size), in the order of append(). Error: there was no append() yet.
   Tensor keys_values() const { return memory_.row_range(0, rows_); }
 
  private:
@@ -75,7 +75,7 @@ class ReadWords {
   int64_t length() const;
   int64_t length(int64_t slot) const { return lengths_[checked(slot)]; }
   /// Return the words of a slot's text, and their rows in the caches; valid until the next start(),
-  /// reorder() or read().
+  /// reorder() or read(). The words and rows of a slot that ended are unspecified.
   std::span<const int32_t> words(int64_t slot) const { return of(words_, slot); }
   std::span<const int32_t> rows(int64_t slot) const { return of(rows_, slot); }
 

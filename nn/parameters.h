@@ -110,7 +110,7 @@ class ParameterSet final : private ParameterMemory {
 
   /// Returns the values and the buffers: the content of a model's file.
   std::vector<NamedView> state() const;
-  /// Returns how often load() has changed the buffers.
+  /// Returns a number that grows with each load() that changes a buffer.
   int64_t loads() const { return loads_; }
 
   /// Zeroes each gradient that no backward pass has written. Afterwards the whole slab is the
@@ -124,9 +124,10 @@ class ParameterSet final : private ParameterMemory {
   /// it. As after zero_grad(), backward passes overwrite the slab's old content. Untouched rows of
   /// row-tracking parameters must be 0 in `slab`.
   void use_gradients(const Tensor& slab);
-  /// Adds another slab's gradients, computed since the last zero_grad(). Sets the other slab's
-  /// touched rows to 0, so that use_gradients() can take it again. Afterwards the whole slab is the
-  /// gradient.
+  /// Adds the gradients in `slab` to gradients(). Backward passes wrote both since the last
+  /// zero_grad(); call zero_missing_grads() after the passes into each, because whole slabs are
+  /// added. Sets the touched rows of `slab` to 0, so that use_gradients() can take `slab` again.
+  /// Takes working memory from `arena`. Afterwards all of gradients() is the gradient.
   void add_gradients(const Tensor& slab, Arena& arena);
   /// Returns the parts of the gradient slab that may be non-zero, in slab order. Leaves out
   /// untouched rows of row-tracking parameters (Parameter::touched).

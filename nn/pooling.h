@@ -6,7 +6,7 @@
 namespace nine {
 
 /// Computes max_pool() with these options: torch.nn.MaxPool2d of x (N, C, H, W), and MaxPool1d of x
-/// (N, C, L), where the widths count.
+/// (N, C, L), which uses Size2d::width of each option and ignores Size2d::height.
 ///
 ///   const MaxPool pool{{.kernel = 3, .stride = 2, .padding = 1}};
 struct MaxPool {

@@ -32,9 +32,11 @@ struct HeadBuffer {
 /// one for each component.
 std::span<const HeadBuffer> head_buffers();
 
-/// Returns the text that records a tie in model.safetensors' `__metadata__`: the word vectors and
-/// the embedding table are one tensor, which has the name `embedding`. The text is
-/// "head.weight=EMBEDDING", for untied heads "the first of head.weight=EMBEDDING".
+/// Returns the text that records in model.safetensors' `__metadata__` that the word vectors and the
+/// embedding table are one tensor, which has the name `embedding`. The text is
+/// "head.weight=EMBEDDING". If each component has word vectors of its own (HeadSpec::untied), only
+/// those of the first component are the embedding table, and the text is "the first of
+/// head.weight=EMBEDDING".
 std::string tie_text(const HeadSpec& head, const std::string& embedding);
 
 /// An output layer, or head: word vectors, and optionally a bias for each word. A mixture averages

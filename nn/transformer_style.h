@@ -75,10 +75,10 @@ struct StyleSetting {
   const char* help;   ///< text of the help
   const char* words;  ///< its name in error messages
   /// The end of the name of a layer's tensor that shows the choice, such as "norm1.bias"; null: no
-  /// tensor shows it. A model's files need not have the choice's key where a tensor shows the
-  /// choice: `present` is the value if the tensor is there, and `absent` if it is not. If that
-  /// value is null, the files must have the key. (Norms without biases, for example, may be RMS
-  /// norms, or layer norms with PyTorch's bias=False.)
+  /// tensor shows it. If a model's files lack the choice's key, the choice is `present` if the
+  /// tensor is there, and `absent` if it is not. A null `present` or `absent` means that the tensor
+  /// alone does not decide in this case, so that the files must have the key. (Norms without
+  /// biases, for example, may be RMS norms, or layer norms with PyTorch's bias=False.)
   const char* tensor = nullptr;
   const char *present = nullptr, *absent = nullptr;
   /// True if a model of this style has the tensor; null without `tensor`.
@@ -94,7 +94,8 @@ struct StyleSetting {
   /// Returns the member as a text; "" for a number that is 0 and so stands for a default, as
   /// kv_heads.
   std::string text(const TransformerStyle& style) const;
-  /// Sets the member from a text that text() returns. UsageError: no such value.
+  /// Sets the member from a text that text() returns. UsageError: an enumeration has no such value.
+  /// Error: RotaryScaling::from_text() does not read the text. Other texts are not checked.
   void set(TransformerStyle& style, const std::string& value) const;
 };
 /// Returns every member of TransformerStyle, in the order of help pages.

@@ -112,8 +112,10 @@ class BeamSearch {
                                      std::span<const Ids> prefixes = {}) const;
 
   /// Returns log p (natural) of each word of given translations (ids without </s>), then of </s>:
-  /// one vector of targets[i].size() + 1 numbers for each pair. Errors: as in translate(), for
-  /// either side.
+  /// one vector of targets[i].size() + 1 numbers for each pair. The first word's softmax includes
+  /// </s> here, so the sum of a vector is below Hypothesis::log_prob of the same translation. A
+  /// source without words is read as </s> alone. Errors: as in translate(), for either side; the
+  /// numbers of sources and targets differ.
   std::vector<std::vector<double>> score(std::span<const Ids> sources, std::span<const Ids> targets,
                                          int64_t batch = 64, const Progress& progress = {}) const;
 

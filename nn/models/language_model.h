@@ -66,7 +66,7 @@ inline constexpr int64_t kMaxGenerateBatch = 32;
 /// The settings of text generation.
 struct GenerateOptions {
   SamplingOptions sampling = {};
-  int64_t max_words = 50;  ///< most words added to a prompt
+  int64_t max_words = 50;  ///< most words added to a prompt, not counting ends of lines
   int64_t lines = 1;       ///< lines of a continuation; the </s> of the last line ends it
   int64_t samples = 1;     ///< continuations of each prompt
   int64_t batch = 32;      ///< continuations computed together, at most kMaxGenerateBatch
@@ -118,11 +118,11 @@ class LanguageModel {
 
   /// Returns options.samples continuations of each prompt, in the order of prompts and samples, as
   /// lm_score writes them: the prompt's words as typed, unknown words too, then the added words,
-  /// separated by spaces. A model of raw text gives the prompt's bytes and the added bytes, which
-  /// may end within a character (visible_text in data/tokenizers/model_tokenizer.h). An empty
-  /// prompt is the start of a sentence or of a raw text. The seed determines the result; a text's
-  /// random numbers depend on the prompt's index, not on the other prompts. Error: options out of
-  /// range.
+  /// separated by spaces, and lines (GenerateOptions::lines) separated by line feeds. A model of
+  /// raw text gives the prompt's bytes and the added bytes, which may end within a character
+  /// (visible_text in data/tokenizers/model_tokenizer.h); </s> adds no bytes. An empty prompt is
+  /// the start of a sentence or of a raw text. The seed determines the result; a text's random
+  /// numbers depend on the prompt's index, not on the other prompts. Error: options out of range.
   std::vector<std::string> generate(const std::vector<std::string>& prompts,
                                     const GenerateOptions& options = {},
                                     const Progress& progress = {}) const;

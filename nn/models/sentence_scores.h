@@ -41,13 +41,15 @@ struct SentenceScores {
 };
 
 /// Scores sentences with the models at `checkpoints`; one model is in memory at a time. A path that
-/// is a file, not a directory, is an n-gram model in ARPA format. If there is an n-gram model, all
-/// models are a mixture over the words that some model knows (nn/models/word_mixture.h), and
-/// log-linear interpolation is an Error. Scores each different sentence once, in batches of similar
-/// length, from a state of zeros. Calls `progress(model, done, all)`, if set, with the model's
-/// index and numbers of tokens. Errors: no model; a path without a model, before anything is
-/// scored; the numbers of weights and models differ; a negative weight; all weights are 0; linear
-/// weights that do not sum to 1.
+/// is a file, not a directory, is an n-gram model in ARPA format. With an n-gram model, the
+/// interpolated distribution is over the words that at least one model knows, and <unk>: a word
+/// that only other models know has the probability 0 under a model, not that of <unk>. Then
+/// log-linear interpolation and models of raw text are Errors. Scores each different sentence once,
+/// in batches of similar length, from a state of zeros. Calls `progress(model, done, all)`, if set,
+/// with the model's index and numbers of tokens. Errors: no model; a path without a model, before
+/// anything is scored; a model of words and a model of raw text, or two tokenizers of raw text; the
+/// numbers of weights and models differ; a negative weight; all weights are 0; linear weights that
+/// do not sum to 1.
 SentenceScores score_sentences_once(
     const std::vector<std::string>& checkpoints, std::span<const std::string> sentences,
     const SentenceScoring& options,

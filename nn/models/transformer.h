@@ -48,8 +48,10 @@ struct TransformerConfig {
   bool has_final_norms() const { return final_norms.value_or(style.norm == NormOrder::pre); }
 };
 
-/// A micro-batch of B sentence pairs. Sentences begin at column 0; any id of the dictionary may
-/// serve as padding after them.
+/// A micro-batch of B sentence pairs, each tensor on the CPU or the model's device. Sentences begin
+/// at column 0; any id of the dictionary may serve as padding after them. BeamSearch expects a
+/// model that was trained on these rows: src is the words and </s>, tgt_in is </s> and the words,
+/// tgt_out is the words and </s>.
 struct TranslationBatch {
   Tensor src, tgt_in;  ///< ids (B, S) and (B, T), int32
   Tensor tgt_out;      ///< the target of each position of tgt_in, (B, T) int32; -1: no target
@@ -57,8 +59,8 @@ struct TranslationBatch {
   int64_t tokens = 0;               ///< number of positions that have a target
   Tensor factors = {};  ///< (B, T) float64: the factor of each position's loss; empty: 1
 
-  /// Makes a batch from ids that are padded with `pad`. Positions whose tgt_out is `pad` get no
-  /// target.
+  /// Makes a batch from ids on the CPU that are padded with `pad`. Positions whose tgt_out is `pad`
+  /// get no target.
   static TranslationBatch of_padded(const Tensor& src, const Tensor& tgt_in, const Tensor& tgt_out,
                                     int32_t pad);
 };
@@ -109,7 +111,7 @@ class Transformer {
   const Tensor& positions() const;
   /// Adds `table` (max_length, dim), of any floating type, on the CPU, to embeddings instead of
   /// sinusoidal_positions. `table` must be the one that the weights were trained with. Call it
-  /// before the first use of positions(). Error: another shape.
+  /// before the first use of positions(); a later call has no effect. Error: another shape.
   void use_positions(const Tensor& table);
   /// Returns the factor of the embeddings.
   double embed_scale() const;

@@ -70,7 +70,8 @@ class Translator {
 
   /// Returns log p (natural) of each word of given translations and, last, of </s>. With BPE codes
   /// or a tokenizer both sides are cut, and the result has a log p for each token, as mt_translate
-  /// prints them. Errors: a line that is too long; the numbers of sources and translations differ.
+  /// prints them. See BeamSearch::score(), also for the difference from TranslatedText::log_prob.
+  /// Errors: a line that is too long; the numbers of sources and translations differ.
   std::vector<std::vector<double>> score(const std::vector<std::string>& sources,
                                          const std::vector<std::string>& targets) const;
 

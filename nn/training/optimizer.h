@@ -51,8 +51,9 @@ struct OptimizerConfig {
   /// formula of ops::LionStep; the paper's values are 0.9 and 0.99.
   double beta1 = 0.9, beta2 = 0.999;
   double eps = 1e-8;  ///< adam, adamw, muon: added to the root of the second moment
-  /// adam: updates only the rows of row-tracking parameters (Parameter::touched) that have had a
-  /// gradient. Requires weight_decay 0.
+  /// adam: in row-tracking parameters (Parameter::touched), updates only the rows that have a
+  /// gradient in this update, as torch.optim.SparseAdam. The values and moments of other rows stay.
+  /// Requires weight_decay 0.
   bool lazy = false;
   /// Adds weight_decay * w to the gradient of the weights w. adamw, lion and muon instead subtract
   /// lr * weight_decay * w from the weights.
@@ -170,8 +171,8 @@ class Optimizer {
 
 /// Makes the optimiser that `config` names. `set` must have ParameterOptions::gradients and outlive
 /// the optimiser. Errors: those of LowRankUpdates; low-rank updates with several processes or with
-/// groups; `lazy` with a kind other than adam, with weight decay or with groups; muon without a
-/// momentum. UsageError: a group's pattern matches no parameter.
+/// groups; `lazy` with a kind other than adam, with weight decay, with groups or with low-rank
+/// updates; muon without a momentum. UsageError: a group's pattern matches no parameter.
 std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConfig& config);
 
 }  // namespace nine

@@ -63,7 +63,7 @@ class TrainingSource {
 struct StepResult {
   double loss = 0;       ///< the minimised loss, mean per predicted token
   double nll = 0;        ///< nats per predicted token
-  double grad_norm = 0;  ///< norm of the update's weighted gradient before clipping
+  double grad_norm = 0;  ///< norm of the gradient of the summed Objective::loss, before clipping
   int64_t tokens = 0;
   /// Seconds that the fastest and the slowest process needed for their micro-batches.
   double fastest_s = 0, slowest_s = 0;

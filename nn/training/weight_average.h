@@ -30,8 +30,9 @@ class WeightAverage {
 
   /// Returns the average for a file, by parameter name: "average.conv.weight", ...
   std::vector<NamedView> named() const { return set_.named(average_, kPrefix); }
-  /// Restores the average from `file`, and sets updates() to the argument. Error: a tensor is
-  /// missing or has another shape.
+  /// Restores the average from `file`, and sets updates() to the argument. Call it while swapped()
+  /// is false: otherwise the file's average replaces the weights that swap() keeps. Error: a tensor
+  /// is missing or has another shape.
   void load(const Safetensors& file, int64_t updates);
 
  private:
