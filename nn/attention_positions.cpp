@@ -13,6 +13,9 @@ const Tensor& AttentionPositions::table(DType dtype, Device device) const {
     table_ = Tensor(exact.shape(), dtype, device);
     ops::copy(rounded, table_);
   });
+  require(table_.dtype() == dtype && table_.device() == device,
+          "[AttentionPositions] the table is ", table_.dtype(), " on ", table_.device(),
+          ": make other positions for ", dtype, " on ", device);
   return table_;
 }
 

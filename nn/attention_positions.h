@@ -20,8 +20,7 @@ class AttentionPositions {
   AttentionPositions& operator=(const AttentionPositions&) = delete;
 
   /// Returns the numbers of all positions: (count, width). Computes the table at the first call, in
-  /// float64, and rounds it to `dtype`. All calls must have one dtype and one device: a call with
-  /// others returns the first call's table, without an Error.
+  /// float64, and rounds it to `dtype`. Error: another dtype or device than at the first call.
   const Tensor& table(DType dtype, Device device) const;
   /// Returns the rows of positions first, first + 1, ..., first + steps - 1: (steps, width). Error:
   /// more positions than there are.

@@ -161,6 +161,8 @@ WordSupport::WordSupport(std::span<const std::string_view> hypotheses, size_t ch
 }
 
 std::vector<double> WordSupport::confidences(std::span<const double> posteriors) const {
+  require(words_ == 0 || posteriors.size() * words_ == has_.size(), "there are ", posteriors.size(),
+          " posteriors for ", words_ == 0 ? 0 : has_.size() / words_, " hypotheses");
   std::vector<double> all(words_, 0);
   for (size_t i = 0; i < posteriors.size(); ++i)
     for (size_t word = 0; word < words_; ++word)

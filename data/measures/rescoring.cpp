@@ -35,9 +35,20 @@ double spread(std::span<const ScoredList> lists, Value&& value) {
   return spread_within(values, ends);
 }
 
+// Requires one of `what` for each list, or each hypothesis.
+void require_each(size_t given, const char* what, size_t wanted, const char* of) {
+  require(given == wanted, "there are ", given, " ", what, " for ", wanted, " ", of);
+}
+size_t hypotheses_of(std::span<const NBestList> lists) {
+  size_t count = 0;
+  for (const NBestList& list : lists) count += list.hypotheses.size();
+  return count;
+}
+
 // Returns what a measure counts in each hypothesis, and the loss of sums of these counts.
 std::vector<std::vector<int64_t>> bleu_numbers(std::span<const NBestList> lists,
                                                std::span<const std::string> references) {
+  require_each(references.size(), "references", lists.size(), "lists");
   std::vector<std::vector<int64_t>> all;
   for (size_t i = 0; i < lists.size(); ++i)
     for (const NBestHypothesis& h : lists[i].hypotheses) {
@@ -202,6 +213,7 @@ std::vector<std::string> all_texts(std::span<const NBestList> lists) {
 
 std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
                                      std::span<const double> log_p, std::span<const double> first) {
+  require_each(log_p.size(), "log-probabilities", hypotheses_of(lists), "hypotheses");
   std::vector<ScoredList> all;
   all.reserve(lists.size());
   size_t at = 0;
@@ -220,6 +232,7 @@ std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
 std::vector<size_t> first_choices(std::span<const NBestList> lists) {
   std::vector<size_t> choices;
   for (const NBestList& list : lists) {
+    require(!list.hypotheses.empty(), "the list of ", quote(list.utterance), " has no hypotheses");
     const auto best = std::ranges::max_element(list.hypotheses, {}, &NBestHypothesis::score);
     choices.push_back(static_cast<size_t>(best - list.hypotheses.begin()));
   }
@@ -228,13 +241,15 @@ std::vector<size_t> first_choices(std::span<const NBestList> lists) {
 
 std::vector<std::string> chosen_texts(std::span<const NBestList> lists,
                                       std::span<const size_t> chosen) {
+  require_each(chosen.size(), "choices", lists.size(), "lists");
   std::vector<std::string> all;
-  for (size_t i = 0; i < lists.size(); ++i) all.push_back(lists[i].hypotheses[chosen[i]].words);
+  for (size_t i = 0; i < lists.size(); ++i) all.push_back(lists[i].hypotheses.at(chosen[i]).words);
   return all;
 }
 
 std::vector<std::vector<int64_t>> hypothesis_errors(std::span<const NBestList> lists,
                                                     std::span<const std::string> references) {
+  require_each(references.size(), "references", lists.size(), "lists");
   std::vector<std::vector<int64_t>> errors;
   for (size_t i = 0; i < lists.size(); ++i) {
     errors.emplace_back();
@@ -271,7 +286,10 @@ TunedWeights tune_weights_together(std::span<const NBestList> lists, std::span<c
                                    std::span<const std::string> references,
                                    RescoringMeasure measure, const WeightSearchOptions& options) {
   require(!lists.empty(), "[tune_weights_together] there is no list to tune on");
-  const size_t first = scores_of(lists[0].hypotheses.at(0)).size();
+  for (const NBestList& list : lists)
+    require(!list.hypotheses.empty(), "the list of ", quote(list.utterance), " has no hypotheses");
+  require_each(log_p.size(), "log-probabilities", hypotheses_of(lists), "hypotheses");
+  const size_t first = scores_of(lists[0].hypotheses[0]).size();
   TuningSet set{.features = first + 2, .counts = 1};
   size_t at = 0;
   std::vector<std::vector<int64_t>> numbers;

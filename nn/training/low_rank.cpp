@@ -41,6 +41,8 @@ std::vector<NamedView> matrices_of(const ParameterSet& set, const LowRankConfig&
 LowRankUpdates::LowRankUpdates(ParameterSet& set, const LowRankConfig& config)
     : factor_(config.alpha / static_cast<double>(config.rank)),
       factors_({.dtype = set.dtype(), .seed = config.seed, .device = set.device()}) {
+  require(config.rank >= 1, "the rank of low-rank updates is ", config.rank,
+          ": it must be 1 or more");
   const std::vector<NamedView> chosen = matrices_of(set, config);
   for (const Parameter& parameter : set.all()) set.at(parameter.name).frozen = true;
   for (const NamedView& matrix : chosen) {

@@ -419,6 +419,7 @@ class LowRank final : public Optimizer {
   LowRank(ParameterSet& set, const OptimizerConfig& config)
       : Optimizer(set, config, false),
         updates_of_matrices_(set, config.low_rank),
+        factors_kind_(config.kind),
         norm_squared_({}, DType::float64, set.device()),
         arena_("low-rank updates", set.device()) {
     require(config.communicator == nullptr || config.communicator->size() == 1,
@@ -431,8 +432,9 @@ class LowRank final : public Optimizer {
   int64_t average_from() const override { return factors_->average_from(); }
   void start_averaging() override { factors_->start_averaging(); }
   void swap_average() override {
+    if (factors_kind_ != OptimizerKind::asgd) return;
     factors_->swap_average();
-    if (average_from() > 0) updates_of_matrices_.apply();
+    updates_of_matrices_.apply();
   }
 
   std::vector<NamedView> named() const override {
@@ -467,6 +469,7 @@ class LowRank final : public Optimizer {
   ParameterSet& factor_set() const { return updates_of_matrices_.factors(); }
 
   mutable LowRankUpdates updates_of_matrices_;
+  OptimizerKind factors_kind_;
   Tensor norm_squared_;
   Arena arena_;
   std::unique_ptr<Optimizer> factors_;
@@ -479,6 +482,8 @@ std::unique_ptr<Optimizer> make_optimizer(ParameterSet& set, const OptimizerConf
           "lazy updates need adam without weight decay: with another optimizer, rows without a "
           "gradient need an update too");
   require(!config.lazy || config.groups.empty(), "lazy updates have no groups of parameters");
+  require(config.low_rank.rank >= 0, "the rank of low-rank updates is ", config.low_rank.rank,
+          ": it must be 1 or more, or 0 for no such updates");
   require(!config.low_rank || config.groups.empty(),
           "low-rank updates have no groups of parameters: choose one of them");
   require(!config.lazy || !config.low_rank,

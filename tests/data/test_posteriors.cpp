@@ -111,6 +111,8 @@ TEST_CASE("WordSupport: the posteriors of the hypotheses that have the word ther
   CHECK(c[1] == Approx(0.6));
   CHECK(c[2] == Approx(0.7));
   CHECK(WordSupport(texts, 3).confidences(p).empty());
+  CHECK(has(error_of([&] { WordSupport(texts, 0).confidences(std::vector<double>{1}); }),
+            "there are 1 posteriors for"));
   // A word that is there twice counts once each.
   const std::vector<double> twice =
       WordSupport(Texts{"no no", "no"}, 0).confidences(std::vector<double>{0.5, 0.5});

@@ -144,6 +144,28 @@ TEST_CASE("compare_errors: the difference's standard error by the normal approxi
             "one group"));
 }
 
+TEST_CASE("rescoring lists: numbers that do not fit the lists are refused") {
+  NBestHypothesis h;
+  h.words = "a b";
+  const std::vector<NBestList> lists{{"u1", {h, h}}, {"u2", {h}}}, empty{{"u1", {}}};
+  const std::vector<std::string> one{"a b"}, two{"a b", "a"};
+  const std::vector<double> log_p{-1, -2, -3}, few{-1, -2};
+  const std::vector<size_t> chosen{0};
+  const auto refused = [](auto&& run, const char* text) {
+    const std::string error = error_of(run);
+    CHECK_MESSAGE(has(error, text), error);
+  };
+  refused([&] { hypothesis_errors(lists, one); }, "there are 1 references for 2 lists");
+  refused([&] { scored_lists(lists, few); }, "there are 2 log-probabilities for 3 hypotheses");
+  refused([&] { chosen_texts(lists, chosen); }, "there are 1 choices for 2 lists");
+  refused([&] { first_choices(empty); }, "the list of 'u1' has no hypotheses");
+  for (const auto measure : {RescoringMeasure::wer, RescoringMeasure::bleu}) {
+    refused([&] { tune_weights_together(lists, log_p, one, measure); }, "1 references for 2 lists");
+    refused([&] { tune_weights_together(lists, few, two, measure); }, "for 3 hypotheses");
+    refused([&] { tune_weights_together(empty, {}, one, measure); }, "'u1' has no hypotheses");
+  }
+}
+
 TEST_CASE("rescoring lists: first choices, word errors, scores, weights for either measure") {
   const std::vector<NBestList> lists{
       {"a", {{-3, "the cat sat here now"}, {-2, "the cat sat here now too"}, {-2, "a cat"}}},

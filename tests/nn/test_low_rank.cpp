@@ -125,6 +125,24 @@ TEST_CASE("low-rank updates: only their factors are trained, with a state of the
   CHECK(again.set.values().to_vector() == model.set.values().to_vector());
 }
 
+TEST_CASE("low-rank updates: with asgd an evaluation sees the average of the factors") {
+  for (const int64_t from : {0, 2}) {
+    Model model;
+    const auto optimizer = make_optimizer(
+        model.set, {.kind = OptimizerKind::asgd, .average_from = from, .low_rank = kConfig});
+    const Tensor norm({}, DType::float64);
+    for (int i = 0; i < 5; ++i) {
+      model.loss();
+      optimizer->step(0.01, norm, 0);
+    }
+    const std::vector<double> latest = model.first.value().to_vector();
+    optimizer->swap_average();
+    CHECK(model.first.value().to_vector() != latest);
+    optimizer->swap_average();
+    CHECK(model.first.value().to_vector() == latest);
+  }
+}
+
 TEST_CASE("low-rank updates: what does not fit is refused") {
   Model model;
   const auto error = [&](LowRankConfig config) {
@@ -132,6 +150,8 @@ TEST_CASE("low-rank updates: what does not fit is refused") {
   };
   CHECK(has(error({.rank = 5, .alpha = 1, .matrices = {"layer.first*"}}),
             "the rank 5 of low-rank updates is above the smaller side of layer.first.weight"));
+  CHECK(has(error({.rank = -1, .alpha = 1, .matrices = {"layer.first*"}}),
+            "the rank of low-rank updates is -1"));
   CHECK(has(error({.rank = 2, .alpha = 1, .matrices = {"layer.bias"}}),
             "there is no matrix called 'layer.bias' for a low-rank update; there are layer.first"));
   CHECK(has(error_of([&] { make_optimizer(model.set, {.lazy = true, .low_rank = kConfig}); }),
