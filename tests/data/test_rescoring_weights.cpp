@@ -160,9 +160,10 @@ TEST_CASE("rescoring lists: numbers that do not fit the lists are refused") {
   refused([&] { chosen_texts(lists, chosen); }, "there are 1 choices for 2 lists");
   refused([&] { first_choices(empty); }, "the list of 'u1' has no hypotheses");
   for (const auto measure : {RescoringMeasure::wer, RescoringMeasure::bleu}) {
-    refused([&] { tune_weights_together(lists, log_p, one, measure); }, "1 references for 2 lists");
-    refused([&] { tune_weights_together(lists, few, two, measure); }, "for 3 hypotheses");
-    refused([&] { tune_weights_together(empty, {}, one, measure); }, "'u1' has no hypotheses");
+    refused([&] { tune_weights_together(lists, log_p, one, measure, {}); },
+            "1 references for 2 lists");
+    refused([&] { tune_weights_together(lists, few, two, measure, {}); }, "for 3 hypotheses");
+    refused([&] { tune_weights_together(empty, {}, one, measure, {}); }, "'u1' has no hypotheses");
   }
 }
 
