@@ -113,7 +113,7 @@ TEST_CASE("read_lattices: HTK's format, words at nodes") {
 
 TEST_CASE("read_lattices: words at links, quotes, bases, start and end, gzip") {
   const std::string text =
-      "base=10\nstart=7 end=3\nN=3 L=3\nI=7\nI=5\nI=3\nJ=0 S=7 E=5 W=\"two words\" a=-1 l=-2\n"
+      "base=10\nstart=7 end=3\nN=3 L=3\nI=7\nI=5\nI=3\nJ=0 S=7 E=5 W=\"two=words\" a=-1 l=-2\n"
       "J=1 S=5 E=3 W=b\\=c a=-1\nJ=2 S=5 E=3 W=<sil> a=-2\n";
   const TemporaryDirectory dir;
   const std::string packed = dir / "s1.lat.gz";
@@ -126,9 +126,9 @@ TEST_CASE("read_lattices: words at links, quotes, bases, start and end, gzip") {
     CHECK(lattice.times.empty());
     const auto paths = listed(lattice, lattice.scales, 5);
     REQUIRE(paths.size() == 2);
-    CHECK(paths[0].words == "two words b=c");
+    CHECK(paths[0].words == "two=words b=c");
     CHECK(paths[0].score == doctest::Approx(-4 * std::log(10.0)));
-    CHECK(paths[1].words == "two words");
+    CHECK(paths[1].words == "two=words");
   }
   const Lattice linear = read("base=0\nN=2 L=1\nI=0\nI=1\nJ=0 S=0 E=1 W=x a=0.25 l=0.5\n").at(0);
   CHECK(listed(linear, linear.scales, 1)[0].score == doctest::Approx(std::log(0.125)));
