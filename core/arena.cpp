@@ -47,6 +47,11 @@ void set_pool_watch(const PoolWatch* watch) { pool_watch = watch; }
 
 Arena::Arena(std::string name, Device device, size_t capacity)
     : name_(std::move(name)), device_(device), capacity_(capacity) {
+  watch_ = device_.kind == DeviceKind::cpu ? nullptr : pool_watch;
+  if (capacity_ > 0 || device_.kind == DeviceKind::cpu) reserve();
+}
+
+void Arena::reserve() {
   if (capacity_ == 0) capacity_ = op_table(device_).available(device_.index);
   capacity_ = rounded(capacity_);
   if (device_.kind == DeviceKind::cpu) {
@@ -60,7 +65,6 @@ Arena::Arena(std::string name, Device device, size_t capacity)
     base_ = static_cast<std::byte*>(p);
   } else {
     base_ = static_cast<std::byte*>(op_table(device_).allocate(capacity_, device_.index));
-    watch_ = pool_watch;
     take(0, capacity_);
   }
 }
@@ -68,7 +72,7 @@ Arena::Arena(std::string name, Device device, size_t capacity)
 Arena::~Arena() {
   if (device_.kind == DeviceKind::cpu) {
     munmap(base_, capacity_);
-  } else {
+  } else if (base_ != nullptr) {
     op_table(device_).release(base_, device_.index);
   }
 }
@@ -103,6 +107,7 @@ void Arena::end_scope(size_t mark) {
 
 void Arena::note_use(size_t request) {
   require_memory();
+  if (base_ == nullptr) reserve();
   if (bottom_ + top_ + request > capacity_) out_of_memory(request);
   peak_ = std::max(peak_, bottom_ + top_ + request);
 }

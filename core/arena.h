@@ -27,8 +27,10 @@ class Arena {
  public:
   /// Reserves `capacity` bytes on the device; 0 reserves as much as the device has available. On
   /// the CPU the constructor reserves addresses only, and the system provides a page at its first
-  /// use. Messages call the pool `name`. OutOfMemory: the device does not have the bytes or, on the
-  /// CPU, the process does not have the addresses.
+  /// use. On a GPU, 0 means what is available at the first use of the pool: memory that is needed
+  /// until then, such as an optimiser's state, comes first. Messages call the pool `name`.
+  /// OutOfMemory: the device does not have the bytes or, on the CPU, the process does not have the
+  /// addresses.
   explicit Arena(std::string name, Device device = kCpu, size_t capacity = 0);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -76,10 +78,12 @@ class Arena {
   /// reset is detected.
   uint64_t generation() const { return generation_; }
   size_t peak_bytes() const { return peak_; }  ///< the most bytes in use at once since construction
+  /// The bytes reserved; 0 if they are still to be at the first use.
   size_t capacity() const { return capacity_; }
   const std::string& name() const { return name_; }
 
  private:
+  void reserve();
   Tensor make(size_t offset, const Shape& shape, DType dtype) const;
   size_t with_red_zone(size_t bytes) const;
   void note_use(size_t request);

@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/matmul_precision.h"
+#include "cuda/environment.h"
 
 namespace nine::cuda {
 namespace {
@@ -100,6 +101,7 @@ cublasHandle_t handle_of(CudaDevice& device) {
 
 cublasComputeType_t compute_type(bool single) {
   if (!single) return CUBLAS_COMPUTE_64F;
+  require_promised_precision();
   switch (matmul_precision()) {
     case MatmulPrecision::highest:
       return CUBLAS_COMPUTE_32F;

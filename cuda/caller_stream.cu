@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "cuda/device.cuh"
+#include "cuda/turn.cuh"
 
 namespace nine::cuda {
 namespace {
@@ -19,10 +20,12 @@ void order(cudaStream_t first, cudaStream_t second) {
 }  // namespace
 
 CallerStream::CallerStream(int index, void* stream) : index_(index), stream_(stream) {
+  const Turn turn;
   order(static_cast<cudaStream_t>(stream), CudaDevice::of(index).stream());
 }
 
 CallerStream::~CallerStream() {
+  const Turn turn;
   try {
     order(CudaDevice::of(index_).stream(), static_cast<cudaStream_t>(stream_));
   } catch (const Error&) {  // the next call of CUDA reports a GPU that has failed

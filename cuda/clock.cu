@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cuda/clock.cuh"
+#include "cuda/turn.cuh"
 
 namespace nine::cuda {
 namespace {
@@ -13,6 +14,7 @@ class EventClock final : public profile::DeviceClock {
   explicit EventClock(int index) : index_(index) {}
 
   int64_t mark() override {
+    const Turn turn;
     CudaDevice& device = CudaDevice::of(index_);
     if (used_ == events_.size()) {
       cudaEvent_t event{};
@@ -24,6 +26,7 @@ class EventClock final : public profile::DeviceClock {
   }
 
   double seconds(int64_t from, int64_t to) override {
+    const Turn turn;
     const cudaEvent_t begin = events_[static_cast<size_t>(from)],
                       end = events_[static_cast<size_t>(to)];
     CudaDevice::of(index_);

@@ -32,6 +32,7 @@ struct Description {
   std::string driver;   ///< "580.65.06, CUDA 13.0"; without the first where the system hides it
   std::string runtime;  ///< "CUDA 13.0", which this build has in it
   std::string cublas;   ///< "cuBLAS 13.1.0"
+  int multiprocessors;  ///< that this process may use: fewer than the GPU's under MIG and MPS
 };
 /// The GPU with this index. Error: there is none, or no cuBLAS.
 Description describe(int index);

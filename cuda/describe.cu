@@ -6,6 +6,7 @@
 #include "cuda/blas.cuh"
 #include "cuda/cuda.h"
 #include "cuda/device.cuh"
+#include "cuda/turn.cuh"
 
 namespace nine::cuda {
 namespace {
@@ -27,6 +28,7 @@ std::string driver_version() {
 }  // namespace
 
 Description describe(int index) {
+  const Turn turn;
   CudaDevice& device = CudaDevice::of(index);
   cudaDeviceProp properties{};
   int driver = 0, runtime = 0;
@@ -35,7 +37,8 @@ Description describe(int index) {
   check("device", cudaRuntimeGetVersion(&runtime));
   return {concat(static_cast<const char*>(properties.name), ", compute capability ",
                  properties.major, ".", properties.minor),
-          driver_version() + version_text(driver), version_text(runtime), blas_description(device)};
+          driver_version() + version_text(driver), version_text(runtime), blas_description(device),
+          device.attribute(cudaDevAttrMultiProcessorCount)};
 }
 
 }  // namespace nine::cuda

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "cuda/cuda.h"
 #include "cuda/lru_map.h"
+#include "cuda/turn.cuh"
 
 namespace nine::cuda {
 namespace {
@@ -104,6 +105,27 @@ void set_current(int index) {
 }
 
 }  // namespace
+
+// Never destroyed: statics of the program may free tensors at its end.
+std::recursive_mutex& turns() {
+  static auto& mutex = *new std::recursive_mutex;
+  return mutex;
+}
+
+Turn::Turn() : lock_(turns()) {
+  if (cudaGetDevice(&device_) != cudaSuccess) {
+    cudaGetLastError();
+    device_ = -1;
+  }
+}
+
+// Errors are ignored: the next call reports a GPU that has failed.
+Turn::~Turn() {
+  int now = -1;
+  if (device_ < 0 || (cudaGetDevice(&now) == cudaSuccess && now == device_)) return;
+  cudaSetDevice(device_);
+  cudaGetLastError();
+}
 
 void check(const char* op, cudaError_t error) {
   if (error == cudaSuccess) return;

@@ -4,17 +4,18 @@
 #include "cuda/cuda.h"
 #include "cuda/device.cuh"
 #include "cuda/ops.cuh"
+#include "cuda/turn.cuh"
 
 namespace nine::cuda {
 
 void install() {
-  OpTable table{.allocate = allocate,
-                .release = release,
-                .available = available,
-                .clear = clear,
-                .copy_bytes = copy_bytes,
-                .clock = clock};
-#define NINE_SET_OP(name) table.name = name;
+  OpTable table{.allocate = in_turn<allocate>,
+                .release = in_turn<release>,
+                .available = in_turn<available>,
+                .clear = in_turn<clear>,
+                .copy_bytes = in_turn<copy_bytes>,
+                .clock = in_turn<clock>};
+#define NINE_SET_OP(name) table.name = in_turn<name>;
   NINE_FOR_EACH_OP(NINE_SET_OP)
 #undef NINE_SET_OP
   install_op_table(DeviceKind::cuda, table);

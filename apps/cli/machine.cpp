@@ -7,6 +7,7 @@
 #include "core/tensor.h"
 #include "core/threads.h"
 #include "cuda/cuda.h"
+#include "cuda/environment.h"
 #include "kernels/install_cuda.h"
 
 namespace nine::app {
@@ -55,8 +56,10 @@ int compute(const MachineFlags& flags, int threads, const std::function<int(Devi
   set_matmul_precision(flags.precision);
   set_threads(threads);
   const Device device = device_from_text(flags.device);
-  if (device.kind != DeviceKind::cpu)
+  if (device.kind != DeviceKind::cpu) {
     Tensor({1}, DType::float32, device);  // an error now if the device is not available
+    cuda::require_promised_precision();   // and not at the first product
+  }
   if (!flags.team) return body(device);
   int code = 0;
   in_team([&] { code = body(device); });

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/instruction_set.h"
 #include "cuda/cuda.h"
+#include "cuda/environment.h"
 
 namespace nine::app {
 namespace {
@@ -19,12 +20,21 @@ std::string instruction_set_text(const std::string& stored) {
   return to_text(InstructionSet::generic);
 }
 
+constexpr const char *kEnvironment = "gpu_environment", *kMultiprocessors = "gpu_multiprocessors";
+
+// True if older versions did not record the key.
+bool is_new(const std::string& key) { return key == kEnvironment || key == kMultiprocessors; }
+
 bool is_of_gpu(const std::string& key) {
-  return key == "gpu" || key == "gpu_driver" || key == "cuda_runtime" || key == "cublas";
+  return key == "gpu" || key == "gpu_driver" || key == "cuda_runtime" || key == "cublas" ||
+         is_new(key);
 }
 
 // How a run goes on whose `key` was another value.
 std::string way_on(const std::string& key, const Json& was) {
+  if (key == kEnvironment)
+    return "set these variables as they were to go on to the same bits, or give --other-gpu to go "
+           "on to others";
   if (is_of_gpu(key)) return "give --other-gpu to go on, not to the same bits";
   if (was.is_string() && key == "instruction_set") return how_to_go_on(was.get<std::string>());
   if (was.is_string() && key == "gemm")
@@ -69,6 +79,8 @@ Json gpu_settings(Device device) {
   out["gpu_driver"] = gpu.driver;
   out["cuda_runtime"] = gpu.runtime;
   out["cublas"] = gpu.cublas;
+  out[kMultiprocessors] = gpu.multiprocessors;
+  out[kEnvironment] = cuda::settings_that_change_bits();
   return out;
 }
 
@@ -77,7 +89,8 @@ std::vector<std::string> require_same_machine(const std::string& path, const Jso
   std::vector<std::string> passed;
   for (const auto& [key, value] : now.items()) {
     const Json was = in_present_form(key, before.value(key, Json()));
-    if (key == "version" || key == kIdentity || was == value) continue;
+    if (key == "version" || key == kIdentity || was == value || (is_new(key) && was.is_null()))
+      continue;
     const std::string difference = concat(
         key, " was ", was.is_null() ? "not recorded" : json_text(was), ", now ", json_text(value));
     if (!is_of_gpu(key) || !other_gpu)

@@ -20,8 +20,8 @@ Json in_present_form(const std::string& key, const Json& value);
 /// NINE_ISA=avx2", or why it cannot go on with this build or on this CPU.
 std::string how_to_go_on(const std::string& was);
 
-/// The keys of a run on a GPU: gpu, gpu_driver, cuda_runtime and cublas (cuda/cuda.h). Nothing on
-/// the CPU.
+/// The keys of a run on a GPU: gpu, gpu_driver, cuda_runtime, cublas and gpu_multiprocessors
+/// (cuda/cuda.h), and gpu_environment (cuda/environment.h). Nothing on the CPU.
 Json gpu_settings(Device device);
 
 /// Error, which says how to go on: what a run in directory `path` came to (`before`) is not what it

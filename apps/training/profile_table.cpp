@@ -8,6 +8,7 @@
 #include "core/op_table.h"
 #include "core/ops.h"
 #include "core/profile.h"
+#include "core/random.h"
 #include "core/threads.h"
 
 namespace nine::app {
@@ -44,14 +45,14 @@ MachineRates measure_device(Device device) {
   {
     const Tensor a({n, n}, DType::float32, device), b({n, n}, DType::float32, device),
         c({n, n}, DType::float32, device);
-    for (const Tensor* t : {&a, &b}) ops::fill(*t, 0.5);
+    for (const Tensor* t : {&a, &b}) fill_randomly(*t);
     const double product =
         device_seconds(device, 3, [&] { ops::matmul(a, false, b, true, {c.view()}); });
     rates.flops = 2.0 * n * n * n / product;
   }
   const Tensor x({elements}, DType::float32, device), y({elements}, DType::float32, device),
       z({elements}, DType::float32, device);
-  for (const Tensor* t : {&x, &y}) ops::fill(*t, 1);
+  for (const Tensor* t : {&x, &y}) fill_randomly(*t);
   const double sum =
       device_seconds(device, 5, [&] { ops::binary(ops::Binary::add, x, y, {z.view()}); });
   rates.bytes = 3.0 * sizeof(float) * elements / sum;
@@ -59,6 +60,22 @@ MachineRates measure_device(Device device) {
 }
 
 }  // namespace
+
+void fill_randomly(const Tensor& t) {
+  constexpr int64_t kBlock = 1 << 20;  // the numbers repeat after so many: more would take longer
+  const int64_t n = t.elements(), drawn = std::min(n, kBlock);
+  const Tensor block({drawn, 1}, DType::float32);
+  const RandomKey key{.seed = 1, .op = stream_id("profile")};
+  parallel_ranges(drawn, 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      block.data<float>()[i] = 2 * random_uniform(key, static_cast<uint64_t>(i)) - 1;
+  });
+  const View all = t.view().reshaped({n, 1});
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t count = std::min(kBlock, n - begin);
+    ops::copy(block.view().row_range(0, count), all.row_range(begin, count));
+  }
+}
 
 MachineRates measure_machine(Device device) {
   if (device.kind != DeviceKind::cpu) return measure_device(device);

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
@@ -114,5 +115,53 @@ TEST_CASE("cuda failures: a run goes on on another GPU only after being told") {
   CHECK(resolved()["gpu"] == "Card B 0, compute capability 9.0");
   CHECK(train(run, {{"NINE_STAND_IN_GPU", "Card B"}}, "12u").code == 0);
   CHECK(train(run, {{"NINE_STAND_IN_GPU", "Card A"}}, "14u").code == 2);
+}
+
+TEST_CASE("cuda failures: settings of the environment that change bits are recorded and compared") {
+  const TemporaryDirectory dir;
+  const std::string run = dir / "run";
+  const auto config = [&] { return Json::parse(slurp(run + "/config.json")); };
+  const Environment set{{"NVIDIA_TF32_OVERRIDE", "0"},
+                        {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
+                        {"CUBLAS_LOGINFO_DBG", "1"},
+                        {"CUDA_FORCE_PTX_JIT", "0"},
+                        {"NINE_CUDA_SIDE_BY_SIDE", "1"}};
+  const std::string text = "CUBLAS_WORKSPACE_CONFIG=:4096:8, NVIDIA_TF32_OVERRIDE=0";
+  const Outcome first = train(run, set);
+  REQUIRE_MESSAGE(first.code == 0, first.err);
+  CHECK(config()["resolved"]["gpu_environment"] == text);
+  CHECK(config()["resolved"]["gpu_multiprocessors"] == 20);
+  CHECK(train(run, set, "8u").code == 0);
+  const Outcome unset = train(run, {}, "10u");
+  CHECK(unset.code == 2);
+  CHECK_MESSAGE(has(unset.err, "holds a run whose gpu_environment was \"" + text +
+                                   "\", now \"\"; set these variables as they were to go on to "
+                                   "the same bits, or give --other-gpu to go on to others"),
+                unset.err);
+  const Outcome told = train(run, {{"NINE_CUDA_SIDE_BY_SIDE", "0"}}, "10u", {"--other-gpu"});
+  CHECK_MESSAGE(told.code == 0, told.err);
+  CHECK(config()["resolved"]["gpu_environment"] == "NINE_CUDA_SIDE_BY_SIDE=0");
+  // A run of a version that recorded neither goes on.
+  Json older = config();
+  for (const char* key : {"gpu_environment", "gpu_multiprocessors"}) older["resolved"].erase(key);
+  dir.write("run/config.json", older.dump());
+  const Outcome later = train(run, {}, "12u");
+  CHECK_MESSAGE(later.code == 0, later.err);
+  CHECK(config()["resolved"]["gpu_environment"] == "");
+
+  // What breaks a promise is refused before the run has a directory.
+  const Environment rounded{{"NVIDIA_TF32_OVERRIDE", "1"}};
+  const Outcome refused = train(dir / "other", rounded);
+  CHECK(refused.code == 1);
+  CHECK_MESSAGE(has(refused.err, "and --matmul-precision highest promises 24: unset the variable"),
+                refused.err);
+  CHECK_FALSE(std::filesystem::exists(dir / "other"));
+  CHECK(train(dir / "other", rounded, "6u", {"--matmul-precision", "high"}).code == 0);
+
+  const Outcome version = Program("lm_train_on_host", {"--version"}, {}, [] {
+                            setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
+                          }).wait();
+  CHECK_MESSAGE(has(version.out, "CUDA: built; set, and changing bits: NVIDIA_TF32_OVERRIDE=0\n"),
+                version.out);
 }
 #endif

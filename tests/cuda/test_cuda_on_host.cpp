@@ -8,7 +8,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
+#include "checks/values.h"
+#include "core/caller_stream.h"
 #include "core/ops.h"
 #include "core/profile.h"
 #include "tests/cuda/small_training.h"
@@ -18,6 +21,7 @@
 #include "tests/support/support.h"
 
 using namespace nine;
+using namespace nine::checks;
 using namespace nine::tests;
 
 namespace {
@@ -88,15 +92,92 @@ TEST_CASE("cuda on the host: the profile has what an op takes on the device") {
 TEST_CASE("cuda on the host: a pool takes the share of memory that the environment says") {
   const auto capacity_with = [](const char* share) {
     setenv("NINE_CUDA_MEMORY", share, 1);
-    const std::string error = error_of([] { Arena("shared", kGpu); });
-    const size_t capacity = error.empty() ? Arena("shared", kGpu).capacity() : 0;
+    Arena arena("shared", kGpu);
+    const std::string error = error_of([&] { arena.saved({1}, DType::float32); });
     unsetenv("NINE_CUDA_MEMORY");
-    return std::pair(capacity, error);
+    return std::pair(arena.capacity(), error);
   };
   CHECK(capacity_with("0.0078125").first == cuda_on_host::CardMemory::kBytes / 128);
   CHECK(capacity_with("1").second.empty());
   for (const char* wrong : {"", "0", "-1", "1.5", "nan", "half", "0.1x"})
     CHECK(has(capacity_with(wrong).second, "must be a share of the GPU's memory"));
+}
+
+TEST_CASE("cuda on the host: a pool is sized when it is first used, after the optimiser's state") {
+  constexpr auto kAll = static_cast<int64_t>(cuda_on_host::CardMemory::kBytes);
+  Arena arena("step", kGpu);
+  CHECK(arena.capacity() == 0);
+  // Weights, gradients and Adam's means, 16 bytes a weight, that fill 60% of the card.
+  std::vector<Tensor> state;
+  for (int i = 0; i < 4; ++i) state.emplace_back(Shape{kAll * 15 / 100 / 4}, DType::float32, kGpu);
+  const Tensor x = arena.saved({100}, DType::float32);
+  ops::fill(x, 1);
+  CHECK(static_cast<int64_t>(arena.capacity()) < kAll * 31 / 100);
+  CHECK(static_cast<int64_t>(arena.capacity()) > kAll * 25 / 100);
+  CHECK(x.to_vector() == Doubles(100, 1.0));
+}
+
+TEST_CASE("cuda on the host: ops of two threads of the host on one card take turns") {
+  // Sums and gradients of embeddings use scratch memory, uploads the staging memory, products
+  // cuBLAS's handle.
+  const auto work = [](uint64_t seed) {
+    const std::vector<Doubles> values = random_values({{{30, 20}}, {{20, 10}}}, seed);
+    const Tensor ids = tensor_of(random_indices({{{30}, 0, 7}}, seed)[0], {30});
+    std::vector<Doubles> seen;
+    for (int i = 0; i < 30; ++i) {
+      const Tensor a = to_device(tensor_of(values[0], {30, 20}, DType::float32), kGpu),
+                   b = to_device(tensor_of(values[1], {20, 10}, DType::float32), kGpu),
+                   c({30, 10}, DType::float32, kGpu), sum({}, DType::float64, kGpu),
+                   rows({7, 10}, DType::float32, kGpu), words = to_device(ids, kGpu);
+      ops::matmul(a, false, b, false, {c.view()});
+      ops::sum_squares(c, sum);
+      ops::fill(rows, 0);
+      ops::embedding_backward(c, words, rows);
+      seen.push_back(c.to_vector());
+      seen.push_back(sum.to_vector());
+      seen.push_back(rows.to_vector());
+    }
+    return seen;
+  };
+  const std::vector<Doubles> expected[] = {work(1), work(2)};
+  std::vector<Doubles> seen[2];
+  std::string errors[2];
+  {
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < 2; ++t)
+      threads.emplace_back(
+          [&, t] { errors[t] = error_of([&] { seen[t] = work(static_cast<uint64_t>(t + 1)); }); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  for (size_t t = 0; t < 2; ++t) {
+    CHECK_MESSAGE(errors[t].empty(), errors[t]);
+    CHECK(seen[t] == expected[t]);
+  }
+}
+
+TEST_CASE("cuda on the host: CUDA's current device stays the one that the program has chosen") {
+  const auto current = [] {
+    int device = -1;
+    CHECK(cudaGetDevice(&device) == cudaSuccess);
+    return device;
+  };
+  const Device second{DeviceKind::cuda, 1};
+  REQUIRE(current() == 0);
+  {
+    const cuda::CallerStream within(1, nullptr);
+    CHECK(current() == 0);
+    const Tensor t({3}, DType::float32, second);
+    ops::fill(t, 2);
+    CHECK(current() == 0);
+    CHECK(t.to_vector() == Doubles(3, 2.0));
+    CHECK(error_of([&] { Tensor({int64_t{1} << 40}, DType::float32, second); }) != "");
+    CHECK(current() == 0);
+  }
+  CHECK(current() == 0);
+  REQUIRE(cudaSetDevice(1) == cudaSuccess);
+  const Tensor t({3}, DType::float32, kGpu);
+  CHECK(current() == 1);
+  CHECK(cudaSetDevice(0) == cudaSuccess);
 }
 
 TEST_CASE("cuda on the host: work waits until the host does") {
