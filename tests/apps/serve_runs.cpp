@@ -195,6 +195,10 @@ const std::string& endless() {
   return text;
 }
 
+Json endless_completion(bool stream) {
+  return {{"prompt", endless().substr(0, 400'000)}, {"n", 64}, {"stream", stream}};
+}
+
 std::string message_of(const HttpAnswer& answer) {
   return answer.json()["error"]["message"].get<std::string>();
 }

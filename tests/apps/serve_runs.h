@@ -88,6 +88,9 @@ const TranslationModel& translation_model();
 
 /// A text whose tokens take longer than a test waits.
 const std::string& endless();
+/// A request of /v1/completions that takes longer than a test waits, and is quickly sent. It takes
+/// half of the groups.
+Json endless_completion(bool stream = false);
 
 /// The message of an error in OpenAI's form.
 std::string message_of(const HttpAnswer& answer);

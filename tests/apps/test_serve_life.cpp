@@ -65,8 +65,7 @@ TEST_CASE("nine_serve: a client that goes away ends its work") {
       {"m=" + transformer_model(), "--max-prompt-tokens", "10000000", "--max-body", "100000000"});
   for (const bool stream : {false, true}) {
     HttpClient client(server.port());
-    client.send(http_request("POST", "/v1/completions",
-                             json_text({{"prompt", endless()}, {"stream", stream}})));
+    client.send(http_request("POST", "/v1/completions", json_text(endless_completion(stream))));
     CHECK(soon([&] { return server.metric("nine_requests_in_work") == 1; }));
     // It does not hold back a short text.
     CHECK(server.post("/score", {{"texts", "the"}}).status == 200);

@@ -143,7 +143,7 @@ TEST_CASE("nine_serve: the limits of all requests") {
   {
     HttpClient first(server.port()), second(server.port());
     for (HttpClient* client : {&first, &second})
-      client->send(http_request("POST", "/v1/completions", json_text({{"prompt", endless()}})));
+      client->send(http_request("POST", "/v1/completions", json_text(endless_completion())));
     CHECK(soon([&] { return server.metric("nine_requests_in_work") == 2; }));
     HttpAnswer third;
     CHECK(soon([&] {  // connections of before may still be counted, which is another error
