@@ -126,7 +126,6 @@ void sum_into(const Var& b, const View& gradient) {
 Var broadcast_binary(ops::Binary f, const char* name, const Var& a, const Var& b) {
   Tape& tape = a.tape();
   const Shape shape = broadcast_shape(name, a.shape(), b.shape());
-  require(a.dtype() == b.dtype(), "[", name, "] mixes ", a.dtype(), " and ", b.dtype());
   const Var y = tape.result(name, shape, a.dtype(), {a, b});
   const auto wide = [shape](const Var& x) { return StridedView(x.value()).broadcast_to(shape); };
   ops::broadcast_binary(f, wide(a), wide(b), y.value());
@@ -155,31 +154,27 @@ namespace {
 
 Var compared(ops::Comparison f, const char* name, const Var& a, const Var& b) {
   const Shape shape = broadcast_shape(name, a.shape(), b.shape());
-  require(a.dtype() == b.dtype(), "[", name, "] mixes ", a.dtype(), " and ", b.dtype(),
-          ": cast one of them");
+  same_types(name, a, b);
+  require(a.dtype() != DType::bfloat16, "[", name, "] does not take bfloat16: cast() to float32");
   const Var y = a.tape().result(name, shape, DType::boolean, {});
   ops::compare(f, StridedView(a.value()).broadcast_to(shape),
                StridedView(b.value()).broadcast_to(shape), y.value());
   return y;
-}
-Var compared(ops::Comparison f, const char* name, const Var& a, double b) {
-  const Var number = a.tape().result("constant", {}, a.dtype(), {});
-  ops::fill(number.value(), b);
-  return compared(f, name, a, number);
 }
 
 }  // namespace
 
 #define NINE_DEFINE(NAME, ...)                                                                  \
   Var NAME(const Var& a, const Var& b) { return compared(ops::Comparison::NAME, #NAME, a, b); } \
-  Var NAME(const Var& a, double b) { return compared(ops::Comparison::NAME, #NAME, a, b); }
+  Var NAME(const Var& a, Number b) { return NAME(a, constant_like(#NAME, a, b)); }              \
+  Var NAME(Number a, const Var& b) { return NAME(constant_like(#NAME, b, a), b); }
 NINE_FOR_EACH_COMPARISON(NINE_DEFINE)
 #undef NINE_DEFINE
 
 Var where(const Var& condition, const Var& a, const Var& b) {
   Tape& tape = a.tape();
   const char* const op = "where";
-  require(a.dtype() == b.dtype(), "[", op, "] mixes ", a.dtype(), " and ", b.dtype());
+  same_types(op, a, b);
   require(condition.dtype() == DType::boolean, "[", op, "] the condition must be bool, got ",
           condition.dtype(), ": make it by a comparison, such as greater(x, 0)");
   const Shape shape =
@@ -200,6 +195,47 @@ Var where(const Var& condition, const Var& a, const Var& b) {
       sum_into(x, d.view());
     }
   });
+}
+
+Var where(const Var& condition, const Var& a, Number b) {
+  return where(condition, a, constant_like("where", a, b));
+}
+Var where(const Var& condition, Number a, const Var& b) {
+  return where(condition, constant_like("where", b, a), b);
+}
+
+namespace {
+
+void needs_bools(const char* name, const Var& x) {
+  require(x.dtype() == DType::boolean, "[", name, "] needs bool, got ", x.dtype(),
+          ": make it by a comparison, such as not_equal(x, 0)");
+}
+Var logical(const char* name, bool both, const Var& a, const Var& b) {
+  needs_bools(name, a);
+  needs_bools(name, b);
+  const Shape shape = broadcast_shape(name, a.shape(), b.shape());
+  const auto wide = [&](const Var& x) { return StridedView(x.value()).broadcast_to(shape); };
+  const Var y = a.tape().result(name, shape, DType::boolean, {});
+  ops::select(wide(a), wide(both ? b : a), wide(both ? a : b), y.value());
+  return y;
+}
+
+}  // namespace
+
+Var logical_and(const Var& a, const Var& b) { return logical("logical_and", true, a, b); }
+Var logical_or(const Var& a, const Var& b) { return logical("logical_or", false, a, b); }
+Var logical_not(const Var& x) {
+  needs_bools("logical_not", x);
+  return equal(x, false);
+}
+
+Var any(const Var& x, const Dims& dims, bool keepdim) {
+  needs_bools("any", x);
+  return not_equal(sum(x, dims, keepdim), 0);
+}
+Var all(const Var& x, const Dims& dims, bool keepdim) {
+  needs_bools("all", x);
+  return equal(sum(logical_not(x), dims, keepdim), 0);
 }
 
 // --- reductions
@@ -251,11 +287,20 @@ Shape reduced_shape(const Shape& shape, const std::vector<bool>& named, bool kee
 Var reduced(ops::Reduction f, const char* name, const Var& x, const Dims& dims, bool keepdim,
             double p = 0) {
   Tape& tape = x.tape();
-  require(x.dtype() == DType::float32 || x.dtype() == DType::float64, "[", name,
-          "] needs float32 or float64, got ", x.dtype(), ": cast() it");
+  if (!is_float(x.dtype())) {
+    if (f == ops::Reduction::mean)
+      return reduced(f, name, cast(x, DType::float64), dims, keepdim, p);
+    if (x.dtype() != DType::int64 && f == ops::Reduction::sum)
+      return reduced(f, name, cast(x, DType::int64), dims, keepdim, p);
+    if (x.dtype() != DType::int64 && (f == ops::Reduction::max || f == ops::Reduction::min))
+      return cast(reduced(f, name, cast(x, DType::int64), dims, keepdim, p), x.dtype());
+  }
+  if (x.dtype() != DType::int64 || !ops::takes_int64(f)) needs_floats(name, x);
   const std::vector<bool> named = dims.of(name, x.shape());
   const Reducible in = reducible(x, named);
   const Var y = tape.result(name, reduced_shape(x.shape(), named, keepdim), x.dtype(), {in.x});
+  require(x.shape().elements() > 0 || !ops::needs_one(f) || y.shape().elements() == 0, "[", name,
+          "] no numbers have no such number: x has shape ", x.shape());
   ops::reduce(f, lines(in.x.value(), in.first, in.last), y.value(), p);
   return tape.record(y, [f, in, y, p] {
     write_gradient(in.x, [&](const OutputView& dx) {
@@ -265,9 +310,18 @@ Var reduced(ops::Reduction f, const char* name, const Var& x, const Dims& dims, 
   });
 }
 
+// Returns x in a type that ops put in order: integers and bool as int64.
+Var ordered(const char* name, const Var& x) {
+  if (x.dtype() == DType::int32 || x.dtype() == DType::boolean) return cast(x, DType::int64);
+  needs_numbers(name, x);
+  return x;
+}
+
 Var arg_reduced(bool largest, const char* name, const Var& x, int dim, bool keepdim) {
   const int at = dim_of(name, x.shape(), dim);
-  const Var in = contiguous(x);
+  const Var in = contiguous(ordered(name, x));
+  require(x.shape()[at] > 0 || with_size(x.shape(), at, 1).elements() == 0, "[", name,
+          "] no numbers have no such number: x has shape ", x.shape());
   const Var y = x.tape().result(
       name, reduced_shape(x.shape(), Dims(at).of(name, x.shape()), keepdim), DType::int64, {});
   ops::arg_reduce(largest, lines(in.value(), at, at + 1), y.value());
@@ -296,6 +350,21 @@ Var argmin(const Var& x, int dim, bool keepdim) {
 }
 
 // --- moving elements
+
+namespace {
+// Returns the shape with a new dimension of size 1, as which `dim` counts.
+Shape with_dimension(const char* name, const Shape& shape, int dim) {
+  require(shape.rank() < Shape::kMaxRank, "[", name, "] a tensor of shape ", shape,
+          " has as many dimensions as a tensor can have");
+  const int at = dim < 0 ? dim + shape.rank() + 1 : dim;
+  require(at >= 0 && at <= shape.rank(), "[", name, "] a result of ", shape.rank() + 1,
+          " dimensions has no dimension ", dim);
+  Sizes sizes{};
+  for (int i = 0; i <= shape.rank(); ++i)
+    sizes[static_cast<size_t>(i)] = i == at ? 1 : shape[i < at ? i : i - 1];
+  return {sizes.data(), shape.rank() + 1};
+}
+}  // namespace
 
 Var permute(const Var& x, std::span<const int> order) {
   return moved("permute", x, true,
@@ -330,6 +399,27 @@ Var slice(const Var& x, int dim, int64_t begin, int64_t end, int64_t step) {
   return moved("slice", x, false, [at, first, count, step](const View& v) {
     return StridedView(v).sliced(at, first, count, step);
   });
+}
+
+Var select(const Var& x, int dim, int64_t index) {
+  const int at = dim_of("select", x.shape(), dim);
+  const int64_t n = x.shape()[at];
+  require(index >= -n && index < n, "[select] index ", index, " is outside of [", -n, ", ", n,
+          ") in dimension ", at, " of x of shape ", x.shape());
+  const int64_t from = index < 0 ? index + n : index;
+  return squeeze(slice(x, at, from, from + 1), at);
+}
+
+Var unsqueeze(const Var& x, int dim) {
+  return reshape(contiguous(x), with_dimension("unsqueeze", x.shape(), dim));
+}
+
+Var squeeze(const Var& x, int dim) {
+  const Shape shape = x.shape();
+  const int at = dim_of("squeeze", shape, dim);
+  require(shape[at] == 1, "[squeeze] dimension ", at, " of x of shape ", shape,
+          " has not size 1: select() takes one of its indices");
+  return reshape(contiguous(x), reduced_shape(shape, Dims(at).of("squeeze", shape), false));
 }
 
 Var concatenate(std::span<const Var> parts, int dim) {
@@ -375,22 +465,13 @@ Var concatenate(std::initializer_list<Var> parts, int dim) {
 
 Var stack(std::span<const Var> parts, int dim) {
   require(!parts.empty(), "[stack] no tensors to join");
-  const Shape shape = parts.front().shape();
-  require(shape.rank() < Shape::kMaxRank, "[stack] tensors of shape ", shape,
-          " have as many dimensions as a tensor can have");
-  const int at = dim < 0 ? dim + shape.rank() + 1 : dim;
-  require(at >= 0 && at <= shape.rank(), "[stack] a result of ", shape.rank() + 1,
-          " dimensions has no dimension ", dim);
-  Sizes sizes{};
-  for (int i = 0; i <= shape.rank(); ++i)
-    sizes[static_cast<size_t>(i)] = i == at ? 1 : shape[i < at ? i : i - 1];
-  const Shape wide(sizes.data(), shape.rank() + 1);
+  const Shape shape = parts.front().shape(), wide = with_dimension("stack", shape, dim);
   std::vector<Var> seen;
   for (const Var& part : parts) {
     require(part.shape() == shape, "[stack] shapes ", shape, " and ", part.shape(), " differ");
     seen.push_back(reshape(contiguous(part), wide));
   }
-  return concatenate(seen, at);
+  return concatenate(seen, dim);
 }
 Var stack(std::initializer_list<Var> parts, int dim) {
   return stack(std::span<const Var>(parts.begin(), parts.size()), dim);
@@ -405,7 +486,8 @@ Var taken(const char* name, const Var& x, int at, const Var& ids, bool along, co
   Tape& tape = x.tape();
   const Var in = contiguous(x), places = contiguous(ids);
   const Var y = tape.result(name, shape, x.dtype(), {in});
-  ops::take(lines(in.value(), at, at + 1), places.value(), along, lines(y.value(), at, at + 1));
+  ops::take(lines(in.value(), at, at + 1), places.value(), along, lines(y.value(), at, at + 1),
+            name);
   return tape.record(y, [in, places, along, y, at] {
     if (!in.needs_grad()) return;
     const View dy = lines(y.grad_output(), at, at + 1), dx = in.zeroed_grad_input();
@@ -453,13 +535,15 @@ Var scatter_add(const Var& x, int dim, const Var& ids, const Var& source) {
   const char* const op = "scatter_add";
   const int at = dim_of(op, x.shape(), dim);
   check_along(op, x, at, ids);
+  same_types(op, x, source);
+  needs_numbers(op, x);
   require(source.shape() == ids.shape(), "[", op, "] the source has shape ", source.shape(),
           " but its indices have shape ", ids.shape());
   const Var places = contiguous(ids), from = contiguous(source);
   const Var y = tape.result(op, x.shape(), x.dtype(), {x, from});
-  ops::scale(1, x.value(), {y.value()});
+  ops::copy(x.value(), y.value());
   ops::take_backward(lines(from.value(), at, at + 1), places.value(), true,
-                     lines(y.value(), at, at + 1));
+                     lines(y.value(), at, at + 1), op);
   return tape.record(y, [x, y, places, from, at] {
     if (x.needs_grad()) ops::scale(1, y.grad_output(), x.grad_input());
     write_gradient(from, [&](const OutputView& d) {
@@ -475,8 +559,8 @@ Var scatter_add(const Var& x, int dim, const Var& ids, const Var& source) {
 Var cumsum(const Var& x, int dim) {
   Tape& tape = x.tape();
   const int at = dim_of("cumsum", x.shape(), dim);
-  const Var in = contiguous(x);
-  const Var y = tape.result("cumsum", x.shape(), x.dtype(), {in});
+  const Var in = contiguous(ordered("cumsum", x));
+  const Var y = tape.result("cumsum", x.shape(), in.dtype(), {in});
   ops::cumsum(lines(in.value(), at, at + 1), false, {lines(y.value(), at, at + 1)});
   return tape.record(y, [in, y, at] {
     write_gradient(in, [&](const OutputView& dx) {
@@ -498,7 +582,7 @@ Sorted first_of(const char* name, const Var& x, int dim, int64_t k, bool descend
   const int at = dim_of(name, x.shape(), dim);
   require(k >= 0 && k <= x.shape()[at], "[", name, "] there are no ", k, " numbers in dimension ",
           at, " of ", x.shape());
-  const Var ids = over_last(name, x, at, [&](const Var& last) {
+  const Var ids = over_last(name, ordered(name, x), at, [&](const Var& last) {
     const Var in = contiguous(last);
     const Shape shape = in.shape(), found = shape.with_cols(k);
     const Var y = x.tape().result(name, found, DType::int64, {});
@@ -520,6 +604,7 @@ Sorted topk(const Var& x, int64_t k, int dim, bool largest) {
 }
 
 Var softmax(const Var& x, int dim) {
+  needs_floats("softmax", x);
   return over_last("softmax", x, dim, [](const Var& last) { return softmax(last); });
 }
 Var log_softmax(const Var& x, int dim) {
@@ -578,6 +663,8 @@ Var batched_matmul(const Var& a, const Var& b) {
   const char* const op = "batched_matmul";
   require(a.shape().rank() > 0 && b.shape().rank() > 0, "[", op,
           "] multiplies matrices and vectors, not ", a.shape(), " and ", b.shape());
+  same_types(op, a, b);
+  needs_floats(op, a);
   if (a.shape().rank() == 1) {
     const Var y = batched_matmul(reshape(a, {1, a.shape()[0]}), b);
     const int dim = y.shape().rank() - (b.shape().rank() == 1 ? 1 : 2);  // of a's single row
@@ -698,6 +785,8 @@ Var einsum(std::string_view letters, std::initializer_list<Var> tensors) {
   const Letters l = read_letters(letters, all);
   if (all.size() == 1) return arranged(all[0], l.in[0], l.out);
   const Var &a = all[0], &b = all[1];
+  same_types("einsum", a, b);
+  needs_floats("einsum", a);
   // Letters of both and of the result are a batch; letters of both alone are the inner dimension.
   std::string batch, inner, rows, cols;
   const auto has = [](const std::string& part, char c) {

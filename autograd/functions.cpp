@@ -1,17 +1,78 @@
 #include "autograd/functions.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "autograd/arrays.h"
 #include "autograd/broadcast.h"
 #include "autograd/packed_weights.h"
 #include "core/array_ops.h"
 
 namespace nine {
+
+Var constant_like(const char* name, const Var& x, Number n, const Shape& shape) {
+  Tape& tape = x.tape();
+  const DType type = x.dtype();
+  const auto filled = [&](const Shape& s) {
+    const Var y = tape.result("constant", s, type, {});
+    ops::fill(y.value(), n.value());
+    return y;
+  };
+  if (is_float(type)) return filled(shape);
+  require(n.is_whole(), "[", name, "] the number ", n.value(), " has no place in a tensor of ",
+          type, ": cast() the tensor to float64");
+  const int64_t whole = n.whole();
+  const bool fits = type == DType::int64 ||
+                    (type == DType::int32 && whole == static_cast<int32_t>(whole)) || whole == 0 ||
+                    whole == 1;
+  require(fits, "[", name, "] the number ", whole, " has no place in a tensor of ", type,
+          ": cast() the tensor to int64");
+  constexpr int64_t kExact = int64_t{1} << 53;  // as a double, which fill() takes
+  if (whole >= -kExact && whole <= kExact) return filled({});
+  return tape.constant(tape.on_device(Tensor::from<int64_t>({whole}, {})));
+}
+
+void same_types(const char* name, const Var& a, const Var& b) {
+  require(a.dtype() == b.dtype(), "[", name, "] mixes ", a.dtype(), " and ", b.dtype(),
+          ": cast() one");
+}
+void needs_floats(const char* name, const Var& x) {
+  require(x.dtype() == DType::float32 || x.dtype() == DType::float64, "[", name,
+          "] needs float32 or float64, got ", x.dtype(), ": cast() it");
+}
+void needs_numbers(const char* name, const Var& x) {
+  require(is_integer(x.dtype()) || x.dtype() == DType::float32 || x.dtype() == DType::float64, "[",
+          name, "] needs float32, float64, int32 or int64, got ", x.dtype(), ": cast() it");
+}
+
 namespace {
+
+// The functions of one number that integers have, from functions that need no kernels of their own.
+Var unary_of_integers(ops::Unary f, const char* name, const Var& x, double p, double q) {
+  switch (f) {
+    case ops::Unary::neg:
+      return 0 - x;
+    case ops::Unary::abs:
+      return where(less(x, 0), -x, x);
+    case ops::Unary::sign:
+      return cast(greater(x, 0), x.dtype()) - cast(less(x, 0), x.dtype());
+    case ops::Unary::square:
+      return x * x;
+    case ops::Unary::relu:
+      return maximum(x, 0);
+    case ops::Unary::clamp:
+      return minimum(maximum(x, constant_like(name, x, p)), constant_like(name, x, q));
+    default:
+      needs_floats(name, x);
+  }
+  return {};
+}
 
 Var unary(ops::Unary f, const char* name, const Var& x, double p = 0, double q = 0) {
   Tape& tape = x.tape();
+  if (is_integer(x.dtype())) return unary_of_integers(f, name, x, p, q);
+  needs_floats(name, x);
   const Var y = tape.result(name, x.shape(), x.dtype(), {x});
   ops::unary(f, x.value(), {y.value()}, p, q);
   return tape.record(y, [f, x, y, p, q] {
@@ -67,6 +128,8 @@ Var gelu_gated(const Var& a, const Var& b) { return gated(ops::Unary::gelu, "gel
 
 Var scale(const Var& x, double alpha) {
   Tape& tape = x.tape();
+  if (is_integer(x.dtype())) return mul(x, constant_like("scale", x, alpha));
+  needs_floats("scale", x);
   const Var y = tape.result("scale", x.shape(), x.dtype(), {x});
   ops::scale(alpha, x.value(), {y.value()});
   return tape.record(y, [alpha, x, y] { ops::scale(alpha, y.grad_output(), x.grad_input()); });
@@ -122,6 +185,18 @@ Var div_fitting(const Var& a, const Var& b) {
 }
 
 Var binary_function(ops::Binary f, const char* name, const Var& a, const Var& b) {
+  same_types(name, a, b);
+  if (is_integer(a.dtype())) {
+    if (f == ops::Binary::div || f == ops::Binary::pow) needs_floats(name, a);
+    if (f == ops::Binary::maximum || f == ops::Binary::minimum) {
+      const Shape shape = broadcast_shape(name, a.shape(), b.shape());
+      const Var wide = broadcast_to(a, shape), other = broadcast_to(b, shape);
+      const bool largest = f == ops::Binary::maximum;
+      return where(largest ? greater(wide, other) : less(wide, other), wide, other);
+    }
+    return broadcast_binary(f, name, a, b);
+  }
+  needs_numbers(name, a);
   const bool fitting = fits(b.shape(), a.shape());
   if (fitting || fits(a.shape(), b.shape())) {
     if (f == ops::Binary::add) return fitting ? add_fitting(a, b) : add_fitting(b, a);
@@ -139,37 +214,42 @@ Var binary_function(ops::Binary f, const char* name, const Var& a, const Var& b)
 NINE_FOR_EACH_BINARY(NINE_DEFINE)
 #undef NINE_DEFINE
 
-namespace {
-// Returns a constant of x's type and of `shape`, with `value` in each element.
-Var filled(const Var& x, const Shape& shape, double value) {
-  const Var y = x.tape().result("constant", shape, x.dtype(), {});
-  ops::fill(y.value(), value);
-  return y;
-}
-}  // namespace
+Var maximum(const Var& a, Number b) { return maximum(a, constant_like("maximum", a, b)); }
+Var maximum(Number a, const Var& b) { return maximum(b, a); }
+Var minimum(const Var& a, Number b) { return minimum(a, constant_like("minimum", a, b)); }
+Var minimum(Number a, const Var& b) { return minimum(b, a); }
+Var pow(Number a, const Var& b) { return pow(constant_like("pow", b, a, b.shape()), b); }
 
 Var operator+(const Var& a, const Var& b) { return add(a, b); }
 Var operator-(const Var& a, const Var& b) { return sub(a, b); }
 Var operator*(const Var& a, const Var& b) { return mul(a, b); }
 Var operator/(const Var& a, const Var& b) { return div(a, b); }
-Var operator+(const Var& a, double b) { return add(a, filled(a, {}, b)); }
-Var operator-(const Var& a, double b) { return sub(a, filled(a, {}, b)); }
-Var operator*(const Var& a, double b) { return scale(a, b); }
-Var operator/(const Var& a, double b) { return div(a, filled(a, {}, b)); }
-Var operator+(double a, const Var& b) { return b + a; }
-Var operator-(double a, const Var& b) { return sub(filled(b, b.shape(), a), b); }
-Var operator*(double a, const Var& b) { return scale(b, a); }
-Var operator/(double a, const Var& b) { return div(filled(b, b.shape(), a), b); }
+Var operator+(const Var& a, Number b) { return add(a, constant_like("add", a, b)); }
+Var operator-(const Var& a, Number b) { return sub(a, constant_like("sub", a, b)); }
+Var operator*(const Var& a, Number b) {
+  return is_float(a.dtype()) ? scale(a, b.value()) : mul(a, constant_like("mul", a, b));
+}
+Var operator/(const Var& a, Number b) { return div(a, constant_like("div", a, b)); }
+Var operator+(Number a, const Var& b) { return b + a; }
+Var operator-(Number a, const Var& b) { return sub(constant_like("sub", b, a, b.shape()), b); }
+Var operator*(Number a, const Var& b) { return b * a; }
+Var operator/(Number a, const Var& b) { return div(constant_like("div", b, a, b.shape()), b); }
 Var operator-(const Var& x) { return neg(x); }
 
 Var sum(const Var& x) {
   Tape& tape = x.tape();
+  if (!is_float(x.dtype())) return sum(x, Dims::all());
+  needs_floats("sum", x);
   const Var y = tape.result("sum", {}, x.dtype(), {x});
   ops::sum(x.value(), {y.value()});
   return tape.record(y, [x, y] { add_broadcast(y.grad_output(), x); });
 }
 
-Var mean(const Var& x) { return scale(sum(x), 1.0 / static_cast<double>(x.shape().elements())); }
+Var mean(const Var& x) {
+  if (!is_float(x.dtype())) return mean(x, Dims::all());
+  needs_floats("mean", x);
+  return scale(sum(x), 1.0 / static_cast<double>(x.shape().elements()));
+}
 
 Var column_sums(const Var& x) {
   Tape& tape = x.tape();
@@ -222,6 +302,8 @@ Var cast(const Var& x, DType dtype) {
   return tape.record(y, [x, y] { convert_into(x, y.grad_output()); });
 }
 
+Var detach(const Var& x) { return x.tape().constant(x.value()); }
+
 Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
   Tape& tape = a.tape();
   const int64_t m = transpose_a ? a.shape().cols() : a.shape().rows(),
@@ -273,6 +355,10 @@ Var linear(const Var& x, const Var& w, const Var& b) {
   if (b) {
     ops::linear(x.value(), w.value(), b.value(), false, y.value());
   } else {
+    same_types("linear", x, w);
+    needs_floats("linear", x);
+    require(x.shape().cols() == w.shape().cols(), "[linear] an input of shape ", x.shape(),
+            " does not fit weights of shape ", w.shape());
     ops::matmul(x.value(), false, w.value(), true, {y.value()});
   }
   return tape.record(y, [x, w, b, y] { linear_backward(y.grad_output(), x, w, b); });
@@ -318,7 +404,20 @@ Var linear_bias_dropout_add(const Var& x, const Var& w, const Var& b, const Var&
   });
 }
 
+namespace {
+// Requires a matrix with a range of rows or columns.
+void check_range(const char* name, const Var& x, int dim, int64_t begin, int64_t count) {
+  const Shape shape = x.shape();
+  require(shape.rank() == 2, "[", name, "] x of shape ", shape,
+          " is not a matrix: slice() takes a range of any dimension");
+  require(begin >= 0 && count >= 0 && begin <= shape[dim] && count <= shape[dim] - begin, "[", name,
+          "] [", begin, ", ", begin, " + ", count, ") is outside of [0, ", shape[dim],
+          ") in x of shape ", shape);
+}
+}  // namespace
+
 Var row_range(const Var& x, int64_t begin, int64_t count) {
+  check_range("row_range", x, 0, begin, count);
   const Var y = x.tape().view_of(x, x.value().row_range(begin, count));
   return x.tape().record(y, [x, y, begin, count] {
     ops::scale(1, y.grad_output(), {x.zeroed_grad_input().row_range(begin, count), true});
@@ -326,6 +425,7 @@ Var row_range(const Var& x, int64_t begin, int64_t count) {
 }
 
 Var col_range(const Var& x, int64_t begin, int64_t count) {
+  check_range("col_range", x, 1, begin, count);
   const Var y = x.tape().view_of(x, x.value().col_range(begin, count));
   return x.tape().record(y, [x, y, begin, count] {
     ops::scale(1, y.grad_output(), {x.zeroed_grad_input().col_range(begin, count), true});
@@ -333,9 +433,36 @@ Var col_range(const Var& x, int64_t begin, int64_t count) {
 }
 
 Var reshape(const Var& x, const Shape& shape) {
+  const Shape from = x.shape();
+  require(from.elements() == shape.elements(), "[reshape] x of shape ", from, " has ",
+          from.elements(), " elements, but ", shape, " has ", shape.elements());
+  require(x.value().view().contiguous() || (shape.rank() > 0 && shape.cols() == from.cols()),
+          "[reshape] x of shape ", from, " has gaps between its rows and cannot be seen as ", shape,
+          ": in place of col_range(), take the columns by slice(), which copies them");
   const Var y = x.tape().view_of(x, x.value().reshaped(shape));
   return x.tape().record(
       y, [x, y] { ops::scale(1, y.grad_output().reshaped(x.shape()), x.grad_input()); });
+}
+
+Var reshape(const Var& x, std::initializer_list<int64_t> sizes) {
+  const auto text = [&] {
+    std::string s;
+    for (const int64_t size : sizes) s += concat(s.empty() ? "(" : ", ", size);
+    return s + ")";
+  };
+  const int64_t elements = x.shape().elements();
+  std::vector<int64_t> found(sizes);
+  const auto rest = std::find(found.begin(), found.end(), -1);
+  if (rest != found.end()) {
+    *rest = 1;
+    require(std::find(rest, found.end(), -1) == found.end(), "[reshape] two sizes of ", text(),
+            " are -1: only one can follow from the others");
+    const int64_t others = Shape(found.data(), static_cast<int>(found.size())).elements();
+    require(others > 0 && elements % others == 0, "[reshape] the ", elements,
+            " elements of x of shape ", x.shape(), " do not divide into ", text());
+    *rest = elements / others;
+  }
+  return reshape(x, Shape(found.data(), static_cast<int>(found.size())));
 }
 
 namespace {
@@ -662,7 +789,18 @@ Var attend(const Columns& q, const Columns& k, const Columns& v, const Attention
 }
 }  // namespace
 
+namespace {
+// Requires a matrix with a row for each step of each sequence.
+void check_rows(const char* what, const Var& x) {
+  const Shape shape = x.shape();
+  require(shape.rank() == 2, "[attention] ", what,
+          " must be a matrix with a row for each step, not ", shape, ": reshape(x, {", shape.rows(),
+          ", ", shape.cols(), "})");
+}
+}  // namespace
+
 Var attention(const Var& qkv, const AttentionShape& shape) {
+  check_rows("qkv", qkv);
   const int64_t heads = shape.heads, kv_heads = shape.kv_heads > 0 ? shape.kv_heads : heads;
   require(heads > 0 && heads % kv_heads == 0 && qkv.shape().cols() % (heads + 2 * kv_heads) == 0,
           "[attention] qkv of shape ", qkv.shape(),
@@ -674,6 +812,8 @@ Var attention(const Var& qkv, const AttentionShape& shape) {
 }
 
 Var attention(const Var& q, const Var& kv, const AttentionShape& shape) {
+  check_rows("q", q);
+  check_rows("kv", kv);
   require(kv.shape().cols() % 2 == 0, "[attention] kv of shape ", kv.shape(),
           " is not keys and values side by side");
   const int64_t d = kv.shape().cols() / 2;
@@ -696,10 +836,14 @@ Var attention(const Var& q, const Var& kv, const KeyLists& lists, int64_t heads,
   return tape.record(y, [] {});
 }
 
-Var softmax(const Var& x) { return exp(log_softmax(x)); }
+Var softmax(const Var& x) {
+  needs_floats("softmax", x);
+  return exp(log_softmax(x));
+}
 
 Var log_softmax(const Var& x) {
   Tape& tape = x.tape();
+  needs_floats("log_softmax", x);
   const Var y = tape.result("log_softmax", x.shape(), x.dtype(), {x});
   ops::log_softmax(x.value(), y.value());
   return tape.record(
@@ -727,12 +871,28 @@ int64_t count_targets(const Tensor& targets) {
   return std::count_if(copied.begin(), copied.end(), counts);
 }
 
+namespace {
+// Requires targets in [-1, classes), so that the message names cross_entropy(). ops::nll() reports
+// wrong targets on a GPU.
+void check_targets(const Tensor& targets, int64_t classes) {
+  if (targets.device() != kCpu) return;
+  const Tensor packed = targets.view().contiguous() ? targets : targets.clone();
+  const auto check = [&](const auto* target) {
+    for (int64_t i = 0; i < packed.elements(); ++i)
+      require(target[i] >= -1 && target[i] < classes, "[cross_entropy] index ", target[i],
+              " at position ", i, " is outside of [-1, ", classes, ")");
+  };
+  packed.dtype() == DType::int64 ? check(packed.data<int64_t>()) : check(packed.data<int32_t>());
+}
+}  // namespace
+
 Var cross_entropy(const Var& logits, const Tensor& targets) {
   require(targets.elements() == logits.shape().rows(), "[cross_entropy] logits of shape ",
           logits.shape(), " and targets of shape ", targets.shape(),
           ": logits must be (n, V), and there must be one target for each row");
   require(targets.dtype() == DType::int32 || targets.dtype() == DType::int64,
           "[cross_entropy] targets must be int32 or int64, got ", targets.dtype());
+  check_targets(targets, logits.shape().cols());
   const int64_t n = count_targets(targets);
   require(n > 0, "[cross_entropy] all of ", targets.elements(),
           " targets are -1: there is nothing to average");

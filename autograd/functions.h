@@ -11,15 +11,47 @@
 //   Var p = 1 / (1 + exp(-h));     // what sigmoid(h) computes
 #pragma once
 
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+
 #include "autograd/tape.h"
 #include "core/elementwise_list.h"
 
 namespace nine {
 
+/// A number beside a tensor, in whose type it is used. An integer stays exact: equal(ids,
+/// 9007199254740993) compares with this int64. Errors, for a tensor of integers or bool: the number
+/// has a fraction, or is not in the range of the type.
+class Number {
+ public:
+  template <std::integral T>
+  Number(T value)  // NOLINT: x + 1
+      : value_(static_cast<double>(value)),
+        whole_(static_cast<int64_t>(value)),
+        is_whole_(sizeof(T) < 8 || std::signed_integral<T> ||
+                  static_cast<uint64_t>(value) <= static_cast<uint64_t>(INT64_MAX)) {}
+  template <std::floating_point T>
+  Number(T value)  // NOLINT: x + 0.5
+      : value_(static_cast<double>(value)),
+        whole_(value_ >= -kEnd && value_ < kEnd ? static_cast<int64_t>(value_) : 0),
+        is_whole_(value_ >= -kEnd && value_ < kEnd && static_cast<double>(whole_) == value_) {}
+  double value() const { return value_; }
+  bool is_whole() const { return is_whole_; }  ///< an int64
+  int64_t whole() const { return whole_; }     ///< if is_whole()
+
+ private:
+  static constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  double value_;
+  int64_t whole_;
+  bool is_whole_;
+};
+
 // Functions of one number, by elements, for any shape: the lines of NINE_FOR_EACH_UNARY, which say
 // what each function computes. Var sin(const Var& x), ...; some have parameters: Var pow(const Var&
 // x, double exponent), Var leaky_relu(const Var& x, double slope = 0.01), Var elu(const Var& x,
-// double alpha = 1), Var clamp(const Var& x, double low, double high).
+// double alpha = 1), Var clamp(const Var& x, double low, double high). neg, abs, sign, square, relu
+// and clamp also take int32 and int64.
 #define NINE_DECLARE(NAME, ...) Var NAME(const Var& x);
 #define NINE_DECLARE_1(NAME, P, P_DEFAULT, ...) Var NAME(const Var& x, double P P_DEFAULT);
 #define NINE_DECLARE_2(NAME, P, P_DEFAULT, Q, Q_DEFAULT, ...) \
@@ -39,11 +71,17 @@ Var gelu_gated(const Var& a, const Var& b);  ///< f = gelu: GEGLU
 // function computes. Var add(const Var& a, const Var& b), sub, mul, div, maximum, minimum, pow.
 // Shapes are broadcast as in NumPy: they are aligned at their last dimensions, and a dimension that
 // is 1 or missing is repeated. The gradient of an argument is summed over the elements that it was
-// repeated for. Errors: two dimensions differ and neither is 1; the types differ (cast() one of
-// them).
+// repeated for. All but div and pow also take int32 and int64, and
+// wrap around as in NumPy. Errors: two dimensions differ and neither is 1; the types differ (cast()
+// one of them).
 #define NINE_DECLARE(NAME, ...) Var NAME(const Var& a, const Var& b);
 NINE_FOR_EACH_BINARY(NINE_DECLARE)
 #undef NINE_DECLARE
+Var maximum(const Var& a, Number b);
+Var maximum(Number a, const Var& b);
+Var minimum(const Var& a, Number b);
+Var minimum(Number a, const Var& b);
+Var pow(Number a, const Var& b);
 /// Returns x broadcast to `shape` by the rule above; dx = dy, summed over the elements of the
 /// broadcast. Error: x cannot be broadcast to `shape`.
 Var broadcast_to(const Var& x, const Shape& shape);
@@ -51,19 +89,20 @@ Var broadcast_to(const Var& x, const Shape& shape);
 // The functions above as operators. A number stands for a tensor of this value in the other
 // argument's shape and type.
 Var operator+(const Var& a, const Var& b);
-Var operator+(const Var& a, double b);
-Var operator+(double a, const Var& b);
+Var operator+(const Var& a, Number b);
+Var operator+(Number a, const Var& b);
 Var operator-(const Var& a, const Var& b);
-Var operator-(const Var& a, double b);
-Var operator-(double a, const Var& b);
+Var operator-(const Var& a, Number b);
+Var operator-(Number a, const Var& b);
 Var operator*(const Var& a, const Var& b);  ///< by elements, as in PyTorch; products: matmul()
-Var operator*(const Var& a, double b);
-Var operator*(double a, const Var& b);
+Var operator*(const Var& a, Number b);
+Var operator*(Number a, const Var& b);
 Var operator/(const Var& a, const Var& b);
-Var operator/(const Var& a, double b);
-Var operator/(double a, const Var& b);
+Var operator/(const Var& a, Number b);
+Var operator/(Number a, const Var& b);
 Var operator-(const Var& x);  ///< neg(x)
 
+// Of integers and bool, sum() is int64 and mean() is float64, as in autograd/arrays.h.
 Var sum(const Var& x);   ///< of all elements: a scalar of x's type; dx = dy everywhere
 Var mean(const Var& x);  ///< of all n elements: a scalar of x's type; dx = dy / n everywhere
 /// Sums each column of x (..., n) over all dimensions but the last; returns (n). dx = dy in every
@@ -75,6 +114,8 @@ Var sum_squares(const Var& x);
 /// Converts x to another type; dx is dy in x's type. To and from integers and bool as
 /// ops::convert() does; such a result has no gradient.
 Var cast(const Var& x, DType dtype);
+/// Returns x without its gradient, sharing x's memory: PyTorch's detach().
+Var detach(const Var& x);
 
 /// Computes the matrix product y = op(a) op(b), where op(x) is x, or x' if its flag is set: op(a)
 /// (m, k), op(b) (k, n), y (m, n). A tensor of another rank counts as a matrix with shape.rows()
@@ -100,6 +141,9 @@ Var col_range(const Var& x, int64_t begin, int64_t count);  ///< columns [begin,
 /// Returns the same elements in another shape; shares x's memory. Errors: the number of elements
 /// differs; x has gaps between its rows (a col_range()) and the new rows have another length.
 Var reshape(const Var& x, const Shape& shape);
+/// Does the same; one size may be -1, and follows from the others. Errors: two sizes are -1; the
+/// other sizes do not divide the number of elements.
+Var reshape(const Var& x, std::initializer_list<int64_t> sizes);
 /// Copies the rows of x (first * second, d) in another order: row i * second + j of x becomes row j
 /// * first + i of y, for i < first and j < second. With first = steps, rows in time order (t *
 /// batch + b) become rows in sentence order (b * steps + t). Errors: x is not a matrix; `first`

@@ -89,6 +89,32 @@ void add_binary(std::vector<OpCase>& all, const Shape& left, const Shape& right,
   one(
       "where", [](const Var& a, const Var& b) { return where(greater(a, 1.2), b, square(a)); },
       [](double a, double b) { return a > 1.2 ? b : a * a; });
+  one(
+      "where with numbers",
+      [](const Var& a, const Var& b) {
+        return a * where(less(1.2, b), b, 3) + where(less(b, 1), 2, a);
+      },
+      [](double a, double b) { return a * (b > 1.2 ? b : 3) + (b < 1 ? 2 : a); });
+  one(
+      "logical_and",
+      [](const Var& a, const Var& b) {
+        return where(logical_and(greater(a, 1.2), less(b, 1.4)), a * 2.0, b);
+      },
+      [](double a, double b) { return a > 1.2 && b < 1.4 ? 2 * a : b; });
+  one(
+      "logical_or",
+      [](const Var& a, const Var& b) {
+        return where(logical_or(greater(a, 1.2), less(b, 1.4)), a * 2.0, b);
+      },
+      [](double a, double b) { return a > 1.2 || b < 1.4 ? 2 * a : b; });
+  one(
+      "logical_not",
+      [](const Var& a, const Var& b) { return where(logical_not(greater(a, b)), a * 2.0, b); },
+      [](double a, double b) { return a > b ? b : 2 * a; });
+  one(
+      "maximum with numbers",
+      [](const Var& a, const Var& b) { return maximum(a, 1.2) * pow(2, minimum(1.5, b)); },
+      [](double a, double b) { return std::max(a, 1.2) * std::pow(2, std::min(1.5, b)); });
   all.push_back({.name = concat("broadcast_to ", left, " to ", shape),
                  .inputs = {{left}},
                  .run = [shape](Vars x, Tensors) { return broadcast_to(x[0], shape); },
@@ -178,6 +204,34 @@ void add_all_reductions(std::vector<OpCase>& all) {
        .oracle = [](Values x, AllInts) { return Doubles{reduced("variance", x[0]) * 20 / 19}; }});
 }
 
+// --- any and all
+
+void add_logic(std::vector<OpCase>& all, const Shape& shape, int dim) {
+  for (const bool every : {false, true})
+    all.push_back({.name = concat(every ? "all " : "any ", shape, " over ", dim),
+                   .inputs = {{shape, -1, 2}},
+                   .run =
+                       [=](Vars x, Tensors) {
+                         const Var low = less(x[0], every ? 1.4 : 0);
+                         return where(every ? nine::all(low, dim, true) : any(low, dim, true),
+                                      square(x[0]), x[0]);
+                       },
+                   .oracle =
+                       [=](Values x, AllInts) {
+                         const Shape kept = resized(shape, dim, 1);
+                         std::vector<int64_t> low(index_of(kept.elements()));
+                         each_index(shape, [&](const Index& index, size_t e) {
+                           low[place(kept, index)] += x[0][e] < (every ? 1.4 : 0) ? 1 : 0;
+                         });
+                         Doubles y = x[0];
+                         each_index(shape, [&](const Index& index, size_t e) {
+                           const int64_t count = low[place(kept, index)];
+                           if (every ? count == shape[dim] : count > 0) y[e] *= y[e];
+                         });
+                         return y;
+                       }});
+}
+
 // --- indices of the largest and the smallest
 
 void add_arg(std::vector<OpCase>& all, const Shape& shape, int dim) {
@@ -225,22 +279,45 @@ void add_moves(std::vector<OpCase>& all, const Shape& shape, const std::vector<i
 
 void add_slice(std::vector<OpCase>& all, const Shape& shape, int dim, int64_t begin, int64_t end,
                int64_t step, const std::vector<int64_t>& kept) {
+  const auto picked = [=](const std::vector<int64_t>& places) {
+    return [=](Values x, AllInts) {
+      const Shape cut = resized(shape, dim, std::ssize(places));
+      Doubles y = filled(cut);
+      each_index(cut, [&](Index index, size_t e) {
+        index[index_of(dim)] = places[index_of(index[index_of(dim)])];
+        y[e] = x[0][place(shape, index)];
+      });
+      return y;
+    };
+  };
   all.push_back({.name = concat("slice ", shape, " of ", dim, " ", begin, ":", end, ":", step),
                  .inputs = {{shape}},
                  .run = [=](Vars x, Tensors) { return slice(x[0], dim, begin, end, step); },
-                 .oracle =
-                     [=](Values x, AllInts) {
-                       const Shape cut = resized(shape, dim, std::ssize(kept));
-                       Doubles y = filled(cut);
-                       each_index(cut, [&](Index index, size_t e) {
-                         index[index_of(dim)] = kept[index_of(index[index_of(dim)])];
-                         y[e] = x[0][place(shape, index)];
-                       });
-                       return y;
-                     }});
+                 .oracle = picked(kept)});
+  const int64_t first = kept.front();
+  all.push_back({.name = concat("select ", shape, " of ", dim, " ", first),
+                 .inputs = {{shape}},
+                 .run = [=](Vars x, Tensors) { return unsqueeze(select(x[0], dim, first), dim); },
+                 .oracle = picked({first})});
 }
 
 void add_joins(std::vector<OpCase>& all) {
+  const auto same = [](Values x, AllInts) { return x[0]; };
+  all.push_back({.name = "unsqueeze (3, 2) at 1",
+                 .inputs = {{{3, 2}}},
+                 .run = [](Vars x, Tensors) { return unsqueeze(x[0], 1); },
+                 .oracle = same});
+  all.push_back({.name = "squeeze (3, 1, 2) of 1",
+                 .inputs = {{{3, 1, 2}}},
+                 .run = [](Vars x, Tensors) { return squeeze(x[0], 1); },
+                 .oracle = same});
+  // The sign has the slope 0, so that differences do not see whether it is detached.
+  all.push_back(
+      {.name = "detach (3, 2)",
+       .inputs = {{{3, 2}}},
+       .run = [](Vars x, Tensors) { return x[0] * detach(sign(x[0])); },
+       .oracle = [](Values x,
+                    AllInts) { return each(x[0], [](double v) { return std::abs(v); }); }});
   all.push_back({.name = "concatenate (3, 2) (3, 4) (3, 2) along 1",
                  .inputs = {{{3, 2}}, {{3, 4}}},
                  .run =
@@ -500,6 +577,7 @@ void add_array_cases(std::vector<OpCase>& all) {
   for (const auto& [shape, dim] : std::vector<std::pair<Shape, int>>{
            {{7}, 0}, {{4, 5}, 0}, {{4, 5}, 1}, {{3, 4, 5}, 1}, {{40, 70}, 0}, {{3, 300}, 1}}) {
     add_arg(all, shape, dim);
+    add_logic(all, shape, dim);
     add_lines(all, shape, dim);
     add_picks(all, shape, dim, 3);
   }
@@ -538,6 +616,7 @@ void add_random_array_cases(std::vector<OpCase>& all, RandomSize& n) {
   add_all_reductions(all);
   const Shape shape{n(), n(), n()};
   add_arg(all, shape, 1);
+  add_logic(all, shape, 1);
   add_lines(all, shape, 1);
   add_picks(all, shape, 1, n());
   add_moves(all, shape, {2, 0, 1});

@@ -2,6 +2,8 @@
 // core/array_ops.h.
 #include "core/array_ops.h"
 
+#include <algorithm>
+
 #include "core/op_checks.h"
 #include "core/op_table.h"
 #include "core/profile.h"
@@ -23,6 +25,17 @@ void is_packed(const char* op, const char* what, const View& v) {
 void is_lines(const char* op, const char* what, const View& v) {
   is_packed(op, what, v);
   require(v.shape.rank() == 3, "[", op, "] ", what, " must be (outer, n, inner), not ", v.shape);
+}
+// Requires that v and the others have one type and device; the type may be a float type or one of
+// `integers`.
+void same_numbers(const char* op, std::initializer_list<DType> integers, const View& v,
+                  std::initializer_list<const View*> others) {
+  if (std::find(integers.begin(), integers.end(), v.dtype) == integers.end())
+    return same_kind(op, v, others);
+  for (const View* other : others) {
+    require(other->dtype == v.dtype, "[", op, "] mixes ", v.dtype, " and ", other->dtype);
+    same_device(op, v, *other);
+  }
 }
 // Requires that a strided view has y's shape and device, and this type.
 void fits_result(const char* op, const char* what, const StridedView& x, const View& y,
@@ -74,7 +87,14 @@ void copy_strided(const StridedView& x, const StridedView& y, bool add) {
 void broadcast_binary(Binary f, const StridedView& a, const StridedView& b, const View& y) {
   const char* const op = "broadcast_binary";
   is_packed(op, "y", y);
-  same_kind(op, y, {});
+#define NINE_IS_INTEGER(NAME) f == Binary::NAME ||
+  const bool takes_integers = NINE_FOR_EACH_INTEGER_BINARY(NINE_IS_INTEGER) false;
+#undef NINE_IS_INTEGER
+  if (takes_integers) {
+    same_numbers(op, {DType::int32, DType::int64}, y, {});
+  } else {
+    same_kind(op, y, {});
+  }
   fits_result(op, "a", a, y, y.dtype);
   fits_result(op, "b", b, y, y.dtype);
   Scope scope(op, count(y), 3 * bytes(y));
@@ -119,10 +139,13 @@ void select(const StridedView& condition, const StridedView& a, const StridedVie
 void reduce(Reduction f, const View& x, const View& y, double p) {
   const char* const op = "reduce";
   is_lines(op, "x", x);
-  same_kind(op, x, {&y});
+  if (takes_int64(f)) {
+    same_numbers(op, {DType::int64}, x, {&y});
+  } else {
+    same_kind(op, x, {&y});
+  }
   has_elements(op, "y", y, x.shape[0] * x.shape[2]);
-  const bool needs_one = f == Reduction::max || f == Reduction::min || f == Reduction::logsumexp;
-  require(x.shape[1] > 0 || !needs_one || y.elements() == 0, "[", op,
+  require(x.shape[1] > 0 || !needs_one(f) || y.elements() == 0, "[", op,
           "] max, min and logsumexp of no numbers have no value (x is ", x.shape, ")");
   Scope scope(op, 2 * count(x), bytes(x, y));
   op_table(x.device).reduce(f, x, y, p);
@@ -144,7 +167,7 @@ void reduce_backward(Reduction f, const View& x, const View& y, const View& dy,
 void arg_reduce(bool largest, const View& x, const View& ids) {
   const char* const op = "arg_reduce";
   is_lines(op, "x", x);
-  same_kind(op, x, {});
+  same_numbers(op, {DType::int64}, x, {});
   same_device(op, x, ids);
   require(ids.dtype == DType::int64, "[", op, "] the result must be int64, got ", ids.dtype);
   has_elements(op, "the result", ids, x.shape[0] * x.shape[2]);
@@ -154,24 +177,24 @@ void arg_reduce(bool largest, const View& x, const View& ids) {
   op_table(x.device).arg_reduce(largest, x, ids);
 }
 
-void take(const View& x, const View& ids, bool along, const View& y) {
-  check_picks("take", x, ids, along, y);
+void take(const View& x, const View& ids, bool along, const View& y, const char* op) {
+  check_picks(op, x, ids, along, y);
   Scope scope("take", 0, 2 * bytes(y) + bytes(ids));
-  op_table(x.device).take(x, ids, along, y);
+  op_table(x.device).take(x, ids, along, y, op);
 }
 
-void take_backward(const View& dy, const View& ids, bool along, const View& dx) {
-  check_picks("take_backward", dx, ids, along, dy);
-  same_kind("take_backward", dy, {&dx});
+void take_backward(const View& dy, const View& ids, bool along, const View& dx, const char* op) {
+  check_picks(op, dx, ids, along, dy);
+  same_numbers(op, {DType::int32, DType::int64}, dy, {&dx});
   Scope scope("take_backward", count(dy), 3 * bytes(dy) + bytes(ids));
-  op_table(dx.device).take_backward(dy, ids, along, dx);
+  op_table(dx.device).take_backward(dy, ids, along, dx, op);
 }
 
 void cumsum(const View& x, bool reverse, const OutputView& y) {
   is_lines("cumsum", "x", x);
   is_lines("cumsum", "y", y.view);
   same_shape("cumsum", "x", x, "y", y.view);
-  same_kind("cumsum", x, {&y.view});
+  same_numbers("cumsum", {DType::int64}, x, {&y.view});
   Scope scope("cumsum", count(x), bytes(x, y.view));
   op_table(x.device).cumsum(x, reverse, y);
 }
@@ -179,7 +202,7 @@ void cumsum(const View& x, bool reverse, const OutputView& y) {
 void sort(const View& x, bool descending, const View& ids) {
   is_packed("sort", "x", x);
   is_packed("sort", "the result", ids);
-  same_kind("sort", x, {});
+  same_numbers("sort", {DType::int64}, x, {});
   same_device("sort", x, ids);
   require(ids.dtype == DType::int64, "[sort] the result must be int64, got ", ids.dtype);
   require(x.shape.rank() == 2 && ids.shape.rank() == 2 && ids.rows() == x.rows() &&

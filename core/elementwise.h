@@ -130,6 +130,15 @@ void visit_gate(Unary f, F&& body) {
 #undef NINE_CASE
 }
 
+/// Does the same for the functions that take integers. ops::broadcast_binary() refuses the others.
+template <class F>
+void visit_integer(Binary f, F&& body) {
+#define NINE_CASE(NAME) \
+  if (f == Binary::NAME) return body(of_two::NAME{});
+  NINE_FOR_EACH_INTEGER_BINARY(NINE_CASE)
+#undef NINE_CASE
+}
+
 /// Calls body(of_two::add{}), body(of_two::sub{}), ...: the struct of `f`.
 template <class F>
 void visit(Binary f, F&& body) {

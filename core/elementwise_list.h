@@ -76,6 +76,10 @@
     a == T(0) && b > T(0) ? T(0) : y * std::log(a), "a^b; the slope in b is NaN if a is negative", \
     std::exp(b * std::log(a)))
 
+// Lists the functions of two numbers that ops::broadcast_binary() computes for integers, modulo 2^32
+// or 2^64.
+#define NINE_FOR_EACH_INTEGER_BINARY(F) F(add) F(sub) F(mul)
+
 // Comparisons, without a gradient. F(name, value, text)
 #define NINE_FOR_EACH_COMPARISON(F) \
   F(equal, a == b, "true if a and b are equal") \

@@ -1,9 +1,12 @@
 // The formulas of the reductions, shared by CPU and CUDA: a struct for each line of
-// NINE_FOR_EACH_REDUCTION. All are in double.
+// NINE_FOR_EACH_REDUCTION. All are in double; sums and limits of int64 are exact.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "core/array_ops.h"
 #include "core/vmath.h"
@@ -20,10 +23,20 @@ NINE_HD inline double joined(double a, double b) {
   if constexpr (kJoin == Join::highest) return b > a || b != b ? b : a;
   return b < a || b != b ? b : a;
 }
-/// Returns the number that changes nothing when it is joined to others.
+/// Does the same for int64; a sum wraps around.
 template <Join kJoin>
-NINE_HD constexpr double neutral() {
-  return kJoin == Join::plus ? 0.0 : (kJoin == Join::highest ? -HUGE_VAL : HUGE_VAL);
+NINE_HD inline int64_t joined(int64_t a, int64_t b) {
+  if constexpr (kJoin == Join::plus)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  if constexpr (kJoin == Join::highest) return b > a ? b : a;
+  return b < a ? b : a;
+}
+/// Returns the number that changes nothing when it is joined to others.
+template <Join kJoin, class T = double>
+NINE_HD constexpr T neutral() {
+  if constexpr (std::is_same_v<T, int64_t>)
+    return kJoin == Join::plus ? 0 : (kJoin == Join::highest ? INT64_MIN : INT64_MAX);
+  return kJoin == Join::plus ? T(0) : (kJoin == Join::highest ? T(-HUGE_VAL) : T(HUGE_VAL));
 }
 
 /// A struct for each reduction with the functions term(x, m, p), value(t, m, n, p) and
@@ -77,6 +90,34 @@ void visit(Reduction f, F&& body) {
 #undef NINE_CASE
   }
 }
+
+/// Calls body(std::integral_constant<Join, Join::plus>{}), ...: how `f` joins int64. ops::reduce()
+/// refuses integers in reductions other than sum, max and min.
+template <class F>
+void visit_integer(Reduction f, F&& body) {
+  if (f == Reduction::sum) return body(std::integral_constant<Join, of_many::sum::kJoin>{});
+  if (f == Reduction::max) return body(std::integral_constant<Join, of_many::max::kJoin>{});
+  body(std::integral_constant<Join, of_many::min::kJoin>{});
+}
+
+/// Calls f(T{}) with float, double or int64_t, as `t` says: the types that order and cumulative
+/// sums are computed in. Error: another type; the message names `op`.
+template <class F>
+void dispatch_ordered(DType t, std::string_view op, F&& f) {
+  if (t == DType::int64) return f(int64_t{});
+  dispatch_float(t, op, std::forward<F>(f));
+}
+/// Calls f(T{}) with float, double, uint32_t for int32 or uint64_t for int64: types whose + - *
+/// wrap around. Error: another type; the message names `op`.
+template <class F>
+void dispatch_wrapping(DType t, std::string_view op, F&& f) {
+  if (t == DType::int32) return f(uint32_t{});
+  if (t == DType::int64) return f(uint64_t{});
+  dispatch_float(t, op, std::forward<F>(f));
+}
+/// The type of the cumulative sums of T.
+template <class T>
+using SumOf = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
 
 /// The formulas of the comparisons.
 namespace compared {

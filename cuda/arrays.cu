@@ -145,9 +145,9 @@ struct Lines {
 
 // A block has threads (side, kBlock / side): `side` lines, whose numbers kBlock / side threads
 // share. All threads of a line have the result.
-template <ops::Join kJoin, class F>
-NINE_D double fold(int64_t n, double* shared, F f) {
-  double total = ops::neutral<kJoin>();
+template <ops::Join kJoin, class V, class F>
+NINE_D V fold(int64_t n, V* shared, F f) {
+  V total = ops::neutral<kJoin, V>();
   for (int64_t j = threadIdx.y; j < n; j += blockDim.y) total = ops::joined<kJoin>(total, f(j));
   const unsigned width = blockDim.x, at = threadIdx.y * width + threadIdx.x;
   __syncthreads();  // other threads may still be reading the values of an earlier call
@@ -193,6 +193,14 @@ __global__ void reduce_kernel(Lines<T> x, T* y, double p) {
   });
   if (place.n >= 0 && threadIdx.y == 0)
     y[place.line] = static_cast<T>(R::value(t, m, static_cast<double>(x.n), p));
+}
+
+template <ops::Join kJoin>
+__global__ void reduce_integers_kernel(Lines<int64_t> x, int64_t* y) {
+  const Place place = place_of(x);
+  const int64_t t = fold<kJoin>(place.n, shared_memory<int64_t>(),
+                                [&](int64_t j) { return x.data[place.begin + j * x.inner]; });
+  if (place.n >= 0 && threadIdx.y == 0) y[place.line] = t;
 }
 
 template <class R, class T>
@@ -297,16 +305,17 @@ struct TakeBackward {
 // A block for each line: kBlock numbers at a time, each thread with one of them.
 template <class T>
 __global__ void cumsum_kernel(Lines<T> x, T* y, bool reverse, bool add) {
-  double* sums = shared_memory<double>();
+  using Sum = ops::SumOf<T>;
+  Sum* sums = shared_memory<Sum>();
   const int64_t line = blockIdx.x, begin = line / x.inner * x.n * x.inner + line % x.inner;
-  double before = 0;
+  Sum before = 0;
   for (int64_t first = 0; first < x.n; first += kBlock) {
     const int64_t k = first + threadIdx.x, j = reverse ? x.n - 1 - k : k, at = begin + j * x.inner;
     const unsigned t = threadIdx.x;
-    sums[t] = k < x.n ? static_cast<double>(x.data[at]) : 0.0;
+    sums[t] = k < x.n ? static_cast<Sum>(x.data[at]) : Sum(0);
     for (unsigned apart = 1; apart < kBlock; apart *= 2) {
       __syncthreads();
-      const double left = t >= apart ? sums[t - apart] : 0.0;
+      const Sum left = t >= apart ? sums[t - apart] : Sum(0);
       __syncthreads();
       sums[t] += left;
     }
@@ -379,11 +388,16 @@ void copy_strided(const StridedView& x, const StridedView& y, bool add) {
 void broadcast_binary(ops::Binary f, const StridedView& a, const StridedView& b, const View& y) {
   if (y.elements() == 0) return;
   const DeviceWalk<2> walk{Walk<2>({&a, &b})};
-  dispatch_float(y.dtype, "broadcast_binary", [&]<class T>(T) {
-    ops::visit(f, [&]<class F>(F) {
+  ops::dispatch_wrapping(y.dtype, "broadcast_binary", [&]<class T>(T) {
+    const auto run = [&]<class F>(F) {
       each(CudaDevice::of(y), "broadcast_binary", {1, y.elements()},
            BroadcastBinary<T, F>{walk, as<T>(a), as<T>(b), static_cast<T*>(y.data)});
-    });
+    };
+    if constexpr (std::is_integral_v<T>) {
+      ops::visit_integer(f, run);
+    } else {
+      ops::visit(f, run);
+    }
   });
 }
 
@@ -425,6 +439,13 @@ void select(const StridedView& condition, const StridedView& a, const StridedVie
 }
 
 void reduce(ops::Reduction f, const View& x, const View& y, double p) {
+  if (x.dtype == DType::int64)
+    return ops::visit_integer(f, [&]<ops::Join kJoin>(std::integral_constant<ops::Join, kJoin>) {
+      over_lines(x, [&](dim3 grid, dim3 block, size_t shared) {
+        launch(CudaDevice::of(x), "reduce", reduce_integers_kernel<kJoin>, grid, block, shared,
+               Lines<int64_t>(x), static_cast<int64_t*>(y.data));
+      });
+    });
   dispatch_float(x.dtype, "reduce", [&]<class T>(T) {
     ops::visit(f, [&]<class R>(R) {
       over_lines(x, [&](dim3 grid, dim3 block, size_t shared) {
@@ -449,38 +470,38 @@ void reduce_backward(ops::Reduction f, const View& x, const View& y, const View&
 }
 
 void arg_reduce(bool largest, const View& x, const View& ids) {
-  dispatch_float(x.dtype, "arg_reduce", [&]<class T>(T) {
+  ops::dispatch_ordered(x.dtype, "arg_reduce", [&]<class T>(T) {
     each(CudaDevice::of(x), "arg_reduce", {1, ids.elements()},
          ArgReduce<T>{Lines<T>(x), static_cast<int64_t*>(ids.data), largest});
   });
 }
 
-void take(const View& x, const View& ids, bool along, const View& y) {
+void take(const View& x, const View& ids, bool along, const View& y, const char* op) {
   CudaDevice& device = CudaDevice::of(x);
   dispatch_index(ids.dtype, [&]<class I>(I) {
     dispatch_size(x.dtype, [&]<class T>(T) {
       each(device, "take", {y.shape[0] * y.shape[1], y.shape[2]},
            Take<T, I>{static_cast<const T*>(x.data), static_cast<const I*>(ids.data),
                       static_cast<T*>(y.data), x.shape[1], y.shape[1], y.shape[2], along,
-                      device.index_errors("take")});
+                      device.index_errors(op)});
     });
   });
 }
 
-void take_backward(const View& dy, const View& ids, bool along, const View& dx) {
+void take_backward(const View& dy, const View& ids, bool along, const View& dx, const char* op) {
   CudaDevice& device = CudaDevice::of(dx);
   dispatch_index(ids.dtype, [&]<class I>(I) {
-    dispatch_float(dx.dtype, "take_backward", [&]<class T>(T) {
+    ops::dispatch_wrapping(dx.dtype, "take_backward", [&]<class T>(T) {
       each(device, "take_backward", {dx.shape[0], dx.shape[2]},
            TakeBackward<T, I>{static_cast<const T*>(dy.data), static_cast<const I*>(ids.data),
                               static_cast<T*>(dx.data), dx.shape[1], dy.shape[1], dx.shape[2],
-                              along, device.index_errors("take_backward")});
+                              along, device.index_errors(op)});
     });
   });
 }
 
 void cumsum(const View& x, bool reverse, const OutputView& y) {
-  dispatch_float(x.dtype, "cumsum", [&]<class T>(T) {
+  ops::dispatch_ordered(x.dtype, "cumsum", [&]<class T>(T) {
     launch(CudaDevice::of(x), "cumsum", cumsum_kernel<T>,
            dim3(static_cast<unsigned>(x.shape[0] * x.shape[2])), dim3(kBlock),
            kBlock * sizeof(double), Lines<T>(x), static_cast<T*>(y.view.data), reverse, y.add);
@@ -488,7 +509,7 @@ void cumsum(const View& x, bool reverse, const OutputView& y) {
 }
 
 void sort(const View& x, bool descending, const View& ids) {
-  dispatch_float(x.dtype, "sort", [&]<class T>(T) {
+  ops::dispatch_ordered(x.dtype, "sort", [&]<class T>(T) {
     each(CudaDevice::of(x), "sort", {x.rows(), x.cols()},
          Rank<T>{Matrix<T>(x), Matrix<int64_t>(ids), descending});
   });

@@ -155,6 +155,18 @@ void shifts(const Lines<T>& x, int64_t o, int64_t first, int64_t count, double* 
   }
 }
 
+template <ops::Join kJoin>
+void reduce_integers(const View& x, int64_t* y) {
+  const Lines<int64_t> lines(x);
+  for_line_groups(x, [&](int64_t o, int64_t first, int64_t count) {
+    int64_t* to = y + o * lines.inner + first;
+    std::fill_n(to, count, ops::neutral<kJoin, int64_t>());
+    const int64_t* in = lines.line(o, first);
+    for (int64_t j = 0; j < lines.n; ++j, in += lines.inner)
+      for (int64_t i = 0; i < count; ++i) to[i] = ops::joined<kJoin>(to[i], in[i]);
+  });
+}
+
 // --- picks
 
 // Returns the index at a place, counted from the end if it is negative. Error: it is outside.
@@ -215,11 +227,16 @@ void copy_strided(const StridedView& x, const StridedView& y, bool add) {
 
 void broadcast_binary(ops::Binary f, const StridedView& a, const StridedView& b, const View& y) {
   if (y.elements() == 0) return;
-  dispatch_float(y.dtype, "broadcast_binary", [&]<class T>(T) {
+  ops::dispatch_wrapping(y.dtype, "broadcast_binary", [&]<class T>(T) {
     T* out = static_cast<T*>(y.data);
-    ops::visit(f, [&](auto fn) {
+    const auto run = [&](auto fn) {
       for_pairs<T>(a, b, y, [&](int64_t i, T u, T v) { out[i] = fn.value(u, v); });
-    });
+    };
+    if constexpr (std::is_integral_v<T>) {
+      ops::visit_integer(f, run);
+    } else {
+      ops::visit(f, run);
+    }
   });
 }
 
@@ -267,6 +284,10 @@ void select(const StridedView& condition, const StridedView& a, const StridedVie
 }
 
 void reduce(ops::Reduction f, const View& x, const View& y, double p) {
+  if (x.dtype == DType::int64)
+    return ops::visit_integer(f, [&]<ops::Join kJoin>(std::integral_constant<ops::Join, kJoin>) {
+      reduce_integers<kJoin>(x, static_cast<int64_t*>(y.data));
+    });
   dispatch_float(x.dtype, "reduce", [&]<class T>(T) {
     const Lines<T> lines(x);
     T* out = static_cast<T*>(y.data);
@@ -324,7 +345,7 @@ void reduce_backward(ops::Reduction f, const View& x, const View& y, const View&
 }
 
 void arg_reduce(bool largest, const View& x, const View& ids) {
-  dispatch_float(x.dtype, "arg_reduce", [&]<class T>(T) {
+  ops::dispatch_ordered(x.dtype, "arg_reduce", [&]<class T>(T) {
     const Lines<T> lines(x);
     int64_t* out = static_cast<int64_t*>(ids.data);
     for_line_groups(x, [&](int64_t o, int64_t first, int64_t count) {
@@ -347,10 +368,10 @@ void arg_reduce(bool largest, const View& x, const View& ids) {
   });
 }
 
-void take(const View& x, const View& ids, bool along, const View& y) {
+void take(const View& x, const View& ids, bool along, const View& y, const char* op) {
   const int64_t n = x.shape[1], m = y.shape[1], inner = x.shape[2];
   dispatch_index(ids.dtype, [&]<class I>(I) {
-    check_all<I>("take", ids, n);
+    check_all<I>(op, ids, n);
     const I* id = static_cast<const I*>(ids.data);
     const auto place = [&](int64_t i) {
       const auto at = static_cast<int64_t>(id[i]);
@@ -373,12 +394,12 @@ void take(const View& x, const View& ids, bool along, const View& y) {
   });
 }
 
-void take_backward(const View& dy, const View& ids, bool along, const View& dx) {
+void take_backward(const View& dy, const View& ids, bool along, const View& dx, const char* op) {
   const int64_t n = dx.shape[1], m = dy.shape[1], inner = dx.shape[2];
   dispatch_index(ids.dtype, [&]<class I>(I) {
-    check_all<I>("take_backward", ids, n);
+    check_all<I>(op, ids, n);
     const I* id = static_cast<const I*>(ids.data);
-    dispatch_float(dx.dtype, "take_backward", [&]<class T>(T) {
+    ops::dispatch_wrapping(dx.dtype, "take_backward", [&]<class T>(T) {
       const T* from = static_cast<const T*>(dy.data);
       T* to = static_cast<T*>(dx.data);
       for_line_groups(dy, [&](int64_t o, int64_t first, int64_t count) {
@@ -395,18 +416,18 @@ void take_backward(const View& dy, const View& ids, bool along, const View& dx) 
 }
 
 void cumsum(const View& x, bool reverse, const OutputView& y) {
-  dispatch_float(x.dtype, "cumsum", [&]<class T>(T) {
+  ops::dispatch_ordered(x.dtype, "cumsum", [&]<class T>(T) {
     const Lines<T> lines(x);
     T* out = static_cast<T*>(y.view.data);
     for_line_groups(x, [&](int64_t o, int64_t first, int64_t count) {
-      double sums[kColumns] = {};
+      ops::SumOf<T> sums[kColumns] = {};
       with_add(y.add, [&](auto put) {
         for (int64_t k = 0; k < lines.n; ++k) {
           const int64_t j = reverse ? lines.n - 1 - k : k;
           const T* in = lines.line(o, first) + j * lines.inner;
           T* to = out + (in - lines.data);
           for (int64_t i = 0; i < count; ++i) {
-            sums[i] += static_cast<double>(in[i]);
+            sums[i] += static_cast<ops::SumOf<T>>(in[i]);
             put(to[i], static_cast<T>(sums[i]));
           }
         }
@@ -418,7 +439,7 @@ void cumsum(const View& x, bool reverse, const OutputView& y) {
 void sort(const View& x, bool descending, const View& ids) {
   const int64_t n = x.cols(), k = ids.cols();
   if (k == 0) return;
-  dispatch_float(x.dtype, "sort", [&]<class T>(T) {
+  ops::dispatch_ordered(x.dtype, "sort", [&]<class T>(T) {
     for_some_rows(x.rows(), n, [&](int64_t r) {
       const T* in = row_ptr<T>(x, r);
       std::vector<int64_t> order(static_cast<size_t>(n));

@@ -257,7 +257,7 @@ TEST_CASE("arrays: errors say which shapes and types do not fit") {
   says([&] { add(x, y); }, "[add] shapes (2, 3) and (2) do not agree");
   says([&] { sum(x, 2); }, "[sum] a tensor of shape (2, 3) has no dimension 2");
   says([&] { sum(x, {0, -2}); }, "[sum] dimension -2 of (2, 3) is named twice");
-  says([&] { sum(step.ints({1}, {1}), 0); }, "[sum] needs float32 or float64, got int64");
+  says([&] { norm(step.ints({1}, {1}), 0); }, "[norm] needs float32 or float64, got int64");
   says([&] { equal(x, step.ints({1}, {1})); }, "[equal] mixes float64 and int64");
   says([&] { where(x, x, x); }, "the condition must be bool, got float64");
   says([&] { concatenate({x, y}, 0); }, "(2, 3) and (2)");

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "autograd/functions.h"
+#include "autograd/arrays.h"
 #include "core/array_ops.h"
 #include "core/error.h"
 #include "core/matmul_precision.h"
@@ -173,6 +173,56 @@ TEST_CASE("cuda: an index that is wrong is heard of at the next copy") {
   }
   ops::take(lines, ids, false, picked);
   CHECK(has(error_of([&] { picked.to_vector(); }), "[take] index 32 at position 2"));
+}
+
+TEST_CASE("cuda: functions of integers and bools are the CPU's") {
+  // 3 x 50 x 40: dimensions of more than a block, of less than a warp, and lines side by side.
+  const Shape shape{3, 50, 40};
+  std::vector<int64_t> x(static_cast<size_t>(shape.elements())), y(x.size()), places(x.size());
+  std::vector<int32_t> narrow(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<int64_t>(i * 0x9e3779b97f4a7c15u);  // wraps around
+    y[i] = x[i] >> 3;
+    narrow[i] = static_cast<int32_t>(x[i] >> 32);
+    places[i] = static_cast<int64_t>(i * 7 % 50) - (i % 2 == 0 ? 50 : 0);
+  }
+  const auto run = [&](Device device) {
+    Tape tape(poisoned_pool(device));
+    std::vector<int64_t> all;
+    const auto constant = [&](const Tensor& t) { return tape.constant(tape.on_device(t)); };
+    const Var a = constant(Tensor::from(x, shape)), b = constant(Tensor::from(y, shape)),
+              c = constant(Tensor::from(narrow, shape)), at = constant(Tensor::from(places, shape));
+    const Var mask = greater(a, b), row = slice(c, 0, 0, 1);
+    const auto keep = [&](const Var& v) {
+      const Tensor values = cast(v, DType::int64).value().to(kCpu);
+      all.insert(all.end(), values.data<int64_t>(), values.data<int64_t>() + values.elements());
+    };
+    for (const Var& v :
+         {a + b, a - b, a * b, c * c, c - row, maximum(a, b), abs(c), clamp(c, -7, 9), 1 - a, a * 3,
+          where(mask, a, 5), ~mask & equal(c, c), mask | less(c, 0)})
+      keep(v);
+    for (const int dim : {0, 1, 2}) {
+      for (const Var& v : {a, c, cast(mask, DType::boolean)}) {
+        keep(sum(v, dim));
+        keep(max(v, dim));
+        keep(min(v, dim));
+        keep(argmax(v, dim));
+        keep(argmin(v, dim));
+        keep(cumsum(v, dim));
+        keep(sort(v, dim, dim == 1).ids);
+      }
+      keep(any(mask, dim));
+      keep(nine::all(mask, dim));
+    }
+    keep(sum(a));
+    keep(sum(c, {0, 2}));
+    keep(scatter_add(a, 1, at, b));
+    keep(scatter_add(c, 1, cast(at, DType::int32), c));
+    return all;
+  };
+  const std::vector<int64_t> cpu = run(kCpu), gpu = run(kGpu);
+  REQUIRE(cpu.size() == gpu.size());
+  CHECK(cpu == gpu);
 }
 
 TEST_CASE(
