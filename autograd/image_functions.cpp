@@ -127,8 +127,8 @@ void check_convolution(const char* op, const Var& x, const Var& w, const Var& b,
           " groups do not divide ", s[1], " channels and ", k[0], " outputs");
   require(k[1] == s[1] / groups, "[", op, "] kernels of shape ", k, " do not fit x of shape ", s,
           " in ", groups, " groups: the second size must be ", s[1] / groups);
-  require(!b || b.shape() == Shape{k[0]}, "[", op, "] the bias must be (", k[0], "), got ",
-          b ? b.shape() : Shape());
+  require((b ? b.shape() : Shape{k[0]}) == Shape{k[0]}, "[", op, "] the bias must be (", k[0],
+          "), got ", b ? b.shape() : Shape());
 }
 
 }  // namespace

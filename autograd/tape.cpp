@@ -121,7 +121,7 @@ Var Tape::leaf(const Tensor& value) {
 }
 
 Var Tape::leaf_of(const Var& outer) {
-  if (!outer) return {};
+  if (outer.tape_ == nullptr) return {};
   Var v = leaf(outer.value());
   Slot& s = slot(v);
   s.outer = outer;
@@ -146,7 +146,7 @@ Var Tape::result(const char* op, const Shape& shape, DType dtype,
 
 Var Tape::result(const char* op, const Shape& shape, DType dtype, std::span<const Var> inputs) {
   for (const Var& v : inputs)
-    require(!v || v.tape_ == this, "[", op, "] takes a Var of another tape");
+    require(v.tape_ == nullptr || v.tape_ == this, "[", op, "] takes a Var of another tape");
   require(!consumed_, "[", op, "] nothing can be recorded between backward and reset");
   Slot s;
   s.mark = s.memory = arena_.saved_mark();
