@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
 
 #include "autograd/broadcast.h"
 #include "core/array_ops.h"
+#include "core/quote.h"
 
 namespace nine {
 namespace {
@@ -386,6 +388,7 @@ Var transpose(const Var& x, int first, int second) {
 
 Var slice(const Var& x, int dim, int64_t begin, int64_t end, int64_t step) {
   require(step != 0, "[slice] a step of 0 never ends");
+  step = std::max(step, -std::numeric_limits<int64_t>::max());  // so that -step is a number
   const int at = dim_of("slice", x.shape(), dim);
   const int64_t n = x.shape()[at];
   // Python's slice.indices(): a negative step starts at n - 1 and may end before 0, at -1.
@@ -801,6 +804,9 @@ Var einsum(std::string_view letters, std::initializer_list<Var> tensors) {
   }
   for (const char c : l.in[1])
     if (!has(l.in[0], c) && has(l.out, c)) cols += c;
+  const std::string order = batch + rows + cols;
+  require(order.size() <= Sizes().size(), "[einsum] the result of ", quote(letters), " has ",
+          order.size(), " letters, and at most ", Sizes().size(), " are possible");
   const auto size_of_all = [&](const std::string& part, const std::string& in, const Shape& shape) {
     int64_t n = 1;
     for (const char c : part) n *= shape[static_cast<int>(in.find(c))];
@@ -812,7 +818,6 @@ Var einsum(std::string_view letters, std::initializer_list<Var> tensors) {
                 n = size_of_all(cols, l.in[1], b.shape());
   const Var y = products(reshape(arranged(a, l.in[0], batch + rows + inner), {count, m, k}),
                          reshape(arranged(b, l.in[1], batch + inner + cols), {count, k, n}));
-  const std::string order = batch + rows + cols;
   Sizes sizes{};
   for (size_t i = 0; i < order.size(); ++i) {
     const size_t at = l.in[0].find(order[i]);

@@ -43,7 +43,7 @@ StridedView StridedView::sliced(int dim, int64_t begin, int64_t count, int64_t s
   for (int i = 0; i < shape.rank(); ++i) sizes[static_cast<size_t>(i)] = shape[i];
   sizes[at] = count;
   v.shape = Shape(sizes.data(), shape.rank());
-  v.strides[at] *= step;
+  if (count > 1) v.strides[at] *= step;  // a step may be larger than any stride
   return v;
 }
 

@@ -278,6 +278,8 @@ TEST_CASE("arrays: errors say which shapes and types do not fit") {
       "batched_matmul()");
   says([&] { einsum("ij,jk->ik", {x}); }, "names 2 tensors, and 1 are given");
   says([&] { einsum("ii->i", {x}); }, "stands once");
+  const Var four = reshape(x, {1, 1, x.shape()[0], x.shape()[1]});
+  says([&] { einsum("abcd,efgh->abcdefgh", {four, four}); }, "at most 6 are possible");
   says([&] { einsum("ij,ij->ij", {x, transpose(x)}); }, "dimensions of one letter differ");
   says([&] { broadcast_to(x, {2, 4}); }, "(2, 3) cannot be broadcast to (2, 4)");
 }
