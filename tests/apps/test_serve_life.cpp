@@ -46,9 +46,10 @@ TEST_CASE("nine_serve: SIGHUP opens the models anew without a gap, SIGTERM finis
   server.signal(SIGHUP);
   CHECK(soon([&] { return server.metric("nine_reloads_total") == 2; }));
   CHECK(log_p() == after);
+  const std::string request =
+      http_request("POST", "/score", json_text({{"texts", endless().substr(0, 4 * 20'000)}}));
   HttpClient running(server.port());
-  running.send(
-      http_request("POST", "/score", json_text({{"texts", endless().substr(0, 4 * 20'000)}})));
+  running.send(request);
   CHECK(soon([&] { return server.metric("nine_requests_in_work") == 1; }));
   server.signal(SIGTERM);
   const HttpAnswer finished = running.read();
@@ -64,8 +65,10 @@ TEST_CASE("nine_serve: a client that goes away ends its work") {
   const ServeRun server(
       {"m=" + transformer_model(), "--max-prompt-tokens", "10000000", "--max-body", "100000000"});
   for (const bool stream : {false, true}) {
+    const std::string request =  // made before the connection, which closes without a request
+        http_request("POST", "/v1/completions", json_text(endless_completion(stream)));
     HttpClient client(server.port());
-    client.send(http_request("POST", "/v1/completions", json_text(endless_completion(stream))));
+    client.send(request);
     CHECK(soon([&] { return server.metric("nine_requests_in_work") == 1; }));
     // It does not hold back a short text.
     CHECK(server.post("/score", {{"texts", "the"}}).status == 200);
@@ -103,8 +106,9 @@ TEST_CASE("nine_serve: memory does not grow with requests" * doctest::test_suite
 TEST_CASE("nine_serve: while it stops, each new request is answered with 503") {
   ServeRun server({"m=" + model_b(), "--max-prompt-tokens", "10000000", "--max-log-probs",
                    "10000000", "--max-body", "100000000"});
+  const std::string request = http_request("POST", "/score", json_text({{"texts", endless()}}));
   HttpClient running(server.port());
-  running.send(http_request("POST", "/score", json_text({{"texts", endless()}})));
+  running.send(request);
   CHECK(soon([&] { return server.metric("nine_requests_in_work") == 1; }));
   server.signal(SIGTERM);
   CHECK(soon([&] { return server.get("/health").status == 503; }));

@@ -141,9 +141,10 @@ TEST_CASE("nine_serve: the limits of all requests") {
   const ServeRun server({"m=" + transformer_model(), "--queue", "2", "--connections", "6",
                          "--max-prompt-tokens", "10000000", "--max-body", "100000000"});
   {
+    const std::string request =  // made before the connections, which close without a request
+        http_request("POST", "/v1/completions", json_text(endless_completion()));
     HttpClient first(server.port()), second(server.port());
-    for (HttpClient* client : {&first, &second})
-      client->send(http_request("POST", "/v1/completions", json_text(endless_completion())));
+    for (HttpClient* client : {&first, &second}) client->send(request);
     CHECK(soon([&] { return server.metric("nine_requests_in_work") == 2; }));
     HttpAnswer third;
     CHECK(soon([&] {  // connections of before may still be counted, which is another error
@@ -187,8 +188,9 @@ TEST_CASE("nine_serve: one address has its own limit of requests") {
   const ServeRun server({"m=" + model_b(), "--client-requests", "1", "--max-prompt-tokens",
                          "10000000", "--max-log-probs", "10000000", "--max-body", "100000000"});
   {
+    const std::string request = http_request("POST", "/score", json_text({{"texts", endless()}}));
     HttpClient busy(server.port());
-    busy.send(http_request("POST", "/score", json_text({{"texts", endless()}})));
+    busy.send(request);
     CHECK(soon([&] { return server.metric("nine_requests_in_work") == 1; }));
     const HttpAnswer answer = server.post("/score", {{"texts", "the"}});
     CHECK(answer.status == 429);
