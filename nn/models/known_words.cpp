@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "data/text.h"
 #include "nn/models/model_directory.h"
+#include "nn/models/word_mixture.h"
 #include "nn/training/checkpoint.h"
 
 namespace nine {
@@ -48,10 +49,15 @@ Vocabulary read_dictionary(const std::string& path) {
 void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
                    double most, const std::string& text) {
   if (most >= 1) return;
-  for (const std::string& model : models)
-    if (const std::string dictionary = dictionary_of(model);
-        has_dictionary(dictionary) && !reads_raw_text(model))  // whose tokenizer knows every text
-      require_known(count_tokens(lines, read_dictionary(dictionary)), most, text,
+  std::vector<std::string> own;  // models of Nine
+  for (const std::string& model : models) {
+    if (is_ngram_file(model)) continue;
+    if (!has_dictionary(dictionary_of(model))) return;
+    own.push_back(model);
+  }
+  for (const std::string& model : own)
+    if (!reads_raw_text(model))  // whose tokenizer knows every text
+      require_known(count_tokens(lines, read_dictionary(dictionary_of(model))), most, text,
                     concat("the model ", model));
 }
 

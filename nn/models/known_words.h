@@ -10,9 +10,9 @@
 namespace nine {
 
 /// Checks lines for the language models that will read them, as require_known() of
-/// data/unknown_words.h does. Opens only the models' dictionaries. Does not check a model without a
-/// dictionary: an n-gram model, whose caller checks it with its scores, or a directory whose
-/// missing file opening the model reports.
+/// data/unknown_words.h does. Opens only the models' dictionaries. Does not check n-gram models,
+/// whose callers check them with their scores. If a dictionary is missing, checks nothing, because
+/// opening the model reports the missing file.
 void require_known(const std::vector<std::string>& models, std::span<const std::string> lines,
                    double most, const std::string& text);
 
