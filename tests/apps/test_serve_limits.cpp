@@ -36,7 +36,7 @@ TEST_CASE("nine_serve: what is wrong in a request is named") {
     const HttpAnswer unknown = server.post(path, {{"model", "m"}, {field, "qqq rrr"}});
     CHECK(unknown.status == 400);
     CHECK(unknown.json()["error"]["param"] == field);
-    CHECK(has(message_of(unknown), "--max-unknown"));
+    CHECK(has(message_of(unknown), "the largest share of unknown words is 0.5"));
     const HttpAnswer lines = server.post(path, {{"model", "m"}, {field, "a\nb"}});
     CHECK(lines.json()["error"]["param"] == field);
   }
