@@ -141,6 +141,7 @@ void sum_squares(const View& x, const View& out) {
 void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c,
             double alpha) {
   same_kind("matmul", a, {&b, &c.view});
+  is_given("matmul", "the second tensor", b);
   const int64_t m = transpose_a ? a.cols() : a.rows(), k = transpose_a ? a.rows() : a.cols();
   const int64_t inner = transpose_b ? b.cols() : b.rows(), n = transpose_b ? b.rows() : b.cols();
   require(k == inner, "[matmul] inner dimensions differ: ", a.shape, transpose_a ? "' x " : " x ",

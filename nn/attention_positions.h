@@ -10,7 +10,7 @@
 namespace nine {
 
 /// Positions that a layer's attention puts into its queries and keys. A subclass is a kind of
-/// positions, such as RotaryAngles: fill() computes the `width` numbers that stand for a position,
+/// positions, such as rotary angles: fill() computes the `width` numbers that stand for a position,
 /// such as cosines and sines, and placed() changes queries and keys by them.
 /// TransformerLayerConfig::make_positions() makes the object, which all layers of a model share.
 class AttentionPositions {

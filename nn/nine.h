@@ -70,6 +70,7 @@
 #include "nn/models/known_words.h"          // whether a text fits models
 #include "nn/models/language_network.h"     // what the networks of language models share
 #include "nn/models/lstm_language_model.h"  // LstmLanguageModel: the network
+#include "nn/models/same_models.h"          // whether two models are one
 #include "nn/models/sampling.h"             // choosing the next word
 #include "nn/models/sentence_scores.h"      // sentences under several language models, interpolated
 #include "nn/models/step_decoder.h"         // reading texts word by word

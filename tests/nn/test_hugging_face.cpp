@@ -373,7 +373,7 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
   wrong["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 8}};
   CHECK(has(m.error(wrong, parts), "the key 'rope_type' is 'yarn', and Nine has"));
   wrong["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 0.5}};
-  CHECK(has(m.error(wrong, parts), "has the factor 0.5, and a number from 1 on"));
+  CHECK(has(m.error(wrong, parts), "has the factor 0.5, and a number from 1 to "));
   wrong["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 2}};
   wrong["rope_parameters"] = {{"rope_type", "default"}};
   CHECK(has(m.error(wrong, parts), "'rope_scaling' is linear:2 and 'rope_parameters' is none"));
