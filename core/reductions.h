@@ -34,9 +34,11 @@ NINE_HD inline int64_t joined(int64_t a, int64_t b) {
 /// Returns the number that changes nothing when it is joined to others.
 template <Join kJoin, class T = double>
 NINE_HD constexpr T neutral() {
-  if constexpr (std::is_same_v<T, int64_t>)
+  if constexpr (std::is_same_v<T, int64_t>) {
     return kJoin == Join::plus ? 0 : (kJoin == Join::highest ? INT64_MIN : INT64_MAX);
-  return kJoin == Join::plus ? T(0) : (kJoin == Join::highest ? T(-HUGE_VAL) : T(HUGE_VAL));
+  } else {
+    return kJoin == Join::plus ? 0.0 : (kJoin == Join::highest ? -HUGE_VAL : HUGE_VAL);
+  }
 }
 
 /// A struct for each reduction with the functions term(x, m, p), value(t, m, n, p) and
