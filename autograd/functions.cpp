@@ -450,18 +450,19 @@ Var reshape(const Var& x, std::initializer_list<int64_t> sizes) {
     for (const int64_t size : sizes) s += concat(s.empty() ? "(" : ", ", size);
     return s + ")";
   };
-  const int64_t elements = x.shape().elements();
+  const auto open = std::count(sizes.begin(), sizes.end(), -1);
+  // Without -1 nothing is allocated, because training steps come here.
+  if (open == 0) return reshape(x, Shape(sizes.begin(), static_cast<int>(sizes.size())));
+  require(open == 1, "[reshape] two sizes of ", text(),
+          " are -1: only one can follow from the others");
   std::vector<int64_t> found(sizes);
-  const auto rest = std::find(found.begin(), found.end(), -1);
-  if (rest != found.end()) {
-    *rest = 1;
-    require(std::find(rest, found.end(), -1) == found.end(), "[reshape] two sizes of ", text(),
-            " are -1: only one can follow from the others");
-    const int64_t others = Shape(found.data(), static_cast<int>(found.size())).elements();
-    require(others > 0 && elements % others == 0, "[reshape] the ", elements,
-            " elements of x of shape ", x.shape(), " do not divide into ", text());
-    *rest = elements / others;
-  }
+  int64_t& rest = *std::find(found.begin(), found.end(), -1);
+  rest = 1;
+  const int64_t elements = x.shape().elements(),
+                others = Shape(found.data(), static_cast<int>(found.size())).elements();
+  require(others > 0 && elements % others == 0, "[reshape] the ", elements,
+          " elements of x of shape ", x.shape(), " do not divide into ", text());
+  rest = elements / others;
   return reshape(x, Shape(found.data(), static_cast<int>(found.size())));
 }
 
