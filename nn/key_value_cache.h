@@ -49,8 +49,8 @@ class ReadWords {
  public:
   /// Lets `slots` texts begin. All caches must be empty.
   void start(int64_t slots);
-  /// Lets slot i continue the text of slot from[i]; -1: slot i has no words. Errors: not one element
-  /// of `from` for each slot; an element of slots() or more.
+  /// Lets slot i continue the text of slot from[i]; -1: slot i has no words. Errors: not one
+  /// element of `from` for each slot; an element of slots() or more.
   void reorder(std::span<const int32_t> from);
   /// Adds a word to the slot of each of `rows`. A slot may have several rows: its next words, in
   /// order. Append the words' keys and values to the caches next, in the order of `rows`. Error: a

@@ -73,8 +73,8 @@ TEST_CASE("head: numbers of rows that do not fit are refused") {
   };
   CHECK_THROWS_WITH_AS(call({.factor = Tensor({4}, DType::float64)}),
                        doctest::Contains("must be 5 float64 numbers side by side"), Error);
-  CHECK_THROWS_WITH_AS(call({.loss = Tensor({5}, DType::float32)}),
-                       doctest::Contains("of float32"), Error);
+  CHECK_THROWS_WITH_AS(call({.loss = Tensor({5}, DType::float32)}), doctest::Contains("of float32"),
+                       Error);
   const Tensor wide({5, 2}, DType::float64);
   CHECK_THROWS_WITH_AS(call({.loss = wide.col_range(1, 1)}), doctest::Contains("with gaps"), Error);
   for (const Shape& shape : {Shape{1, 5}, Shape{2, 6}, Shape{2, 4}})
