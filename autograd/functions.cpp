@@ -1,6 +1,7 @@
 #include "autograd/functions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -61,8 +62,10 @@ Var unary_of_integers(ops::Unary f, const char* name, const Var& x, double p, do
       return x * x;
     case ops::Unary::relu:
       return maximum(x, 0);
-    case ops::Unary::clamp:
-      return minimum(maximum(x, constant_like(name, x, p)), constant_like(name, x, q));
+    case ops::Unary::clamp: {  // an infinite limit is none
+      const Var low = p == -INFINITY ? x : maximum(x, constant_like(name, x, p));
+      return q == INFINITY ? low : minimum(low, constant_like(name, x, q));
+    }
     default:
       needs_floats(name, x);
   }

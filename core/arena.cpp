@@ -52,19 +52,22 @@ Arena::Arena(std::string name, Device device, size_t capacity)
 }
 
 void Arena::reserve() {
-  if (capacity_ == 0) capacity_ = op_table(device_).available(device_.index);
-  capacity_ = rounded(capacity_);
+  // capacity_ stays as it is until there is memory, so that a failed first use can be repeated.
+  const size_t wanted =
+      rounded(capacity_ > 0 ? capacity_ : op_table(device_).available(device_.index));
   if (device_.kind == DeviceKind::cpu) {
-    void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
+    void* p = mmap(nullptr, wanted, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
       throw OutOfMemory(concat("out of memory: no address space for the pool '", name_, "' of ",
-                               bytes_text(capacity_),
+                               bytes_text(wanted),
                                "; raise the limit of address space (ulimit -v unlimited)"));
-    madvise(p, capacity_, LeastMemory::wanted() ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+    madvise(p, wanted, LeastMemory::wanted() ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     base_ = static_cast<std::byte*>(p);
+    capacity_ = wanted;
   } else {
-    base_ = static_cast<std::byte*>(op_table(device_).allocate(capacity_, device_.index));
+    base_ = static_cast<std::byte*>(op_table(device_).allocate(wanted, device_.index));
+    capacity_ = wanted;
     take(0, capacity_);
   }
 }

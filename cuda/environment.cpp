@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -13,11 +15,17 @@ namespace nine::cuda {
 namespace {
 
 // True if a variable changes bits with this value. cuBLAS's variables choose algorithms,
-// workspaces and emulations; those of its log do not.
+// workspaces and emulations; those of its log do not, and neither do the places of its files, which
+// build systems read.
 bool changes_bits(std::string_view name, std::string_view value) {
   if (value.empty()) return false;
-  if (name.starts_with("CUBLAS_") || name.starts_with("CUBLASLT_"))
-    return name.find("LOG") == std::string_view::npos;
+  if (name.starts_with("CUBLAS_") || name.starts_with("CUBLASLT_")) {
+    constexpr std::string_view kPlaces[] = {"_ROOT", "_HOME",    "_PATH",
+                                            "_DIR",  "_INCLUDE", "_LIBRARIES"};
+    return name.find("LOG") == std::string_view::npos &&
+           std::none_of(std::begin(kPlaces), std::end(kPlaces),
+                        [&](std::string_view end) { return name.ends_with(end); });
+  }
   // The driver compiles the PTX instead of taking nvcc's code.
   if (name == "CUDA_FORCE_PTX_JIT" || name == "CUDA_FORCE_JIT") return value != "0";
   // An LSTM's loop adds in another order.

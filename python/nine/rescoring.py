@@ -66,9 +66,10 @@ def read_n_best(
 
 
 def _numbers(score: _Scores) -> List[float]:
-    if isinstance(score, (int, float, np.number)):
-        return [float(score)]
-    return [float(x) for x in score]
+    try:
+        return [float(score)]  # type: ignore[arg-type]
+    except TypeError:
+        return [float(x) for x in score]  # type: ignore[union-attr]
 
 
 def _lists(lists: Iterable[Hypotheses], name: str, allow_empty: bool) -> List[List]:

@@ -102,7 +102,7 @@ def _kernel_softmax(
 ) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Returns the loss, lse (components, rows) and the gradients of the reduced loss. Bit i of
     `wanted` asks for the i-th gradient, of h, weight, bias, prior, context, numbers; others are
-    empty, as are all with reduction 'none'. Each gradient has the type of its tensor."""
+    empty, as are all with reduction 'none'. Each gradient has the type that _kept_dtype() says."""
     size = 1 if prior is None else prior.shape[0]
     row_loss = h.new_empty(h.shape[0], dtype=torch.float64)
     lse = h.new_empty((size, h.shape[0]), dtype=torch.float64)
@@ -134,13 +134,20 @@ def _kernel_softmax(
         loss = torch.tensor(total, dtype=dtype, device=h.device)
     del wide  # before the gradients take memory in their own types
     for i, t in enumerate(inputs):
-        gradients[i] = gradients[i] if t is None else _in_dtype(gradients[i], t.dtype)
+        if gradients[i].numel() > 0:
+            gradients[i] = _in_dtype(gradients[i], _kept_dtype(t.dtype))
     return (loss, lse, *gradients)  # type: ignore[return-value]
 
 
 def _computed_dtype(h: Tensor) -> torch.dtype:
     """The type in which a loss is computed; the other tensors fit h, see _common_dtype."""
     return torch.float64 if h.dtype == torch.float64 else torch.float32
+
+
+def _kept_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The type of a gradient until backward multiplies it by the upstream gradient. float16 would
+    lose what a GradScaler is about to scale: its smallest number is 6e-8."""
+    return torch.float32 if dtype == torch.float16 else dtype
 
 
 def _new_empty(like: Tensor, dtype: torch.dtype) -> Tensor:
@@ -161,12 +168,12 @@ def _in_dtype(tensor: Optional[Tensor], dtype: torch.dtype) -> Any:
 def _empty_gradients(
     inputs: Tuple[Any, ...], reduction: str, wanted: int, dtype: Optional[torch.dtype] = None
 ) -> List[Tensor]:
-    """Memory for the gradients, of type dtype; None: each has the type of its tensor."""
+    """Memory for the gradients, of type dtype; None: the types in which they are kept."""
     return [
         (
             inputs[0].new_empty(0)
             if t is None or reduction == "none" or not wanted >> i & 1
-            else _new_empty(t, dtype or t.dtype)
+            else _new_empty(t, dtype or _kept_dtype(t.dtype))
         )
         for i, t in enumerate(inputs)
     ]
@@ -189,6 +196,7 @@ def _setup_context(ctx, inputs, output):
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(*others)
     reduction = ctx.settings[1]
+    ctx.dtypes = [None if t is None else t.dtype for t in (*inputs[:2], *inputs[3:7])]
     ctx.save_for_backward(*(tensors if reduction == "none" else others[1:]))
 
 
@@ -222,7 +230,9 @@ def _backward(ctx, grad, *_):
         elif grad.item() != 1:
             gradients = [g.mul_(grad) for g in gradients]
     wanted = settings[-1]
-    h, weight, *others = (g if wanted >> i & 1 else None for i, g in enumerate(gradients))
+    h, weight, *others = (
+        _in_dtype(g, ctx.dtypes[i]) if wanted >> i & 1 else None for i, g in enumerate(gradients)
+    )
     return (h, weight, None, *others, *(None,) * 9)
 
 

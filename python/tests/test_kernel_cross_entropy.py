@@ -183,7 +183,7 @@ def test_a_second_backward_and_a_scaled_loss():
 # --- values
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_lin_is_cross_entropy(dtype, reduction):
     tensors, target = problem("lin", rows=40, words=130, width=16, dtype=dtype)
@@ -196,7 +196,7 @@ def test_lin_is_cross_entropy(dtype, reduction):
     limit = 1e-12 if dtype == torch.float64 else 1e-5
     torch.testing.assert_close(loss.double(), expected, rtol=limit, atol=limit)
     assert loss.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
-    if dtype == torch.bfloat16:
+    if dtype in (torch.bfloat16, torch.float16):
         limit = 1e-2
     gradients = gradients_of(tensors, loss.sum() * 3)
     for name, expected_gradient in gradients_of(doubles, expected.sum() * 3).items():
@@ -204,6 +204,21 @@ def test_lin_is_cross_entropy(dtype, reduction):
         torch.testing.assert_close(
             gradients[name].double(), expected_gradient, rtol=limit, atol=limit
         )
+
+
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_scaled_gradients_of_float16_are_not_lost(reduction):
+    # As a GradScaler scales them. Before scaling most of them are below float16's smallest number.
+    torch.manual_seed(1)
+    h = (torch.randn(64, 16) * 0.1).half().requires_grad_()
+    weight = (torch.randn(50, 16) * 1e-4).half().requires_grad_()
+    target = torch.randint(50, (64,))
+    loss = kernel_cross_entropy(h, weight, target, reduction=reduction)
+    (loss.mean() * 65536).backward()
+    exact_h = h.detach().double().requires_grad_()
+    F.cross_entropy(exact_h @ weight.detach().double().T, target).backward()
+    assert exact_h.grad.abs().median() < 2**-18
+    torch.testing.assert_close(h.grad.double() / 65536, exact_h.grad, rtol=2e-3, atol=1e-9)
 
 
 def test_a_mixture_and_lse_are_the_formula():

@@ -61,6 +61,8 @@ TEST_CASE("integers: arithmetic wraps around as NumPy's") {
   check<int32_t>(-a, {4}, {-2147483647, INT32_MIN, -7, 3});
   check<int32_t>(abs(a), {4}, {2147483647, INT32_MIN, 7, 3});
   check<int32_t>(clamp(a, -3, 100), {4}, {100, -3, 7, -3});
+  check<int32_t>(clamp(a, 0, INFINITY), {4}, {2147483647, 0, 7, 0});
+  check<int32_t>(clamp(a, -INFINITY, 0), {4}, {0, INT32_MIN, 0, -3});
   check<int32_t>(sign(a), {4}, {1, -1, 1, -1});
   check<int32_t>(square(a), {4}, {1, 0, 49, 9});
   check<int32_t>(relu(a), {4}, {2147483647, 0, 7, 0});

@@ -124,6 +124,7 @@ TEST_CASE("cuda failures: settings of the environment that change bits are recor
   const Environment set{{"NVIDIA_TF32_OVERRIDE", "0"},
                         {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
                         {"CUBLAS_LOGINFO_DBG", "1"},
+                        {"CUBLAS_ROOT", "/opt/cublas"},
                         {"CUDA_FORCE_PTX_JIT", "0"},
                         {"NINE_CUDA_SIDE_BY_SIDE", "1"}};
   const std::string text = "CUBLAS_WORKSPACE_CONFIG=:4096:8, NVIDIA_TF32_OVERRIDE=0";
