@@ -348,10 +348,11 @@ class LineParser {
     }
     if (all_)  // what the first line does not have would be left out
       for (const Feature& f : features_)
-        require(f.name == kTotalScore || std::ranges::count(names_, f.name) > 0, place,
-                ": the feature ", quote(f.name), " is not in the first line, whose features are ",
-                list_of(names_), ": --nbest-scores all needs lines with the same features; name ",
-                "the features that all lines have");
+        if (f.name != kTotalScore && std::ranges::count(names_, f.name) == 0)
+          fail(place, ": the feature ", quote(f.name),
+               " is not in the first line, whose features are ", list_of(names_),
+               ": --nbest-scores all needs lines with the same features; name the features that ",
+               "all lines have");
     if (names_.size() == 1) line.hypothesis.score = line.hypothesis.scores[0];
     if (names_.size() == 1) line.hypothesis.scores.clear();
     return line;

@@ -41,9 +41,9 @@ void ReadWords::start(int64_t slots) {
 }
 
 void ReadWords::add_slot() {
-  lengths_.push_back(0);
-  words_.resize(static_cast<size_t>(slots() * stride_));
+  words_.resize(static_cast<size_t>((slots() + 1) * stride_));
   rows_.resize(words_.size());
+  lengths_.push_back(0);  // last, because only then does the slot count
 }
 
 int64_t ReadWords::length() const {

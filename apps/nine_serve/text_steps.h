@@ -43,7 +43,7 @@ struct ReadText {
   int64_t top = -1;
   bool score_given = false;  ///< with `top` >= 0: records log p of the given tokens too
 
-  bool begun = false;  ///< start() sets it, with `given`
+  bool begun = false;  ///< start() and add() set it, with `given`
   size_t given = 0;    ///< how many ids were given
   /// Of the recorded tokens: with score_given of all ids, otherwise of the added ids.
   std::vector<TokenLogP> log_p = {};

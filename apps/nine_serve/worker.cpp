@@ -122,15 +122,17 @@ void Worker::drop_cancelled() {
 }
 
 // Takes at most `most` texts of one model from the calls that wait: of the model `of`, or, if it is
-// null, of the first call's. With `steps`: texts that may join them.
+// null, of the first call's. With `steps`: texts that may join them. With `in_order`: no text that
+// came after one that may not join, because such a text waits until a group ends.
 std::vector<Worker::Member> Worker::next_members(const ModelPointer& of, const TextSteps* steps,
-                                                 int64_t most) {
+                                                 int64_t most, bool in_order) {
   std::vector<Member> members;
   const std::lock_guard lock(mutex_);
   ModelPointer model = of;
   for (auto call = waiting_.begin(); call != waiting_.end() && std::ssize(members) < most;) {
     Call& c = **call;
     if (c.texts.empty() || (model && c.model != model)) {
+      if (in_order && !c.texts.empty()) break;
       ++call;
       continue;
     }
@@ -138,6 +140,7 @@ std::vector<Worker::Member> Worker::next_members(const ModelPointer& of, const T
     while (c.begun_ < c.texts.size() && std::ssize(members) < most &&
            (steps == nullptr || steps->joins(c.texts[c.begun_])))
       members.push_back({*call, c.begun_++});
+    if (in_order && c.begun_ < c.texts.size()) break;
     call = c.begun_ == c.texts.size() ? waiting_.erase(call) : call + 1;
   }
   return members;
@@ -147,8 +150,11 @@ std::vector<Worker::Member> Worker::next_members(const ModelPointer& of, const T
 void Worker::join(Group& group) {
   const int64_t live =
       std::ranges::count_if(group.members, [](const Member& m) { return m.call != nullptr; });
-  if (!group.open || live >= limits_.batch) return;
-  std::vector<Member> members = next_members(group.model, group.steps.get(), limits_.batch - live);
+  const bool full = std::ssize(groups_) >= limits_.groups;
+  if (!group.open || live >= limits_.batch || (full && !again_.empty())) return;
+  std::vector<Member> members =
+      next_members(group.model, group.steps.get(), limits_.batch - live, full);
+  group.members.reserve(group.members.size() + members.size());  // so that no place is lost
   for (auto member = members.begin(); member != members.end(); ++member) {
     try {
       const size_t place = group.steps->add(&member->read());
@@ -165,7 +171,7 @@ bool Worker::begin_group() {
   if (std::ssize(groups_) >= limits_.groups) return false;
   Group group;
   if (again_.empty()) {
-    group.members = next_members({}, nullptr, limits_.batch);
+    group.members = next_members({}, nullptr, limits_.batch, false);
   } else {
     group.members = std::move(again_.front());
     again_.pop_front();
@@ -191,8 +197,14 @@ bool Worker::begin_group() {
 void Worker::divide(Group& group, const std::exception_ptr& error) {
   group.steps.reset();  // releases its memory, and before it its model may be
   std::vector<Member> live;
-  for (Member& member : group.members)
-    if (member.call) live.push_back(std::move(member));
+  for (Member& member : group.members) {
+    if (!member.call) continue;
+    if (member.read().begun && member.read().done()) {  // it ended in the step that failed
+      end_text(member);
+    } else {
+      live.push_back(std::move(member));
+    }
+  }
   group.members.clear();
   if (live.size() == 1) {
     live.front().read().error = error;
@@ -204,7 +216,7 @@ void Worker::divide(Group& group, const std::exception_ptr& error) {
   }
 }
 
-// Reads a token of each text, and ends the texts that need no more. Returns false if the group has
+// Takes a step of each text, and ends the texts that need no more. Returns false if the group has
 // ended.
 bool Worker::step(Group& group) {
   std::vector<size_t> before;

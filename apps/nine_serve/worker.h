@@ -101,7 +101,8 @@ class Worker {
   };
 
   void drop_cancelled();
-  std::vector<Member> next_members(const ModelPointer& of, const TextSteps* steps, int64_t most);
+  std::vector<Member> next_members(const ModelPointer& of, const TextSteps* steps, int64_t most,
+                                   bool in_order);
   std::vector<std::shared_ptr<Call>> next_whole();
   bool begin_group();
   void join(Group& group);

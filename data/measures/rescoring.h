@@ -52,22 +52,22 @@ inline constexpr EnumNames<RescoringMeasure, 2> kEnumNames<RescoringMeasure>{
 
 /// Returns the words of all hypotheses, list by list.
 std::vector<std::string> all_texts(std::span<const NBestList> lists);
-/// Returns the scores of the lists' hypotheses. `log_p` has a number for each text of all_texts();
-/// nothing checks how many numbers it has. If `first` is empty, first_pass is the hypothesis's
+/// Returns the scores of the lists' hypotheses. `log_p` has a number for each text of all_texts().
+/// If `first` is empty, first_pass is the hypothesis's
 /// score. Otherwise it is the sum of the first-pass scores times the weights `first`, or -infinity
-/// if one of these scores is -infinity, even with the weight 0. Errors: the numbers of weights and
-/// scores differ; a sum of finite numbers is not finite.
+/// if one of these scores is -infinity, even with the weight 0. Errors: another number of log_p;
+/// the numbers of weights and scores differ; a sum of finite numbers is not finite.
 std::vector<ScoredList> scored_lists(std::span<const NBestList> lists,
                                      std::span<const double> log_p,
                                      std::span<const double> first = {});
 /// Returns the first pass's choice in each list: the best first-pass score; of equal ones the
-/// first.
+/// first. Error: a list without hypotheses.
 std::vector<size_t> first_choices(std::span<const NBestList> lists);
-/// Returns the words of the chosen hypotheses.
+/// Returns the words of the chosen hypotheses. Error: not one choice for each list.
 std::vector<std::string> chosen_texts(std::span<const NBestList> lists,
                                       std::span<const size_t> chosen);
-/// Returns the word errors of each hypothesis, list by list. `references` has a text for each list;
-/// nothing checks how many texts it has.
+/// Returns the word errors of each hypothesis, list by list. Error: not one of `references` for
+/// each list.
 std::vector<std::vector<int64_t>> hypothesis_errors(std::span<const NBestList> lists,
                                                     std::span<const std::string> references);
 

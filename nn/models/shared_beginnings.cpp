@@ -147,7 +147,16 @@ int64_t score_shared_beginnings(const LanguageModel& model, const Corpus& text,
       if (end > first && tree.predictions() + more > options.batch_tokens) break;
       tree.add(sentence, known);
     }
-    tree.compute(network, tape);
+    try {
+      tree.compute(network, tape);
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error& e) {  // whose row is one of the tree
+      fail("sentence ", options.first_sentence + order[first] + 1,
+           end - first > 1 ? concat(" or one of ", end - first - 1, " computed with it")
+                           : std::string(),
+           ": ", e.what());
+    }
     predictions += tree.predictions();
     for (size_t i = first; i < end; ++i) {
       const auto length = static_cast<size_t>(text.length(order[i]));

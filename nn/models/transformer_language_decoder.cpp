@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace nine {
 
@@ -16,6 +17,7 @@ TransformerLanguageDecoder::TransformerLanguageDecoder(const TransformerLanguage
 void TransformerLanguageDecoder::start(int64_t slots) {
   for (KeyValueCache& cache : caches_) cache.clear();
   read_.start(slots);
+  begun_ = false;
 }
 
 void TransformerLanguageDecoder::begin(Tape& tape, int32_t slot) {
@@ -25,13 +27,17 @@ void TransformerLanguageDecoder::begin(Tape& tape, int32_t slot) {
   } else {
     read_.clear(slot);
   }
-  std::vector<int32_t> all(static_cast<size_t>(read_.slots()));
-  std::iota(all.begin(), all.end(), 0);
-  drop_unused(all);
+  begun_ = true;
 }
 
 Var TransformerLanguageDecoder::step(Tape& tape, std::span<const DecoderRow> rows) {
   const UsePacked use(tape, packed_);
+  // Not in begin(): without memory for it, the other texts could not go on.
+  if (std::exchange(begun_, false)) {
+    std::vector<int32_t> all(static_cast<size_t>(read_.slots()));
+    std::iota(all.begin(), all.end(), 0);
+    drop_unused(all);
+  }
   return fits(rows) ? next(tape, rows) : in_parts(tape, rows);
 }
 

@@ -32,6 +32,7 @@ class TransformerLanguageDecoder final : public StepDecoder {
   PackedWeights packed_;
   std::vector<KeyValueCache> caches_;  // one per layer
   ReadWords read_;                     // the words in the caches
+  bool begun_ = false;                 // a text has begun since the last step
 };
 
 }  // namespace nine

@@ -69,6 +69,9 @@ Var TranslationDecoder::step(Tape& tape, std::span<const DecoderRow> rows) {
   const UsePacked use(tape, packed_);
   const int64_t count = std::ssize(rows), place = count > 0 ? read_.length(rows[0].slot) : 0;
   read_.read(rows);
+  require(
+      std::ranges::all_of(read_.places(), [&](int32_t own) { return own == place; }),
+      "[TranslationDecoder] a step reads one word of each text, and all texts have equally many");
   source_of_.clear();
   const Tensor ids({count, 1}, DType::int32), first({count}, DType::int32),
       counts({count}, DType::int32);
