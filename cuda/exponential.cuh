@@ -16,7 +16,10 @@ namespace nine::cuda {
 namespace on_host {
 
 /// Returns 2^x with the largest error that the instruction may have, up or down by the bits of x.
+/// 2^0 is exact, as the PTX ISA's table of ex2 has it: a running sum is multiplied by 2^0 wherever
+/// its largest term stays the largest.
 inline float exp2_approx(float x) {
+  if (x == 0) return 1;
   uint32_t bits = 0;
   std::memcpy(&bits, &x, sizeof bits);
   const double error = (bits * 2654435761u >> 31 == 0 ? 0.75 : -0.75) / (1 << 22);

@@ -390,7 +390,7 @@ def check_pack(tree):
     require((gpu / "data/captions/val.en").exists() and (gpu / "python").exists())
     code, said, _, record = tree.run("run", "rate")
     require(code == 0, said)
-    code, said, _, _ = tree.run("pack")
+    code, said, _, _ = tree.run("pack", DATA="")
     require(code == 1 and "set DATA to the folder of the corpora" in said, said)
 
 
