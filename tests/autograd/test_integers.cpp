@@ -151,15 +151,15 @@ TEST_CASE("integers: reductions have NumPy's types, and are exact") {
   check<int64_t>(argmin(flags, 1), {2}, {1, 0});
   // Dimensions that do not lie side by side, and lines that several tasks share.
   std::vector<int64_t> many(3 * 200 * 100);
-  int64_t first = 0, all = 0;
+  uint64_t first = 0, all = 0;  // they wrap around
   for (size_t i = 0; i < many.size(); ++i) {
     many[i] = static_cast<int64_t>(i * i) + kOdd;
-    all += many[i];
-    if (i / 100 % 200 == 0) first += many[i];
+    all += static_cast<uint64_t>(many[i]);
+    if (i / 100 % 200 == 0) first += static_cast<uint64_t>(many[i]);
   }
   const Var sums = sum(step.longs(many, {3, 200, 100}), {0, 2});
-  CHECK(sums.value().data<int64_t>()[0] == first);
-  CHECK(sum(sums).value().data<int64_t>()[0] == all);
+  CHECK(sums.value().data<int64_t>()[0] == static_cast<int64_t>(first));
+  CHECK(sum(sums).value().data<int64_t>()[0] == static_cast<int64_t>(all));
 }
 
 TEST_CASE("integers: cumulative sums, order and scatter_add") {
