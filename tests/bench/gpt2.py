@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Scoring and continuing text with a GPT-2 of 124 million parameters, beside transformers and
-llama.cpp: the table of docs/models.md.
+llama.cpp.
 
   gpt2.py BIN TEXT [--folder DIR] [--rounds R] [--threads T]
 

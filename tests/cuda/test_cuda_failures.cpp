@@ -121,12 +121,9 @@ TEST_CASE("cuda failures: settings of the environment that change bits are recor
   const TemporaryDirectory dir;
   const std::string run = dir / "run";
   const auto config = [&] { return Json::parse(slurp(run + "/config.json")); };
-  const Environment set{{"NVIDIA_TF32_OVERRIDE", "0"},
-                        {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
-                        {"CUBLAS_LOGINFO_DBG", "1"},
-                        {"CUBLAS_ROOT", "/opt/cublas"},
-                        {"CUDA_FORCE_PTX_JIT", "0"},
-                        {"NINE_CUDA_SIDE_BY_SIDE", "1"}};
+  const Environment set{{"NVIDIA_TF32_OVERRIDE", "0"}, {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
+                        {"CUBLAS_LOGINFO_DBG", "1"},   {"CUBLAS_ROOT", "/opt/cublas"},
+                        {"CUDA_FORCE_PTX_JIT", "0"},   {"NINE_CUDA_SIDE_BY_SIDE", "1"}};
   const std::string text = "CUBLAS_WORKSPACE_CONFIG=:4096:8, NVIDIA_TF32_OVERRIDE=0";
   const Outcome first = train(run, set);
   REQUIRE_MESSAGE(first.code == 0, first.err);
