@@ -1,5 +1,5 @@
 // Functions of two numbers with broadcasting by NumPy's rule, and the checks of types that name the
-// function that was called, for autograd/functions.cpp and autograd/arrays.cpp.
+// function that was called, for elementwise.cpp, functions.cpp and arrays.cpp.
 #pragma once
 
 #include "autograd/functions.h"
