@@ -64,6 +64,7 @@ constexpr Magic kMagics[] = {
     {"<h"sv, kWebPage},
     {"<H"sv, kWebPage},
     {"<?xml"sv, {"an XML file, as a failed download leaves it", {}, true}},
+    {"\\data\\\n"sv, {"an n-gram model (ARPA), which --interpolate takes", {}, true}},
 };
 
 uint8_t byte(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }

@@ -77,6 +77,16 @@ Ragged ragged(const std::vector<std::vector<double>>& lists) {
 void warn(const std::string& message) {
   if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 2) != 0) throw nb::python_error();
 }
+// Returns a seed of any Python integer from 0 to 2^64 - 1.
+uint64_t seed_of(const nb::int_& seed) {
+  const uint64_t number = PyLong_AsUnsignedLongLong(seed.ptr());
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    throw nine::UsageError(concat("seed=", nb::str(seed).c_str(),
+                                  ": a seed is from 0 to ", std::numeric_limits<uint64_t>::max()));
+  }
+  return number;
+}
 void warn_of_specials(const nine::SpelledSpecials& spelled, const std::string& text) {
   if (const std::string message = spelled.message(text); !message.empty()) warn(message);
 }
@@ -202,8 +212,9 @@ void add_language_model(nb::module_& m) {
           "generate",
           [](const nine::LanguageModel& self, const Lines& prompts, int64_t max_words,
              int64_t samples, double temperature, int64_t top_k, double top_p, bool allow_unknown,
-             int64_t batch, uint64_t seed, nb::object progress) {
+             int64_t batch, const nb::int_& seed, nb::object progress) {
             Progress shown(std::move(progress));
+            const uint64_t seed_number = seed_of(seed);
             return visible(without_lock([&] {
               return self.generate(prompts,
                                    {.sampling = {.allow_unknown = allow_unknown,
@@ -213,7 +224,7 @@ void add_language_model(nb::module_& m) {
                                     .max_words = max_words,
                                     .samples = samples,
                                     .batch = batch,
-                                    .seed = seed},
+                                    .seed = seed_number},
                                    lines_done(shown));
             }));
           },
@@ -294,7 +305,8 @@ void add_translator(nb::module_& m) {
           "__init__",
           [](nine::SearchOptions* self, int64_t beam, double length_penalty, bool count_end,
              int64_t max_length, int64_t n_best, bool allow_unknown, int64_t batch, bool attention,
-             int64_t samples, double temperature, int64_t top_k, double top_p, uint64_t seed) {
+             int64_t samples, double temperature, int64_t top_k, double top_p,
+             const nb::int_& seed) {
             const int32_t unknown = nine::Specials::kTranslation.unknown;
             new (self) nine::SearchOptions{.beam = beam,
                                            .length_penalty = length_penalty,
@@ -310,7 +322,7 @@ void add_translator(nb::module_& m) {
                                                         .top_k = top_k,
                                                         .top_p = top_p,
                                                         .unknown = unknown},
-                                           .seed = seed};
+                                           .seed = seed_of(seed)};
           },
           "beam"_a, "length_penalty"_a, "count_end"_a, "max_length"_a, "n_best"_a,
           "allow_unknown"_a, "batch"_a, "attention"_a, "samples"_a, "temperature"_a, "top_k"_a,

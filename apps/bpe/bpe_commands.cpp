@@ -1,5 +1,6 @@
 #include "apps/bpe/bpe_commands.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "apps/cli/text_io.h"
 #include "apps/cli/text_kind.h"
+#include "core/notice.h"
 #include "core/quote.h"
 #include "data/bpe.h"
 #include "data/bpe_learn.h"
@@ -67,6 +69,14 @@ void write_vocabularies(const BpeFlags& o, const std::string& codes) {
                  [&](std::string_view part) { count_bpe_words(part, counts); });
     write_file(o.write_vocabulary[i], bpe_vocabulary_text(counts));
   }
+}
+
+// Says which inputs of learning are one file.
+void warn_of_repeated(const std::vector<std::string>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (std::any_of(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&](const std::string& before) { return same_file(before, inputs[i]); }))
+      notice(concat("--input names ", inputs[i], " more than once: its words count as often"));
 }
 
 void learn_tokenizer(const BpeFlags& o) {
@@ -158,6 +168,7 @@ void convert_tokenizer(const BpeFlags& o) {
 }
 
 void learn_codes(const BpeFlags& o) {
+  warn_of_repeated(o.input);
   if (o.bytes) return learn_tokenizer(o);
   WordCounts counts;
   for (const std::string& input : o.input) {

@@ -36,18 +36,14 @@ constexpr std::array<CharacterClass, 128> kAscii = [] {
 }();
 
 // The classes of all code points. A page is made when a text first has one of its characters.
-class ClassPages {
- public:
-  CharacterClass of(char32_t code) {
-    const Page* page = pages_[code / kPage].load(std::memory_order_acquire);
-    if (page == nullptr) page = make(code / kPage);
-    return (*page)[code % kPage];
-  }
+constinit std::array<std::atomic<const Page*>, kCodes / kPage> pages{};
 
- private:
+// Makes pages. PCRE2 says the class of each character.
+class PageMaker {
+ public:
   const Page* make(size_t number) {
     const std::scoped_lock lock(making_);
-    if (const Page* page = pages_[number].load(std::memory_order_acquire)) return page;
+    if (const Page* page = pages[number].load(std::memory_order_acquire)) return page;
     std::string text;
     std::vector<size_t> in_page;  // by byte of `text`
     for (size_t i = 0; i < kPage; ++i) {
@@ -64,20 +60,27 @@ class ClassPages {
     mark(number_, CharacterClass::number);
     mark(white_space_, CharacterClass::white_space);
     mark(line_end_, CharacterClass::line_end);
-    pages_[number].store(&page, std::memory_order_release);
+    pages[number].store(&page, std::memory_order_release);
     return &page;
   }
 
+ private:
   const SplitPattern letter_{R"(\p{L})"}, number_{R"(\p{N})"}, white_space_{R"(\s)"},
       line_end_{R"([\r\n])"};
-  std::array<std::atomic<const Page*>, kCodes / kPage> pages_{};
   std::mutex making_;
   std::deque<Page> made_;
 };
 
-ClassPages& class_pages() {
-  static ClassPages pages;
-  return pages;
+const Page* make_page(size_t number) {
+  static PageMaker maker;
+  return maker.make(number);
+}
+
+inline CharacterClass class_of(uint32_t code) {
+  const Page* page = pages[code / kPage].load(std::memory_order_acquire);
+  if (page == nullptr) [[unlikely]]
+    page = make_page(code / kPage);
+  return (*page)[code % kPage];
 }
 
 struct Character {
@@ -85,12 +88,13 @@ struct Character {
   uint8_t bytes;
 };
 
-Character wide_character_at(std::string_view text, size_t at) {
-  const auto length = static_cast<uint8_t>(utf8_length(text[at]));
-  uint32_t code = static_cast<uint8_t>(text[at]) & (0x7Fu >> length);
-  for (size_t i = 1; i < length; ++i)
-    code = code << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3Fu);
-  return {class_pages().of(static_cast<char32_t>(code)), length};
+inline Character wide_character_at(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return uint32_t{static_cast<uint8_t>(text[at + i])}; };
+  const auto tail = [&](size_t i) { return byte(i) & 0x3F; };
+  const uint32_t lead = byte(0);
+  if (lead < 0xE0) return {class_of((lead & 0x1F) << 6 | tail(1)), 2};
+  if (lead < 0xF0) return {class_of((lead & 0x0F) << 12 | tail(1) << 6 | tail(2)), 3};
+  return {class_of((lead & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3)), 4};
 }
 
 inline Character character_at(std::string_view text, size_t at) {

@@ -127,6 +127,10 @@ def test_errors_have_the_programs_text(tmp_path):
         model.score(LINES, batch_tokens=0)
     with pytest.raises(nine.Error, match="batch size 33 must be from 1 to 32"):
         model.generate(batch=33)
+    for seed in (-1, 2**64):
+        with pytest.raises(nine.UsageError, match=f"seed={seed}: a seed is from 0 to 1844"):
+            model.generate(seed=seed)
+    model.generate(seed=2**64 - 1)
     with pytest.raises(TypeError, match="lines is one text"):
         model.score("the cat")
     with pytest.raises(TypeError, match=r"lines\[1\] is int"):

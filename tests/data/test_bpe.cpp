@@ -625,6 +625,17 @@ TEST_CASE("bpe apply: glossaries cut as std::regex does") {
 
 // --- the program
 
+TEST_CASE("bpe learn: an input that is named twice is said") {
+  const TemporaryDirectory dir;
+  const std::string text = dir.write("text", "a a\n"), copy = dir.write("copy", "a a\n"),
+                    codes = dir / "codes";
+  const auto notes = [&](const std::string& second) {
+    return run_program("bpe", {"learn", "--input", text, second, "--output", codes}).err;
+  };
+  CHECK(has(notes(dir / "./text"), "text more than once: its words count as often"));
+  CHECK(!has(notes(copy), "more than once"));
+}
+
 TEST_CASE("bpe: what cannot be read is said") {
   CHECK(has(failure({"learn"}, "ok\nbad \xff\n", 1),
             "standard input, line 2, byte 5: 0xff is not valid UTF-8"));
