@@ -106,8 +106,8 @@ void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_bl
 template <int kPieces>
 void multiply_pieces(const Product& p) {
   const int64_t all = blocks(p.k);
-  for (int64_t first = 0; first < all; first += kStretch)
-    for (int64_t column = 0; column < p.n; column += kGroup)
+  for (int64_t column = 0; column < p.n; column += kGroup)
+    for (int64_t first = 0; first < all; first += kStretch)
       for (int64_t row = 0; row < p.m; row += kGroup)
         add_stretch<kPieces>(p, row, column, first, std::min(kStretch, all - first));
 }

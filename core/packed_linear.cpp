@@ -121,43 +121,34 @@ void PackedLinear<T>::multiply(int64_t panel, const Rows& x, T* y, int64_t ldy, 
            .add = add},
           *loops_);
     }
+  // A product of fewer rows has the same bits, and reads the panel at the same speed for one row.
   const T* w = packed_.data<T>() + panel * kPanel * in_;
-  const TileProduct<T> product(columns, kRows, in_, columns, x.ld, ldy, add);
-  for (int64_t r = 0; r < x.count; r += kRows) product(w, x.x + r * x.ld, y + r * ldy);
+  const auto multiply = [&](int64_t first, int64_t rows, int64_t at_once) {
+    if (rows == 0) return;
+    const TileProduct<T> product(columns, at_once, in_, columns, x.ld, ldy, add);
+    for (int64_t r = first; r < first + rows; r += at_once) product(w, x.x + r * x.ld, y + r * ldy);
+  };
+  const int64_t rest = x.count % kRows, whole = x.count - rest;
+  multiply(0, whole, kRows);
+  multiply(whole, rest, rest);
 }
 
-// Rows that fill no tile are copied to a tile of their own, so that only rows of x and y are read
-// and written.
 template <class T>
 void PackedLinear<T>::operator()(const T* x, int64_t ldx, int64_t rows, T* y, int64_t ldy,
                                  LinearMode mode) const {
   const auto& loops = cpu::row_loops<T>();
-  const bool add = mode == LinearMode::add;
   const T low = mode == LinearMode::relu ? T(0) : -std::numeric_limits<T>::infinity();
-  const int64_t numbers = piece_numbers(rows), rest = numbers > 0 ? 0 : rows % kRows,
-                whole = rows - rest;
+  const int64_t numbers = piece_numbers(rows);
   const Rows left = this->rows(
-      x, ldx, whole, numbers > 0 ? scratch<bfloat16>(Scratch::packed_left, numbers) : nullptr);
-  T* rest_x = rest > 0 ? scratch<T>(Scratch::packed_left, kRows * in_) : nullptr;
-  for (int64_t r = 0; r < rest; ++r) std::copy_n(x + (whole + r) * ldx, in_, rest_x + r * in_);
-  if (rest > 0) std::fill(rest_x + rest * in_, rest_x + kRows * in_, T(0));
+      x, ldx, rows, numbers > 0 ? scratch<bfloat16>(Scratch::packed_left, numbers) : nullptr);
   parallel_for(
       panels(),
       [&](int64_t p) {
-        const int64_t columns = width(p);
-        T *out = y + p * kPanel, *rest_y = out + whole * ldy;
-        if (whole > 0) multiply(p, left, out, ldy, add);
-        if (rest > 0) {
-          T* tile = scratch<T>(Scratch::products, kRows * kPanel);
-          for (int64_t r = 0; r < rest && add; ++r)
-            std::copy_n(rest_y + r * ldy, columns, tile + r * kPanel);
-          multiply(p, {.x = rest_x, .ld = in_, .count = kRows}, tile, kPanel, add);
-          for (int64_t r = 0; r < rest; ++r)
-            std::copy_n(tile + r * kPanel, columns, rest_y + r * ldy);
-        }
+        T* out = y + p * kPanel;
+        multiply(p, left, out, ldy, mode == LinearMode::add);
         if (!bias_ && mode != LinearMode::relu) return;
         const T* bias = bias_ ? bias_.data<T>() + p * kPanel : nullptr;
-        for (int64_t r = 0; r < rows; ++r) loops.add_bias(out + r * ldy, bias, columns, low);
+        for (int64_t r = 0; r < rows; ++r) loops.add_bias(out + r * ldy, bias, width(p), low);
       },
       static_cast<double>(2 * rows) * static_cast<double>(in_ * out_));
 }

@@ -19,15 +19,12 @@ enum class LinearMode : uint8_t { plain, relu, add };
 /// Computes y = x W' + b for fixed W (out, in) and b (out). W is held in panels of kPanel outputs.
 /// A panel holds bfloat16 pieces if this process computes float32 products from pieces
 /// (core/bf16_product.h) at the layer's construction and W is at least as large as their tile;
-/// results then have the bits of gemm(). Otherwise a panel has the layout of TileProduct, and rows
-/// of x are multiplied kRows at a time. In both cases a row's result does not depend on the number
-/// of rows.
+/// results then have the bits of gemm(). Otherwise a panel has the layout of TileProduct. In both
+/// cases a row's result does not depend on the number of rows.
 template <class T>
 class PackedLinear {
  public:
-  static constexpr int64_t kPanel = 64, kRows = 5;
-  /// Returns `rows` rounded up to a multiple of kRows.
-  static int64_t padded(int64_t rows) { return (rows + kRows - 1) / kRows * kRows; }
+  static constexpr int64_t kPanel = 64;
 
   PackedLinear() = default;
   /// Packs w (out, in), which must outlive the layer, and copies bias (out) or an empty view. Both
@@ -59,12 +56,12 @@ class PackedLinear {
   /// threads.
   Rows rows(const T* x, int64_t ldx, int64_t rows, bfloat16* pieces) const;
   /// Multiplies the rows for the outputs of one panel, [panel * kPanel, panel * kPanel +
-  /// width(panel)), without bias and on this thread. y begins at the panel's first output. If
-  /// panels are not pieces, x and y must have memory for padded(x.count) rows: rows after the last
-  /// are read and overwritten.
+  /// width(panel)), without bias and on this thread. y begins at the panel's first output.
   void multiply(int64_t panel, const Rows& x, T* y, int64_t ldy, bool add = false) const;
 
  private:
+  static constexpr int64_t kRows = 5;  // multiplied at a time
+
   void pack_panels();
   void pack_pieces();
 

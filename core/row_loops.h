@@ -13,9 +13,10 @@ namespace nine::cpu {
 template <class T>
 struct RowAttention {
   const T* q = nullptr;  ///< (heads * size)
-  /// n pointers to (2 * kv_heads * size): a key, then its value. As many heads of the query as
-  /// heads / kv_heads read one head of the keys.
+  /// n pointers to (kv_heads * size) numbers of a key, with those of its value `to_value` later. As
+  /// many heads of the query as heads / kv_heads read one head of the keys.
   const T* const* keys = nullptr;
+  int64_t to_value = 0;
   int64_t heads = 0, kv_heads = 0, size = 0, n = 0;
   T* y = nullptr;             ///< (heads * size)
   T* mean_weights = nullptr;  ///< (n), or null: the mean of all heads' a

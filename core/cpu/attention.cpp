@@ -284,20 +284,27 @@ void listed_attention(const ops::ListedAttention& io) {
             counts[r], " keys, but has a place for ", io.weights.cols(), " weights");
     all += counts[r];
   }
+  // Few queries have tasks of some heads each, so that all threads have work.
+  constexpr int64_t kFew = 4;
+  int64_t parts = queries < kFew && !io.weights ? kFew : 1;
+  while (io.kv_heads() % parts != 0) --parts;
+  const int64_t heads = io.heads / parts, kv_heads = io.kv_heads() / parts, size = io.size();
   dispatch_float(io.q.dtype, op, [&]<class T>(T) {
     parallel_for(
-        queries,
-        [&](int64_t r) {
+        queries * parts,
+        [&](int64_t task) {
+          const int64_t r = task / parts, part = task % parts;
           const T** keys = scratch<const T*>(Scratch::lanes, counts[r]);
           for (int64_t i = 0; i < counts[r]; ++i)
-            keys[i] = row_ptr<T>(io.keys_values, rows[first[r] + i]);
-          row_loops<T>().attend({.q = row_ptr<T>(io.q, r),
+            keys[i] = row_ptr<T>(io.keys_values, rows[first[r] + i]) + part * kv_heads * size;
+          row_loops<T>().attend({.q = row_ptr<T>(io.q, r) + part * heads * size,
                                  .keys = keys,
-                                 .heads = io.heads,
-                                 .kv_heads = io.kv_heads(),
-                                 .size = io.size(),
+                                 .to_value = io.kv_heads() * size,
+                                 .heads = heads,
+                                 .kv_heads = kv_heads,
+                                 .size = size,
                                  .n = counts[r],
-                                 .y = row_ptr<T>(io.y, r),
+                                 .y = row_ptr<T>(io.y, r) + part * heads * size,
                                  .mean_weights = io.weights ? row_ptr<T>(io.weights, r) : nullptr});
         },
         4 * all * static_cast<double>(io.q.cols()));

@@ -115,8 +115,10 @@ void attend(const RowAttention<T>& a) {
   T* scores = scratch<T>(Scratch::tile, heads * n);  // [head][key]
   for (int64_t i = 0; i < n; ++i) {
     // Prefetches the next key, because keys lie apart and the CPU cannot predict their addresses.
-    for (int64_t c = 0; c < 2 * width && i + 1 < n; c += kLine<T>)
+    for (int64_t c = 0; c < width && i + 1 < n; c += kLine<T>) {
       __builtin_prefetch(a.keys[i + 1] + c);
+      __builtin_prefetch(a.keys[i + 1] + a.to_value + c);
+    }
     for (int64_t h = 0; h < heads; ++h)
       scores[h * n + i] = scale * dot(a.q + h * size, a.keys[i] + h / group * size, size);
   }
@@ -126,7 +128,7 @@ void attend(const RowAttention<T>& a) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t h = 0; h < heads; ++h) {
       const T weight = scores[h * n + i];
-      const T* __restrict v = a.keys[i] + width + h / group * size;
+      const T* __restrict v = a.keys[i] + a.to_value + h / group * size;
       T* __restrict out = y + h * size;
       for (int64_t c = 0; c < size; ++c) out[c] += weight * v[c];
     }

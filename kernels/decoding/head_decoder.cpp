@@ -185,7 +185,7 @@ void HeadDecoder<T>::stack_contexts(const Block& b, Memory& m) const {
     std::fill_n(b.log_prior, b.rows * size, 0.0);
     return;
   }
-  T* logits = m.prior.get(PackedLinear<T>::padded(b.rows) * size);
+  T* logits = m.prior.get(b.rows * size);
   prior_(b.h, d, b.rows, logits, size);
   for (int64_t r = 0; r < b.rows; ++r) {
     const T *x = logits + r * size, top = *std::max_element(x, x + size);
@@ -236,7 +236,7 @@ void HeadDecoder<T>::score_panel(const Block& b, int64_t panel) const {
   if (one_pack_) packs_.front().words.multiply(panel, *contexts, scores, b.ld);
   for (int64_t k = 0; k < size; ++k) {
     const Component& c = components_[static_cast<size_t>(k)];
-    const int64_t parts = c.kernel.parts, plane = PackedLinear<T>::padded(b.rows) * kPanel;
+    const int64_t parts = c.kernel.parts, plane = b.rows * kPanel;
     T* pairs = parts > 1 ? scratch<T>(Scratch::products, parts * parts * plane) : nullptr;
     for (int64_t i = 0; i < parts && !one_pack_; ++i) {
       const PackedLinear<T>& w = packs_[static_cast<size_t>(c.packs[static_cast<size_t>(i)])].words;
@@ -445,12 +445,9 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
                                                      Memory& m) const {
   const int64_t size = head_.size(), all = rows * size,
                 ld = (words_ + kPanel - 1) / kPanel * kPanel, tiles = ld / kPanel;
-  // Each component's rows are padded, because they may be multiplied alone.
-  const int64_t padded = PackedLinear<T>::padded(rows) * size;
-  const bool own = own_stack(rows);
   return {.h = q.h + first * dims_,
-          .stack = own ? m.stack.get(padded * dims_) : q.h + first * dims_,
-          .scores = m.scores.get(padded * ld),
+          .stack = own_stack() ? m.stack.get(all * dims_) : q.h + first * dims_,
+          .scores = m.scores.get(all * ld),
           .tile_top = m.tile_top.get(all * tiles),
           .chunk_top = m.chunk_top.get(all * kChunks),
           .chunk_sum = m.chunk_sum.get(all * kChunks),
@@ -484,8 +481,7 @@ void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) 
   answer.words.resize(static_cast<size_t>(best ? q.rows * k : 0));
   answer.log_probs.resize(static_cast<size_t>(q.rows * k));
   const int64_t blocks = (q.rows * head_.size() + kStackRows - 1) / kStackRows;
-  const int64_t block_rows =
-      blocks > 0 ? PackedLinear<T>::padded((q.rows + blocks - 1) / blocks) : 0;
+  const int64_t block_rows = blocks > 0 ? (q.rows + blocks - 1) / blocks : 0;
   for (int64_t first = 0; first < q.rows; first += block_rows) {
     Block b = block(q, first, std::min(block_rows, q.rows - first), memory);
     const double work =

@@ -82,12 +82,8 @@ class HeadDecoder {
 
   Block block(const Query& q, int64_t first, int64_t rows, Memory& m) const;
   void add_component(const Score& score, const View& w);
-  // True if `rows` contexts are copied or changed before they meet the words. A part of a tile of
-  // PackedLinear is copied too, because the tile's other rows need memory.
-  bool own_stack(int64_t rows) const {
-    return head_.size() > 1 || head_.contexts || norms_.contexts() ||
-           rows % PackedLinear<T>::kRows != 0;
-  }
+  // True if contexts are copied or changed before they meet the words.
+  bool own_stack() const { return head_.size() > 1 || head_.contexts || norms_.contexts(); }
   int64_t pack_of(const View& part);
   void stack_contexts(const Block& b, Memory& m) const;
   template <class F>

@@ -97,7 +97,7 @@ int bench(const BenchOptions& o) {
       o.heads[0].c_str());
   for (const std::string& count : o.rows) {
     const int64_t rows = std::stoll(count);
-    const Tensor h = random_tensor({PackedLinear<float>::padded(rows), o.dim}, "h", 1);
+    const Tensor h = random_tensor({rows, o.dim}, "h", 1);
     std::vector<HeadSpec> heads;
     std::vector<Tensor> kept;
     std::vector<Measured> measured;

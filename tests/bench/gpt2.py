@@ -7,7 +7,8 @@ llama.cpp.
 The model has random weights; its tokenizer is learned from TEXT. DIR keeps the model for further
 runs. A cell is tokens a second: the median over R rounds, in which the contenders take turns.
 Starting and opening files do not count: programs run with two numbers of tokens, and the times are
-subtracted. Scoring takes texts of 256 tokens, 16 at once; llama.cpp computes a text at once, and
+subtracted. Each contender scores and continues once before it is measured, so that files are in
+memory. Scoring takes texts of 256 tokens, 16 at once; llama.cpp computes a text at once, and
 its time has no log-softmax. Continuing is greedy, after 16 tokens, with 1 text and with 8 at once;
 llama-cpp-python continues one text at a time. Needs transformers, torch, llama-cpp-python in this
 Python; run it on a quiet machine.
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import time
 
-LENGTH, AT_ONCE, PROMPT, FEW, MANY = 256, 16, 16, 16, 80
+LENGTH, AT_ONCE, TEXTS, PROMPT, FEW, MANY = 256, 16, 48, 16, 16, 272
 ROWS = {"score": "scoring", "one": "continuing 1 text", "eight": "continuing 8 texts"}
 
 
@@ -46,20 +47,19 @@ def make_model(o):
 
 
 def texts(o, gpt2):
-    """Token ids of 2 * AT_ONCE texts of LENGTH tokens, and the texts."""
+    """Token ids of TEXTS texts of LENGTH tokens, and the texts."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(gpt2 / "tokenizer.json"))
     with open(o.text, encoding="utf-8") as file:
         ids = tokenizer.encode(" ".join(file.read(2_000_000).split())).ids
-    parts = [ids[i : i + LENGTH] for i in range(0, 2 * AT_ONCE * LENGTH, LENGTH)]
+    parts = [ids[i : i + LENGTH] for i in range(0, TEXTS * LENGTH, LENGTH)]
     return parts, [tokenizer.decode(part) for part in parts]
 
 
 class Nine:
     def __init__(self, o, gpt2, precision):
-        _, self.texts = texts(o, gpt2)
-        _ids, self.tokenizer = _, None
+        self.texts = texts(o, gpt2)[1]
         self.command = [o.bin / "lm_score", "--checkpoint", gpt2, "--threads", str(o.threads)]
         self.command += ["--matmul-precision", precision]
 
@@ -76,7 +76,7 @@ class Nine:
 
     def score(self):
         few, all_texts = self.texts[:AT_ONCE], self.texts
-        return AT_ONCE * LENGTH / (self.seconds(all_texts) - self.seconds(few))
+        return (TEXTS - AT_ONCE) * LENGTH / (self.seconds(all_texts) - self.seconds(few))
 
     def grow(self, count):
         prompts = [" ".join(t.split()[: PROMPT // 2]) for t in self.texts[:count]]
@@ -176,6 +176,8 @@ CONTENDERS = {"Nine": Nine, "transformers": Transformers, "llama.cpp": LlamaCpp}
 def measure(o):
     """In a process of its own: answers each line of standard input, a row's name, with a figure."""
     contender = CONTENDERS[o.measure](o, o.folder / "gpt2", o.precision)
+    contender.score()
+    contender.grow(1)
     print("ready", flush=True)
     for line in sys.stdin:
         row = line.strip()

@@ -314,11 +314,9 @@ TEST_CASE("learned numbers: a model trains, saves and loads them, and decodes wi
                                               .prior = set.at("head.prior.weight").value().view()});
   HeadDecoder<double>::Memory memory;
   HeadDecoder<double>::Answer answer;
-  Doubles padded(static_cast<size_t>(PackedLinear<double>::padded(30) * 6));
   const Doubles flat = h.to_vector();
-  std::copy(flat.begin(), flat.end(), padded.begin());
   const std::span<const int32_t> wanted(targets.data<int32_t>(), 30);
-  decoder({.h = padded.data(), .rows = 30, .targets = wanted}, memory, answer);
+  decoder({.h = flat.data(), .rows = 30, .targets = wanted}, memory, answer);
   for (size_t r = 0; r < 30; ++r)
     CHECK(answer.log_probs[r] ==
           doctest::Approx(expected[r * 40 + static_cast<size_t>(wanted[r])]).epsilon(1e-12));
