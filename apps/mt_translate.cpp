@@ -121,34 +121,6 @@ int64_t joints_in(const Lines& lines) {
   return joints;
 }
 
-// Throws for a word that --no-allow-unknown excludes, for a prefix that is too long, and for a
-// </s> that is its first word or has others behind it.
-void check_prefixes(const TranslateOptions& o, const Translator& translator, const Lines& lines,
-                    const std::vector<BeamSearch::Ids>& ids) {
-  const int32_t unknown = translator.target_unknown();
-  const auto has_unknown = [&](const BeamSearch::Ids& all) {
-    return std::ranges::find(all, unknown) != all.end();
-  };
-  for (size_t i = 0; i < ids.size(); ++i) {
-    require(std::ssize(ids[i]) <= o.max_length, o.prefix, ", line ", i + 1, " has ", ids[i].size(),
-            " tokens, more than --max-length ", o.max_length, " allows a translation to have");
-    const auto end = std::ranges::find(ids[i], translator.target().specials().end);
-    require(
-        end == ids[i].end() || (end != ids[i].begin() && end + 1 == ids[i].end()), o.prefix,
-        ", line ", i + 1, ": </s> ends the translation ",
-        end == ids[i].begin() ? "before its first word" : "before the other words of the prefix",
-        ": leave it out, or spell it differently");
-    if (o.sampling.allow_unknown || !has_unknown(ids[i])) continue;
-    std::string found;
-    for_each_word(lines[i], [&](std::string_view word) {
-      if (found.empty() && has_unknown(translator.target().encode(word))) found = word;
-    });
-    fail(o.prefix, ", line ", i + 1, ": ", quote(found.empty() ? lines[i] : found),
-         " is unknown to the model, and --no-allow-unknown excludes ",
-         translator.target().word(unknown), ": correct the prefix, or leave out the option");
-  }
-}
-
 // The prefixes of the translations, line by line of the input.
 class Prefixes {
  public:
@@ -170,7 +142,7 @@ class Prefixes {
       for (const std::string& line : lines) ids_.push_back(translator.target().encode(line));
     }
     if (communicator.first()) warn_of_other_kind(lines, name_);
-    check_prefixes(o, translator, lines, ids_);
+    translator.check_prefixes(lines, ids_, name_, o.max_length, o.sampling.allow_unknown);
     InputNotes notes(name_, translator.target_unknown(), "the prefixes'");
     notes.add(ids_);
     notes.require_known(o);

@@ -11,12 +11,12 @@ namespace nine {
 /// the backward pass calls f again to know what is between them. `memory` may be empty. The bits of
 /// values and gradients are those of f(x, memory), if each parameter that f reads is read nowhere
 /// else. f must be trivially destructible, outlive nothing that it refers to, and use no Var but
-/// its arguments; of other Vars it may read values. If x needs no gradient, f(x, memory) is
-/// recorded as it is.
+/// its arguments; of other Vars it may read values. If the tape records and x needs no gradient,
+/// f(x, memory) is recorded as it is. If the tape does not record, what is between is dropped.
 template <class F>
 Var recomputed(const Var& x, const Var& memory, F f) {
   Tape& tape = x.tape();
-  if (!tape.recording() || !x.needs_grad()) return f(x, memory);
+  if (tape.recording() && !x.needs_grad()) return f(x, memory);
   const Var y = tape.result("recomputed", x.shape(), x.dtype(), {x, memory});
   // Records, because dropout computes nothing on a tape that does not; what is recorded is dropped.
   tape.nested([&](Tape& inner) {

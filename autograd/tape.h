@@ -160,10 +160,10 @@ class Tape {
   /// Returns the step's key with the stream of that name, e.g. "dropout.embedding".
   RandomKey random_key(std::string_view stream) const;
 
-  /// Calls f(inner), where `inner` is a second tape with the pool and the random key of this tape.
-  /// `inner` records if this tape records. Afterwards releases all that f has computed. f may call
-  /// backward on `inner`; gradients of parameters remain. recomputed() (autograd/recompute.h) uses
-  /// nested().
+  /// Calls f(inner), where `inner` is a second tape with the pool, the random key and the packed
+  /// weights of this tape. `inner` records if this tape records. Afterwards releases all that f has
+  /// computed. f may call backward on `inner`; gradients of parameters remain. recomputed()
+  /// (autograd/recompute.h) uses nested().
   template <class F>
   void nested(F&& f) {
     if (!inner_) inner_.reset(new Tape(arena_, Nested{}));
@@ -171,6 +171,7 @@ class Tape {
     inner_->random_ = random_;
     inner_->detect_anomaly_ = detect_anomaly_;
     inner_->recording_ = recording_;
+    inner_->packed_ = packed_;
     try {
       f(*inner_);
     } catch (...) {  // such as OutOfMemory: this tape goes on after reset()

@@ -32,8 +32,9 @@
     0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))), -4, 4) \
   F(silu, silu_value(x), silu_slope(x), "x sigmoid(x) (Elfwing et al., 2018); -0 at -infinity", \
     x / (1 + std::exp(-x)), -4, 4) \
-  F(sin, vsin(x), vcos(x), "sine", std::sin(x), -7, 7) \
-  F(cos, vcos(x), -vsin(x), "cosine", std::cos(x), -7, 7) \
+  F(sin, vsin(x), vcos(x), "sine; NaN for angles beyond 4.2e6 (float32), 2.3e15 (float64)", \
+    std::sin(x), -7, 7) \
+  F(cos, vcos(x), -vsin(x), "cosine; NaN for the same angles", std::cos(x), -7, 7) \
   F(log1p, vlog1p(x), T(1) / (T(1) + x), "ln(1 + x)", std::log1p(x), -0.5, 4) \
   F(expm1, vexpm1(x), y + T(1), "e^x - 1", std::expm1(x), -3, 3) \
   F(rsqrt, T(1) / std::sqrt(x), T(-0.5) * y / x, "1 / sqrt(x)", 1 / std::sqrt(x), 0.2, 5) \

@@ -300,13 +300,20 @@ NINE_HD inline SinCos<T> vsincos(T x) {
   return {(keep * sine + swap * cosine) * static_cast<T>(1 - (quarter & 2)),
           (keep * cosine + swap * sine) * static_cast<T>(1 - ((quarter + 1) & 2))};
 }
+/// Returns `value` if |x| <= kMaxAngle, else NaN: neighbouring angles are then too far apart.
+template <class T>
+NINE_HD inline T of_angle(T x, T value) {
+  return vmath_detail::clamp(x, -FloatTraits<T>::kMaxAngle, FloatTraits<T>::kMaxAngle) == x
+             ? value
+             : std::numeric_limits<T>::quiet_NaN();
+}
 template <class T>
 NINE_HD inline T vsin(T x) {
-  return vsincos(x).sin;
+  return of_angle(x, vsincos(x).sin);
 }
 template <class T>
 NINE_HD inline T vcos(T x) {
-  return vsincos(x).cos;
+  return of_angle(x, vsincos(x).cos);
 }
 
 }  // namespace nine

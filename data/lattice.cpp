@@ -192,6 +192,17 @@ Lattice finished(RawLattice raw, const LatticeOptions& options, const std::strin
   return lattice;
 }
 
+// Returns the byte of "\303", as HTK and SRILM write bytes outside of ASCII; -1 for other text.
+int octal_byte(std::string_view text) {
+  if (text.size() < 4 || text[0] != '\\' || text[1] < '0' || text[1] > '3') return -1;
+  int byte = 0;
+  for (const char digit : text.substr(1, 3)) {
+    if (digit < '0' || digit > '7') return -1;
+    byte = 8 * byte + (digit - '0');
+  }
+  return byte;
+}
+
 // The fields KEY=VALUE of a line of SLF. A value in double quotes may have spaces; a backslash
 // takes the special meaning from the next character.
 std::vector<std::pair<std::string, std::string>> slf_fields(std::string_view line,
@@ -212,7 +223,10 @@ std::vector<std::pair<std::string, std::string>> slf_fields(std::string_view lin
     if (quoted) ++at;
     bool closed = !quoted;
     for (; at < line.size(); ++at) {
-      if (line[at] == '\\' && at + 1 < line.size()) {
+      if (const int byte = octal_byte(line.substr(at)); byte >= 0) {
+        value += static_cast<char>(byte);
+        at += 3;
+      } else if (line[at] == '\\' && at + 1 < line.size()) {
         value += line[++at];
       } else if (quoted ? line[at] == '"' : (line[at] == ' ' || line[at] == '\t')) {
         closed = true;
@@ -223,6 +237,8 @@ std::vector<std::pair<std::string, std::string>> slf_fields(std::string_view lin
       }
     }
     require(closed, place, ": the value of ", key, " has no second \"");
+    require(find_invalid_utf8(value) == std::string_view::npos, place, ": ", key, "=", quote(value),
+            " is not valid UTF-8: write the lattice from a dictionary in UTF-8");
     fields.emplace_back(key, value);
   }
 }

@@ -13,6 +13,8 @@ TokenCounts count_tokens(std::span<const std::string> lines, const Vocabulary& v
 
 void require_known(const TokenCounts& counts, double most, const std::string& text,
                    const std::string& vocabulary) {
+  if (!(most >= 0 && most <= 1))
+    throw UsageError(concat("max_unknown is ", most, ", and a share from 0 to 1 was expected"));
   const double share =
       counts.tokens > 0 ? static_cast<double>(counts.unknown) / static_cast<double>(counts.tokens)
                         : 0.0;

@@ -21,7 +21,7 @@ struct TokenCounts {
 TokenCounts count_tokens(std::span<const std::string> lines, const Vocabulary& vocabulary);
 
 /// Error, with the names of the text and of the vocabulary: more than the share `most` of the
-/// tokens is unknown.
+/// tokens is unknown. UsageError: `most` is not from 0 to 1.
 void require_known(const TokenCounts& counts, double most, const std::string& text,
                    const std::string& vocabulary);
 

@@ -82,8 +82,8 @@ uint64_t seed_of(const nb::int_& seed) {
   const uint64_t number = PyLong_AsUnsignedLongLong(seed.ptr());
   if (PyErr_Occurred() != nullptr) {
     PyErr_Clear();
-    throw nine::UsageError(concat("seed=", nb::str(seed).c_str(),
-                                  ": a seed is from 0 to ", std::numeric_limits<uint64_t>::max()));
+    throw nine::UsageError(concat("seed=", nb::str(seed).c_str(), ": a seed is from 0 to ",
+                                  std::numeric_limits<uint64_t>::max()));
   }
   return number;
 }
@@ -285,7 +285,12 @@ std::vector<std::vector<Found>> translate(const nine::Translator& translator, co
   for (const std::string& message : too_long) warn(message + "; its translation is empty here");
   check_ids(sources, text.max_unknown, "the text to translate", text.name);
   std::vector<Ids> begins;
-  if (prefixes) begins = translator.target_ids(*prefixes, "the prefixes");
+  if (prefixes) {
+    begins = translator.target_ids(*prefixes, "the prefixes");
+    translator.check_prefixes(*prefixes, begins, "the prefixes", options.max_length,
+                              options.sampling.allow_unknown);
+    check_ids(begins, text.max_unknown, "the prefixes", text.name);
+  }
   const std::vector<nine::Translation> all = without_lock([&] {
     nine::BeamSearch::Progress report;
     if (shown) report = [&](int64_t done) { shown(done, std::ssize(sources)); };

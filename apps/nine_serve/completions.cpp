@@ -116,7 +116,10 @@ Json CompletionText::take_logprobs(const ReadText& text) {
     tokens.push_back(spelling(bytes));
     log_p.push_back(finite(at.log_p));
     places.push_back(place_);
-    place_ += characters_in(bytes);
+    unplaced_ += bytes;
+    const size_t whole = whole_characters(unplaced_);
+    place_ += characters_in(visible_text(std::string_view(unplaced_).substr(0, whole), bad_place_));
+    unplaced_.erase(0, whole);
     if (text.top <= 0) continue;
     Json likeliest = Json::object();
     for (size_t k = 0; k < at.top.size(); ++k) {

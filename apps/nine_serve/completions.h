@@ -52,6 +52,8 @@ class CompletionText {
   bool sent_bad_ = false;       // these ended with bytes that are no character
   size_t logprobs_ = 0;         // elements of ReadText::log_p that were taken
   int64_t place_ = -1;          // characters before the next of them; -1: not counted yet
+  std::string unplaced_;        // bytes of tokens before it, of a character that is not whole
+  bool bad_place_ = false;      // the bytes before these ended with no character
   bool found_stop_ = false, with_start_;
 };
 

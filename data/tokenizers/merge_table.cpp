@@ -11,6 +11,10 @@ namespace {
 
 constexpr size_t kFirstSlots = 64;
 constexpr size_t kShort = 64;  // symbols that are searched one by one for the lowest rank
+constexpr int kPlaceBits = 6;  // of a symbol's place
+static_assert(kShort == 1 << kPlaceBits);
+// Ranks below this limit leave room for a place in 32 bits.
+constexpr uint32_t kShortRanks = uint32_t{1} << (32 - kPlaceBits);
 
 }  // namespace
 
@@ -31,11 +35,13 @@ bool MergeTable::add(int32_t left, int32_t right, Merge merge) {
     if (slots_[at].key == key) return false;
   slots_[at] = {key, merge};
   ++size_;
+  ranks_end_ = std::max(ranks_end_, merge.rank + 1);
   return true;
 }
 
 void MergeTable::apply(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const {
-  symbols.size() <= kShort ? apply_short(symbols, ids) : apply_long(symbols, ids);
+  symbols.size() <= kShort&& ranks_end_ <= kShortRanks ? apply_short(symbols, ids)
+                                                       : apply_long(symbols, ids);
 }
 
 void MergeTable::apply_short(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const {
@@ -44,15 +50,16 @@ void MergeTable::apply_short(std::span<const int32_t> symbols, std::vector<int32
   std::array<int32_t, kShort> result;  // of the merge of a symbol and the next symbol
   // The rank of that merge, then the symbol's place, so that the least key is the leftmost of the
   // lowest rank. A symbol without a merge has kNever; so do the places up to a multiple of kLanes.
-  std::array<uint64_t, kShort> keys;
+  std::array<uint32_t, kShort> keys;
   std::array<uint8_t, kShort + 1> before, next;
-  constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
-  constexpr size_t kPlaceBits = 8, kLanes = 4;
+  constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
+  constexpr size_t kLanes = 8;
   static_assert(kShort % kLanes == 0);
   const auto offer = [&](size_t left, size_t right) {
     const Merge merge = find(id[left], id[right]);
     result[left] = merge.result;
-    keys[left] = merge.rank == kNoRank ? kNever : uint64_t{merge.rank} << kPlaceBits | left;
+    keys[left] =
+        merge.rank == kNoRank ? kNever : merge.rank << kPlaceBits | static_cast<uint32_t>(left);
   };
   std::ranges::copy(symbols, id.begin());
   for (size_t i = 0; i <= n; ++i) {
@@ -63,12 +70,15 @@ void MergeTable::apply_short(std::span<const int32_t> symbols, std::vector<int32
   const size_t end = (n + kLanes - 2) / kLanes * kLanes;
   for (size_t i = n - 1; i < end; ++i) keys[i] = kNever;
   for (;;) {
-    std::array<uint64_t, kLanes> least;  // of each lane, so that no comparison waits for another
+    std::array<uint32_t, kLanes> least;  // of each lane, so that no comparison waits for another
     least.fill(kNever);
     for (size_t i = 0; i < end; i += kLanes)
       for (size_t lane = 0; lane < kLanes; ++lane)
         least[lane] = std::min(least[lane], keys[i + lane]);
-    const uint64_t key = std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+    for (size_t width = kLanes / 2; width > 0; width /= 2)
+      for (size_t lane = 0; lane < width; ++lane)
+        least[lane] = std::min(least[lane], least[lane + width]);
+    const uint32_t key = least[0];
     if (key == kNever) break;
     const size_t left = key & ((1u << kPlaceBits) - 1), right = next[left], after = next[right];
     id[left] = result[left];

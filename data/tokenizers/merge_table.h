@@ -61,6 +61,7 @@ class MergeTable {
 
   std::vector<Slot> slots_;  // their number is a power of two; at most half full
   size_t size_ = 0;
+  uint32_t ranks_end_ = 0;  // above all ranks
 };
 
 }  // namespace nine

@@ -20,7 +20,9 @@ void PieceTable<kWords, kMostBits>::keep(const Key& piece, std::span<const int32
   }
   Places& places = places_[piece.hash(bits_)];
   if (ids.size() > places.newest.ids.size()) return;
-  places.second = places.newest;
+  // Sometimes drops the piece that was found, because it may not come again.
+  constexpr size_t kSometimes = 8;
+  if (misses_ % kSometimes == 0) places.found = places.newest;
   places.newest.piece = piece;
   std::fill(std::ranges::copy(ids, places.newest.ids.begin()).out, places.newest.ids.end(),
             Tokenizer::kNone);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/tokenizers/piece_key.h"
@@ -25,8 +26,8 @@ struct EncodeOptions {
 namespace detail {
 
 /// Keeps the ids of pieces. A piece has at most Key::kMost bytes, which are kWords 64-bit words,
-/// and at most 2 kWords ids. Each hash has two places, for its two newest pieces. If many look-ups
-/// miss, the number of hashes grows, up to 2^kMostBits.
+/// and at most 2 kWords ids. Each hash has two places: for the piece that was last found again, and
+/// for the newest piece. If many look-ups miss, the number of hashes grows, up to 2^kMostBits.
 template <size_t kWords, int kMostBits>
 class PieceTable {
  public:
@@ -42,15 +43,15 @@ class PieceTable {
     const Key key(piece);
     ++looked_up_;
     if (bits_ > 0) {
-      const Places& places = places_[key.hash(bits_)];
-      for (const Place* place : {&places.newest, &places.second})
-        if (place->piece == key) {
-          for (const int32_t id : place->ids) {
-            if (id < 0) break;
-            ids.push_back(id);
-          }
-          return;
+      Places& places = places_[key.hash(bits_)];
+      if (places.newest.piece == key) std::swap(places.newest, places.found);
+      if (places.found.piece == key) {
+        for (const int32_t id : places.found.ids) {
+          if (id < 0) break;
+          ids.push_back(id);
         }
+        return;
+      }
     }
     const size_t before = ids.size();
     encode(piece, ids);
@@ -63,7 +64,7 @@ class PieceTable {
     std::array<int32_t, 2 * kWords> ids{};  // less than 0 after the last id
   };
   struct alignas(32 * kWords) Places {  // of one hash, in few lines of the processor's cache
-    Place newest, second;
+    Place found, newest;
   };
   void keep(const Key& piece, std::span<const int32_t> ids);
 

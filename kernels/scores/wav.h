@@ -39,7 +39,7 @@ struct Wav : Radial<Wav> {
 
   template <class T>
   NINE_HD T phi(T q) const {
-    return vcos(q * static_cast<T>(over_a)) * vexp(-q * static_cast<T>(over_b));
+    return vsincos(q * static_cast<T>(over_a)).cos * vexp(-q * static_cast<T>(over_b));
   }
   template <class T>
   NINE_HD T phi_slope(T q) const {

@@ -138,10 +138,12 @@ void Transformer::pack(PackedWeights& packed) const {
   for (const TransformerDecoderLayer& layer : decoder_) layer.pack(packed);
 }
 
-// Returns layer(x, memory), whose activations the backward pass computes again if so configured.
+// Returns layer(x, memory), whose activations the backward pass computes again if so configured. A
+// tape that does not record drops them.
 template <class Layer>
 Var Transformer::computed(const Var& x, const Var& memory, Layer layer) const {
-  return config_.recompute ? recomputed(x, memory, layer) : layer(x, memory);
+  return config_.recompute || !x.tape().recording() ? recomputed(x, memory, layer)
+                                                    : layer(x, memory);
 }
 
 Var Transformer::encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const {

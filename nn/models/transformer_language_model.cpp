@@ -110,7 +110,7 @@ Var TransformerLanguageModel::window_of(Tape& tape, const Tensor& ids) const {
   Var x = dropout(with_positions(sequences, 0, steps, batch), config_.dropout, "dropout.embedding");
   const AttentionMask mask{.batch = batch, .causal = true};
   for (const TransformerEncoderLayer& layer : layers_) {
-    if (config_.recompute) {
+    if (config_.recompute || !tape.recording()) {
       x = recomputed(x, {}, [&layer, batch](const Var& input, const Var&) {
         return layer(input, {.batch = batch, .causal = true});
       });

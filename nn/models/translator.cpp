@@ -1,9 +1,12 @@
 #include "nn/models/translator.h"
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <optional>
 
+#include "core/quote.h"
+#include "data/text.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/translation_sides.h"
 
@@ -128,6 +131,34 @@ std::vector<BeamSearch::Ids> Translator::source_ids(const std::vector<std::strin
 std::vector<BeamSearch::Ids> Translator::target_ids(const std::vector<std::string>& lines,
                                                     const std::string& name) const {
   return parts_->reader->ids(lines, parts_->target, search().max_words(), name);
+}
+
+void Translator::check_prefixes(const std::vector<std::string>& lines,
+                                std::span<const BeamSearch::Ids> ids, const std::string& name,
+                                int64_t max_length, bool allow_unknown) const {
+  const int32_t unknown = target_unknown();
+  const auto has_unknown = [&](const BeamSearch::Ids& all) {
+    return std::ranges::find(all, unknown) != all.end();
+  };
+  for (size_t i = 0; i < ids.size(); ++i) {
+    require(std::ssize(ids[i]) <= max_length, name, ", line ", i + 1, " has ", ids[i].size(),
+            " tokens, more than the option max-length, ", max_length,
+            ", allows a translation to have");
+    const auto end = std::ranges::find(ids[i], target().specials().end);
+    require(
+        end == ids[i].end() || (end != ids[i].begin() && end + 1 == ids[i].end()), name, ", line ",
+        i + 1, ": </s> ends the translation ",
+        end == ids[i].begin() ? "before its first word" : "before the other words of the prefix",
+        ": leave it out, or spell it differently");
+    if (allow_unknown || !has_unknown(ids[i])) continue;
+    std::string found;
+    for_each_word(lines[i], [&](std::string_view word) {
+      if (found.empty() && has_unknown(target().encode(word))) found = word;
+    });
+    fail(name, ", line ", i + 1, ": ", quote(found.empty() ? lines[i] : found),
+         " is unknown to the model, and the option allow-unknown excludes ", target().word(unknown),
+         ": correct the prefix, or change the option");
+  }
 }
 
 std::string Translator::text(std::span<const int32_t> ids) const {

@@ -102,6 +102,10 @@ class Translator {
   /// Does the same for lines of the target language.
   std::vector<BeamSearch::Ids> target_ids(const std::vector<std::string>& lines,
                                           const std::string& name) const;
+  /// Checks the ids of lines with which translations begin. Errors: more ids than `max_length`;
+  /// </s> as the first word, or before other words; without `allow_unknown`, an unknown word.
+  void check_prefixes(const std::vector<std::string>& lines, std::span<const BeamSearch::Ids> ids,
+                      const std::string& name, int64_t max_length, bool allow_unknown) const;
   /// Returns a translation as prose if the models read prose. Otherwise returns its words,
   /// separated by spaces; joins subwords to words if codes or `join` were given, and makes prose if
   /// `detokenize` was given.

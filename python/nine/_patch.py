@@ -110,7 +110,9 @@ def patch(model: _Model, head: str = "lin", **settings) -> _Model:
 
     With labels, the model's output has the loss of transformers' ForCausalLMLoss under this head,
     and None for the logits, which are never computed. Without labels, `logits` are the
-    log-probabilities, without a gradient, so generate() works as before. Returns the model.
+    log-probabilities, without a gradient, so generate() works as before. save_pretrained() writes
+    the key nine_head into config.json, by which Nine opens the folder with this head; transformers
+    opens it as a model with an inner product. Returns the model.
     Errors: TypeError for another kind of model; UsageError for a wrong head.
     """
     from .torch import KernelSoftmax
@@ -135,5 +137,7 @@ def patch(model: _Model, head: str = "lin", **settings) -> _Model:
         new.bias = output.bias
     new.train(output.training)
     changed.set_output_embeddings(new)
+    if hasattr(model, "config"):
+        changed.config.nine_head = head  # save_pretrained() writes it
     model.__class__ = _patched_class(type(model))
     return model

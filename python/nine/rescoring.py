@@ -142,6 +142,8 @@ def rescore(
         )
     if lambda_ is not None and lambda_ < 0:
         raise UsageError(f"lambda_ {lambda_} must be 0 or more")
+    if measure not in ("wer", "bleu"):
+        raise UsageError(f"measure is {measure!r}, and 'wer' or 'bleu' was expected")
     if lambda_ is None and mu != 0:
         raise UsageError("mu needs lambda_")
     given = [models] if isinstance(models, (str, os.PathLike, LanguageModel)) else models

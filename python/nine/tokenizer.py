@@ -37,6 +37,8 @@ class Tokenizer:
             raise ValueError(
                 f"separator {separator!r} must be a text without spaces, tabs and ends of lines"
             )
+        if merges < -1:
+            raise ValueError(f"merges is {merges}, and a number from 0 on, or -1, was expected")
         self.separator = separator
         self._tokenizer = _nine.Tokenizer(
             _lines.path(codes),

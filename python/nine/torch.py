@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch.autograd import forward_ad
 
 from . import Head, _nine, _threads
 from ._patch import patch
@@ -192,6 +192,7 @@ def _(h, weight, target, bias, prior, context, numbers, token_weight, head, redu
 
 def _setup_context(ctx, inputs, output):
     tensors, ctx.settings = inputs[:8], inputs[8:]
+    ctx.inputs = [t for t in tensors if t is not None and t.requires_grad]
     _loss, *others = output
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(*others)
@@ -208,10 +209,34 @@ def _is_last_use(grad: Tensor) -> bool:
     return not traced and keeps_graph is not None and not keeps_graph()
 
 
-@once_differentiable
+class _FirstDerivative(torch.autograd.Function):
+    """A gradient that depends on the inputs of the loss, and cannot be differentiated by them."""
+
+    @staticmethod
+    def forward(ctx, gradient, *inputs):
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RuntimeError("nine has no second derivatives: compute without create_graph=True")
+
+
 def _backward(ctx, grad, *_):
     if grad is None:
         return (None,) * 16
+    keeps_graph = torch.is_grad_enabled()
+    with torch.no_grad():
+        gradients = _gradients(ctx, grad)
+    if keeps_graph:  # the saved gradients are constants, whose derivatives would be 0
+        gradients = [
+            None if g is None else _FirstDerivative.apply(g, *ctx.inputs) for g in gradients
+        ]
+    h, weight, *others = gradients
+    return (h, weight, None, *others, *(None,) * 9)
+
+
+def _gradients(ctx, grad: Tensor) -> List[Optional[Tensor]]:
+    """The gradients of h, weight, bias, prior, context and numbers; None: not asked for."""
     head, reduction, *settings = ctx.settings
     if reduction == "none":
         # The gradients of the weights are sums over rows, so they are computed anew with the rows'
@@ -230,10 +255,9 @@ def _backward(ctx, grad, *_):
         elif grad.item() != 1:
             gradients = [g.mul_(grad) for g in gradients]
     wanted = settings[-1]
-    h, weight, *others = (
+    return [
         _in_dtype(g, ctx.dtypes[i]) if wanted >> i & 1 else None for i, g in enumerate(gradients)
-    )
-    return (h, weight, None, *others, *(None,) * 9)
+    ]
 
 
 _kernel_softmax.register_autograd(_backward, setup_context=_setup_context)
@@ -251,6 +275,10 @@ def _common_dtype(tensors: dict) -> torch.dtype:
     for name, t in tensors.items():
         if not t.dtype.is_floating_point:
             raise TypeError(f"{name} is {t.dtype}, and floating-point numbers were expected")
+        if not torch.compiler.is_compiling() and forward_ad.unpack_dual(t).tangent is not None:
+            raise RuntimeError(
+                f"{name} has a tangent, and nine has no derivatives in forward mode: use backward()"
+            )
         if t.device.type != "cpu" and not (t.device.type == "cuda" and _nine.has_cuda):
             raise ValueError(
                 f"{name} is on {t.device}: this build of nine computes on the CPU"

@@ -174,10 +174,25 @@ def test_a_second_backward_and_a_scaled_loss():
     for _ in range(3):  # the saved gradients are not what they are added to
         loss.backward(retain_graph=True)
     torch.testing.assert_close(weight.grad, 3 * first)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        loss = loss_of(tensors, target, reduction="none").square().sum()
-        (gradient,) = torch.autograd.grad(loss, tensors["h"], create_graph=True)
-        gradient.sum().backward()
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+def test_derivatives_that_there_are_not_are_errors(reduction):
+    tensors, target = problem()
+    loss = loss_of(tensors, target, reduction=reduction).square().sum()
+    (gradient,) = torch.autograd.grad(loss, tensors["h"], create_graph=True)
+    assert same_bits(gradient, torch.autograd.grad(loss, tensors["h"], retain_graph=True)[0])
+    with pytest.raises(RuntimeError, match="nine has no second derivatives"):
+        (loss + gradient.square().sum()).backward()
+
+    def of_h(h):
+        return loss_of({**tensors, "h": h}, target, reduction=reduction).sum()
+
+    h = tensors["h"].detach()
+    with pytest.raises(RuntimeError, match="nine has no second derivatives"):
+        torch.autograd.functional.hessian(of_h, h)
+    with pytest.raises(RuntimeError, match="h has a tangent, and nine has no derivatives in"):
+        torch.func.jvp(of_h, (h,), (torch.ones_like(h),))
 
 
 # --- values

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import json
 
 import pytest
 import torch
@@ -88,6 +89,7 @@ def test_what_transformers_asks_of_a_model(tmp_path):
     assert "labels" in inspect.signature(model.forward).parameters
     assert isinstance(model, transformers.GPT2LMHeadModel)
     model.save_pretrained(tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text())["nine_head"] == "mix:lin,log"
     again = nine.torch.patch(transformers.GPT2LMHeadModel(model.config), "mix:lin,log").eval()
     again.load_state_dict(model.state_dict())
     ids, labels = batch()

@@ -123,6 +123,8 @@ def test_errors_have_the_programs_text(tmp_path):
     with pytest.raises(nine.Error, match="66.67% of the 3 tokens are unknown to the model .*lm-1"):
         model.score(["xx yy"])
     assert model.score(["xx yy"], max_unknown=1).shape == (1,)
+    with pytest.raises(nine.UsageError, match="max_unknown is 2, and a share from 0 to 1"):
+        model.score(["xx yy"], max_unknown=2)
     with pytest.raises(nine.Error, match="batch tokens 0 must be at least 1"):
         model.score(LINES, batch_tokens=0)
     with pytest.raises(nine.Error, match="batch size 33 must be from 1 to 32"):
@@ -165,6 +167,18 @@ def test_translations():
         == mt_translate("--prefix", write("prefixes", prefixes), lines=lines).splitlines()
     )
     assert translator.translate([]) == []
+
+
+def test_what_is_wrong_with_a_prefix():
+    translator = nine.Translator(programs.translation_model())
+    for prefix, length, message in (
+        ("the the the", 2, "line 1 has 3 tokens, more than the option max-length, 2"),
+        ("the </s> the", 5, "ends the translation before the other words of the prefix"),
+        ("</s>", 5, "ends the translation before its first word"),
+        ("zzzz", 5, "unknown"),
+    ):
+        with pytest.raises(nine.Error, match=message):
+            translator.translate(["the man"], prefixes=[prefix], max_length=length)
 
 
 def test_n_best_attention_and_alignment(tmp_path):
@@ -284,6 +298,8 @@ def test_subwords():
     assert "wheelbarrow" in whole.apply(["a wheelbarrow"])[0]
     with pytest.warns(UserWarning, match="1 words of the input end with @@"):
         tokenizer.apply(["ca@@ t"])
+    with pytest.raises(ValueError, match="merges is -5"):
+        nine.Tokenizer(programs.codes(), merges=-5)
     with pytest.raises(ValueError, match="separator ' '"):
         nine.Tokenizer(programs.codes(), separator=" ")
     with pytest.raises(nine.Error, match="no-codes"):
@@ -416,8 +432,9 @@ def test_rescoring_refuses(tmp_path):
         nine.rescore([lists[0], [(0.0, " ")]], model, lambda_=1)
     with pytest.raises(ValueError, match=r"lists\[0\] has a hypothesis with the score nan"):
         nine.rescore([[(math.nan, "she")]], model, lambda_=1)
-    with pytest.raises(nine.UsageError, match="measure"):
-        nine.rescore(lists, model, tune=(lists, references), measure="cer")
+    for measure in ("cer", "BLEU"):
+        with pytest.raises(nine.UsageError, match="measure"):
+            nine.rescore(lists, model, lambda_=1, references=references, measure=measure)
     impossible = nine.rescore([[(-math.inf, "she fed him"), (-3.0, "she fed")]], model, lambda_=1)
     assert list(impossible.chosen) == [1]
 

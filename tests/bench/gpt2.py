@@ -6,12 +6,11 @@ llama.cpp.
 
 The model has random weights; its tokenizer is learned from TEXT. DIR keeps the model for further
 runs. A cell is tokens a second: the median over R rounds, in which the contenders take turns.
-Starting and opening files do not count: programs run with two numbers of tokens, and the times are
-subtracted. Each contender scores and continues once before it is measured, so that files are in
-memory. Scoring takes texts of 256 tokens, 16 at once; llama.cpp computes a text at once, and
+Each contender has a process, which opens the model and scores and continues once before it is
+measured. Scoring takes texts of 256 tokens, 16 at once; llama.cpp computes a text at once, and
 its time has no log-softmax. Continuing is greedy, after 16 tokens, with 1 text and with 8 at once;
-llama-cpp-python continues one text at a time. Needs transformers, torch, llama-cpp-python in this
-Python; run it on a quiet machine.
+the time of 16 new tokens is subtracted from that of 272. llama-cpp-python continues one text at a
+time. Needs nine, transformers, torch, llama-cpp-python in this Python; run it on a quiet machine.
 """
 import argparse
 import json
@@ -22,7 +21,7 @@ import subprocess
 import sys
 import time
 
-LENGTH, AT_ONCE, TEXTS, PROMPT, FEW, MANY = 256, 16, 48, 16, 16, 272
+LENGTH, AT_ONCE, PROMPT, FEW, MANY = 256, 16, 16, 16, 272
 ROWS = {"score": "scoring", "one": "continuing 1 text", "eight": "continuing 8 texts"}
 
 
@@ -47,42 +46,37 @@ def make_model(o):
 
 
 def texts(o, gpt2):
-    """Token ids of TEXTS texts of LENGTH tokens, and the texts."""
+    """Token ids of AT_ONCE texts of LENGTH tokens, and the texts."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(gpt2 / "tokenizer.json"))
     with open(o.text, encoding="utf-8") as file:
         ids = tokenizer.encode(" ".join(file.read(2_000_000).split())).ids
-    parts = [ids[i : i + LENGTH] for i in range(0, TEXTS * LENGTH, LENGTH)]
+    parts = [ids[i : i + LENGTH] for i in range(0, AT_ONCE * LENGTH, LENGTH)]
     return parts, [tokenizer.decode(part) for part in parts]
 
 
 class Nine:
     def __init__(self, o, gpt2, precision):
-        self.texts = texts(o, gpt2)[1]
-        self.command = [o.bin / "lm_score", "--checkpoint", gpt2, "--threads", str(o.threads)]
-        self.command += ["--matmul-precision", precision]
+        import nine
 
-    def seconds(self, lines, *more):
-        begin = time.perf_counter()
-        subprocess.run(
-            [*self.command, *more],
-            input="".join(line + "\n" for line in lines),
-            text=True,
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        return time.perf_counter() - begin
+        nine.set_threads(o.threads)
+        nine.set_matmul_precision(precision)
+        self.model = nine.LanguageModel(gpt2)
+        self.texts = texts(o, gpt2)[1]
 
     def score(self):
-        few, all_texts = self.texts[:AT_ONCE], self.texts
-        return (TEXTS - AT_ONCE) * LENGTH / (self.seconds(all_texts) - self.seconds(few))
+        begin = time.perf_counter()
+        tokens = sum(len(line) for line in self.model.score_tokens(self.texts[:AT_ONCE]))
+        return tokens / (time.perf_counter() - begin)
 
     def grow(self, count):
-        prompts = [" ".join(t.split()[: PROMPT // 2]) for t in self.texts[:count]]
-        greedy = ("--generate", "--temperature", "0", "--max-words")
-        long, short = (self.seconds(prompts, *greedy, str(n)) for n in (MANY, FEW))
-        return count * (MANY - FEW) / (long - short)
+        prompts, times = [" ".join(t.split()[: PROMPT // 2]) for t in self.texts[:count]], []
+        for tokens in (FEW, MANY):
+            begin = time.perf_counter()
+            self.model.generate(prompts, temperature=0, max_words=tokens)
+            times.append(time.perf_counter() - begin)
+        return count * (MANY - FEW) / (times[1] - times[0])
 
 
 class Transformers:
@@ -98,7 +92,7 @@ class Transformers:
         self.ids = torch.tensor(parts)
 
     def score(self):
-        torch, ids = self.torch, self.ids[:AT_ONCE]
+        torch, ids = self.torch, self.ids
         with torch.inference_mode():
             begin = time.perf_counter()
             log_p = torch.log_softmax(self.model(ids).logits[:, :-1].float(), -1)
@@ -149,7 +143,7 @@ class LlamaCpp:
 
     def score(self):
         begin = time.perf_counter()
-        for ids in self.ids[:AT_ONCE]:
+        for ids in self.ids:
             self.model.reset()
             self.model.eval(ids)
         return AT_ONCE * LENGTH / (time.perf_counter() - begin)

@@ -211,10 +211,13 @@ void check_angles() {
   CHECK(vsin(T(0)) == 0);
   CHECK(vcos(T(0)) == 1);
   CHECK(std::isnan(vsin(std::numeric_limits<T>::quiet_NaN())));
-  for (const T beyond :
-       {T(1e7), T(1e30), std::numeric_limits<T>::max(), std::numeric_limits<T>::infinity()}) {
-    CHECK(std::abs(vsin(beyond)) <= T(1.0001));
-    CHECK(std::abs(vcos(-beyond)) <= T(1.0001));
+  // Angles that are too large are no ordinary number.
+  CHECK(std::abs(vsin(FloatTraits<T>::kMaxAngle)) <= 1);
+  for (const T beyond : {2 * FloatTraits<T>::kMaxAngle, T(1e30), std::numeric_limits<T>::max(),
+                         std::numeric_limits<T>::infinity()}) {
+    CHECK(std::isnan(vsin(beyond)));
+    CHECK(std::isnan(vcos(-beyond)));
+    CHECK(std::abs(vsincos(beyond).sin) <= T(1.0001));
   }
 }
 

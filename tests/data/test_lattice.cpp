@@ -188,6 +188,15 @@ TEST_CASE("read_lattices: what is on no path is left out and counted; log zeros 
   CHECK(listed(lattice, {}, 9).size() == 1);
 }
 
+TEST_CASE("read_lattices: bytes that HTK and SRILM write as octal numbers") {
+  const auto words = [](const std::string& spelled) {
+    return listed(read(replaced(kSlf, "W=the", "W=" + spelled)).front(), {}, 1).front().words;
+  };
+  CHECK(words("caf\\303\\251").starts_with("caf\u00E9 "));
+  CHECK(words("a\\\\b\\30x").starts_with("a\\b30x "));  // a backslash before other characters
+  CHECK(has(error_of([&] { words("caf\\351"); }), "line 7: W='caf\\xe9' is not valid UTF-8"));
+}
+
 TEST_CASE("read_lattices: what is refused") {
   const auto slf = [](const std::string& from, const std::string& to) {
     return error_of([&] { read(replaced(kSlf, from, to)); });

@@ -304,6 +304,13 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
   wrong = m.config;
   wrong["eos_token_id"] = kRows;
   CHECK(has(m.error(wrong, parts), "'eos_token_id' is 7, but the model has 7 tokens"));
+  // The head of nine.torch.patch().
+  Json patched = m.config;
+  patched["nine_head"] = "log:p=3";
+  m.write(patched, parts);
+  CHECK(LanguageModel::load(m.path).network().head().present_spec().to_text() == "log:p=3");
+  patched["nine_head"] = "logarithm";
+  CHECK(has(m.error(patched, parts), "logarithm"));
   m.write(m.config, parts);
   std::filesystem::remove(m.dir / "tokenizer.json");
   CHECK(has(error_of([&] { LanguageModel::load(m.path); }), "needs its tokenizer.json"));
