@@ -291,7 +291,7 @@ class SlfReader {
     for (const auto& [key, value] : fields) {
       if (key == "N" || key == "NODES") nodes_ = number_of_text(value, "nodes", place_);
       if (key == "L" || key == "LINKS") links_ = number_of_text(value, "links", place_);
-      if (key == "UTTERANCE" || key == "U") lattice_.utterance = value;
+      if ((key == "UTTERANCE" || key == "U") && !value.empty()) lattice_.utterance = value;
       if (key == "start") lattice_.start = number_of_text(value, "node", place_);
       if (key == "end") end_ = number_of_text(value, "node", place_);
       if (key == "lmscale") lattice_.scales.language = number(key, value);

@@ -116,7 +116,7 @@ void MtOptions::declare_model(Options& o) {
   o.add("heads", heads, "number of attention heads")
       .range(1, 1024)
       .called("number of attention heads");
-  declare_style(o, style, recompute);
+  declare_style(o, style, recompute, "", false);
   o.add("tie-embeddings", tie_embeddings,
         "use one matrix for the decoder's embeddings and the output word vectors")
       .called("tied embeddings");
@@ -210,8 +210,6 @@ void MtOptions::check(const Options& given) const {
   require_usage(vocab_size == 0 || vocab_size > Specials::kTranslation.size, "--vocab-size ",
                 vocab_size, " leaves no room for a word besides the four specials");
   check_style(given, style, hidden, heads);
-  require_usage(style.positions != Positions::learned,
-                "--positions learned: mt_train has sinusoidal and rotary positions");
   require_usage(
       batch_tokens > 0 || batch > 0,
       "--batch-tokens 0 and --batch 0 leave batches without a limit; give one of the two");

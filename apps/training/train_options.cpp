@@ -31,8 +31,8 @@ void declare_head_settings(Options& o, HeadSettings& settings, bool regularising
   }
 }
 
-void declare_style(Options& o, TransformerStyle& style, bool& recompute,
-                   const std::string& before) {
+void declare_style(Options& o, TransformerStyle& style, bool& recompute, const std::string& before,
+                   bool learned_positions) {
   for (const StyleSetting& setting : style_settings()) {
     Option option = std::visit(
         [&](auto member) {
@@ -40,6 +40,8 @@ void declare_style(Options& o, TransformerStyle& style, bool& recompute,
         },
         setting.member);
     option.called(setting.words);
+    if (std::string_view(setting.name) == "positions" && !learned_positions)
+      option.choices({to_text(Positions::sinusoidal), to_text(Positions::rotary)});
     if (std::holds_alternative<double TransformerStyle::*>(setting.member)) option.above(0);
     if (std::holds_alternative<int64_t TransformerStyle::*>(setting.member)) option.range(0, 1024);
     if (*setting.default_text != '\0') option.default_text(setting.default_text);

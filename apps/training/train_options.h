@@ -53,9 +53,9 @@ void declare_head_settings(Options& options, HeadSettings& settings, bool regula
                            const std::vector<std::string>& but = {});
 
 /// Declares the flags of a Transformer's style and --recompute. `before` stands in front of each
-/// help text.
+/// help text. Without `learned_positions` the program refuses these.
 void declare_style(Options& options, TransformerStyle& style, bool& recompute,
-                   const std::string& before = "");
+                   const std::string& before = "", bool learned_positions = true);
 /// Checks a style against --hidden and --heads, and that no flag is without effect. Throws
 /// UsageError.
 void check_style(const Options& given, const TransformerStyle& style, int64_t hidden,

@@ -439,7 +439,7 @@ class KernelSoftmax(nn.Module):
         spec.check(width)
         if width < 1 or words < 1:
             raise ValueError(f"there is no output layer of {words} words and width {width}")
-        self.width, self.words, self.head = width, words, head
+        self.width, self.head = width, head
         self.ignore_index = ignore_index
         self.label_smoothing, self.margin, self.z_loss = label_smoothing, margin, z_loss
         self.memory = memory
@@ -459,6 +459,10 @@ class KernelSoftmax(nn.Module):
             numbers[number] = nn.Parameter(torch.full((1,), value, **kind))
         self.scores = nn.ModuleDict(scores)
         self._numbers = [tuple(name.split(".")[1:]) for name, _ in spec.numbers]
+
+    @property
+    def words(self) -> int:
+        return self.weight.shape[-2]
 
     def extra_repr(self) -> str:
         return f"{self.width}, {self.words}, head={self.head!r}"

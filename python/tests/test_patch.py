@@ -133,3 +133,11 @@ def test_patch_refuses():
     capped = nine.torch.patch(transformers.Gemma2ForCausalLM(config))
     with pytest.raises(ValueError, match="changes its logits before the loss"):
         capped(batch()[0], labels=batch()[1])
+
+
+def test_tied_words_that_are_resized():
+    model = nine.torch.patch(gpt2(), "log").eval()
+    model.resize_token_embeddings(53, mean_resizing=False)
+    ids, labels = batch()
+    assert model(ids).logits.shape == (3, 7, 53)
+    assert model(ids, labels=labels).loss.isfinite()

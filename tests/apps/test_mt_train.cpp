@@ -109,7 +109,7 @@ TEST_CASE(
   const auto refused = [&](const Strings& more) {
     return train(tiny(dir / "refused", data.files(more))).err;
   };
-  CHECK(has(refused({"--positions", "learned"}), "mt_train has sinusoidal and rotary positions"));
+  CHECK(has(refused({"--positions", "learned"}), "not one of sinusoidal, rotary"));
   CHECK(has(refused({"--rotary-base", "500"}), "--rotary-base has no effect here"));
   CHECK(has(refused({"--norm", "pre", "--norm-type", "rms", "--activation", "swiglu", "--kv-heads",
                      "1", "--qk-norm", "--no-linear-bias", "--init", dir / "whole"}),

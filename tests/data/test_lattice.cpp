@@ -188,13 +188,17 @@ TEST_CASE("read_lattices: what is on no path is left out and counted; log zeros 
   CHECK(listed(lattice, {}, 9).size() == 1);
 }
 
+TEST_CASE("read_lattices: a lattice without a name has that of its file") {
+  CHECK(read(replaced(kSlf, "UTTERANCE=u1", "UTTERANCE=")).front().utterance == "u");
+}
+
 TEST_CASE("read_lattices: bytes that HTK and SRILM write as octal numbers") {
   const auto words = [](const std::string& spelled) {
     return listed(read(replaced(kSlf, "W=the", "W=" + spelled)).front(), {}, 1).front().words;
   };
   CHECK(words("caf\\303\\251").starts_with("caf\u00E9 "));
   CHECK(words("a\\\\b\\30x").starts_with("a\\b30x "));  // a backslash before other characters
-  CHECK(has(error_of([&] { words("caf\\351"); }), "line 7: W='caf\\xe9' is not valid UTF-8"));
+  CHECK(has(error_of([&] { words("caf\\351"); }), "is not valid UTF-8"));
 }
 
 TEST_CASE("read_lattices: what is refused") {
