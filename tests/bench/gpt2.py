@@ -2,7 +2,7 @@
 """Scoring and continuing text with a GPT-2 of 124 million parameters, beside transformers and
 llama.cpp.
 
-  gpt2.py BIN TEXT [--folder DIR] [--rounds R] [--threads T]
+  gpt2.py BIN TEXT [--folder DIR] [--rounds R] [--threads T] [--rows score one eight]
 
 The model has random weights; its tokenizer is learned from TEXT. DIR keeps the model for further
 runs. A cell is tokens a second: the median over R rounds, in which the contenders take turns.
@@ -188,6 +188,7 @@ def main():
     p.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("gpt2-speed"))
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--threads", type=int, default=os.cpu_count())
+    p.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     p.add_argument("--measure", choices=CONTENDERS, help=argparse.SUPPRESS)
     p.add_argument("--precision", default="highest", help=argparse.SUPPRESS)
     o = p.parse_args()
@@ -206,7 +207,7 @@ def main():
             if running[name].stdout.readline() != "ready\n":
                 print(f"{name} in {precision}: left out")
                 running.pop(name).wait()
-        for row in ROWS:
+        for row in o.rows:
             for _ in range(o.rounds):
                 for name, process in running.items():
                     process.stdin.write(row + "\n")
@@ -219,13 +220,13 @@ def main():
             process.wait()
     print("\n| tokens a second |", " | ".join(f"{n}" for n in CONTENDERS), "|")
     print("|---|" + "---|" * len(CONTENDERS))
-    for row, text in ROWS.items():
+    for row in o.rows:
         for precision in ("highest", "medium"):
             cells = [
                 f"{statistics.median(found):,.0f}" if found else ""
                 for found in (rates.get((row, precision, name)) for name in CONTENDERS)
             ]
-            print(f"| {text}, {precision} | " + " | ".join(cells) + " |")
+            print(f"| {ROWS[row]}, {precision} | " + " | ".join(cells) + " |")
     return 0
 
 
