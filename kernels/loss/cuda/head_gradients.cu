@@ -1,6 +1,7 @@
 // The backward pass of a block with CUDA: one pass turns the products z into dL/dz, and two matrix
 // products with dL/dz give dW and dH.
 #include "core/vmath.h"
+#include "cuda/bf16_matmul.h"
 #include "cuda/layers.cuh"
 #include "cuda/ops.cuh"
 #include "kernels/cuda/ops.cuh"
@@ -165,8 +166,7 @@ class Backward {
       stack_.ensure_products(run);
       if (joint_) joint_slopes(run);
       for (int64_t k = 0; k < stack_.size(); ++k) slopes(k, run);
-      add_dw(run);
-      if (g_.dh) add_dh(run);
+      for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) add_products(k, run);
     });
     for (int64_t k = 0; k < stack_.size(); ++k) finish(k);
   }
@@ -246,52 +246,29 @@ class Backward {
              run.begin > 0, row_stats);
   }
 
-  // dW (words x d) [+]= Z H, with one product for components that share word vectors.
-  void add_dw(const WordRun& run) const {
-    for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) {
-      if (!dw(k)) continue;
-      const StackedComponent<T>& c = stack_[k];
-      const HeadKernel<T>& kernel = c.kernel;
-      const bool overwrite = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words,
-                 whole = kernel.whole(d_);
-      const View part = dw(k).row_range(run.begin, run.count);
-      if (overwrite && !whole) fill(part, 0);
-      for_parts(kernel, [&](int64_t i, int64_t j) {
-        multiply<T>(device_, kOp,
-                    {.m = run.count,
-                     .n = kernel.product_dims,
-                     .k = stack_.product_rows(stack_.joint_count(k)),
-                     .a = plane(k, run, i, j),
-                     .lda = stack_.products_ld(),
-                     .b = stack_.context(k) + j * kernel.part_size,
-                     .ldb = block_.h.ld,
-                     .c = static_cast<T*>(part.data) + i * kernel.part_size,
-                     .ldc = part.ld,
-                     .add = !overwrite || !whole});
-      });
-    }
-  }
-
-  // dH (rows x d) [+]= Z' W.
-  void add_dh(const WordRun& run) const {
-    for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) {
-      const StackedComponent<T>& c = stack_[k];
-      const HeadKernel<T>& kernel = c.kernel;
-      for_parts(kernel, [&](int64_t i, int64_t j) {
-        multiply<T>(device_, kOp,
-                    {.transpose_a = true,
-                     .m = stack_.product_rows(stack_.joint_count(k)),
-                     .n = kernel.product_dims,
-                     .k = run.count,
-                     .a = plane(k, run, i, j),
-                     .lda = stack_.products_ld(),
-                     .b = static_cast<T*>(c.w.data) + run.begin * c.w.ld + i * kernel.part_size,
-                     .ldb = c.w.ld,
-                     .c = dh(k) + j * kernel.part_size,
-                     .ldc = g_.dh.ld,
-                     .add = run.begin > 0 || !kernel.whole(d_)});
-      });
-    }
+  // dW (words x d) [+]= Z H and dH (rows x d) [+]= Z' W, with one product for components that share
+  // word vectors.
+  void add_products(int64_t k, const WordRun& run) const {
+    const StackedComponent<T>& c = stack_[k];
+    const HeadKernel<T>& kernel = c.kernel;
+    const bool whole = kernel.whole(d_),
+               overwrite = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words;
+    const View words = dw(k) ? dw(k).row_range(run.begin, run.count) : View{};
+    if (words && overwrite && !whole) fill(words, 0);
+    for (int64_t i = 0; i < kernel.parts; ++i)
+      for (int64_t j = 0; j < kernel.parts; ++j) {
+        View z = stack_.plane(k, run, i, j);
+        if (stack_.rounded()) z = round_in_place(kOp, z);
+        if (words)
+          stack_.multiply(
+              z, false, stack_.context_factor(k, j), false,
+              {words.col_range(i * kernel.part_size, kernel.product_dims), !overwrite || !whole});
+        if (!g_.dh) continue;
+        const View rows = g_.dh.row_range(k * stack_.padded(), z.cols());
+        stack_.multiply(
+            z, true, stack_.word_factor(k, run, i), false,
+            {rows.col_range(j * kernel.part_size, kernel.product_dims), run.begin > 0 || !whole});
+      }
   }
 
   // Computes the parts that bypass the products: the targets of kernels with an exact score, and
@@ -328,15 +305,6 @@ class Backward {
                         static_cast<double*>(dstats.data)});
   }
 
-  template <class F>
-  static void for_parts(const HeadKernel<T>& kernel, F&& f) {
-    for (int64_t i = 0; i < kernel.parts; ++i)
-      for (int64_t j = 0; j < kernel.parts; ++j) f(i, j);
-  }
-  const T* plane(int64_t k, const WordRun& run, int64_t i, int64_t j) const {
-    return stack_.products(run) + stack_[k].first_column +
-           (i * stack_[k].kernel.parts + j) * stack_.padded();
-  }
   T* dh(int64_t k) const { return static_cast<T*>(g_.dh.data) + k * stack_.padded() * g_.dh.ld; }
   Matrix<T> target_rows() const { return Matrix<T>(View(target_dw_, {stack_.rows(), d_})); }
 
