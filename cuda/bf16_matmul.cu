@@ -58,9 +58,8 @@ void matmul_bf16(const char* op, const View& a, bool transpose_a, const View& b,
 
 View round_in_place(const char* op, const View& x) {
   require(x.dtype == DType::float32, "[", op, "] rounds float32 to bfloat16, got ", x.dtype);
-  launch(CudaDevice::of(x), op, round_in_place_kernel,
-         dim3(x.cols() > 0 ? blocks_of(x.rows(), 1) : 0), dim3(kBlock), 0,
-         static_cast<float*>(x.data), x.cols(), x.ld);
+  launch(CudaDevice::of(x), op, round_in_place_kernel, dim3(x.cols() > 0 ? grid_size(x.rows()) : 0),
+         dim3(kBlock), 0, static_cast<float*>(x.data), x.cols(), x.ld);
   View rounded = x;
   rounded.dtype = DType::bfloat16;
   rounded.ld = 2 * x.ld;
