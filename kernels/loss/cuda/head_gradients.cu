@@ -100,24 +100,6 @@ struct NoSlope {
   T* dz;
   NINE_D void operator()(int64_t, int64_t i) const { dz[i] = T(0); }
 };
-// Adds the rows' numbers to the second statistic of their targets, in the order of the rows.
-struct AddToTargets {
-  const int32_t* targets;
-  int64_t rows, words;
-  const double* of_rows;
-  double* dstats;  // [word][2]
-  NINE_D void operator()(int64_t, int64_t r) const {
-    const int64_t y = targets[r];
-    if (y < 0 || y >= words) return;
-    for (int64_t before = 0; before < r; ++before)
-      if (targets[before] == y) return;  // that row's thread adds all of them
-    double sum = 0;
-    for (int64_t i = r; i < rows; ++i)
-      if (targets[i] == y) sum += of_rows[i];
-    dstats[2 * y + 1] += sum;
-  }
-};
-
 template <class T>
 class Backward {
  public:
@@ -299,10 +281,12 @@ class Backward {
                                g_.dh ? dh(k) : nullptr, dw(k) ? target_dw_ : nullptr, g_.dh.ld,
                                of_word_norm_, of_context_norm});
     if (dw(k)) add_rows<T>(device_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)), false);
-    if (const View& dstats = g_.dstats[static_cast<size_t>(k)])
-      each(device_, kOp, {1, stack_.rows()},
-           AddToTargets{stack_.targets(), stack_.rows(), block_.words(), of_word_norm_,
-                        static_cast<double*>(dstats.data)});
+    const View& dstats = g_.dstats[static_cast<size_t>(k)];
+    if (!dstats) return;
+    // The second statistic is the norm F that a word was given.
+    const Matrix<double> of_words(dstats.col_range(1, 1));
+    add_rows<double>(device_, kOp, Matrix<double>(View(of_word_norm_, {stack_.rows(), 1})),
+                     stack_.targets(), of_words, false);
   }
 
   T* dh(int64_t k) const { return static_cast<T*>(g_.dh.data) + k * stack_.padded() * g_.dh.ld; }
