@@ -404,6 +404,10 @@ TEST_CASE("cuda head: medium rounds the factors, and highest does not") {
     return std::pair(relative_error(gpu.lse, exact.lse),
                      relative_error(gpu.gradients[1], exact.gradients[1]));
   };
+  {
+    const Bf16Mode mode(MatmulPrecision::medium);
+    CHECK(run(p, DType::float32, kGpu).gradients == run(p, DType::float32, kGpu).gradients);
+  }
   const auto rounded = lost(MatmulPrecision::medium), full = lost(MatmulPrecision::highest);
   CHECK(full.first < 1e-6);
   CHECK(full.second < 1e-5);
@@ -431,6 +435,31 @@ TEST_CASE("cuda head: words that a sampled softmax leaves out have no gradient")
       .head = "mog:form=mixture:variance=5e-5", .size = 64, .scale = 0.01, .sampled = true};
   compare(p, DType::float64, 1e-10);
   compare(p, DType::float32, 1e-4);
+}
+
+TEST_CASE("cuda head: the largest norm is that of the first such row with a target") {
+  constexpr int64_t kRows = 700;
+  Doubles norms;
+  for (int64_t r = 0; r < kRows; ++r) norms.push_back(static_cast<double>(r * 37 % 501));
+  const auto largest = [&](const Ints& targets) {
+    const Tensor out({1}, DType::float64, kGpu), row({1}, DType::int32, kGpu);
+    ops::largest_norm(to_device(tensor_of(norms, {kRows}, DType::float64), kGpu).view(),
+                      to_device(tensor_of(targets, {kRows}), kGpu).view(), out.view(), row.view());
+    return std::pair(out.to_vector()[0], row.to_vector()[0]);
+  };
+  Ints targets(kRows, 0);
+  const auto of = [&](double norm, bool counts) {  // the first row by a plain search
+    for (size_t r = 0; r < norms.size(); ++r)
+      if (norms[r] == norm && (!counts || targets[r] >= 0)) return static_cast<double>(r);
+    return -1.0;
+  };
+  CHECK(largest(targets) == std::pair(500.0, of(500, true)));
+  targets[index_of(static_cast<int64_t>(of(500, true)))] = -1;  // a later row has this norm too
+  CHECK(of(500, true) > of(500, false));
+  CHECK(largest(targets) == std::pair(500.0, of(500, true)));
+  CHECK(largest(Ints(kRows, -1)) == std::pair(500.0, of(500, false)));
+  norms[650] = std::nan("");
+  CHECK(std::isnan(largest(targets).first));
 }
 
 TEST_CASE("cuda head: margins and norms") {
