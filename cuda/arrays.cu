@@ -502,9 +502,9 @@ void take_backward(const View& dy, const View& ids, bool along, const View& dx, 
 
 void cumsum(const View& x, bool reverse, const OutputView& y) {
   ops::dispatch_ordered(x.dtype, "cumsum", [&]<class T>(T) {
-    launch(CudaDevice::of(x), "cumsum", cumsum_kernel<T>,
-           dim3(static_cast<unsigned>(x.shape[0] * x.shape[2])), dim3(kBlock),
-           kBlock * sizeof(double), Lines<T>(x), static_cast<T*>(y.view.data), reverse, y.add);
+    launch(CudaDevice::of(x), "cumsum", cumsum_kernel<T>, dim3(grid_size(x.shape[0] * x.shape[2])),
+           dim3(kBlock), kBlock * sizeof(double), Lines<T>(x), static_cast<T*>(y.view.data),
+           reverse, y.add);
   });
 }
 

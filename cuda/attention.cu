@@ -212,8 +212,8 @@ void listed_attention(const ops::ListedAttention& io) {
                    .errors = device.index_errors("listed_attention")};
     if (io.weights) lists.weights = Matrix<T>(io.weights);
     const int64_t warps = std::min<int64_t>(io.heads, kListWarps);
-    launch(device, "listed_attention", listed_attention_kernel<T>,
-           dim3(static_cast<unsigned>(io.q.rows())), dim3(kWarp, static_cast<unsigned>(warps)),
+    launch(device, "listed_attention", listed_attention_kernel<T>, dim3(grid_size(io.q.rows())),
+           dim3(kWarp, static_cast<unsigned>(warps)),
            static_cast<size_t>(io.heads + warps * kWarp) * sizeof(T) +
                static_cast<size_t>(warps * kWarp) * sizeof(int32_t),
            lists);

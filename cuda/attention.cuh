@@ -73,7 +73,7 @@ struct Heads {
   }
   /// All of them in the grid's first dimension, which has room for 2^31 - 1.
   dim3 grid(const ops::Attention& io) const {
-    return dim3(static_cast<unsigned>(io.batch * io.heads / shared) * tiles * pieces);
+    return dim3(grid_size(io.batch * io.heads / shared * tiles * pieces));
   }
 
   /// This block's element * heads + head. The blocks of one head are neighbours: they read the same

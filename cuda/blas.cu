@@ -113,19 +113,11 @@ cublasComputeType_t compute_type(bool single) {
   return CUBLAS_COMPUTE_32F;
 }
 
-}  // namespace
-
-std::string blas_description(CudaDevice& device) {
-  int v = 0;
-  check_blas("matmul", library().version(handle_of(device), &v));
-  return concat("cuBLAS ", v / 10000, ".", v / 100 % 100, ".", v % 100);
-}
-
-// cuBLAS's matrices are column-major: for it, a row-major C = A B is C' = B' A'.
-template <class T>
-void multiply(CudaDevice& device, const char* op, const Gemm<T>& p) {
-  constexpr bool kSingle = sizeof(T) == sizeof(float);
-  constexpr cudaDataType_t kType = kSingle ? CUDA_R_32F : CUDA_R_64F;
+// Submits a product (Gemm<T> or Bf16Gemm) whose factors have this type. cuBLAS's matrices are
+// column-major: for it, a row-major C = A B is C' = B' A'.
+template <class T, class Product>
+void submit(CudaDevice& device, const char* op, const Product& p, T alpha, cudaDataType_t factors,
+            cublasComputeType_t compute) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0) {  // nothing is said of it in cuBLAS's documentation
     const size_t width = static_cast<size_t>(p.n) * sizeof(T);
@@ -138,8 +130,27 @@ void multiply(CudaDevice& device, const char* op, const Gemm<T>& p) {
   const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
   check_blas(
       op, library().gemm(handle_of(device), transposed(p.transpose_b), transposed(p.transpose_a),
-                         p.n, p.m, p.k, &p.alpha, p.b, kType, p.ldb, p.a, kType, p.lda, &beta, p.c,
-                         kType, p.ldc, compute_type(kSingle), CUBLAS_GEMM_DEFAULT));
+                         p.n, p.m, p.k, &alpha, p.b, factors, p.ldb, p.a, factors, p.lda, &beta,
+                         p.c, sizeof(T) == sizeof(float) ? CUDA_R_32F : CUDA_R_64F, p.ldc, compute,
+                         CUBLAS_GEMM_DEFAULT));
+}
+
+}  // namespace
+
+std::string blas_description(CudaDevice& device) {
+  int v = 0;
+  check_blas("matmul", library().version(handle_of(device), &v));
+  return concat("cuBLAS ", v / 10000, ".", v / 100 % 100, ".", v % 100);
+}
+
+template <class T>
+void multiply(CudaDevice& device, const char* op, const Gemm<T>& p) {
+  constexpr bool kSingle = sizeof(T) == sizeof(float);
+  submit(device, op, p, p.alpha, kSingle ? CUDA_R_32F : CUDA_R_64F, compute_type(kSingle));
+}
+
+void multiply_bf16(CudaDevice& device, const char* op, const Bf16Gemm& p) {
+  submit(device, op, p, 1.0F, CUDA_R_16BF, CUBLAS_COMPUTE_32F);
 }
 
 template void multiply<float>(CudaDevice&, const char*, const Gemm<float>&);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/error.h"
 #include "core/random.h"  // NINE_HD
 #include "core/tensor.h"
 #include "cuda/device.cuh"
@@ -95,8 +96,15 @@ NINE_D inline void grid_barrier([[maybe_unused]] unsigned* arrived) {
 #endif
 }
 
+/// So many blocks as the first dimension of a grid. Error: more than CUDA has room for.
+inline unsigned grid_size(int64_t blocks) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  require(blocks <= kMost, "a kernel would have ", blocks, " blocks, and CUDA has room for ", kMost,
+          ": use a smaller batch, or one that is cut into several");
+  return static_cast<unsigned>(blocks);
+}
 /// ceil(n / d) as a grid's dimension.
-inline unsigned blocks_of(int64_t n, int64_t d) { return static_cast<unsigned>((n + d - 1) / d); }
+inline unsigned blocks_of(int64_t n, int64_t d) { return grid_size((n + d - 1) / d); }
 
 /// A block's shared memory.
 template <class T>

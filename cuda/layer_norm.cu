@@ -103,7 +103,7 @@ struct RmsGammaTerm {
   }
 };
 
-dim3 rows_of(const View& v) { return dim3(static_cast<unsigned>(v.rows())); }
+dim3 rows_of(const View& v) { return dim3(grid_size(v.rows())); }
 
 }  // namespace
 

@@ -1,6 +1,9 @@
 // Products and embeddings on a GPU (part of cuda/ops.cuh).
 #include "cuda/layers.cuh"
 
+#include <limits>
+
+#include "core/error.h"
 #include "cuda/blas.cuh"
 #include "cuda/ops.cuh"
 
@@ -67,58 +70,130 @@ struct FillRows {
   }
 };
 
+// The rows of add_rows sorted by their ids, rows of one id in their order: a radix sort, kDigitBits
+// bits of the id at a time. An id that is no row of the gradient counts as `limit`, the last one.
+constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits;
+static_assert(kDigits == kBlock, "a thread has a row, and then a digit");
+constexpr int64_t kSortRows = 4 * kBlock;  // of a block
+
+struct SortedRows {
+  const int32_t *ids, *rows;  // rows: null before the first pass
+  int64_t count;
+  int32_t limit;
+  int shift;
+
+  NINE_D int32_t id(int64_t i) const {
+    const int32_t own = ids[i];
+    return own < 0 || own >= limit ? limit : own;
+  }
+  NINE_D int32_t row(int64_t i) const {
+    return rows != nullptr ? rows[i] : static_cast<int32_t>(i);
+  }
+  // The digit of place i; kDigits behind the last one.
+  NINE_D int digit(int64_t i) const {
+    return i < count ? (id(i) >> shift) & (kDigits - 1) : kDigits;
+  }
+};
+
+// How many of the first `n` of a block's digits are this one.
+NINE_D int count_of(int digit, const int* digits, int n) {
+  int count = 0;
+  for (int i = 0; i < n; ++i) count += digits[i] == digit ? 1 : 0;
+  return count;
+}
+
+// counts [block][digit]: of the block's kSortRows rows.
+__global__ void __launch_bounds__(kBlock)
+    count_digits_kernel(SortedRows from, int* __restrict__ counts, bool reports,
+                        IndexErrors errors) {
+  int* digits = shared_memory<int>();  // [kBlock]
+  const int own = static_cast<int>(threadIdx.x);
+  const int64_t begin = blockIdx.x * kSortRows;
+  int count = 0;
+  for (int64_t i = begin + own; i - own < begin + kSortRows; i += kBlock) {
+    digits[own] = from.digit(i);
+    if (reports && i < from.count && from.id(i) == from.limit)
+      report(errors, i, from.ids[i], 0, from.limit);
+    __syncthreads();
+    count += count_of(own, digits, kBlock);
+    __syncthreads();
+  }
+  counts[blockIdx.x * kDigits + own] = count;
+}
+
+// One block. Replaces each count by the place of its first row: digits in their order, and rows of
+// a digit in the order of the blocks.
+__global__ void __launch_bounds__(kBlock) digit_places_kernel(int* counts, int64_t blocks) {
+  int* totals = shared_memory<int>();  // [kDigits]
+  const int own = static_cast<int>(threadIdx.x);
+  int total = 0;
+#pragma unroll 8
+  for (int64_t b = 0; b < blocks; ++b) total += counts[b * kDigits + own];
+  totals[own] = total;
+  __syncthreads();
+  int place = 0;
+  for (int i = 0; i < own; ++i) place += totals[i];
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int count = counts[b * kDigits + own];
+    counts[b * kDigits + own] = place;
+    place += count;
+  }
+}
+
+__global__ void __launch_bounds__(kBlock)
+    sort_rows_kernel(SortedRows from, const int* __restrict__ places, int32_t* __restrict__ ids,
+                     int32_t* __restrict__ rows) {
+  int* digits = shared_memory<int>();  // [kBlock]
+  int* next = digits + kBlock;         // [kDigits]
+  const int own = static_cast<int>(threadIdx.x);
+  next[own] = places[blockIdx.x * kDigits + own];
+  const int64_t begin = blockIdx.x * kSortRows;
+  for (int64_t i = begin + own; i - own < begin + kSortRows; i += kBlock) {
+    const int digit = from.digit(i);
+    digits[own] = digit;
+    __syncthreads();
+    if (digit < kDigits) {
+      const int place = next[digit] + count_of(digit, digits, own);
+      ids[place] = from.id(i);
+      rows[place] = from.row(i);
+    }
+    __syncthreads();
+    next[own] += count_of(own, digits, kBlock);
+    __syncthreads();
+  }
+}
+
 constexpr int kGroupColumns = 64, kGroups = kBlock / kGroupColumns;
 constexpr int kRowsInFlight = 4;  // of a group: so many loads before the first of their sums
 
-// A block for each row and each kGroupColumns columns. The block of the first row with some id adds
-// all rows with that id, and the blocks of the other rows return: the order of a sum does not
-// depend on the order in which blocks run. Of the rows that it finds among kBlock, each of kGroups
-// groups of threads adds every kGroups-th; at the end the groups' sums are added in their order.
+// A block for each sorted row and each kGroupColumns columns. The block of the first row with some
+// id adds all rows with that id, and the blocks of the other rows return: the order of a sum does
+// not depend on the order in which blocks run. Each of kGroups groups of threads adds every
+// kGroups-th row; at the end the groups' sums are added in their order.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    add_rows_kernel(Matrix<T> dy, const int32_t* __restrict__ ids, Matrix<T> grad,
-                    bool report_others, IndexErrors errors) {
-  T* sums = shared_memory<T>();                       // [kGroups][kGroupColumns]
-  int* hits = reinterpret_cast<int*>(sums + kBlock);  // [kBlock]: whether a row has this id
-  int* list = hits + kBlock;                          // [kBlock]: those that have it, of kBlock
-  int* totals = list + kBlock;                        // [kBlock / kWarp]: of the warps' rows
+    add_rows_kernel(Matrix<T> dy, const int32_t* __restrict__ ids, const int32_t* __restrict__ rows,
+                    Matrix<T> grad) {
+  T* sums = shared_memory<T>();  // [kGroups][kGroupColumns]
   const int column = static_cast<int>(threadIdx.x) % kGroupColumns,
             group = static_cast<int>(threadIdx.x) / kGroupColumns;
-  const int64_t mine = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * kGroupColumns + column;
-  const int32_t id = ids[mine];
-  if (id < 0 || id >= grad.rows) {
-    if (report_others && threadIdx.x == 0 && blockIdx.y == 0)
-      report(errors, mine, id, 0, grad.rows);
-    return;
-  }
+  const int64_t first = blockIdx.x, c = static_cast<int64_t>(blockIdx.y) * kGroupColumns + column;
+  const int32_t id = ids[first];
+  if (id >= grad.rows || (first > 0 && ids[first - 1] == id)) return;
   T sum = 0;
-  for (int64_t first = 0; first < dy.rows; first += kBlock) {
-    const int64_t r = first + threadIdx.x;
-    const bool hit = r < dy.rows && ids[r] == id;
-    // The whole block: this is the block of a later row.
-    if (first < mine && __syncthreads_or(hit && r < mine ? 1 : 0) != 0) return;
-    hits[threadIdx.x] = hit ? 1 : 0;
-    if (__syncthreads_or(hit ? 1 : 0) == 0) continue;
-    const int in_warp = warp_sum(hit ? 1 : 0);
-    if (threadIdx.x % kWarp == 0) totals[threadIdx.x / kWarp] = in_warp;
-    if (hit) {
-      int place = 0;
-      for (int i = 0; i < static_cast<int>(threadIdx.x); ++i) place += hits[i];
-      list[place] = static_cast<int>(threadIdx.x);
-    }
-    __syncthreads();
-    int count = 0;
-    for (int i = 0; i < kBlock / kWarp; ++i) count += totals[i];
-    for (int i = group; i < count; i += kGroups * kRowsInFlight) {
-      T x[kRowsInFlight];
+  for (int64_t i = first + group; i < dy.rows && ids[i] == id; i += kGroups * kRowsInFlight) {
+    int32_t row[kRowsInFlight];
+    T x[kRowsInFlight];
 #pragma unroll
-      for (int k = 0; k < kRowsInFlight; ++k)
-        x[k] =
-            i + k * kGroups < count && c < dy.cols ? dy.at(first + list[i + k * kGroups], c) : T(0);
-#pragma unroll
-      for (int k = 0; k < kRowsInFlight; ++k) sum += x[k];
+    for (int k = 0; k < kRowsInFlight; ++k) {
+      const int64_t at = i + k * kGroups;
+      row[k] = at < dy.rows && ids[at] == id ? rows[at] : -1;
     }
-    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kRowsInFlight; ++k)
+      x[k] = row[k] >= 0 && c < dy.cols ? dy.at(row[k], c) : T(0);
+#pragma unroll
+    for (int k = 0; k < kRowsInFlight; ++k) sum += x[k];
   }
   sums[threadIdx.x] = sum;
   __syncthreads();
@@ -188,10 +263,28 @@ void rotary(const View& x, const View& angles, bool inverse, const OutputView& y
 template <class T>
 void add_rows(CudaDevice& device, const char* op, const Matrix<T>& dy, const int32_t* ids,
               const Matrix<T>& grad, bool report_others) {
-  launch(device, op, add_rows_kernel<T>,
-         dim3(static_cast<unsigned>(dy.rows), blocks_of(dy.cols, kGroupColumns)), dim3(kBlock),
-         kBlock * (sizeof(T) + 2 * sizeof(int)) + kBlock / kWarp * sizeof(int), dy, ids, grad,
-         report_others, device.index_errors(op));
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+  require(dy.rows <= kMost && grad.rows <= kMost, "[", op, "] ", dy.rows, " rows of ", grad.rows,
+          " words: both must be at most ", kMost);
+  if (dy.rows == 0 || dy.cols == 0) return;
+  const int64_t n = dy.rows, blocks = (n + kSortRows - 1) / kSortRows;
+  const dim3 grid(grid_size(blocks));
+  int32_t* memory = device.scratch<int32_t>(4 * n + blocks * kDigits, 1);
+  int* places = memory + 4 * n;
+  SortedRows from{ids, nullptr, n, static_cast<int32_t>(grad.rows), 0};
+  for (int pass = 0; pass == 0 || grad.rows >> from.shift > 0; ++pass, from.shift += kDigitBits) {
+    int32_t* to = memory + pass % 2 * 2 * n;
+    launch(device, op, count_digits_kernel, grid, dim3(kBlock), kBlock * sizeof(int), from, places,
+           report_others && pass == 0, device.index_errors(op));
+    launch(device, op, digit_places_kernel, dim3(1), dim3(kBlock), kDigits * sizeof(int), places,
+           blocks);
+    launch(device, op, sort_rows_kernel, grid, dim3(kBlock), (kBlock + kDigits) * sizeof(int), from,
+           places, to, to + n);
+    from.ids = to;
+    from.rows = to + n;
+  }
+  launch(device, op, add_rows_kernel<T>, dim3(grid_size(n), blocks_of(dy.cols, kGroupColumns)),
+         dim3(kBlock), kBlock * sizeof(T), dy, from.ids, from.rows, grad);
 }
 template void add_rows<float>(CudaDevice&, const char*, const Matrix<float>&, const int32_t*,
                               const Matrix<float>&, bool);

@@ -59,17 +59,16 @@ struct NllBackward {
 
 void log_softmax(const View& x, const View& y) {
   dispatch_float(x.dtype, "log_softmax", [&]<class T>(T) {
-    launch(CudaDevice::of(x), "log_softmax", log_softmax_kernel<T>,
-           dim3(static_cast<unsigned>(x.rows())), dim3(kBlock), block_sum_bytes(kBlock),
-           Matrix<T>(x), Matrix<T>(y));
+    launch(CudaDevice::of(x), "log_softmax", log_softmax_kernel<T>, dim3(grid_size(x.rows())),
+           dim3(kBlock), block_sum_bytes(kBlock), Matrix<T>(x), Matrix<T>(y));
   });
 }
 
 void log_softmax_backward(const View& y, const View& dy, const OutputView& dx) {
   dispatch_float(y.dtype, "log_softmax_backward", [&]<class T>(T) {
     launch(CudaDevice::of(y), "log_softmax_backward", log_softmax_backward_kernel<T>,
-           dim3(static_cast<unsigned>(y.rows())), dim3(kBlock), block_sum_bytes(kBlock),
-           Matrix<T>(y), Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
+           dim3(grid_size(y.rows())), dim3(kBlock), block_sum_bytes(kBlock), Matrix<T>(y),
+           Matrix<T>(dy), Matrix<T>(dx.view), dx.add);
   });
 }
 

@@ -32,6 +32,14 @@ void check_head(const char* op, const HeadBlock& b) {
             " words");
     if (const int64_t size = head_stats_size(c.score, b.dims()); size > 0)
       is_matrix(op, "a component's statistics", c.stats, c.w.rows(), size);
+    if (c.rounded) {
+      is_matrix(op, "the rounded word vectors", c.rounded, c.w.rows(), c.w.cols());
+      require(c.rounded.dtype == DType::bfloat16 && c.rounded.device == c.w.device, "[", op,
+              "] rounded word vectors are bfloat16 on ", c.w.device, ", got ", c.rounded.dtype,
+              " on ", c.rounded.device);
+    }
+    require(static_cast<bool>(c.rounded) == static_cast<bool>(b.components.front().rounded), "[",
+            op, "] some components have rounded word vectors, and some have not");
     planes += head_product_planes(c.score, b.dims());
     kept += head_score_planes(c.score);
   }

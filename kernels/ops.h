@@ -23,6 +23,9 @@ namespace nine::ops {
 
 /// Rows of contexts in a panel: one for each SIMD lane, or for each thread of a warp.
 inline constexpr int64_t kHeadPanel = 32;
+/// Returns the leading dimension of rounded vectors of d numbers: each begins at a multiple of 16
+/// bytes, as fast products of bfloat16 ask for.
+inline int64_t bf16_ld(int64_t d) { return (d + 7) / 8 * 8; }
 /// Words of a tile, the unit of work of the CPU's loops: this many words by one panel of rows.
 inline constexpr int64_t kHeadTile = 64;
 /// Number of chunks of the vocabulary; each chunk has its own partial sum.
@@ -36,6 +39,9 @@ struct HeadComponent {
   /// statistics of each word that the score function needs besides the product. Empty if it needs
   /// no statistics.
   View stats;
+  /// (V, d) bfloat16: w rounded. If it is there, CUDA multiplies it by contexts that it rounds too.
+  /// Components that share word vectors share it. Empty: products of w itself.
+  View rounded = {};
 };
 
 /// The options of the head (HeadConfig) that the loops over words and rows use.

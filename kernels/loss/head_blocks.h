@@ -77,6 +77,7 @@ class HeadBlocks {
   void check_shapes(const char* op) const;
   void check_kernels(const char* op, const ops::HeadBlockOptions& options) const;
   void start_words();
+  void round_words();
   void start_biases();
   void choose_blocks(HeadMemory memory);
   void choose_least_memory();

@@ -360,6 +360,7 @@ def steps(bin_folder, work, out):
                     "cuda lstm: gradients*",
                     "*plain ops*",
                     "cuda head: mixtures*",
+                    "cuda bfloat16: rows*",
                 )
             ),
             most=60,

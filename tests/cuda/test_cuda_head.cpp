@@ -17,6 +17,7 @@
 #include "kernels/loss/kernel_softmax.h"
 #include "kernels/settings/learned_numbers.h"
 #include "tests/cuda/device_cases.h"
+#include "tests/support/bf16_mode.h"
 #include "tests/support/compare.h"
 #ifdef NINE_CUDA_ON_HOST
 #include "tests/cuda_on_host/card.h"
@@ -341,6 +342,80 @@ TEST_CASE("cuda head: full size, several blocks of rows") {
   set_gpu_block_bytes(0);
 }
 
+namespace {
+
+// Compares `medium` on the GPU with the CPU's emulation of tiles: both round the same numbers to
+// bfloat16, so scores and sums over words differ as float32's do. Products of dL/dz may differ by
+// one rounding of a factor, 2^-8 of a term. A mixture's prior comes from a product of K columns,
+// which the CPU computes in float32, and its contexts from another tanh before they are rounded.
+void compare_rounded(const Problem& p) {
+  CAPTURE(p.head);
+  const bool mixture = parse_head(p.head).mixture;
+  const double limit = mixture ? std::ldexp(1, -8) : 2e-5;
+  const Bf16Mode mode(MatmulPrecision::medium);
+  const Result cpu = run(p, DType::float32, kCpu), gpu = run(p, DType::float32, kGpu);
+  CHECK(relative_error(gpu.loss, cpu.loss) < limit);
+  CHECK(relative_error(gpu.share, cpu.share) < limit);
+  CHECK(relative_error(gpu.log_probs, cpu.log_probs) < limit);
+  CHECK(relative_error(gpu.lse, cpu.lse) < (mixture ? 1e-3 : 1e-5));
+  REQUIRE(gpu.gradients.size() == cpu.gradients.size());
+  for (size_t i = 0; i < cpu.gradients.size(); ++i) {
+    CAPTURE(i);
+    CHECK(relative_error(gpu.gradients[i], cpu.gradients[i]) < (mixture ? 2 * limit : 1e-3));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("cuda head: medium multiplies what the CPU's tiles multiply, with every kernel") {
+  for (const char* kernel : kKernels)
+    compare_rounded({.head = kernel,
+                     .size = 48,
+                     .scale = std::string(kernel).starts_with("hpb:ball=clip") ? 0.1 : 0.4});
+}
+
+TEST_CASE("cuda head: medium with mixtures, smoothing, learned numbers, norms and runs of words") {
+  const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
+  // Vectors of 42 numbers: rows of copies are padded, and a part begins at an odd place.
+  for (const char* head : {"mix:3*lin", "mix:2*lin,rbf", "mix:mog:form=mixture,lin"})
+    for (const bool smooth : {false, true}) {
+      Problem p{.head = head, .size = 42, .scale = 0.4};
+      if (smooth) p.options.smoothing = smoothing;
+      compare_rounded(p);
+    }
+  compare_rounded({.head = "mix:2*lin,sig", .size = 48, .scale = 0.4, .untied = true});
+  compare_rounded({.head = "rbf:gamma=learn:0.4:scale=learn:2", .size = 48, .scale = 0.4});
+  compare_rounded({.head = "lin", .size = 48, .scale = 0.4, .context_norm = "const:3"});
+  cuda::set_head_spare_bytes(1);  // runs of 512 words
+  compare_rounded({.head = "lin",
+                   .words = 1100,
+                   .size = 48,
+                   .options = {.memory = HeadMemory::tiles},
+                   .scale = 0.4});
+  cuda::set_head_spare_bytes(0);
+}
+
+TEST_CASE("cuda head: medium rounds the factors, and highest does not") {
+  const Problem p{.head = "lin", .size = 48, .scale = 0.4};
+  const Result exact = run(p, DType::float64, kCpu);
+  const auto lost = [&](MatmulPrecision precision) {
+    const Bf16Mode mode(precision);
+    const Result gpu = run(p, DType::float32, kGpu);
+    return std::pair(relative_error(gpu.lse, exact.lse),
+                     relative_error(gpu.gradients[1], exact.gradients[1]));
+  };
+  {
+    const Bf16Mode mode(MatmulPrecision::medium);
+    CHECK(run(p, DType::float32, kGpu).gradients == run(p, DType::float32, kGpu).gradients);
+  }
+  const auto rounded = lost(MatmulPrecision::medium), full = lost(MatmulPrecision::highest);
+  CHECK(full.first < 1e-6);
+  CHECK(full.second < 1e-5);
+  CHECK(rounded.first > 3e-6);
+  CHECK(rounded.second > std::ldexp(1, -13));
+  CHECK(rounded.second < std::ldexp(1, -6));
+}
+
 TEST_CASE("cuda head: large scores, and one word") {
   compare({.head = "lin", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
   compare({.head = "pow:p=2", .rows = 5, .words = 40, .scale = 30}, DType::float64, 1e-10);
@@ -360,6 +435,31 @@ TEST_CASE("cuda head: words that a sampled softmax leaves out have no gradient")
       .head = "mog:form=mixture:variance=5e-5", .size = 64, .scale = 0.01, .sampled = true};
   compare(p, DType::float64, 1e-10);
   compare(p, DType::float32, 1e-4);
+}
+
+TEST_CASE("cuda head: the largest norm is that of the first such row with a target") {
+  constexpr int64_t kRows = 700;
+  Doubles norms;
+  for (int64_t r = 0; r < kRows; ++r) norms.push_back(static_cast<double>(r * 37 % 501));
+  const auto largest = [&](const Ints& targets) {
+    const Tensor out({1}, DType::float64, kGpu), row({1}, DType::int32, kGpu);
+    ops::largest_norm(to_device(tensor_of(norms, {kRows}, DType::float64), kGpu).view(),
+                      to_device(tensor_of(targets, {kRows}), kGpu).view(), out.view(), row.view());
+    return std::pair(out.to_vector()[0], row.to_vector()[0]);
+  };
+  Ints targets(kRows, 0);
+  const auto of = [&](double norm, bool counts) {  // the first row by a plain search
+    for (size_t r = 0; r < norms.size(); ++r)
+      if (norms[r] == norm && (!counts || targets[r] >= 0)) return static_cast<double>(r);
+    return -1.0;
+  };
+  CHECK(largest(targets) == std::pair(500.0, of(500, true)));
+  targets[index_of(static_cast<int64_t>(of(500, true)))] = -1;  // a later row has this norm too
+  CHECK(of(500, true) > of(500, false));
+  CHECK(largest(targets) == std::pair(500.0, of(500, true)));
+  CHECK(largest(Ints(kRows, -1)) == std::pair(500.0, of(500, false)));
+  norms[650] = std::nan("");
+  CHECK(std::isnan(largest(targets).first));
 }
 
 TEST_CASE("cuda head: margins and norms") {

@@ -246,6 +246,49 @@ TEST_CASE(
   CHECK(gradient(DType::float32, kGpu) == single);
 }
 
+// Rows of several blocks of the sort, and words of three digits.
+TEST_CASE("cuda: the gradient of an embedding with many rows and many words") {
+  constexpr int64_t kRows = 2600, kWords = 70000, kSize = 3;
+  const Doubles values = random_values({{{kRows, kSize}}}, 15)[0];
+  Ints ids = random_indices({{{kRows}, 0, kWords}}, 16)[0];
+  ids[1] = 0, ids[6] = 65536, ids[11] = 256;  // equal in their first digits
+  ids[2] = ids[3] = kWords - 1;
+  for (size_t r = 35; r < ids.size(); r += 5) ids[r] = ids[r % 35 + 1];  // words repeat, far apart
+  const auto gradient = [&](DType dtype, Device device) {
+    const Tensor grad = to_device(
+        tensor_of(Doubles(index_of(kWords * kSize), 1.0), {kWords, kSize}, dtype), device);
+    ops::embedding_backward(to_device(tensor_of(values, {kRows, kSize}, dtype), device),
+                            to_device(tensor_of(ids, {kRows}), device), grad);
+    return grad.to_vector();
+  };
+  const Doubles right = gradient(DType::float64, kCpu);
+  CHECK(relative_error(gradient(DType::float64, kGpu), right) < 1e-13);
+  CHECK(gradient(DType::float32, kGpu) == gradient(DType::float32, kGpu));
+  ids[1500] = -1;
+  ids[2000] = kWords;
+  CHECK_THROWS_WITH_AS(gradient(DType::float64, kGpu),
+                       doctest::Contains("[embedding_backward] index -1 at position 1500"), Error);
+}
+
+TEST_CASE("cuda: more blocks than a grid has room for are an error") {
+  constexpr int64_t kBatch = int64_t{1} << 26, kHeads = 64;
+  const Tensor memory({1, kHeads}, DType::float32, kGpu);
+  View rows = memory.view();  // so many rows, none of which a kernel may read
+  rows.shape = Shape{kBatch, kHeads};
+  View lse = rows;
+  lse.shape = Shape{kBatch * kHeads, 1};
+  lse.ld = 1;
+  CHECK_THROWS_WITH_AS(ops::attention({.q = rows,
+                                       .k = rows,
+                                       .v = rows,
+                                       .y = rows,
+                                       .lse = lse,
+                                       .batch = kBatch,
+                                       .heads = kHeads}),
+                       doctest::Contains("4294967296 blocks, and CUDA has room for 2147483647"),
+                       Error);
+}
+
 #ifndef NINE_CUDA_ON_HOST  // 65,540 blocks of 256 fibers are too slow there
 TEST_CASE("cuda: attention of more sentences times heads than a grid's second dimension holds") {
   constexpr int64_t kBatch = 16385, kHeads = 4;  // 65,540

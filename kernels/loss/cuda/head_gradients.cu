@@ -1,6 +1,7 @@
 // The backward pass of a block with CUDA: one pass turns the products z into dL/dz, and two matrix
 // products with dL/dz give dW and dH.
 #include "core/vmath.h"
+#include "cuda/bf16_matmul.h"
 #include "cuda/layers.cuh"
 #include "cuda/ops.cuh"
 #include "kernels/cuda/ops.cuh"
@@ -99,24 +100,6 @@ struct NoSlope {
   T* dz;
   NINE_D void operator()(int64_t, int64_t i) const { dz[i] = T(0); }
 };
-// Adds the rows' numbers to the second statistic of their targets, in the order of the rows.
-struct AddToTargets {
-  const int32_t* targets;
-  int64_t rows, words;
-  const double* of_rows;
-  double* dstats;  // [word][2]
-  NINE_D void operator()(int64_t, int64_t r) const {
-    const int64_t y = targets[r];
-    if (y < 0 || y >= words) return;
-    for (int64_t before = 0; before < r; ++before)
-      if (targets[before] == y) return;  // that row's thread adds all of them
-    double sum = 0;
-    for (int64_t i = r; i < rows; ++i)
-      if (targets[i] == y) sum += of_rows[i];
-    dstats[2 * y + 1] += sum;
-  }
-};
-
 template <class T>
 class Backward {
  public:
@@ -165,8 +148,7 @@ class Backward {
       stack_.ensure_products(run);
       if (joint_) joint_slopes(run);
       for (int64_t k = 0; k < stack_.size(); ++k) slopes(k, run);
-      add_dw(run);
-      if (g_.dh) add_dh(run);
+      for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) add_products(k, run);
     });
     for (int64_t k = 0; k < stack_.size(); ++k) finish(k);
   }
@@ -246,52 +228,29 @@ class Backward {
              run.begin > 0, row_stats);
   }
 
-  // dW (words x d) [+]= Z H, with one product for components that share word vectors.
-  void add_dw(const WordRun& run) const {
-    for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) {
-      if (!dw(k)) continue;
-      const StackedComponent<T>& c = stack_[k];
-      const HeadKernel<T>& kernel = c.kernel;
-      const bool overwrite = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words,
-                 whole = kernel.whole(d_);
-      const View part = dw(k).row_range(run.begin, run.count);
-      if (overwrite && !whole) fill(part, 0);
-      for_parts(kernel, [&](int64_t i, int64_t j) {
-        multiply<T>(device_, kOp,
-                    {.m = run.count,
-                     .n = kernel.product_dims,
-                     .k = stack_.product_rows(stack_.joint_count(k)),
-                     .a = plane(k, run, i, j),
-                     .lda = stack_.products_ld(),
-                     .b = stack_.context(k) + j * kernel.part_size,
-                     .ldb = block_.h.ld,
-                     .c = static_cast<T*>(part.data) + i * kernel.part_size,
-                     .ldc = part.ld,
-                     .add = !overwrite || !whole});
-      });
-    }
-  }
-
-  // dH (rows x d) [+]= Z' W.
-  void add_dh(const WordRun& run) const {
-    for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) {
-      const StackedComponent<T>& c = stack_[k];
-      const HeadKernel<T>& kernel = c.kernel;
-      for_parts(kernel, [&](int64_t i, int64_t j) {
-        multiply<T>(device_, kOp,
-                    {.transpose_a = true,
-                     .m = stack_.product_rows(stack_.joint_count(k)),
-                     .n = kernel.product_dims,
-                     .k = run.count,
-                     .a = plane(k, run, i, j),
-                     .lda = stack_.products_ld(),
-                     .b = static_cast<T*>(c.w.data) + run.begin * c.w.ld + i * kernel.part_size,
-                     .ldb = c.w.ld,
-                     .c = dh(k) + j * kernel.part_size,
-                     .ldc = g_.dh.ld,
-                     .add = run.begin > 0 || !kernel.whole(d_)});
-      });
-    }
+  // dW (words x d) [+]= Z H and dH (rows x d) [+]= Z' W, with one product for components that share
+  // word vectors.
+  void add_products(int64_t k, const WordRun& run) const {
+    const StackedComponent<T>& c = stack_[k];
+    const HeadKernel<T>& kernel = c.kernel;
+    const bool whole = kernel.whole(d_),
+               overwrite = !g_.dw[static_cast<size_t>(k)].add && !c.shares_words;
+    const View words = dw(k) ? dw(k).row_range(run.begin, run.count) : View{};
+    if (words && overwrite && !whole) fill(words, 0);
+    for (int64_t i = 0; i < kernel.parts; ++i)
+      for (int64_t j = 0; j < kernel.parts; ++j) {
+        View z = stack_.plane(k, run, i, j);
+        if (stack_.rounded()) z = round_in_place(kOp, z);
+        if (words)
+          stack_.multiply(
+              z, false, stack_.context_factor(k, j), false,
+              {words.col_range(i * kernel.part_size, kernel.product_dims), !overwrite || !whole});
+        if (!g_.dh) continue;
+        const View rows = g_.dh.row_range(k * stack_.padded(), z.cols());
+        stack_.multiply(
+            z, true, stack_.word_factor(k, run, i), false,
+            {rows.col_range(j * kernel.part_size, kernel.product_dims), run.begin > 0 || !whole});
+      }
   }
 
   // Computes the parts that bypass the products: the targets of kernels with an exact score, and
@@ -322,21 +281,14 @@ class Backward {
                                g_.dh ? dh(k) : nullptr, dw(k) ? target_dw_ : nullptr, g_.dh.ld,
                                of_word_norm_, of_context_norm});
     if (dw(k)) add_rows<T>(device_, kOp, target_rows(), stack_.targets(), Matrix<T>(dw(k)), false);
-    if (const View& dstats = g_.dstats[static_cast<size_t>(k)])
-      each(device_, kOp, {1, stack_.rows()},
-           AddToTargets{stack_.targets(), stack_.rows(), block_.words(), of_word_norm_,
-                        static_cast<double*>(dstats.data)});
+    const View& dstats = g_.dstats[static_cast<size_t>(k)];
+    if (!dstats) return;
+    // The second statistic is the norm F that a word was given.
+    const Matrix<double> of_words(dstats.col_range(1, 1));
+    add_rows<double>(device_, kOp, Matrix<double>(View(of_word_norm_, {stack_.rows(), 1})),
+                     stack_.targets(), of_words, false);
   }
 
-  template <class F>
-  static void for_parts(const HeadKernel<T>& kernel, F&& f) {
-    for (int64_t i = 0; i < kernel.parts; ++i)
-      for (int64_t j = 0; j < kernel.parts; ++j) f(i, j);
-  }
-  const T* plane(int64_t k, const WordRun& run, int64_t i, int64_t j) const {
-    return stack_.products(run) + stack_[k].first_column +
-           (i * stack_[k].kernel.parts + j) * stack_.padded();
-  }
   T* dh(int64_t k) const { return static_cast<T*>(g_.dh.data) + k * stack_.padded() * g_.dh.ld; }
   Matrix<T> target_rows() const { return Matrix<T>(View(target_dw_, {stack_.rows(), d_})); }
 

@@ -1,6 +1,8 @@
 #include "kernels/loss/cuda/stacked_components.cuh"
 
 #include "core/log_sum_exp.h"
+#include "cuda/bf16_matmul.h"
+#include "cuda/ops.cuh"
 #include "kernels/loss/cuda/spare_bytes.h"
 
 namespace nine::cuda {
@@ -24,10 +26,16 @@ StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, 
     components_.push_back({.kernel = kernel,
                            .score = &c.score,
                            .w = c.w,
+                           .rounded = c.rounded,
                            .word_stats = static_cast<double*>(c.stats.data),
                            .first_column = columns_,
                            .shares_words = k > 0 && c.w.data == components_.back().w.data});
     columns_ += kernel.planes() * padded_rows;
+  }
+  if (components_.front().rounded) {
+    rounded_h_ =
+        arena.temporary({block.h.rows(), ops::bf16_ld(d)}, DType::bfloat16).view().col_range(0, d);
+    cuda::copy(block.h, rounded_h_);
   }
   for (int64_t k = 0; k < size(); k += alike(k).count) {
     const HeadKernel<T>& kernel = (*this)[k].kernel;
@@ -76,25 +84,54 @@ Alike StackedComponents<T>::alike(int64_t k) const {
 }
 
 template <class T>
+View StackedComponents<T>::word_factor(int64_t k, const WordRun& run, int64_t i) const {
+  const StackedComponent<T>& c = (*this)[k];
+  return (rounded() ? c.rounded : c.w)
+      .row_range(run.begin, run.count)
+      .col_range(i * c.kernel.part_size, c.kernel.product_dims);
+}
+template <class T>
+View StackedComponents<T>::context_factor(int64_t k, int64_t j) const {
+  const HeadKernel<T>& kernel = (*this)[k].kernel;
+  return (rounded() ? rounded_h_ : block_.h)
+      .row_range(k * padded(), product_rows(joint_count(k)))
+      .col_range(j * kernel.part_size, kernel.product_dims);
+}
+template <class T>
+View StackedComponents<T>::plane(int64_t k, const WordRun& run, int64_t i, int64_t j) const {
+  const StackedComponent<T>& c = (*this)[k];
+  View out(products(run) + c.first_column + (i * c.kernel.parts + j) * padded(),
+           {run.count, product_rows(joint_count(k))});
+  out.device = block_.h.device;
+  out.ld = products_ld();
+  return out;
+}
+
+template <class T>
+void StackedComponents<T>::multiply(const View& a, bool transpose_a, const View& b,
+                                    bool transpose_b, const OutputView& c) const {
+  if (rounded()) return matmul_bf16(op_, a, transpose_a, b, transpose_b, c);
+  cuda::multiply<T>(device_, op_,
+                    {.transpose_a = transpose_a,
+                     .transpose_b = transpose_b,
+                     .m = c.view.rows(),
+                     .n = c.view.cols(),
+                     .k = transpose_a ? a.rows() : a.cols(),
+                     .a = static_cast<T*>(a.data),
+                     .lda = a.ld,
+                     .b = static_cast<T*>(b.data),
+                     .ldb = b.ld,
+                     .c = static_cast<T*>(c.view.data),
+                     .ldc = c.view.ld,
+                     .add = c.add});
+}
+
+template <class T>
 void StackedComponents<T>::multiply(const WordRun& run) const {
-  for (int64_t k = 0; k < size(); k += joint_count(k)) {
-    const StackedComponent<T>& c = (*this)[k];
-    const HeadKernel<T>& kernel = c.kernel;
-    for (int64_t i = 0; i < kernel.parts; ++i)
-      for (int64_t j = 0; j < kernel.parts; ++j)
-        cuda::multiply<T>(
-            device_, op_,
-            {.transpose_b = true,
-             .m = run.count,
-             .n = product_rows(joint_count(k)),
-             .k = kernel.product_dims,
-             .a = static_cast<T*>(c.w.data) + run.begin * c.w.ld + i * kernel.part_size,
-             .lda = c.w.ld,
-             .b = context(k) + j * kernel.part_size,
-             .ldb = block_.h.ld,
-             .c = products(run) + c.first_column + (i * kernel.parts + j) * padded(),
-             .ldc = products_ld()});
-  }
+  for (int64_t k = 0; k < size(); k += joint_count(k))
+    for (int64_t i = 0; i < (*this)[k].kernel.parts; ++i)
+      for (int64_t j = 0; j < (*this)[k].kernel.parts; ++j)
+        multiply(word_factor(k, run, i), false, context_factor(k, j), true, {plane(k, run, i, j)});
 }
 
 template <class T>

@@ -24,7 +24,7 @@ template <class T>
 struct StackedComponent {
   HeadKernel<T> kernel;
   const Score* score = nullptr;
-  View w;
+  View w, rounded;                     ///< see ops::HeadComponent
   const double* word_stats = nullptr;  ///< [word][stats]
   const T* row_stats = nullptr;        ///< [stats][padded]
   int64_t first_column = 0;            ///< its first column in a row of products
@@ -105,6 +105,18 @@ class StackedComponents {
   /// Returns how many components from k on one matrix product can compute: they share word vectors
   /// and multiply whole contexts.
   int64_t joint_count(int64_t k) const;
+  /// The factors and the result of a product of component k, or of joint_count(k) components from k
+  /// on, for parts i of words and j of contexts: words (words of the run, product_dims), contexts
+  /// (rows, product_dims), plane (words of the run, rows). In a block with rounded word vectors,
+  /// both factors are bfloat16.
+  View word_factor(int64_t k, const WordRun& run, int64_t i) const;
+  View context_factor(int64_t k, int64_t j) const;
+  View plane(int64_t k, const WordRun& run, int64_t i, int64_t j) const;
+  /// True if factors are bfloat16.
+  bool rounded() const { return static_cast<bool>(rounded_h_); }
+  /// Submits c = op(a) op(b) or, with c.add, c += op(a) op(b), of factors in T or both in bfloat16.
+  void multiply(const View& a, bool transpose_a, const View& b, bool transpose_b,
+                const OutputView& c) const;
   /// Returns the rows of a product of `count` components together.
   int64_t product_rows(int64_t count) const { return size() == 1 ? rows() : count * padded(); }
   /// Returns how many components from k on one launch can compute: they have the same score, and
@@ -139,6 +151,7 @@ class StackedComponents {
   const HeadBlock& block_;
   CudaDevice& device_;
   std::vector<StackedComponent<T>> components_;
+  View rounded_h_;
   int64_t columns_ = 0;    // products of one word, of all components
   int64_t run_words_ = 0;  // words of a run
   T *spare_ = nullptr, *score_planes_ = nullptr;

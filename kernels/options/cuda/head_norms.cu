@@ -19,25 +19,38 @@ struct RowNorms {
   }
 };
 
-// Uses one thread, because the rows of a micro-batch are few.
-struct LargestNorm {
-  const double* norms;
-  const int32_t* targets;
-  int64_t rows;
-  double* largest;
-  int32_t* row;
-  NINE_D void operator()(int64_t, int64_t) const {
-    bool all = true;
-    for (int64_t r = 0; r < rows; ++r) all = all && targets[r] < 0;
-    int64_t at = -1;
-    for (int64_t r = 0; r < rows; ++r) {
-      if (targets[r] < 0 && !all) continue;
-      if (at < 0 || norms[r] > norms[at]) at = r;
-    }
-    *largest = norms[at];
-    *row = static_cast<int32_t>(at);
+// A norm and its row; row < 0: none.
+struct NormOfRow {
+  double norm = 0;
+  int64_t row = -1;
+  // Keeps the larger norm and, of equal ones, that of the first row. A NaN is larger than all.
+  NINE_D void take(const NormOfRow& x) {
+    if (x.row < 0) return;
+    const bool nan = norm != norm, other_nan = x.norm != x.norm;
+    const bool equal = norm == x.norm || (nan && other_nan);
+    if (row < 0 || (equal ? x.row < row : other_nan || x.norm > norm)) *this = x;
   }
 };
+
+// One block: each thread takes every kBlock-th row.
+__global__ void __launch_bounds__(kBlock)
+    largest_norm_kernel(const double* __restrict__ norms, const int32_t* __restrict__ targets,
+                        int64_t rows, double* largest, int32_t* row) {
+  NormOfRow* of_threads = shared_memory<NormOfRow>();  // [kBlock]
+  int counts = 0;
+  for (int64_t r = threadIdx.x; r < rows; r += kBlock) counts |= targets[r] >= 0 ? 1 : 0;
+  const bool all = __syncthreads_or(counts) == 0;  // no row has a target
+  NormOfRow own;
+#pragma unroll 4
+  for (int64_t r = threadIdx.x; r < rows; r += kBlock)
+    if (all || targets[r] >= 0) own.take({norms[r], r});
+  of_threads[threadIdx.x] = own;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int i = 1; i < kBlock; ++i) own.take(of_threads[i]);
+  *largest = own.norm;
+  *row = static_cast<int32_t>(own.row);
+}
 
 struct UpdateRunning {
   const double* largest;
@@ -139,9 +152,9 @@ void row_norms(const View& x, const View& norms) {
 }
 
 void largest_norm(const View& norms, const View& targets, const View& largest, const View& row) {
-  each(CudaDevice::of(norms), "largest_norm", {1, 1},
-       LargestNorm{doubles(norms), static_cast<int32_t*>(targets.data), norms.elements(),
-                   doubles(largest), static_cast<int32_t*>(row.data)});
+  launch(CudaDevice::of(norms), "largest_norm", largest_norm_kernel, dim3(1), dim3(kBlock),
+         kBlock * sizeof(NormOfRow), doubles(norms), static_cast<int32_t*>(targets.data),
+         norms.elements(), doubles(largest), static_cast<int32_t*>(row.data));
 }
 
 void update_running_norm(const View& largest, double decay, const View& running) {

@@ -47,9 +47,8 @@ void row_norm_penalty_backward(const View& x, double norm, double factor, const 
                                const OutputView& dx) {
   dispatch_float(x.dtype, "row_norm_penalty_backward", [&]<class T>(T) {
     launch(CudaDevice::of(x), "row_norm_penalty_backward", row_norm_penalty_backward_kernel<T>,
-           dim3(static_cast<unsigned>(x.rows())), dim3(kThreads), block_sum_bytes(kThreads),
-           Matrix<T>(x), norm, factor, static_cast<double*>(grad_output.data), Matrix<T>(dx.view),
-           dx.add);
+           dim3(grid_size(x.rows())), dim3(kThreads), block_sum_bytes(kThreads), Matrix<T>(x), norm,
+           factor, static_cast<double*>(grad_output.data), Matrix<T>(dx.view), dx.add);
   });
 }
 
