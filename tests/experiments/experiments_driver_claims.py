@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from experiments_driver_parts import Records, measured, measures, parts, records  # noqa: E402
 from experiments_driver_parts import search, training  # noqa: E402
-from driver import claims, statistics, tuned, verdicts  # noqa: E402
+from driver import claims, forest, statistics, tuned, verdicts  # noqa: E402
 from driver.setups import SIZES  # noqa: E402
 from driver.views import VIEWS  # noqa: E402
 
@@ -125,6 +125,18 @@ class Claims(Records):
         self.assertRegex(
             table, r"\| `max` \| `lin` \| 5 \| 0\.990 \[0\.990, 0\.990\] \| 0\.990 \[0"
         )
+
+    def test_the_figure_of_all_claims_has_random_captions(self):
+        self.run_all("S-random", lambda label: {"log": 2.0}.get(label, 1.0), 0)
+        with unittest.mock.patch.multiple(records, NEW=self.folder, RECORDS=self.folder / "none"):
+            found = {label: ours for label, _paper, ours in forest.rows(self.parts)}
+            drawn = forest.draw(self.parts)
+        ((kind, ratio, _bounds),) = found["log"]
+        self.assertEqual((kind, round(ratio, 6)), (forest.RANDOM, 2.0))
+        self.assertEqual(set(found), {"pol", "log", "lin with tanh(C h)", "largest-norm contexts"})
+        # a mark for each row, and one in the legend, which names no other
+        self.assertEqual(drawn.count("l5 9h-10z"), 4 + 1)
+        self.assertEqual(drawn.count("</text>"), 1 + 2 + 7 + 4)
 
     def test_the_layer_at_the_best_rates(self):
         best = {"lin, lr=0.004": 0.96, "lin, map, lr=0.008": 0.91, "lin, map, lr=0.002": 1.02}
