@@ -2,7 +2,7 @@
 D-S and D-S-content, which measure models of M3 and T3; the list of all parts."""
 import functools
 
-from . import measures, occurrences, parts
+from . import measures, occurrences, parts, tuned
 from .parts import MT_RATE, RATE, WARMUP, trained
 from .setups import Measure, Row, shaped
 
@@ -204,6 +204,8 @@ def all_parts(search, folder=None):
         *(parts.ss(chosen, occurrences.occurrences), parts.m_l(), parts.t1_l(best)),
         *(parts.t3_l(best, chosen), parts.d(best, chosen, measures.restricted)),
         *(close_words("D-S", best), close_words("D-S-content", best)),
+        *(tuned.random_lines(chosen, measures.by_image), tuned.map_rates(measures.by_image)),
+        tuned.curve(chosen, measures.by_image),
         *(precision(), precision_mix(), precision_kernels(best), precision_mt()),
     ]
     return {p.name: p for p in made}

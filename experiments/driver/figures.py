@@ -1,6 +1,6 @@
 """The plots of the parts' pages, from the records: each function gives a part's SVG, or None where
 nothing of it is known."""
-from . import measured, parts, plots, projection, statistics, tables, verdicts
+from . import claims, measured, parts, plots, projection, statistics, tables, verdicts
 
 
 def perplexities(part):
@@ -45,6 +45,15 @@ def over_rates(part):
         points = by.setdefault(c.row.group, [])
         points += [(float(c.row.label.partition("lr=")[2]), c.mean, c.interval)] * bool(c.values)
     return plots.lines(part.title, "learning rate", "test perplexity", list(by.items()))
+
+
+def over_texts(part):
+    """Curve: over the number of captions."""
+    series = [
+        (label, [(n, *claims.exponents(statistics.mean(x.by_seed), x.wide)) for n, x in on.items()])
+        for label, on in verdicts.over_texts(tables.by_label(part), part).items()
+    ]
+    return plots.lines(part.title, "captions", "test perplexity over lin's", series)
 
 
 def sampled(part):

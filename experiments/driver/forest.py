@@ -2,17 +2,22 @@
 papers and of both sizes of text."""
 import math
 
-from . import plots, statistics, tables
+from . import plots, statistics, tables, tuned
 
-S, L, DROPOUT = "S", "L", "S, beside lin with dropout"
+S, L, DROPOUT, RANDOM = "S", "L", "S, beside lin with dropout", "random captions"
 # A claim: its label; (part, row, the baseline's row) whose figures the paper has; and our ratios as
 # (mark, part, row, the baseline's part, the baseline's row).
 LIN, BASE, DROPPED = "lin lr=0.008", "none, contexts none", ("R7", "lin, more dropout")
 WARM = ("R1-warmup", LIN)
 
 
+def on_random(row):
+    return (RANDOM, "S-random", row, "S-random", "lin")
+
+
 def kernel(name, row, warm=None, large=None):
     ours = [(S, *(("R1-warmup", warm, *WARM) if warm else ("T1", row, "T1", LIN)))]
+    ours += [on_random(name)] * (name in tuned.RANDOM_HEADS)
     return (name, ("T1", row, LIN), ours + ([(L, "T1-L", large, "T1-L", "lin")] if large else []))
 
 
@@ -40,7 +45,11 @@ CLAIMS = [
     (
         "lin with tanh(C h)",
         None,
-        [(S, "R7", "lin, map", "R7", "lin"), (DROPOUT, "R7", "lin, map", *DROPPED)],
+        [
+            (S, "R7", "lin, map", "R7", "lin"),
+            (DROPOUT, "R7", "lin, map", *DROPPED),
+            on_random("lin, map"),
+        ],
     ),
     ("log and hpb", None, [(S, "T3b", "log and hpb", "T3b", "lin")]),
     ("norms 1 and 64 (m = 0)", ("M1", "m=0", "base"), [(S, "M1", "m=0", "M1", "base")]),
@@ -53,6 +62,7 @@ CLAIMS = [
         [
             (S, "M2", "none, contexts max", "M2", BASE),
             (DROPOUT, "M2", "none, contexts max", *DROPPED),
+            on_random("max"),
             (L, "M-L", "max", "M-L", "base"),
         ],
     ),
@@ -86,7 +96,7 @@ def rows(parts):
     return [line for line in made if line[2]]
 
 
-MARKS = {S: "circle", L: "square", DROPOUT: "ring"}
+MARKS = {S: "circle", L: "square", DROPOUT: "ring", RANDOM: "triangle"}
 
 
 def mark(kind, x, y):
@@ -95,6 +105,8 @@ def mark(kind, x, y):
         return f'<rect class="ours" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8"/>'
     if kind == "diamond":
         return f'<path class="paper" d="M{x:.1f} {y - 5.5:.1f}l5.5 5.5-5.5 5.5-5.5-5.5z"/>'
+    if kind == "triangle":
+        return f'<path class="ours" d="M{x:.1f} {y - 5:.1f}l5 9h-10z"/>'
     hollow = ' style="fill:none"' if kind == "ring" else ""
     return f'<circle class="ours" cx="{x:.1f}" cy="{y:.1f}" r="4"{hollow}/>'
 
@@ -114,7 +126,8 @@ def draw(parts):
 
     out = plots.start(title, bottom + 30)
     at = 18
-    for kind, told in [("diamond", "the papers")] + [(MARKS[m], m) for m in (S, L, DROPOUT)]:
+    used = {kind for _, _, ours in lines for kind, *_ in ours}
+    for kind, told in [("diamond", "the papers")] + [(MARKS[m], m) for m in MARKS if m in used]:
         out.append(mark(kind, at, 38) + plots.text(at + 10, 42, told))
         at += 40 + 7 * len(told)
     for t in (0.9, 1, 1.5, 2, 3, 5, 7):

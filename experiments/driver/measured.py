@@ -2,12 +2,12 @@
 measures.py measured of them; and what every verdict is made by, `rule`."""
 import functools
 import math
-import random
 
 from . import measures, occurrences, parts, statistics, tables
+from .claims import AGREES, IN_PART, NOT_SHOWN, RESAMPLES, Difference, common, judged
+from .claims import percentiles, resampled
 from .tables import DASH, markdown, shown
 
-RESAMPLES = 1000
 ALIKE = math.log(1.025)  # within ±2.5%: the rule of several parts, of logarithms
 
 
@@ -24,8 +24,9 @@ def lacking(part, table):
 
 def rule(cells=tables.by_label, beside=()):
     """Makes a verdict, (part, folder) -> (decision, figure), of a function of (cells by label, part,
-    folder), which gives the figure, whether the rule holds and, where it may be neither, whether it
-    is. It counts when every seed of every row is there. The rows `beside` do not begin a part."""
+    folder), which gives the figure, whether the rule holds, or one of four words (claims.py), and,
+    where it may be neither, whether it is. It counts when every seed of every row is there. The rows `beside` do not begin a part.
+    """
     apart = beside if callable(beside) else beside.__contains__
 
     def made(decide):
@@ -34,12 +35,10 @@ def rule(cells=tables.by_label, beside=()):
             if not any(c.values for label, c in by.items() if not apart(label)):
                 return "not run", DASH
             figure, holds, *middle = decide(by, part, folder)
+            word = holds if isinstance(holds, str) else ("not " * (not holds) + "reproduced")
             if not complete(part, by.values()):
                 return "undecided", f"{figure}; {lacking(part, by.values())}"
-            return (
-                "undecided" if any(middle) else "reproduced" if holds else "not reproduced",
-                figure,
-            )
+            return "undecided" if any(middle) else word, figure
 
         return functools.wraps(decide)(verdict)
 
@@ -60,19 +59,11 @@ def heading(part, cells):
     )
 
 
-def percentiles(found, level):
-    found, tail = sorted(found), (1 - level) / 2
-    return found[round(tail * (len(found) - 1))], found[round((1 - tail) * (len(found) - 1))]
-
-
-@functools.lru_cache(maxsize=None)
 def ratio(units, level):
-    """100 Σa / Σb of units (a, b), and its percentile interval under a bootstrap over the units,
-    seeded."""
-    draw = random.Random(1)
-    figure = lambda drawn: 100 * sum(a for a, _ in drawn) / sum(b for _, b in drawn)
-    resamples = [figure(draw.choices(units, k=len(units))) for _ in range(RESAMPLES)]
-    return figure(units), percentiles(resamples, level)
+    """100 Σa / Σb of units (a, b), and its percentile interval under a bootstrap over the units."""
+    figure = 100 * sum(a for a, _ in units) / sum(b for _, b in units)
+    low, high = percentiles(resampled(units), level)
+    return figure, (100 * low, 100 * high)
 
 
 def events_of(kind):
@@ -314,28 +305,71 @@ def r5_table(part, folder=None):
 
 
 # ---- T1-MT ----
-def bleu_difference(ours, theirs):
-    """(difference in BLEU, its 95% interval) of two systems, {seed: event}, averaged over the seeds
-    that both have; None where they have none."""
+def bleu_draws(ours, theirs):
+    """Differences in BLEU of two systems, {seed: event}, on the resamples of the test text, averaged
+    over the seeds that both have; none where they have none."""
     seeds = tables.common_seeds(ours, theirs)
-    if not seeds:
-        return None
     average = lambda system: [
         statistics.mean(each) for each in zip(*(system[s]["resamples"] for s in seeds))
     ]
+    return [a - b for a, b in zip(average(ours), average(theirs))]
+
+
+def bleu_difference(ours, theirs):
+    """(difference in BLEU, its 95% interval) of two systems, averaged over the seeds that both have;
+    None where they have none."""
+    seeds = tables.common_seeds(ours, theirs)
+    if not seeds:
+        return None
     difference = statistics.mean([ours[s]["bleu"] - theirs[s]["bleu"] for s in seeds])
-    return difference, percentiles([a - b for a, b in zip(average(ours), average(theirs))], 0.95)
+    return difference, percentiles(bleu_draws(ours, theirs), 0.95)
+
+
+# in BLEU: how far from lin the paper's Table 1 has kernels "on the same level"
+SAME_LEVEL = 2.6
+
+
+def translates(c, lin, bounds):
+    """Whether a kernel that the paper has at 0.4 BLEU or below does not translate."""
+    if c.average[0] < 1:
+        return AGREES
+    found = judged(bounds, -math.inf, -lin.average[0] / 2)
+    return IN_PART if found == AGREES else found
+
+
+def beside_better_lin(by, translated):
+    """[(claim, [(figure, verdict)])]: T1-MT's second rule."""
+    lin = by[parts.MT_BASE.label]
+
+    def one(kernel, judge):
+        c, systems = by[kernel], (translated[k].values for k in (kernel, lin.row.label))
+        found = Difference(c.minus(lin), bleu_draws(*systems))
+        if not found.by_seed:
+            return f"{kernel} not run", NOT_SHOWN
+        word = judge(c, found.wide)
+        told = tables.with_interval(statistics.mean(found.by_seed), found.wide, 1)
+        return f"{kernel} {told} {word}", word
+
+    level = lambda c, bounds: judged(bounds, -SAME_LEVEL, SAME_LEVEL)
+    fails = lambda c, bounds: translates(c, lin, bounds)
+    return [
+        ('"on the same level"', [one(k, level) for k in ("pow", "pol", "ssg", "mog")]),
+        ("no translation", [one(k, fails) for k in parts.MT_UNTUNED]),
+    ]
 
 
 @rule()
 def t1_mt(by, part, folder):
-    groups = dict.fromkeys(("untuned", "tuned", "tuned, bias"), "")
+    groups = dict.fromkeys(("untuned", parts.MT_BASE.group, "tuned", "tuned, bias"), "")
     for c in by.values():
         if c.values:
             told = f"{c.row.label.partition(',')[0]} {c.average[0]:.1f}"
             groups[c.row.group] += f", {told}" if groups[c.row.group] else told
     untuned = [c for c in by.values() if c.row.group == "untuned"]
     figure = "; ".join(f"{group}: {told}" for group, told in groups.items())
+    for claim, found in beside_better_lin(by, events_of("translations")(part, folder)):
+        figure += f"; {claim}, beside the better lin: {common([v for _, v in found])}"
+        figure += f" ({', '.join(told for told, _ in found)})"
     return figure, all(c.values and c.average[0] < 1 for c in untuned)
 
 
@@ -346,7 +380,7 @@ def t1_mt_table(part, folder=None):
         perplexity = tables.Cells(c.row, part.runs_of(c.row), lambda r: r.test_ppl, folder)
         by_sentences = by_seed = None
         if c is not table[0]:
-            systems = (translated[label].values for label in (c.row.label, "lin"))
+            systems = (translated[k].values for k in (c.row.label, table[0].row.label))
             by_sentences, by_seed = bleu_difference(*systems), c.minus(table[0])
         lines.append(
             [
@@ -364,7 +398,7 @@ def t1_mt_table(part, folder=None):
     )
     return text + markdown(
         "head | row | parameters | target tokens | seeds | test BLEU | test perplexity"
-        " | paper's BLEU | BLEU − tuned lin's | the same by seed",
+        " | paper's BLEU | BLEU − the better lin's | the same by seed",
         lines,
     )
 

@@ -223,6 +223,19 @@ def rescoring(context, measure):
     ]
 
 
+# ---- S-random, Map-rates and Curve ----
+def by_image(context, measure):
+    """Nats of each image's captions of the test text, each from a fresh state, and how many words and
+    ends of lines they have."""
+    text = context.data / "captions" / "test.en"
+    lines, nats, words = image_lines(text), [0.0] * IMAGES, [0] * IMAGES
+    score = scorer(context, context.model(measure.needs[0]))
+    for i, (line, printed) in enumerate(zip(lines, score("--input", text).split(), strict=True)):
+        nats[i % IMAGES] -= float(printed)
+        words[i % IMAGES] += len(line.split()) + 1
+    return [{"event": "images", "nats": [round(x, 3) for x in nats], "words": words}]
+
+
 # ---- D, D-S and D-S-content ----
 # the first is the rule's
 SETS = {
@@ -237,6 +250,15 @@ FUNCTION_WORDS = {
     for word in SPEECH[name].split()
 }
 IMAGES = 1000  # the test text has five captions of each, the first of every image first
+
+
+def image_lines(path):
+    found = lines_of(path)
+    if len(found) != 5 * IMAGES:
+        raise SystemExit(
+            f"captions/test.en has {len(found)} lines, not five for each of {IMAGES} images"
+        )
+    return found
 
 
 def content(sets):
@@ -283,11 +305,7 @@ def choices(printed):
 def restricted(context, measure):
     """For every word of the test text that is in a set: which word of the set the model takes, and
     how surely."""
-    test = lines_of(context.data / "captions" / "test.en")
-    if len(test) != 5 * IMAGES:
-        raise SystemExit(
-            f"captions/test.en has {len(test)} lines, not five for each of {IMAGES} images"
-        )
+    test = image_lines(context.data / "captions" / "test.en")
     score, text = scorer(context, context.model(measure.needs[0])), "".join(x + "\n" for x in test)
     events = []
     for kind in SETS[measure.part]:

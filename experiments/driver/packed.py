@@ -23,6 +23,8 @@ SINGLE = (
     "translations.resamples",
     "rescoring.words",
     "rescoring.errors",
+    "images.nats",
+    "images.words",
     "train.step",
     "train.pi_mean",
 )

@@ -3,7 +3,7 @@ inner one, or three steps in a row gain less than 0.1% each; then the learning r
 best head. What to train next follows from the records alone."""
 import dataclasses
 
-from . import parts, records
+from . import parts, records, tuned
 
 
 def figure(run, folder=None):
@@ -118,6 +118,8 @@ TUNINGS = {
     "T1-MT": [*parts.MT_TUNING.values()],
     "SS": [parts.SS_TUNING],
     "T3-L": [parts.WHOLE_TUNING],
+    "S-random": [tuned.RANDOM_TUNING],
+    "Curve": [*tuned.CURVE_TUNINGS.values()],
 }
 
 
@@ -131,8 +133,9 @@ def waiting(part, folder=None):
         *((name, tuning) for tuning in TUNINGS.get(part, ()) for name in tuning.ladders),
     ]
     found = [run for kernel, tuning in needed for run in state(kernel, folder, tuning)[2]]
-    # a ladder of a kernel before anybody's learning rate
-    return sorted(found, key=lambda run: " lr=" in run.row.label)
+    # one text after the other; a ladder of a kernel before anybody's learning rate
+    texts = list(dict.fromkeys(run.setup for run in found))
+    return sorted(found, key=lambda run: (texts.index(run.setup), " lr=" in run.row.label))
 
 
 def unfinished(folder=None):

@@ -13,7 +13,8 @@ class Setup:
     been measured yet."""
 
     program: str
-    text: str  # see training.texts
+    # the corpus; how many of its lines; `random`: in another order; `dictionary`: that of all lines
+    text: str
     options: str
     cost: float
 
@@ -32,6 +33,9 @@ SETUPS = {
     # measured over 15 updates: 0.32 s of CPU an update, 0.065 s on S
     "L": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 512 --embed 512", 52),
     "L, width 256": Setup("lm_train", "captions", f"{CAPTIONS} --hidden 256 --embed 256", 15),
+    "S, random lines": Setup(
+        "lm_train", "captions 10000 random", f"{CAPTIONS} --hidden 256 --embed 256 {MEDIUM}", 0.5
+    ),
     "M": Setup("lm_train", "captions 30000", f"{CAPTIONS} --hidden 512 --embed 512", 8),
     "S, no bias to start from": Setup(
         "lm_train", "captions 10000", "--min-count 3 --hidden 256 --embed 256", 1
@@ -59,6 +63,17 @@ SETUPS |= {
     )
     for name, cost in (("S", 0.65), ("L", 29), ("pairs", 3.5))
 }
+# Curve's texts: lines, and epochs
+SIZES = {10_000: 10, 30_000: 6, 60_000: 4, 145_000: 3}
+SETUPS |= {
+    f"{lines:,} lines": Setup(
+        "lm_train",
+        f"captions {lines} random dictionary",
+        f"--init-bias log-frequency --hidden 256 --embed 256 {MEDIUM}",
+        8 * lines / 145_000,
+    )
+    for lines in SIZES
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +85,7 @@ class Row:
     legacy: str = ""  # record of experiments/heads/ with the same set-up, with {seed}
     setup: str = ""  # where it is not the part's
     seeds: int = 0  # where they are not the part's
+    epochs: int = 0  # where they are not the part's
 
 
 def name_of(part, label, seed):
@@ -146,7 +162,8 @@ class Part:
     fresh: int = 0
 
     def run(self, row, seed):
-        return Run(self.name, row, self.fresh + seed, self.epochs, row.setup or self.setup)
+        epochs = row.epochs or self.epochs
+        return Run(self.name, row, self.fresh + seed, epochs, row.setup or self.setup)
 
     def runs_of(self, row):
         return [self.run(row, seed) for seed in range(1, (row.seeds or self.seeds) + 1)]

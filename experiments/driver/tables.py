@@ -70,7 +70,7 @@ class Cells:
         tokens = self.started_with("train_tokens")
         return [
             whole(self.parameters),
-            whole(tokens and tokens * part.epochs),
+            whole(tokens and tokens * (self.row.epochs or part.epochs)),
             str(len(self.values)),
         ]
 
@@ -165,7 +165,7 @@ def head(part, table):
         f"**{least if least == most else f'{least} to {most}'} of {part.seeds} seeds: {sum(seeds)} of"
         f" {wanted} runs are in the records**"
         + (f", {older} of them older than the rules" if older else "")
-        + f". {part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two"
+        + f". {next(iter(table)).row.epochs or part.epochs} epochs each; {part.unit}, with Student's 95% interval where there are two"
         f" seeds or more.{devices(table)}{part.note and ' ' + part.note}"
     )
 

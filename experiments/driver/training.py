@@ -1,7 +1,10 @@
 """Trains and measures what has no record: one thing after the other, each run resumable to the same
 bits."""
+import collections
 import dataclasses
 import functools
+import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -11,7 +14,7 @@ import signal
 import subprocess
 import time
 
-from . import beyond, locks, machine, measures, older, records, search, zipf
+from . import beyond, locks, machine, measures, older, records, search, text, tuned, zipf
 from .setups import SETUPS, Measure, Part, Run
 
 # of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
@@ -35,20 +38,23 @@ def missing(name, folder=None, only=None):
     then the next. `only` is a row's label; into a folder of one's own it is trained as the page has
     it."""
     pending = [] if only and folder else search.waiting(name, folder)
-    if pending:
+    if pending and name != "Curve":
         return pending
-    todo = []
+    # a text of Curve is done before the next is begun
+    unsettled, todo = {run.setup for run in pending}, []
     # made when no search waits: other workers end searches too, and rows made before that have no
     # choices
     for job in known(None if only else folder)[name].jobs():
+        needed = getattr(job, "needs", (job,))
+        if unsettled.intersection(run.setup for run in needed):
+            continue
         if only in (None, job.row.label) and not records.find(job, folder):
             todo += [
                 run
-                for run in getattr(job, "needs", ())
+                for run in dict.fromkeys((*needed, job))
                 if run not in todo and not records.find(run, folder)
             ]
-            todo += [job] if job not in todo else []
-    return todo
+    return todo + pending
 
 
 def components(options):
@@ -99,16 +105,38 @@ def cpu_of_children():
     return spent.ru_utime + spent.ru_stime
 
 
-def prepare(runs, data, lines=10000):
-    text = runs / f"train-{lines}.en"
+def shuffled(lines):
+    """The lines in an order that does not depend on what they say, nor on Python's version: that of
+    their numbers' hashes."""
+    hashed = lambda i: hashlib.sha256(str(i).encode()).digest()
+    return [lines[i] for i in sorted(range(len(lines)), key=hashed)]
+
+
+def written(path, make):
+    """A text that is there whole or not at all; `make()` gives its lines."""
+    if not path.exists():
+        path.with_suffix(".part").write_text("".join(make()), encoding="utf-8")
+        path.with_suffix(".part").rename(path)
+    return path
+
+
+def prepare(runs, data, lines=10000, random=False):
+    """The first lines of the captions, or the first in a random order."""
+    text = runs / f"train-{lines}{'-random' * random}.en"
+    with locks.held(runs / "texts.lock"), open(
+        data / "captions" / "train.en", encoding="utf-8"
+    ) as whole:
+        order = (lambda: shuffled(list(whole))) if random else (lambda: whole)
+        return written(text, lambda: itertools.islice(order(), lines))
+
+
+def dictionary(runs, data, least=3):
+    """The words that all captions have so many times or more, most frequent first."""
+    lines = lambda: text.sentences(data / "captions" / "train.en")
+    counted = lambda: collections.Counter(itertools.chain.from_iterable(lines())).most_common()
+    kept = lambda: (f"{word} {n}\n" for word, n in counted() if n >= least)
     with locks.held(runs / "texts.lock"):
-        if not text.exists():
-            with open(data / "captions" / "train.en", encoding="utf-8") as whole:
-                text.with_suffix(".part").write_text(
-                    "".join(line for _, line in zip(range(lines), whole)), encoding="utf-8"
-                )
-            text.with_suffix(".part").rename(text)
-    return text
+        return written(runs / "captions.dict.txt", kept)
 
 
 def prepare_pairs(programs, runs, data):
@@ -148,7 +176,7 @@ class Context:
         """The training text of a set-up on lines of English."""
         corpus, *lines = SETUPS[setup].text.split()
         if lines:
-            return prepare(self.runs, self.data, int(lines[0]))
+            return prepare(self.runs, self.data, int(lines[0]), "random" in lines)
         return self.data / corpus / "train.en"
 
     def pairs(self):
@@ -180,6 +208,8 @@ class Context:
             folder, end = self.data / text.split()[0], ".ref.txt" if text == "rescoring" else ".en"
             held = {"valid": folder / f"val{end}", "test": folder / f"test{end}"}
             files = {"train": self.text(setup), **held}
+            if "dictionary" in text.split():
+                files["vocab"] = dictionary(self.runs, self.data)
         return [x for option, file in files.items() for x in (f"--{option}", file)]
 
     def late(self):
@@ -292,14 +322,23 @@ def train(run, context):
 
 
 def twin(run, folder=None, device="cpu"):
-    """A run of another part that trains the same on the same kind of device and has a record, or
-    None: M1's, M2's and M3's base."""
-    others = (
+    """A run of another part, or of its own part's search, that trains the same on the same kind of
+    device and has a record, or None: M1's, M2's and M3's base."""
+    of_parts = (
         other
         for part in all_parts(folder).values()
         if part.name != run.part
         for row in part.rows
         for other in part.runs_of(row)
+    )
+    chosen = (
+        tuning.run(*search.best_of(tuning, kernel, folder))
+        for tuning in search.TUNINGS.get(run.part, ())
+        for kernel in tuning.ladders
+    )
+    others = (
+        other
+        for other in itertools.chain(chosen, of_parts)
         if (other.seed, other.setup) == (run.seed, run.setup) and other.arguments == run.arguments
     )
     trained = lambda other: records.named(other.name, folder) and records.find(other, folder)

@@ -2,7 +2,7 @@
 (reproduced | not reproduced | undecided | not run, the figure) by way of `measured.rule`."""
 import math
 
-from . import parts, search, statistics, tables
+from . import claims, parts, search, statistics, tables, tuned
 from .measured import ALIKE, complete, every, rule
 from .measures import inner_products
 
@@ -360,6 +360,116 @@ def maps(by, part, folder):
     for label, other in (("mos, untied", "lin"), ("mix2", "lin"), ("mos, untied, map", "lin, map")):
         found += alike(by[label], by[other], label, f" × {other} (90%)")
     return every(found)
+
+
+# ---- S-random, Map-rates and Curve: intervals over the seeds and the images ----
+# as far from lin as the kernel paper's Table 1 has kernels "on the same level"
+LEVEL_OF_PAPER = math.log(parts.T1_PAPER["ssg"] / parts.T1_PAPER["lin"])
+# where each claim wants the log ratio to lin
+CLAIMED = {
+    "pol": (-LEVEL_OF_PAPER, LEVEL_OF_PAPER),
+    "log": (LEVEL_OF_PAPER, math.inf),
+    "max": (-math.inf, 0),
+}
+GAINS = (-math.inf, -ALIKE)  # more than 2.5%
+
+
+def told(found, other):
+    return f"{claims.ratio(statistics.mean(found.by_seed), found.wide)} × {other}"
+
+
+@rule()
+def random_lines(by, part, folder):
+    """Each claim beside lin and beside lin with dropout."""
+    measured, words, figures, lacking = claims.images(part, folder), {}, [], False
+    for label, bounds in {**CLAIMED, "lin, map": GAINS}.items():
+        found = {k: claims.perplexities(by[label], by[k], measured) for k in RANDOM_BASES}
+        if not all(x.by_seed for x in found.values()):
+            lacking = True
+            continue
+        lacking |= any(x.wide is None for x in found.values())
+        words[label] = claims.common([claims.judged(x.wide, *bounds) for x in found.values()])
+        ratios = ", ".join(told(x, k) for k, x in found.items())
+        figures.append(f"{label} {ratios}: {words[label]}")
+    paper = [words[k] for k in CLAIMED if k in words]
+    return "; ".join(figures) or every([])[0], claims.common(paper or [claims.NOT_SHOWN]), lacking
+
+
+RANDOM_BASES = ("lin", tuned.DROPPED)
+
+
+def random_pairs(part):
+    return [(c.label, base) for base in RANDOM_BASES for c in part.rows if c.label != base]
+
+
+@rule()
+def map_rates(by, part, folder):
+    """The layer's gain with both rows at their best rates, and at equal ones."""
+    measured, best = claims.images(part, folder), best_rates(by.values())
+    pairs = [(best["lin, map"], best["lin"])] if len(best) == 2 else []
+    pairs += [(by[a], by[b]) for a, b in map_pairs(part)]
+    found = [(a, b, claims.perplexities(a, b, measured)) for a, b in pairs]
+    shown = [x for x in found if x[2].by_seed]
+    figure = "; ".join(
+        f"{a.row.label} {told(x, b.row.label)}: {claims.judged(x.wide, *GAINS)}"
+        for a, b, x in shown
+    )
+    if len(best) < 2 or not shown:
+        return figure or every([])[0], claims.NOT_SHOWN, True
+    first = shown[0][2]
+    return f"best rates: {figure}", claims.judged(first.wide, *GAINS), first.wide is None
+
+
+def map_pairs(part):
+    return [(f"lin, map, lr={rate:g}", f"lin, lr={rate:g}") for rate in tuned.MAP_RATES]
+
+
+def over_texts(by, part, folder=None):
+    """{row: {lines: the Difference to lin's on that text}} of Curve, of what has been run."""
+    measured, found = claims.images(part, folder), {}
+    for label in list(tuned.CURVE_LADDERS)[1:]:
+        for lines in tuned.CURVE_TUNINGS:
+            a, b = (by[tuned.curve_row(k, lines)] for k in (label, "lin"))
+            if (x := claims.perplexities(a, b, measured)).by_seed:
+                found.setdefault(label, {})[lines] = x
+    return found
+
+
+def crossing(on):
+    """Between which texts a row goes from ahead of lin to behind it, or None; {lines: Difference}."""
+    bounds = [(lines, x.wide) for lines, x in on.items() if x.wide]
+    ahead = [lines for lines, (_, high) in bounds if high < 0]
+    behind = [lines for lines, (low, _) in bounds if low > 0 and ahead and lines > ahead[0]]
+    return (max(n for n in ahead if n < behind[0]), behind[0]) if behind else None
+
+
+@rule()
+def curve(by, part, folder):
+    """The kernel paper's claims on the largest text, and where rows cross lin."""
+    found, figures = over_texts(by, part, folder), []
+    last = max(tuned.CURVE_TUNINGS)
+    for label, on in found.items():
+        ratios = ", ".join(f"{told(x, 'lin')} on {lines:,}" for lines, x in on.items())
+        between = crossing(on)
+        where = f"crosses between {between[0]:,} and {between[1]:,}" if between else "no crossing"
+        figures.append(f"{label} {ratios}: {where}")
+    words, lacking = [], False
+    for label in ("pol", "log"):
+        if last in found.get(label, {}):
+            wide = found[label][last].wide
+            lacking |= wide is None
+            words.append(claims.judged(wide, *CLAIMED[label]))
+            figures.append(f"{label} on {last:,}: {words[-1]}")
+    figure = "; ".join(figures) or every([])[0]
+    return figure, claims.common(words or [claims.NOT_SHOWN]), lacking or len(words) < 2
+
+
+def curve_pairs(part):
+    return [
+        (tuned.curve_row(k, lines), tuned.curve_row("lin", lines))
+        for lines in tuned.CURVE_TUNINGS
+        for k in list(tuned.CURVE_LADDERS)[1:]
+    ]
 
 
 def has_tiles(record):

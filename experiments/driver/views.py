@@ -5,7 +5,8 @@ import dataclasses
 import operator
 import typing
 
-from . import decoding, figures, measured, parts, projection, search, tables, training, verdicts
+from . import claims, decoding, figures, measured, parts, projection, search, tables, training
+from . import tuned, verdicts
 
 
 def compared(reference=None, by="setup"):
@@ -60,6 +61,13 @@ def norm_searches(folder):
     return headed(search.unigram_tunings(search.where(folder, parts.M2_TUNING)))
 
 
+def curve_searches(folder):
+    return [
+        (f"The search on {lines:,} captions, on validation.", tuning)
+        for lines, tuning in tuned.CURVE_TUNINGS.items()
+    ]
+
+
 def mt_searches(folder):
     return [
         (f"The search{bias}, on the development text.", tuning)
@@ -102,6 +110,11 @@ class View:
     commands: typing.Callable = tables.commands  # (part) -> Markdown
     # what other parts say of the claim while this one has not been run
     meanwhile: typing.Callable = lambda: ""
+
+
+def wide(pairs):
+    """The table of intervals over the seeds and the images; `pairs` gives a part's pairs of rows."""
+    return lambda part, folder=None: claims.intervals(pairs(part), part, folder)
 
 
 def drawn(*draws):
@@ -161,6 +174,22 @@ VIEWS = {
     "R6": View(verdicts.r6, searches=searched("R6")),
     "R7": View(verdicts.maps, MAPS),
     "R5": View(measured.r5, measured.r5_table, ()),
+    "S-random": View(
+        verdicts.random_lines,
+        both(compared(), wide(verdicts.random_pairs)),
+        searches=searched("S-random"),
+    ),
+    "Map-rates": View(
+        verdicts.map_rates,
+        both(compared(), wide(verdicts.map_pairs)),
+        drawn(figures.over_rates),
+    ),
+    "Curve": View(
+        verdicts.curve,
+        both(compared(), wide(verdicts.curve_pairs)),
+        drawn(figures.over_texts),
+        curve_searches,
+    ),
     "Precision": View(verdicts.precision, plots=()),
     "Precision-mix": View(verdicts.precision, plots=()),
     "Precision-kernels": View(verdicts.precision_kernels, compared(by="group"), ()),

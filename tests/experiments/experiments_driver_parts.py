@@ -648,7 +648,7 @@ class Verdicts(Records):
         self.assertEqual(self.verdict("T1-MT"), "reproduced")
         self.assertIn("-5.0 [-6.0, -4.0]", measured.t1_mt_table(part, self.folder))
         untuned, lin = part.row("hpb, untuned"), {
-            m.seed: m for m in part.measures if m.label == "lin"
+            m.seed: m for m in part.measures if m.label == "lin, rate 0.003"
         }
         for seed, ppl in ((1, 50.0), (2, 200.0), (3, 100.0)):
             self.write(
@@ -713,6 +713,10 @@ class Pages(Records):
         ],
     }
     EVENTS["D-S"] = EVENTS["D-S-content"] = EVENTS["D"]
+    EVENTS |= dict.fromkeys(
+        ("S-random", "Map-rates", "Curve"),
+        [{"event": "images", "nats": [9.0, 8.0, 12.0], "words": [5, 4, 6]}],
+    )
 
     def test_a_row_that_was_repeated_is_the_pages_row(self):
         with tempfile.TemporaryDirectory() as own:
