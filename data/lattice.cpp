@@ -224,6 +224,8 @@ std::vector<std::pair<std::string, std::string>> slf_fields(std::string_view lin
     bool closed = !quoted;
     for (; at < line.size(); ++at) {
       if (const int byte = octal_byte(line.substr(at)); byte >= 0) {
+        require(byte >= ' ' && byte != 0x7F, place, ": ", key, " has ", quote(line.substr(at, 4)),
+                ", a control character, which no word has");
         value += static_cast<char>(byte);
         at += 3;
       } else if (line[at] == '\\' && at + 1 < line.size()) {

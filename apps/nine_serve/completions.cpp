@@ -96,6 +96,12 @@ const char* CompletionText::finish_reason(const ReadText& text) const {
   return text.ended || found_stop_ ? "stop" : "length";
 }
 
+// Counts the characters of the first bytes of unplaced_, and drops these bytes.
+void CompletionText::count_places(size_t bytes) {
+  place_ += characters_in(visible_text(std::string_view(unplaced_).substr(0, bytes), bad_place_));
+  unplaced_.erase(0, bytes);
+}
+
 Json CompletionText::take_logprobs(const ReadText& text) {
   Json tokens = Json::array(), log_p = Json::array(), top = Json::array(), places = Json::array();
   const size_t skipped = text.score_given ? 0 : text.given;
@@ -115,11 +121,11 @@ Json CompletionText::take_logprobs(const ReadText& text) {
     const std::string bytes = model.bytes(text.ids[token], token == 0);
     tokens.push_back(spelling(bytes));
     log_p.push_back(finite(at.log_p));
+    // Bytes that a token leaves open are a character only if the next token goes on with it.
+    if (!bytes.empty() && !continues(bytes[0])) count_places(unplaced_.size());
     places.push_back(place_);
     unplaced_ += bytes;
-    const size_t whole = whole_characters(unplaced_);
-    place_ += characters_in(visible_text(std::string_view(unplaced_).substr(0, whole), bad_place_));
-    unplaced_.erase(0, whole);
+    count_places(whole_characters(unplaced_));
     if (text.top <= 0) continue;
     Json likeliest = Json::object();
     for (size_t k = 0; k < at.top.size(); ++k) {

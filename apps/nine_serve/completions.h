@@ -43,6 +43,8 @@ class CompletionText {
   const char* finish_reason(const ReadText& text) const;
 
  private:
+  void count_places(size_t bytes);
+
   const Shared& shared_;
   std::shared_ptr<const std::string> prompt_;
   std::string added_;           // bytes

@@ -377,10 +377,11 @@ Json read_hugging_face(const std::string& config_file, const Json& config,
     notice(
         concat(config_file, ": Nine does not know the keys ", unread, ", and does not read them"));
   tensors = std::move(out);
-  own.update({{"arch", "transformer"},
-              {"norm", "pre"},
-              {"embed_scale", 1},
-              {"head", keys.text("nine_head", "lin")}});  // nine.torch.patch() of the Python package
+  own.update(
+      {{"arch", "transformer"},
+       {"norm", "pre"},
+       {"embed_scale", 1},
+       {"head", keys.text("nine_head", "lin")}});  // nine.torch.patch() of the Python package
   return own;
 }
 

@@ -210,7 +210,8 @@ def _is_last_use(grad: Tensor) -> bool:
 
 
 class _FirstDerivative(torch.autograd.Function):
-    """A gradient that depends on the inputs of the loss, and cannot be differentiated by them."""
+    """A gradient that depends on the upstream gradient and on the inputs of the loss, and cannot be
+    differentiated by them."""
 
     @staticmethod
     def forward(ctx, gradient, *inputs):
@@ -229,8 +230,10 @@ def _backward(ctx, grad, *_):
         gradients = _gradients(ctx, grad)
     if keeps_graph:  # the saved gradients are constants, whose derivatives would be 0
         gradients = [
-            None if g is None else _FirstDerivative.apply(g, *ctx.inputs) for g in gradients
+            None if g is None else _FirstDerivative.apply(g, grad, *ctx.inputs) for g in gradients
         ]
+    elif _is_last_use(grad):
+        ctx.inputs = None  # frees what the graph no longer needs
     h, weight, *others = gradients
     return (h, weight, None, *others, *(None,) * 9)
 

@@ -191,6 +191,8 @@ def test_derivatives_that_there_are_not_are_errors(reduction):
     h = tensors["h"].detach()
     with pytest.raises(RuntimeError, match="nine has no second derivatives"):
         torch.autograd.functional.hessian(of_h, h)
+    with pytest.raises(RuntimeError, match="nine has no second derivatives"):
+        torch.autograd.functional.jvp(of_h, h, torch.ones_like(h))
     with pytest.raises(RuntimeError, match="h has a tangent, and nine has no derivatives in"):
         torch.func.jvp(of_h, (h,), (torch.ones_like(h),))
 

@@ -566,10 +566,10 @@ TEST_CASE("checkpoints of the other kind are called by their name") {
             "is a translation model (mt_train, mt_translate), not a language model"));
   CHECK(has(run_program("lm_score", {"--checkpoint", dir.write("file", "")}, "a\n").err,
             "is a file: a checkpoint is a directory"));
-  CHECK(has(run_program("lm_score",
-                        {"--checkpoint", dir.write("n.arpa", "\\data\\\nngram 1=2\n")}, "a\n")
-                .err,
-            "is an n-gram model (ARPA), which --interpolate takes: a checkpoint is a directory"));
+  CHECK(has(
+      run_program("lm_score", {"--checkpoint", dir.write("n.arpa", "\\data\\\nngram 1=2\n")}, "a\n")
+          .err,
+      "is an n-gram model (ARPA), which --interpolate takes: a checkpoint is a directory"));
   CHECK(has(error_of([&] { Translator::load(lm); }),
             "is a language model (lm_train, lm_score), not a translation model"));
   CHECK(has(error_of([&] { LanguageModel::load(c.path); }),

@@ -199,6 +199,7 @@ TEST_CASE("read_lattices: bytes that HTK and SRILM write as octal numbers") {
   CHECK(words("caf\\303\\251").starts_with("caf\u00E9 "));
   CHECK(words("a\\\\b\\30x").starts_with("a\\b30x "));  // a backslash before other characters
   CHECK(has(error_of([&] { words("caf\\351"); }), "is not valid UTF-8"));
+  CHECK(has(error_of([&] { words("a\\012b"); }), "W has '\\012', a control character"));
 }
 
 TEST_CASE("read_lattices: what is refused") {
