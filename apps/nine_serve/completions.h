@@ -64,7 +64,7 @@ class CompletionCall : public Call {
  public:
   /// ApiErrors (400): a prompt has more than Limits::prompt_tokens tokens; those of
   /// ServedModel::ids().
-  CompletionCall(ModelPointer model, CompletionRequest request, const Limits& limits);
+  CompletionCall(ModelPointer served, CompletionRequest request, const Limits& limits);
 
   const CompletionRequest& request() const { return request_; }
   bool grew(size_t text) override;

@@ -24,7 +24,7 @@ ExplainRequest parse_explain(const std::string& body, const Limits& limits);
 class ExplainCall : public Call {
  public:
   /// ApiErrors: a head with norms, whose scores come from other vectors; too many tokens.
-  ExplainCall(ModelPointer model, ExplainRequest request, const Limits& limits);
+  ExplainCall(ModelPointer served, ExplainRequest request, const Limits& limits);
   std::string answer() const { return answer_; }
 
  private:

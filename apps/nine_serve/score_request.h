@@ -23,7 +23,7 @@ ScoreRequest parse_score(const std::string& body, const Limits& limits);
 class ScoreCall : public Call {
  public:
   /// ApiErrors (400): those of ServedModel::ids(); a text has too many tokens.
-  ScoreCall(ModelPointer model, ScoreRequest request, const Limits& limits);
+  ScoreCall(ModelPointer served, ScoreRequest request, const Limits& limits);
   std::string answer() const;
 
  private:
@@ -42,7 +42,7 @@ RestrictRequest parse_restrict(const std::string& body, const Limits& limits);
 class RestrictCall : public Call {
  public:
   /// ApiErrors: a model of raw text; a word that the model does not know.
-  RestrictCall(ModelPointer model, RestrictRequest request, const Limits& limits);
+  RestrictCall(ModelPointer served, RestrictRequest request, const Limits& limits);
   std::string answer() const;
 
  private:

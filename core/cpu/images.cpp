@@ -179,8 +179,8 @@ void transpose_blocks(const View& x, int64_t first, const View& bias, const View
 }
 
 namespace {
-// Numbers that are compared together, each in a lane. GCC turns the loop of a pooling into no such
-// code by itself.
+// Numbers that are compared together, each in a lane of a vector. They are written out, because GCC
+// 12 makes no vectors of a loop that chooses numbers and their places.
 template <class T, int64_t kLanes>
 struct Lanes {
   static constexpr int64_t kCount = kLanes;

@@ -134,7 +134,7 @@ def _kernel_softmax(
         loss = torch.tensor(total, dtype=dtype, device=h.device)
     del wide  # before the gradients take memory in their own types
     for i, t in enumerate(inputs):
-        if gradients[i].numel() > 0:
+        if t is not None and gradients[i].numel() > 0:
             gradients[i] = _in_dtype(gradients[i], _kept_dtype(t.dtype))
     return (loss, lse, *gradients)  # type: ignore[return-value]
 
