@@ -254,8 +254,9 @@ TEST_CASE("mt_translate --prefix: unknown words, words spelled as specials, leng
   }
   const Outcome longer = go("dogs\nthe cat saw the\n", {"--max-length", "3"});
   CHECK(longer.code == 1);
-  CHECK_MESSAGE(has(longer.err, place + ", line 2 has 4 tokens, more than --max-length 3"),
-                longer.err);
+  CHECK_MESSAGE(
+      has(longer.err, place + ", line 2 has 4 tokens, more than the option max-length, 3,"),
+      longer.err);
 
   // Codes that make whole words of the text, and one that cuts.
   const std::string codes = t.dir.write("codes", "#version: 0.2\nr a\nra n</w>\n");
