@@ -101,6 +101,10 @@ size_t find_invalid_utf8(std::string_view text) {
       at += sizeof(uint64_t);
       continue;
     }
+    if (static_cast<uint8_t>(text[at]) < 0x80) {
+      ++at;
+      continue;
+    }
     size_t length = usual_sequence_length(text, at);
     if (length == 0) length = valid_sequence_length(text, at);
     if (length == 0) return at;
