@@ -29,4 +29,11 @@ Var recomputed(const Var& x, const Var& memory, F f) {
   });
 }
 
+/// Returns f(x, memory), without keeping what is between them where nobody reads it: with
+/// `recompute`, and on a tape that does not record. Otherwise everything is recorded as it is.
+template <class F>
+Var computed(const Var& x, const Var& memory, bool recompute, F f) {
+  return recompute || !x.tape().recording() ? recomputed(x, memory, f) : f(x, memory);
+}
+
 }  // namespace nine

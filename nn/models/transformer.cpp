@@ -138,20 +138,12 @@ void Transformer::pack(PackedWeights& packed) const {
   for (const TransformerDecoderLayer& layer : decoder_) layer.pack(packed);
 }
 
-// Returns layer(x, memory), whose activations the backward pass computes again if so configured. A
-// tape that does not record drops them.
-template <class Layer>
-Var Transformer::computed(const Var& x, const Var& memory, Layer layer) const {
-  return config_.recompute || !x.tape().recording() ? recomputed(x, memory, layer)
-                                                    : layer(x, memory);
-}
-
 Var Transformer::encode(Tape& tape, const Tensor& src, const Tensor& src_lengths) const {
   const int64_t batch = src.shape()[0];
   const Var lengths = tape.constant(tape.on_device(src_lengths));
   Var x = embed(tape, *src_embedding_, src, "dropout.src_embedding");
   for (const TransformerEncoderLayer& layer : encoder_)
-    x = computed(x, {}, [&layer, batch, lengths](const Var& input, const Var&) {
+    x = computed(x, {}, config_.recompute, [&layer, batch, lengths](const Var& input, const Var&) {
       return layer(input, {.batch = batch, .lengths = lengths.value()});
     });
   return encoder_norm_ ? (*encoder_norm_)(x) : x;
@@ -165,11 +157,12 @@ Var Transformer::decode(const Var& memory, const Tensor& src_lengths, const Tens
             memory_lengths = tape.constant(tape.on_device(src_lengths));
   Var x = embed(tape, *tgt_embedding_, tgt_in, "dropout.tgt_embedding");
   for (const TransformerDecoderLayer& layer : decoder_)
-    x = computed(
-        x, memory, [&layer, batch, lengths, memory_lengths](const Var& input, const Var& encoded) {
-          return layer(input, encoded, {.batch = batch, .lengths = lengths.value(), .causal = true},
-                       {.batch = batch, .lengths = memory_lengths.value()});
-        });
+    x = computed(x, memory, config_.recompute,
+                 [&layer, batch, lengths, memory_lengths](const Var& input, const Var& encoded) {
+                   return layer(input, encoded,
+                                {.batch = batch, .lengths = lengths.value(), .causal = true},
+                                {.batch = batch, .lengths = memory_lengths.value()});
+                 });
   return decoder_norm_ ? (*decoder_norm_)(x) : x;
 }
 

@@ -128,8 +128,6 @@ class Transformer {
   // Embeds ids (sentences, words) at positions from `first` on.
   Var embed(Tape& tape, Parameter& table, const Tensor& ids, std::string_view stream,
             int64_t first = 0) const;
-  template <class Layer>
-  Var computed(const Var& x, const Var& memory, Layer layer) const;
 
   TransformerConfig config_;
   const ParameterSet& parameters_;

@@ -108,16 +108,10 @@ Var TransformerLanguageModel::window_of(Tape& tape, const Tensor& ids) const {
   const int64_t steps = ids.shape()[0], batch = ids.shape()[1];
   const Var sequences = transpose_rows(embed(tape, ids), steps);
   Var x = dropout(with_positions(sequences, 0, steps, batch), config_.dropout, "dropout.embedding");
-  const AttentionMask mask{.batch = batch, .causal = true};
-  for (const TransformerEncoderLayer& layer : layers_) {
-    if (config_.recompute || !tape.recording()) {
-      x = recomputed(x, {}, [&layer, batch](const Var& input, const Var&) {
-        return layer(input, {.batch = batch, .causal = true});
-      });
-    } else {
-      x = layer(x, mask);
-    }
-  }
+  for (const TransformerEncoderLayer& layer : layers_)
+    x = computed(x, {}, config_.recompute, [&layer, batch](const Var& input, const Var&) {
+      return layer(input, {.batch = batch, .causal = true});
+    });
   return transpose_rows(normed(x), batch);
 }
 
