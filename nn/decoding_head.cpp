@@ -57,7 +57,8 @@ bool DecodingHead::ask(const Head& head, const Var& contexts, const Question& q,
              .k = q.k,
              .excluded = q.excluded,
              .targets = q.targets,
-             .all = q.all},
+             .all = q.all,
+             .draws = q.draws},
             own, answer);
     return true;
   };
@@ -104,6 +105,25 @@ void DecodingHead::best_words(Contexts contexts, int64_t k, int32_t excluded, Me
       best.words.push_back(order[static_cast<size_t>(i)]);
       best.log_probs.push_back(row[best.words.back()]);
     }
+  }
+}
+
+bool DecodingHead::draws() const {
+  return heads_.size() == 1 && independent_rows() && !heads_.front().head->present_spec().mixture;
+}
+
+void DecodingHead::draw_words(Contexts contexts, std::span<const Draw> draws, int32_t excluded,
+                              Memory& memory, WordScores& drawn, std::vector<double>* log_p) const {
+  const bool all = log_p != nullptr;
+  require(ask(heads_.front(), contexts.front(), {.excluded = excluded, .all = all, .draws = draws},
+              memory, drawn),
+          "[DecodingHead] a head on a GPU draws no words");
+  if (!all) return;
+  std::swap(drawn.log_probs, *log_p);
+  drawn.log_probs.clear();
+  for (size_t r = 0; r < drawn.words.size(); ++r) {
+    const auto word = static_cast<size_t>(std::max(0, drawn.words[r]));
+    drawn.log_probs.push_back((*log_p)[r * static_cast<size_t>(words_) + word]);
   }
 }
 

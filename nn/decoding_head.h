@@ -42,6 +42,13 @@ class DecodingHead {
   /// Fills `log_p` (N * words()) with log p of every word, row by row; `excluded` is as above.
   void all_log_probs(Contexts contexts, int32_t excluded, Memory& memory,
                      std::vector<double>& log_p) const;
+  /// True if draw_words() can draw: one head, on the CPU, which is no mixture.
+  bool draws() const;
+  /// Draws a word for each row (Draw): fills `drawn` with the words and their log p. With `log_p`,
+  /// also fills it as all_log_probs() does; the words are the same. A word is -1 if every word that
+  /// may be drawn has probability 0. Only if draws().
+  void draw_words(Contexts contexts, std::span<const Draw> draws, int32_t excluded, Memory& memory,
+                  WordScores& drawn, std::vector<double>* log_p = nullptr) const;
   /// True if a row's bits do not depend on the other rows.
   bool independent_rows() const { return heads_.front().decoder.index() > 0; }
 
@@ -55,6 +62,7 @@ class DecodingHead {
     int32_t excluded = -1;
     std::span<const int32_t> targets = {};
     bool all = false;
+    std::span<const Draw> draws = {};
   };
   static bool ask(const Head& head, const Var& contexts, const Question& q, Memory& memory,
                   WordScores& answer);

@@ -24,7 +24,7 @@ struct Limits {
   double read_timeout = 10;   ///< seconds for a request to arrive, from its first byte
   double write_timeout = 10;  ///< seconds for a client to take a part of an answer
   double keep_alive = 5;      ///< seconds that an idle connection stays open
-  int64_t batch = 32;         ///< texts computed together
+  int64_t batch = 64;         ///< texts computed together
   int64_t groups = 4;         ///< groups of texts that take turns
 };
 

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 
-#include "autograd/functions.h"
 #include "core/error.h"
 #include "data/vocabulary.h"
-#include "nn/models/next_words.h"
 
 namespace nine::app {
 namespace {
 
 constexpr size_t kStepRows = 256;  // most tokens that a step reads, unless it has more texts
 constexpr size_t kJoiningTokens = 32;
-constexpr size_t kPredicted = 32;  // predictions at a time, each of which may have all words
 
 }  // namespace
 
@@ -31,11 +27,11 @@ bool ReadText::needs(size_t position) const {
 
 TextSteps::TextSteps(const LanguageNetwork& network, const DecodingHead& head, size_t pool_bytes)
     : network_(network),
-      head_(head),
       arena_("text steps", network.device(), pool_bytes),
       tape_(arena_),
       guard_(tape_),
-      decoder_(network.decoder()) {}
+      decoder_(network.decoder()),
+      next_(head) {}
 
 void TextSteps::start(std::vector<ReadText*> texts) {
   slots_.clear();
@@ -93,76 +89,69 @@ std::vector<size_t> TextSteps::counts() const {
   return counts;
 }
 
-// Returns how many of the likeliest words the prediction must have; 0: log p of all words.
-int64_t TextSteps::likeliest_words(const Wanted& wanted) const {
-  if (wanted.text->top >= 0) return 0;
-  const int64_t k = words_to_choose_among(wanted.text->sampling);
-  return k > head_.words() / 8 ? 0 : k;
-}
-
 void TextSteps::step() {
   std::vector<DecoderRow> rows;
-  std::map<int64_t, std::vector<Wanted>> wanted;  // by likeliest_words()
+  predictions_.clear();
+  wanted_.clear();
   const std::vector<size_t> of_texts = counts();
   for (size_t i = 0; i < slots_.size(); ++i)
     for (size_t n = 0; n < of_texts[i]; ++n) {
       ReadText& text = *slots_[i].text;
       const size_t position = slots_[i].read++;
-      const Wanted at{&text, position, static_cast<int32_t>(rows.size())};
-      if (text.needs(position)) wanted[likeliest_words(at)].push_back(at);
+      if (text.needs(position)) {
+        const bool chooses = position >= text.ids.size();
+        predictions_.push_back({&text, position, chooses ? -1 : text.ids[position]});
+        wanted_.push_back(
+            {.row = static_cast<int32_t>(rows.size()),
+             .sampling = chooses ? &text.sampling : nullptr,
+             .uniform =
+                 chooses ? uniform_of(text.seed, text.number, text.sample, text.ids.size()) : 0,
+             .all = text.top >= 0});
+      }
       rows.push_back({static_cast<int32_t>(i),
                       position == 0 ? Specials::kLanguageModel.end : text.ids[position - 1]});
     }
   if (rows.empty()) return;
   tape_.reset();
-  const Var hidden = decoder_->step(tape_, rows);
-  for (const auto& [k, of_k] : wanted)
-    for (size_t first = 0; first < of_k.size(); first += kPredicted)
-      predict(hidden, std::span(of_k).subspan(first, std::min(kPredicted, of_k.size() - first)), k);
+  predict(decoder_->step(tape_, rows));
   tape_.reset();
 }
 
-void TextSteps::predict(const Var& hidden, std::span<const Wanted> wanted, int64_t k) {
-  std::vector<int32_t> rows;
-  for (const Wanted& at : wanted) rows.push_back(at.row);
-  const Var contexts = embedding(hidden, tape_.on_device(Tensor::from(rows, {std::ssize(rows)})));
-  if (k > 0) {
-    head_.best_words({&contexts, 1}, k, -1, memory_, best_);
-  } else {
-    head_.all_log_probs({&contexts, 1}, -1, memory_, log_p_);
-  }
-  const std::span<const double> log_p = k > 0 ? best_.log_probs : log_p_;
-  const auto size = static_cast<size_t>(k > 0 ? k : head_.words());
-  for (size_t r = 0; r < wanted.size(); ++r) {
-    ReadText& text = *wanted[r].text;
-    const std::span<const int32_t> words =
-        k > 0 ? std::span<const int32_t>(best_.words).subspan(r * size, size)
-              : std::span<const int32_t>();
+void TextSteps::predict(const Var& hidden) {
+  next_.predict({&hidden, 1}, wanted_, [&](size_t i, const NextWord& next) {
+    Prediction& made = predictions_[i];
+    made.error = next.error;
+    if (next.error) return;
+    if (wanted_[i].sampling != nullptr) made.word = next.word;
     try {
-      take(wanted[r], words, log_p.subspan(r * size, size));
+      if (made.text->top >= 0) made.log_p = token_log_p(next.all, made.word, made.text->top);
     } catch (...) {
-      text.error = std::current_exception();
+      made.error = std::current_exception();
     }
-  }
+  });
+  for (Prediction& made : predictions_) take(made);
 }
 
-// Takes a prediction: log p of `words`, best first, or of all words in the order of their ids.
-void TextSteps::take(const Wanted& wanted, std::span<const int32_t> words,
-                     std::span<const double> log_p) {
-  ReadText& text = *wanted.text;
-  if (wanted.position >= text.ids.size()) {
-    const double uniform = uniform_of(text.seed, text.number, text.sample, text.ids.size());
-    text.ids.push_back(words.empty() ? choose_word(log_p, text.sampling, uniform)
-                                     : choose_among(words, log_p, text.sampling, uniform).word);
-    text.ended = text.ids.back() == Specials::kLanguageModel.end;
+// Gives a text its next prediction.
+void TextSteps::take(Prediction& made) {
+  ReadText& text = *made.text;
+  if (text.error) return;
+  if (made.error) {
+    text.error = made.error;
+    return;
   }
-  if (text.top >= 0) text.log_p.push_back(token_log_p(log_p, text.ids[wanted.position], text.top));
+  if (made.position >= text.ids.size()) {
+    text.ids.push_back(made.word);
+    text.ended = made.word == Specials::kLanguageModel.end;
+  }
+  if (text.top >= 0) text.log_p.push_back(std::move(made.log_p));
 }
 
 TokenLogP token_log_p(std::span<const double> log_p, int32_t token, int64_t count) {
   TokenLogP out;
   out.log_p = log_p[static_cast<size_t>(token)];
   require(!std::isnan(out.log_p), "the model gives a token a probability that is not a number");
+  if (count == 0) return out;
   std::vector<int32_t> order(log_p.size());
   std::iota(order.begin(), order.end(), 0);
   const auto kept = order.begin() + std::min(count, std::ssize(log_p));

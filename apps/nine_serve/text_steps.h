@@ -20,6 +20,7 @@
 #include "core/arena.h"
 #include "nn/decoding_head.h"
 #include "nn/models/language_network.h"
+#include "nn/models/next_words.h"
 #include "nn/models/sampling.h"
 
 namespace nine::app {
@@ -91,28 +92,27 @@ class TextSteps {
     // How many tokens can be read: those before the last prediction that is needed.
     size_t known() const { return text->ids.size() + (text->added() < text->most ? 1 : 0) - read; }
   };
-  // A prediction that a text needs: of ids[position], from the row `row` of a step.
-  struct Wanted {
+  // A prediction that a text needs: of ids[position].
+  struct Prediction {
     ReadText* text;
     size_t position;
-    int32_t row;
+    int32_t word = -1;     // the token that is there or was chosen
+    TokenLogP log_p = {};  // if the text records it
+    std::exception_ptr error = {};
   };
   std::vector<size_t> counts() const;
-  int64_t likeliest_words(const Wanted& wanted) const;
-  void predict(const Var& hidden, std::span<const Wanted> wanted, int64_t k);
-  static void take(const Wanted& wanted, std::span<const int32_t> words,
-                   std::span<const double> log_p);
+  void predict(const Var& hidden);
+  static void take(Prediction& made);
 
   const LanguageNetwork& network_;
-  const DecodingHead& head_;
   Arena arena_;
   Tape tape_;
   NoGrad guard_;
   std::unique_ptr<StepDecoder> decoder_;
-  DecodingHead::Memory memory_;
+  NextWords next_;
   std::vector<Slot> slots_;
-  std::vector<double> log_p_;
-  WordScores best_;
+  std::vector<Prediction> predictions_;  // of a step, in the order of its rows
+  std::vector<WantedWord> wanted_;       // for each of predictions_
 };
 
 /// Returns log p of a token among all tokens' `log_p`, and the `count` likeliest tokens.

@@ -422,6 +422,38 @@ double HeadDecoder<T>::log_prob(const Block& b, int64_t row, int64_t word) const
   return head_.mixture ? LogSumExp::of(b.size, joint).value() : joint(0);
 }
 
+// Divides scores by the temperature in double, so that no temperature overflows. Sums the shares
+// e^((S(v) - top) / temperature) panel by panel, and then word by word in the chosen panel.
+template <class T>
+int32_t HeadDecoder<T>::drawn_word(const Block& b, int64_t row, const Draw& draw) const {
+  T* share = scratch<T>(Scratch::tile, b.ld);
+  std::copy_n(b.scores + row * b.ld, words_, share);
+  if (draw.never >= 0 && draw.never < words_) share[draw.never] = kLowest<T>;
+  const T top = largest(share, words_);
+  if (top == kLowest<T>) return -1;
+  if (draw.temperature != 1)
+    for (int64_t v = 0; v < words_; ++v)
+      share[v] = static_cast<T>(static_cast<double>(share[v] - top) / draw.temperature);
+  double* sums = scratch<double>(Scratch::reduction, b.tiles);
+  double all = 0;
+  for (int64_t t = 0; t < b.tiles; ++t) {
+    const int64_t first = t * kPanel;
+    all += cpu::row_loops<T>().exponents(share + first, std::min(kPanel, words_ - first),
+                                         draw.temperature == 1 ? top : T(0), true);
+    sums[t] = all;
+  }
+  const double passed = draw.uniform * all;
+  const int64_t t = std::min(std::upper_bound(sums, sums + b.tiles, passed) - sums, b.tiles - 1);
+  int64_t word = -1;
+  double sum = t > 0 ? sums[t - 1] : 0;
+  for (int64_t v = t * kPanel; v < std::min(words_, (t + 1) * kPanel) && sum <= passed; ++v) {
+    if (share[v] == 0) continue;
+    sum += static_cast<double>(share[v]);
+    word = v;  // the last word with a share stays, if rounding keeps the sum from being reached
+  }
+  return static_cast<int32_t>(word);
+}
+
 // Computes the targets' scores from the vectors, as in ops::head_scores, so that rounding makes no
 // probability exceed 1 and distances keep their digits.
 template <class T>
@@ -468,17 +500,28 @@ typename HeadDecoder<T>::Block HeadDecoder<T>::block(const Query& q, int64_t fir
 }
 
 template <class T>
-void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) const {
-  const bool best = q.targets.empty() && !q.all;
-  const int64_t k = best ? q.k : q.all ? words_ : 1;
-  require(k >= 1 && k <= words_ - (best && q.excluded >= 0),
-          "[HeadDecoder] cannot return the best ", k, " of ", words_, " words");
+void HeadDecoder<T>::check(const Query& q) const {
+  const bool best = q.targets.empty() && q.draws.empty() && !q.all;
+  require(!best || (q.k >= 1 && q.k <= words_ - (q.excluded >= 0 ? 1 : 0)),
+          "[HeadDecoder] cannot return the best ", q.k, " of ", words_, " words");
   require(
       q.targets.empty() || q.excluded < 0,
       "[HeadDecoder] a word can be excluded when searching for the best words, not with targets");
-  require(best || q.all || static_cast<int64_t>(q.targets.size()) == q.rows, "[HeadDecoder] ",
+  require(q.targets.empty() || q.all || std::ssize(q.targets) == q.rows, "[HeadDecoder] ",
           q.targets.size(), " targets for ", q.rows, " rows");
-  answer.words.resize(static_cast<size_t>(best ? q.rows * k : 0));
+  require(q.draws.empty() || (std::ssize(q.draws) == q.rows && !head_.mixture && q.targets.empty()),
+          "[HeadDecoder] ", q.draws.size(), " draws for ", q.rows, " rows and ", q.targets.size(),
+          " targets, from a head of ", head_.size(),
+          " components: a draw belongs to each row, and "
+          "its head is no mixture");
+}
+
+template <class T>
+void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) const {
+  check(q);
+  const bool draws = !q.draws.empty(), best = q.targets.empty() && !draws && !q.all;
+  const int64_t k = best ? q.k : q.all ? words_ : 1;
+  answer.words.resize(static_cast<size_t>(best ? q.rows * k : draws ? q.rows : 0));
   answer.log_probs.resize(static_cast<size_t>(q.rows * k));
   const int64_t blocks = (q.rows * head_.size() + kStackRows - 1) / kStackRows;
   const int64_t block_rows = blocks > 0 ? (q.rows + blocks - 1) / blocks : 0;
@@ -501,12 +544,16 @@ void HeadDecoder<T>::operator()(const Query& q, Memory& memory, Answer& answer) 
         },
         work);
     normalise(b);
-    if (q.all) {
+    if (q.all || draws) {
       parallel_for(
           b.rows,
           [&](int64_t r) {
-            double* log_p = answer.log_probs.data() + (first + r) * words_;
-            for (int64_t v = 0; v < words_; ++v) log_p[v] = log_prob(b, r, v);
+            double* log_p = answer.log_probs.data() + (first + r) * k;
+            for (int64_t v = 0; v < words_ && q.all; ++v) log_p[v] = log_prob(b, r, v);
+            if (!draws) return;
+            int32_t& word = answer.words[static_cast<size_t>(first + r)];
+            word = drawn_word(b, r, q.draws[static_cast<size_t>(first + r)]);
+            if (!q.all) *log_p = word < 0 ? -INFINITY : log_prob(b, r, word);
           },
           static_cast<double>(20 * b.rows * b.size * words_));
       continue;

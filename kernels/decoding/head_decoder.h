@@ -29,6 +29,13 @@ struct HeadValues {
   HeadNorms norms = {};  ///< on any device
 };
 
+/// How a row's word is drawn: word v with probability proportional to p(v)^(1 / temperature).
+struct Draw {
+  double uniform = 0;      ///< a random number in [0, 1): the sum of shares, by id, that is passed
+  double temperature = 1;  ///< above 0
+  int32_t never = -1;      ///< a word that is not drawn; -1: every word may be drawn
+};
+
 /// Computes the most probable words, or log p of given words, from contexts on the CPU. T is float
 /// or double, the type of the weights.
 template <class T>
@@ -53,9 +60,14 @@ class HeadDecoder {
     std::span<const int32_t> targets = {};
     /// True: the answer has log p of every word of each row instead, in the order of the ids.
     bool all = false;
+    /// If not empty, the answer has the word that each row's draw chooses. With `all` its
+    /// log-probabilities are those of every word; otherwise they are those of the drawn words. The
+    /// drawn word is the same in both cases. Not for mixtures.
+    std::span<const Draw> draws = {};
   };
-  /// The words with log p in nats. log_probs is (rows, k), for targets (rows), for all words (rows,
-  /// words()). One limit holds for the k words of a mixture: a word below e^-87 of the best word's
+  /// The words with log p in nats. log_probs is (rows, k), for targets and draws (rows), for all
+  /// words (rows, words()). A drawn word is -1 if every word that may be drawn has probability 0.
+  /// One limit holds for the k words of a mixture: a word below e^-87 of the best word's
   /// probability (in float64 e^-708) may be out of order, and its log p is less exact. Log p of
   /// targets and of all words is exact.
   using Answer = WordScores;
@@ -69,7 +81,8 @@ class HeadDecoder {
   };
   /// Fills `answer`. A row's bits do not depend on the other rows or on the number of threads.
   /// Errors: a row whose normaliser is not finite; a target of probability 0 without a bias of
-  /// -infinity; k larger than the number of words; a target outside the vocabulary.
+  /// -infinity; draws from a mixture, or not one for each row; k larger than the number of words; a
+  /// target outside the vocabulary.
   void operator()(const Query& q, Memory& memory, Answer& answer) const;
 
  private:
@@ -80,6 +93,7 @@ class HeadDecoder {
   };
   struct Block;  // some rows of a query, with pointers to their scores and results
 
+  void check(const Query& q) const;
   Block block(const Query& q, int64_t first, int64_t rows, Memory& m) const;
   void add_component(const Score& score, const View& w);
   // True if contexts are copied or changed before they meet the words.
@@ -99,6 +113,7 @@ class HeadDecoder {
   void score_targets(const Block& b) const;
   double target_log_prob(const Block& b, int64_t row) const;
   double log_prob(const Block& b, int64_t row, int64_t word) const;
+  int32_t drawn_word(const Block& b, int64_t row, const Draw& draw) const;
 
   HeadSpec head_;
   DecoderNorms norms_;

@@ -396,31 +396,38 @@ std::vector<Translation> BeamSearch::Engine::sample(std::span<const Source> sour
   Lease lease(*this);
   Workspace& w = lease.get();
   w.start(sources, options.samples, options.attention);
-  NextWords next(head_, options.sampling);
+  NextWords next_words(head_);
+  std::vector<WantedWord> wanted;
+  std::vector<NextWord> chosen;
   std::vector<Candidate> alive;
   for (int64_t slot = 0; slot < w.read().slots(); ++slot)
     alive.push_back({static_cast<size_t>(slot), {end, 0}});
-  std::vector<Translation> found(sources.size(), Translation(static_cast<size_t>(options.samples)));
+  const auto samples = static_cast<size_t>(options.samples);
+  std::vector<Translation> found(sources.size(), Translation(samples));
   for (int64_t step = 0; !alive.empty(); ++step) {
     w.start_rows();
     for (const Candidate& c : alive) w.add_row(c.slot, c.to);
     w.step();
     w.force(head_, sources, step, end);
-    next.predict(w.contexts, step == 0 ? end : -1);
+    wanted.clear();
+    for (size_t r = 0; r < alive.size(); ++r)
+      wanted.push_back({.row = static_cast<int32_t>(r),
+                        .sampling = &options.sampling,
+                        .uniform = uniform_of(options.seed, sources[alive[r].slot / samples].number,
+                                              static_cast<int64_t>(alive[r].slot % samples),
+                                              static_cast<size_t>(step))});
+    chosen.assign(wanted.size(), {});
+    next_words.predict(
+        w.contexts, wanted, [&](size_t r, const NextWord& next) { chosen[r] = next; },
+        step == 0 ? end : -1);
     for (size_t r = 0; r < alive.size(); ++r) {
       Candidate& c = alive[r];
-      const auto samples = static_cast<size_t>(options.samples);
       const Source& source = sources[c.slot / samples];
-      NextWords::Chosen chosen{};
-      if (step < std::ssize(source.prefix)) {
-        chosen = {source.prefix[static_cast<size_t>(step)], w.forced[r]};
-      } else {
-        chosen =
-            next.choose(static_cast<int64_t>(r), uniform_of(options.seed, source.number,
-                                                            static_cast<int64_t>(c.slot % samples),
-                                                            static_cast<size_t>(step)));
-      }
-      c.to = {chosen.word, c.to.log_prob + chosen.log_p, chosen.log_p};
+      NextWord& next = chosen[r];
+      if (step < std::ssize(source.prefix))
+        next = {.word = source.prefix[static_cast<size_t>(step)], .log_p = w.forced[r]};
+      next.rethrow();
+      c.to = {next.word, c.to.log_prob + next.log_p, next.log_p};
       if (c.to.word == end || step + 1 == most_words(options))
         found[c.slot / samples][c.slot % samples] = hypothesis(c, options, w);
     }

@@ -36,7 +36,8 @@ class Generator {
         guard_(tape_),
         decoder_(model_.decoder()),
         head_(model_.head()),
-        next_(head_, with_unknown(options.sampling, model.unknown())),
+        sampling_(with_unknown(options.sampling, model.unknown())),
+        next_(head_),
         every_column_(!head_.independent_rows()) {}
 
   // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i % kMaxGenerateBatch
@@ -44,6 +45,7 @@ class Generator {
   void run(std::span<GeneratedText> texts, int64_t first) {
     decoder_->start(kMaxGenerateBatch);
     std::vector<DecoderRow> rows;
+    std::vector<WantedWord> wanted;
     std::vector<GeneratedText*> readers;  // of each row; null: only keeps the product's size
     for (size_t position = 0;; ++position) {
       rows.clear();
@@ -66,24 +68,35 @@ class Generator {
       tape_.reset();
       const Var hidden = decoder_->step(tape_, rows);
       if (all_in_prompts) continue;
-      next_.predict({&hidden, 1});
-      for (size_t r = 0; r < rows.size(); ++r)
-        if (readers[r] != nullptr && position >= readers[r]->prompt_words)
-          extend(*readers[r], static_cast<int64_t>(r));
+      wanted.clear();
+      for (size_t r = 0; r < rows.size(); ++r) {
+        const GeneratedText* text = readers[r];
+        const bool grows = text != nullptr && position >= text->prompt_words;
+        if (grows)
+          wanted.push_back(
+              {.row = static_cast<int32_t>(r),
+               .sampling = &sampling_,
+               .uniform = uniform_of(options_.seed, options_.first_prompt + text->prompt,
+                                     text->sample, text->ids.size())});
+        else if (every_column_)
+          wanted.push_back({.row = static_cast<int32_t>(r)});
+      }
+      next_.predict({&hidden, 1}, wanted, [&](size_t i, const NextWord& next) {
+        if (wanted[i].sampling == nullptr) return;
+        next.rethrow();
+        extend(*readers[static_cast<size_t>(wanted[i].row)], next);
+      });
     }
     tape_.reset();
   }
 
  private:
-  void extend(GeneratedText& text, int64_t row) {
-    const auto [word, log_p] =
-        next_.choose(row, uniform_of(options_.seed, options_.first_prompt + text.prompt,
-                                     text.sample, text.ids.size()));
-    text.nats -= log_p;
-    const bool ends_line = word == Specials::kLanguageModel.end;
+  void extend(GeneratedText& text, const NextWord& next) const {
+    text.nats -= next.log_p;
+    const bool ends_line = next.word == Specials::kLanguageModel.end;
     text.ended = ends_line && text.line_ends + 1 == options_.lines;
     if (text.ended) return;
-    text.ids.push_back(word);
+    text.ids.push_back(next.word);
     text.line_ends += ends_line ? 1 : 0;
   }
   bool done(const GeneratedText& text) const {
@@ -97,6 +110,7 @@ class Generator {
   NoGrad guard_;
   std::unique_ptr<StepDecoder> decoder_;
   DecodingHead head_;
+  SamplingOptions sampling_;
   NextWords next_;
   bool every_column_;  // also those of no text, because a row's bits may depend on the others
 };

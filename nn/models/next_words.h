@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -10,42 +12,58 @@
 
 namespace nine {
 
-/// A chosen word.
-struct ChosenWord {
-  int32_t word;
-  double log_p;  ///< under the model itself (temperature 1)
+/// A context whose next word is wanted.
+struct WantedWord {
+  int32_t row = 0;                            ///< of the contexts
+  const SamplingOptions* sampling = nullptr;  ///< how a word is chosen; null: no word is chosen
+  double uniform = 0;                         ///< the random number in [0, 1) that chooses
+  bool all = false;                           ///< true: log p of all words is wanted
 };
 
-/// Returns how many of the likeliest words choose_among() needs; 0 if the options choose among all.
-int64_t words_to_choose_among(const SamplingOptions& options);
-/// Returns the word that `uniform`, a random number in [0, 1), chooses among the likeliest words,
-/// best first, with their log p. It is the word that choose_word() chooses among all words, if
-/// there are at least words_to_choose_among() words. Error: there is no word to choose.
-ChosenWord choose_among(std::span<const int32_t> words, std::span<const double> log_p,
-                        const SamplingOptions& options, double uniform);
+/// The prediction for a context.
+struct NextWord {
+  int32_t word = -1;                 ///< the chosen word; -1: no word was chosen
+  double log_p = 0;                  ///< its log p under the model itself (temperature 1)
+  std::span<const double> all = {};  ///< log p of all words by id, if wanted; while take() runs
+  std::exception_ptr error = {};     ///< why no word could be chosen: choose_word()'s errors
 
-/// Predicts with an output layer and chooses by SamplingOptions. It asks for the likeliest words
-/// only, where the options choose among few. For one thread.
+  /// Throws the error, if there is one.
+  void rethrow() const {
+    if (error) std::rethrow_exception(error);
+  }
+};
+
+/// Predicts with an output layer and chooses words. The output layer draws a word itself where it
+/// can, or returns only the likeliest words if the options choose among few. The word is that of
+/// choose_word() among all words. For one thread.
 class NextWords {
  public:
   /// `head` must outlive this object.
-  NextWords(const DecodingHead& head, const SamplingOptions& options);
+  explicit NextWords(const DecodingHead& head) : head_(head) {}
 
-  /// Predicts from contexts: for each head one Var (N, width). The probability of the word
-  /// `excluded` is set to 0; excluded = -1: no word.
-  void predict(DecodingHead::Contexts contexts, int32_t excluded = -1);
-  using Chosen = ChosenWord;
-  /// Returns the next word for row `row`, which `uniform`, a random number in [0, 1), chooses.
-  /// Error: there is no word to choose.
-  Chosen choose(int64_t row, double uniform) const;
+  /// Calls take(i, next) once for each wanted[i], in no order and from any of the engine's threads.
+  /// Contexts: for each head one Var (N, width). The probability of the word `excluded` is set to
+  /// 0; excluded = -1: no word.
+  using Take = std::function<void(size_t, const NextWord&)>;
+  void predict(DecodingHead::Contexts contexts, std::span<const WantedWord> wanted,
+               const Take& take, int32_t excluded = -1);
 
  private:
+  enum class Way { likeliest, draw, draw_of_all, all };
+  struct Group {
+    Way way;
+    int64_t k;  // how many of the likeliest words are needed
+    auto operator<=>(const Group&) const = default;
+  };
+  Group group_of(const WantedWord& wanted, int32_t excluded) const;
+  void predict_group(DecodingHead::Contexts contexts, std::span<const WantedWord> members,
+                     const Group& group, int32_t excluded);
+  NextWord chosen(const WantedWord& member, size_t row, const Group& group) const;
+
   const DecodingHead& head_;
-  SamplingOptions options_;
-  int64_t k_ = 0;  // likeliest words of each row in best_; 0: the options need all words
-  WordScores best_;
-  std::vector<double> log_p_;  // (N, words), if all are needed
   DecodingHead::Memory memory_;
+  WordScores best_;            // the likeliest words, or the drawn words
+  std::vector<double> log_p_;  // (members, words), if all are needed
 };
 
 }  // namespace nine

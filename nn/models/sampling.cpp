@@ -7,52 +7,74 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/row_loops.h"
+#include "core/scratch.h"
 
 namespace nine {
 
 int32_t choose_word(std::span<const double> log_p, const SamplingOptions& s, double uniform) {
-  const auto at = [&](int32_t v) { return log_p[static_cast<size_t>(v)]; };
-  const auto less_likely = [&](int32_t a, int32_t b) {
-    return at(a) != at(b) ? at(a) < at(b) : a > b;
-  };
-  require(std::ssize(log_p) > (s.allow_unknown ? 0 : s.unknown),
+  const int64_t all = std::ssize(log_p);
+  require(all > (s.allow_unknown ? 0 : std::max(s.unknown, 1)),
           "[choose_word] there is no word to choose from");
-  std::vector<int32_t> words(log_p.size());
-  std::iota(words.begin(), words.end(), 0);
-  if (!s.allow_unknown) words.erase(words.begin() + s.unknown);
-  const int32_t best = *std::max_element(words.begin(), words.end(), less_likely);
-  require(at(best) > -INFINITY, "[choose_word] the model excludes every word that may follow");
+  const cpu::RowLoops<double>& loops = cpu::row_loops<double>();
+  // A word's share before division by the sum of shares. Scratch memory is kept between calls.
+  double* const share = scratch<double>(Scratch::reduction, all);
+  std::copy(log_p.begin(), log_p.end(), share);
+  if (!s.allow_unknown) share[s.unknown] = -INFINITY;
+  const double top = loops.largest(share, all);
+  require(top > -INFINITY, kNoWordMayFollow);
+  const auto best = static_cast<int32_t>(std::find(share, share + all, top) - share);
   if (s.temperature == 0) return best;
+  for (int64_t v = 0; v < all; ++v) share[v] = (share[v] - top) / s.temperature;
+  double total = loops.exponents(share, all, 0, true);
 
-  // Returns a word's share before division by the sum of shares.
-  const auto share = [&](int32_t v) { return std::exp((at(v) - at(best)) / s.temperature); };
-  if (s.top_k > 0 && s.top_k < static_cast<int64_t>(words.size())) {
-    const auto end = words.begin() + s.top_k;
-    std::nth_element(words.begin(), end, words.end(),
-                     [&](int32_t v, int32_t w) { return less_likely(w, v); });
-    words.erase(end, words.end());
-    // Sorts, because nth_element leaves an unspecified order.
-    std::sort(words.begin(), words.end());
+  // The words to choose among, unless these are all.
+  const bool some = s.top_k > 0 || s.top_p < 1;
+  std::vector<int32_t> words;
+  const auto less_likely = [&](int32_t a, int32_t b) {
+    const double x = log_p[static_cast<size_t>(a)], y = log_p[static_cast<size_t>(b)];
+    return x != y ? x < y : a > b;
+  };
+  if (s.top_k > 0) {
+    for (int32_t v = 0; v < all; ++v)
+      if (s.allow_unknown || v != s.unknown) words.push_back(v);
+    if (s.top_k < std::ssize(words)) {
+      const auto end = words.begin() + s.top_k;
+      std::nth_element(words.begin(), end, words.end(),
+                       [&](int32_t v, int32_t w) { return less_likely(w, v); });
+      words.erase(end, words.end());
+      // Sorts, because nth_element leaves an unspecified order.
+      std::sort(words.begin(), words.end());
+    }
+    total = std::accumulate(words.begin(), words.end(), 0.0,
+                            [&](double sum, int32_t v) { return sum + share[v]; });
   }
   if (s.top_p < 1) {
-    const double enough =
-        s.top_p * std::accumulate(words.begin(), words.end(), 0.0,
-                                  [&](double sum, int32_t v) { return sum + share(v); });
+    // Leaves out words so unlikely that the others reach top_p without them: all words below this
+    // share together have at most 1 - top_p of the total.
+    const double least = std::min(1.0, (1 - s.top_p) * total / static_cast<double>(all));
+    std::erase_if(words, [&](int32_t v) { return share[v] < least; });
+    for (int32_t v = 0; v < all && s.top_k == 0; ++v)
+      if (share[v] >= least) words.push_back(v);
     std::make_heap(words.begin(), words.end(), less_likely);
     auto kept = words.end();  // the likeliest words move to the end, one by one
     double sum = 0;
     do {
       std::pop_heap(words.begin(), kept--, less_likely);
-      sum += share(*kept);
-    } while (sum < enough && kept != words.begin());
+      sum += share[*kept];
+    } while (sum < s.top_p * total && kept != words.begin());
     words.erase(words.begin(), kept);
+    total = std::accumulate(words.begin(), words.end(), 0.0,
+                            [&](double t, int32_t v) { return t + share[v]; });
   }
-  std::vector<double> sums;
-  for (const int32_t v : words) sums.push_back((sums.empty() ? 0 : sums.back()) + share(v));
-  const auto found = std::upper_bound(sums.begin(), sums.end(), uniform * sums.back());
-  return found == sums.end() ? best
-                             // The end is reached by rounding only.
-                             : words[static_cast<size_t>(found - sums.begin())];
+  double sum = 0;
+  const int64_t count = some ? std::ssize(words) : all;
+  for (int64_t i = 0; i < count; ++i) {
+    const int32_t v = some ? words[static_cast<size_t>(i)] : static_cast<int32_t>(i);
+    sum += share[v];
+    if (sum > uniform * total) return v;
+  }
+  return best;  // the end is reached by rounding only
 }
 
 double uniform_of(uint64_t seed, int64_t prompt, int64_t sample, size_t position) {

@@ -20,6 +20,10 @@ struct SamplingOptions {
   int32_t unknown = 1;  ///< the id of <unk>; programs set it to the model's unknown()
 };
 
+/// The error of a choice among words that all have log p -infinity.
+inline constexpr const char* kNoWordMayFollow =
+    "[choose_word] the model excludes every word that may follow";
+
 /// Returns the id that `uniform`, a random number in [0, 1), chooses. log_p: natural log p of every
 /// word, by id. Errors: no word besides `unknown`; every word has log p -infinity.
 int32_t choose_word(std::span<const double> log_p, const SamplingOptions& options, double uniform);

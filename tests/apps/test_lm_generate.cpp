@@ -239,6 +239,46 @@ TEST_CASE("choose_word: truncation, temperature, ties and the edges of the unifo
   CHECK(support({.top_p = 0.41}) == Set{0, 3});
   CHECK(support({.top_k = 2, .top_p = 0.66}) == Set{3});  // 0.2 of 0.3
   CHECK(support({.top_p = 0}) == Set{3});
+  const std::vector<double> equal(5, std::log(0.2));
+  CHECK(choose_word(equal, {.allow_unknown = true, .top_p = 0}, 0.9) == 0);
+}
+
+// Choices among many words by a sort of all of them.
+TEST_CASE("choose_word: among many words, the smallest set of likeliest words that reaches top_p") {
+  constexpr int32_t kWords = 3000;
+  std::vector<double> log_p;
+  for (int32_t v = 0; v < kWords; ++v)
+    log_p.push_back(-0.5 * std::log1p(v % 977) - 9 + std::sin(v));
+  log_p[5] = -INFINITY;
+  for (const double temperature : {1.0, 0.5, 4.0})
+    for (const double top_p : {0.05, 0.5, 0.95, 0.999999}) {
+      CAPTURE(temperature);
+      CAPTURE(top_p);
+      std::vector<int32_t> order;
+      for (int32_t v = 0; v < kWords; ++v)
+        if (v != 1) order.push_back(v);
+      const auto share = [&](int32_t v) {
+        return std::exp(log_p[static_cast<size_t>(v)] / temperature);
+      };
+      std::ranges::stable_sort(order, std::greater<>(), share);
+      double all = 0, sum = 0;
+      for (const int32_t v : order) all += share(v);
+      size_t kept = 0;
+      while (kept < order.size() && (kept == 0 || sum < top_p * all)) sum += share(order[kept++]);
+      order.resize(kept);
+      std::ranges::reverse(order);  // the least likely comes first
+      for (const double uniform : {0.0, 0.2, 0.5, 0.9, 0.9999}) {
+        const int32_t word =
+            choose_word(log_p, {.temperature = temperature, .top_p = top_p}, uniform);
+        double before = 0;
+        for (const int32_t v : order) {
+          if (v == word) break;
+          before += share(v);
+        }
+        CHECK(before <= uniform * sum * (1 + 1e-9));
+        CHECK(before + share(word) >= uniform * sum * (1 - 1e-9));
+      }
+    }
 }
 
 TEST_CASE(

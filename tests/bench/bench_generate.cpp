@@ -104,7 +104,10 @@ int bench(const BenchOptions& o, Device device) {
   const NoGrad guard(tape);
   const auto decoder = model.decoder(tape, o);
   const DecodingHead head(model.head());
-  NextWords next(head, {.allow_unknown = true, .top_k = o.top_k});
+  const SamplingOptions sampling{.allow_unknown = true, .top_k = o.top_k};
+  NextWords next_words(head);
+  std::vector<WantedWord> wanted;
+  std::vector<double> log_p(static_cast<size_t>(o.texts));
   decoder->start(o.texts);
   std::vector<DecoderRow> rows;
   for (int64_t i = 0; i < o.texts; ++i) rows.push_back({static_cast<int32_t>(i), 0});
@@ -114,12 +117,17 @@ int bench(const BenchOptions& o, Device device) {
     const auto start = std::chrono::steady_clock::now();
     tape.reset();
     const Var contexts = decoder->step(tape, rows);
-    next.predict({&contexts, 1});
-    for (int64_t r = 0; r < o.texts; ++r) {
-      const auto [word, log_p] = next.choose(r, uniform_of(1, 0, r, static_cast<size_t>(step)));
-      rows[static_cast<size_t>(r)].word = word;
-      nats -= log_p;
-    }
+    wanted.clear();
+    for (int64_t r = 0; r < o.texts; ++r)
+      wanted.push_back({.row = static_cast<int32_t>(r),
+                        .sampling = &sampling,
+                        .uniform = uniform_of(1, 0, r, static_cast<size_t>(step))});
+    next_words.predict({&contexts, 1}, wanted, [&](size_t r, const NextWord& next) {
+      next.rethrow();
+      rows[r].word = next.word;
+      log_p[r] = next.log_p;
+    });
+    for (const double nats_of_word : log_p) nats -= nats_of_word;
     if (step >= o.warmup)
       seconds.push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

@@ -93,7 +93,8 @@ Doubles written(const LanguageNetwork& network) {
   const NoGrad guard(tape);
   const auto decoder = network.decoder();
   const DecodingHead head(network.head());
-  NextWords next(head, {.temperature = 0.8, .top_k = 5});
+  const SamplingOptions sampling{.temperature = 0.8, .top_k = 5};
+  NextWords next_words(head);
   decoder->start(4);
   std::vector<DecoderRow> rows{{0, 3}, {1, 4}, {2, 5}, {3, 6}};
   Doubles all;
@@ -104,13 +105,19 @@ Doubles written(const LanguageNetwork& network) {
     }
     tape.reset();
     const Var contexts = decoder->step(tape, rows);
-    next.predict({&contexts, 1});
+    std::vector<WantedWord> wanted;
+    for (size_t r = 0; r < rows.size(); ++r)
+      wanted.push_back({.row = static_cast<int32_t>(r),
+                        .sampling = &sampling,
+                        .uniform = uniform_of(1, 0, static_cast<int64_t>(r), step)});
+    std::vector<NextWord> chosen(rows.size());
+    next_words.predict({&contexts, 1}, wanted,
+                       [&](size_t r, const NextWord& next) { chosen[r] = next; });
     for (size_t r = 0; r < rows.size(); ++r) {
-      const auto row = static_cast<int64_t>(r);
-      const NextWords::Chosen chosen = next.choose(row, uniform_of(1, 0, row, step));
-      rows[r].word = chosen.word;
-      all.push_back(chosen.word);
-      all.push_back(chosen.log_p);
+      chosen[r].rethrow();
+      rows[r].word = chosen[r].word;
+      all.push_back(chosen[r].word);
+      all.push_back(chosen[r].log_p);
     }
   }
   return all;

@@ -283,4 +283,95 @@ TEST_CASE("head_decoder: a target has no probability by a bias of -infinity alon
             "log p of word 5 in row 0 is -inf, and no bias of -inf excludes it"));
 }
 
+namespace {
+
+template <class T>
+typename HeadDecoder<T>::Answer drawn(const Case& c, std::span<const Draw> draws, bool all = false,
+                                      int32_t excluded = -1) {
+  const HeadDecoder<T> decoder(c.head, c.values());
+  typename HeadDecoder<T>::Memory memory;
+  typename HeadDecoder<T>::Answer answer;
+  decoder({.h = c.h.data<T>(), .rows = c.rows, .excluded = excluded, .all = all, .draws = draws},
+          memory, answer);
+  return answer;
+}
+
+// The words before `word`, and `word` too, have these shares of the sum: the number that draws
+// `word` lies between them.
+std::pair<double, double> shares(std::span<const double> log_p, const Draw& draw, int32_t word) {
+  double before = 0, with = 0, all = 0;
+  for (int32_t v = 0; v < std::ssize(log_p); ++v) {
+    if (v == word) before = all;
+    if (v != draw.never) all += std::exp(log_p[static_cast<size_t>(v)] / draw.temperature);
+    if (v == word) with = all;
+  }
+  return {before / all, with / all};
+}
+
+}  // namespace
+
+TEST_CASE("head_decoder: a draw passes the shares of the words before the drawn one") {
+  for (const char* text : {"lin", "pow:p=1", "mog", "rbf", "mix:1*lin"}) {
+    const Case c(text, {}, 7, 1000, 12, DType::float64),
+        single(text, {}, 7, 1000, 12, DType::float32);
+    if (c.head.mixture) {
+      CHECK(
+          has(error_of([&] { drawn<double>(c, std::vector<Draw>(7)); }), "its head is no mixture"));
+      continue;
+    }
+    CAPTURE(text);
+    Ints words;
+    for (const double temperature : {1.0, 0.4, 3.0, 1e-300})
+      for (const int32_t excluded : {-1, 17})
+        for (const double uniform : {0.0, 0.01, 0.3, 0.6, 0.97, 1 - 1e-9}) {
+          CAPTURE(temperature);
+          CAPTURE(uniform);
+          std::vector<Draw> draws;
+          for (int32_t r = 0; r < 7; ++r)
+            draws.push_back(
+                {std::min(uniform + 0.01 * r, 1 - 1e-9), temperature, r % 2 == 0 ? 3 : -1});
+          const auto alone = drawn<double>(c, draws, false, excluded),
+                     all = drawn<double>(c, draws, true, excluded);
+          CHECK(alone.words == all.words);
+          const Ints of_single = drawn<float>(single, draws, false, excluded).words;
+          for (size_t r = 0; r < 7; ++r) {
+            const auto log_p = std::span(all.log_probs).subspan(r * 1000, 1000);
+            const int32_t word = alone.words[r];
+            REQUIRE(word >= 0);
+            CHECK(word != excluded);
+            CHECK(word != draws[r].never);
+            CHECK(alone.log_probs[r] == log_p[static_cast<size_t>(word)]);
+            if (temperature < 1e-9) {
+              CHECK(word == std::ranges::max_element(log_p) - log_p.begin());
+              continue;
+            }
+            const auto [before, with] = shares(log_p, draws[r], word);
+            CHECK(before <= draws[r].uniform + 1e-12);
+            CHECK(with >= draws[r].uniform - 1e-12);
+            const auto [before32, with32] = shares(log_p, draws[r], of_single[r]);
+            CHECK(before32 <= draws[r].uniform + 1e-5);
+            CHECK(with32 >= draws[r].uniform - 1e-5);
+            words.push_back(word);
+          }
+        }
+    std::ranges::sort(words);
+    CHECK(std::ranges::unique(words).begin() - words.begin() > 60);
+  }
+}
+
+TEST_CASE("head_decoder: a draw takes no word without probability") {
+  Case c("lin", {}, 2, 1000, 8, DType::float32);
+  ops::fill(c.bias, -INFINITY);
+  for (const int64_t v : {65, 700}) c.bias.data<float>()[v] = 0;
+  for (const double uniform : {0.0, 0.5, 1 - 1e-16}) {
+    const Ints words = drawn<float>(c, std::vector<Draw>(2, {uniform, 1, -1})).words;
+    for (const int32_t word : words) CHECK((word == 65 || word == 700));
+    CHECK(drawn<float>(c, std::vector<Draw>(2, {uniform, 1, 65})).words == Ints{700, 700});
+  }
+  c.bias.data<float>()[65] = -INFINITY;
+  const auto none = drawn<float>(c, std::vector<Draw>(2, {0.5, 1, 700}));
+  CHECK(none.words == Ints{-1, -1});
+  CHECK(has(error_of([&] { drawn<float>(c, std::vector<Draw>(3)); }), "3 draws for 2 rows"));
+}
+
 }  // namespace nine::tests::test_head_decoder

@@ -220,15 +220,29 @@ TEST_CASE("next words: a choice among few words is that among all") {
                                            {.temperature = 2, .top_k = 6, .top_p = 0.7},
                                            {.top_k = 100},
                                            {.top_p = 0.5}}) {
-      NextWords next(decoding, options);
-      next.predict({&contexts, 1});
-      for (int64_t r = 0; r < 3; ++r)
-        for (const double uniform : {0.0, 0.3, 0.5, 0.77, 0.999}) {
-          const auto [word, nats] = next.choose(r, uniform);
-          const Doubles row(log_p.begin() + r * kWords, log_p.begin() + (r + 1) * kWords);
-          CHECK(word == choose_word(row, options, uniform));
-          CHECK(nats == doctest::Approx(row[static_cast<size_t>(word)]).epsilon(1e-12));
-          different += word != next.choose(0, 0).word;
+      NextWords next(decoding);
+      std::vector<int32_t> at_zero;
+      for (const double uniform : {0.0, 0.3, 0.5, 0.77, 0.999})
+        for (const bool all : {false, true}) {
+          std::vector<WantedWord> wanted;
+          for (int32_t r = 2; r >= 0; --r)
+            wanted.push_back({.row = r, .sampling = &options, .uniform = uniform, .all = all});
+          std::vector<int32_t> words(3, -1);
+          next.predict({&contexts, 1}, wanted, [&](size_t i, const NextWord& found) {
+            found.rethrow();
+            const auto r = static_cast<size_t>(wanted[i].row);
+            const Doubles row(log_p.begin() + static_cast<int64_t>(r) * kWords,
+                              log_p.begin() + static_cast<int64_t>(r + 1) * kWords);
+            CHECK(found.word == choose_word(row, options, uniform));
+            CHECK(found.log_p ==
+                  doctest::Approx(row[static_cast<size_t>(found.word)]).epsilon(1e-12));
+            if (all)
+              CHECK(relative_error(Doubles(found.all.begin(), found.all.end()), row) < 1e-12);
+            words[r] = found.word;
+          });
+          CHECK(std::ranges::count(words, -1) == 0);
+          if (uniform == 0) at_zero = words;
+          for (size_t r = 0; r < words.size(); ++r) different += words[r] != at_zero[r];
         }
     }
     CHECK(different > 10);
