@@ -171,7 +171,7 @@ int run(const ScoreOptions& o, const Options& options, Device device, Communicat
       require_known(models, lines, o.max_unknown, input_name(o.input));
     if (communicator.first()) {
       say_spelled_specials(spelled, input_name(o.input), "lm_score");
-      if (!raw) warn_of_other_kind(lines, input_name(o.input));
+      if (!raw || is_markup(lines)) warn_of_other_kind(lines, input_name(o.input));
     }
   }
   if (mixing || (o.restrict_to.empty() && !o.compare.empty() && o.top > 0)) {

@@ -45,6 +45,10 @@ constexpr std::array kFileTypes = {
     FileType{"BF16", 2, DType::bfloat16, true}, FileType{"I32", 4, DType::int32, true},
     FileType{"F16", 2, DType::float32, false},  FileType{"I64", 8, DType::int32, false},
 };
+// The types of tensors that may be left out.
+constexpr std::array kUnreadTypes = {FileType{"BOOL", 1, DType::boolean, false},
+                                     FileType{"U8", 1, DType::boolean, false}};
+using LeftOut = std::function<bool(std::string_view name)>;
 
 // ---- writing
 
@@ -188,6 +192,7 @@ struct Source {
     require(stream.gcount() == static_cast<std::streamsize>(size), "cannot read ", file, ": ", size,
             " bytes were expected, but ", stream.gcount(), " came");
   }
+  void skip(uint64_t size) { stream.seekg(static_cast<std::streamoff>(size), std::ios::cur); }
 };
 
 Source open_source(const fs::path& file) {
@@ -236,11 +241,14 @@ std::map<std::string, std::string> metadata_of(const Source& source, const Json&
   return out;
 }
 
-FileType type_of(const Source& source, const std::string& name, const Json& value) {
+FileType type_of(const Source& source, const std::string& name, const Json& value,
+                 const LeftOut& left_out) {
   if (!value.is_string()) source.reject_tensor(name, "has a dtype that is not text");
   const auto& text = value.get_ref<const std::string&>();
   for (const FileType& type : kFileTypes)
     if (type.name == text) return type;
+  for (const FileType& type : kUnreadTypes)
+    if (type.name == text && left_out && left_out(name)) return type;
   fail(source.file, ": tensor ", quote(name), " has dtype ", quote(text),
        "; F32, F64, BF16, I32, F16 and I64 can be read");
 }
@@ -278,14 +286,15 @@ std::pair<uint64_t, uint64_t> offsets_of(const Source& source, const std::string
   return offsets;
 }
 
-Entry entry_of(const Source& source, const std::string& name, const Json& value) {
+Entry entry_of(const Source& source, const std::string& name, const Json& value,
+               const LeftOut& left_out) {
   if (!value.is_object()) source.reject_tensor(name, "is not described by an object");
   for (const char* key : {"dtype", "shape", "data_offsets"})
     if (!value.contains(key)) source.reject_tensor(name, "has no ", key);
   if (value.size() != 3)
     source.reject_tensor(name, "is described by more than dtype, shape and data_offsets");
 
-  const FileType type = type_of(source, name, value["dtype"]);
+  const FileType type = type_of(source, name, value["dtype"], left_out);
   const Shape shape = shape_of(source, name, value["shape"]);
   const auto [begin, end] = offsets_of(source, name, value["data_offsets"]);
   const auto bytes = static_cast<uint64_t>(shape.elements() * type.bytes);
@@ -383,7 +392,7 @@ FileDigest write_half_safetensors(const fs::path& file, const std::vector<NamedV
   return write_file(file, tensors, metadata, Floats::as_half);
 }
 
-Safetensors read_safetensors(const fs::path& file) {
+Safetensors read_safetensors(const fs::path& file, const LeftOut& left_out) {
   Source source = open_source(file);
   Safetensors out;
   std::vector<Entry> entries;
@@ -392,11 +401,17 @@ Safetensors read_safetensors(const fs::path& file) {
     if (name == kMetadata) {
       out.metadata = metadata_of(source, value);
     } else {
-      entries.push_back(entry_of(source, name, value));
+      entries.push_back(entry_of(source, name, value, left_out));
     }
   }
   check_coverage(source, entries);
-  for (const Entry& entry : entries) out.tensors.emplace(entry.name, read_tensor(source, entry));
+  for (const Entry& entry : entries) {
+    if (entry.type.dtype == DType::boolean) {
+      source.skip(entry.end - entry.begin);
+    } else {
+      out.tensors.emplace(entry.name, read_tensor(source, entry));
+    }
+  }
   return out;
 }
 

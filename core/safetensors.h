@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -51,8 +52,10 @@ bool begins_as_safetensors(const std::filesystem::path& file);
 /// float32, and I64 becomes int32. Bounds, overlaps, gaps, sizes, dtypes and duplicate names are
 /// checked before any data is read. Every Error names the file and the tensor, or the kind of the
 /// file (kind_of_file). Errors: no such file; not a safetensors file, or a damaged one; another
-/// dtype; more than six dimensions; an I64 value that does not fit int32.
-Safetensors read_safetensors(const std::filesystem::path& file);
+/// dtype; more than six dimensions; an I64 value that does not fit int32. A tensor of BOOL or U8
+/// whose name is `left_out` is checked, but not read.
+Safetensors read_safetensors(const std::filesystem::path& file,
+                             const std::function<bool(std::string_view name)>& left_out = {});
 /// Returns the dtype of a tensor in a file that read_safetensors() has read, such as F16.
 std::string dtype_in_file(const std::filesystem::path& file, const std::string& tensor);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -59,6 +60,30 @@ bool is_json(const std::vector<std::string_view>& lines) {
   return is_json(parsed(whole));
 }
 
+std::string_view trimmed(std::string_view line) {
+  constexpr std::string_view kBlank = " \t\r";
+  line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+  return line.substr(0, line.find_last_not_of(kBlank) + 1);
+}
+
+// Whether a line begins with a tag or a declaration of this name, in any case.
+bool begins_with_tag(std::string_view line, std::string_view name) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  if (line.size() <= name.size() || !std::ranges::equal(line.substr(0, name.size()), name, same))
+    return false;
+  return line[name.size()] == '>' || line[name.size()] == ' ';
+}
+
+// Whether a line begins and ends as tags do. "<s> the cat </s>" is no such line.
+bool is_tagged(std::string_view line) {
+  line = trimmed(line);
+  return line.size() > 2 && line.front() == '<' && line.back() == '>' && !line.starts_with("<s>") &&
+         !line.starts_with("<unk>");
+}
+
 // A form of lines: its name, and whether a line has it, given the line and its words.
 struct Form {
   std::string name;
@@ -106,11 +131,28 @@ std::vector<Form> forms(std::string_view first_line) {
 
 }  // namespace
 
+bool is_markup(std::span<const std::string> lines) {
+  // Roots of HTML and of the files in which WMT's texts and memories of translations come.
+  constexpr std::array kRoots = {"<?xml",   "<!doctype", "<html", "<srcset",  "<refset",
+                                 "<tstset", "<mteval",   "<doc",  "<dataset", "<tmx"};
+  const auto first =
+      std::ranges::find_if(lines, [](const std::string& line) { return !trimmed(line).empty(); });
+  return first != lines.end() && std::ranges::any_of(kRoots, [&](const char* root) {
+           return begins_with_tag(trimmed(*first), root);
+         });
+}
+
 std::string other_kind(std::span<const std::string> all) {
   std::vector<std::string_view> lines;  // that have words
   for (const std::string& line : all)
     if (line.find_first_not_of(" \t") != std::string::npos) lines.emplace_back(line);
   if (lines.empty()) return "";
+  // A text may have a line between the tags, so not every line needs them.
+  constexpr std::ptrdiff_t kOf = 10, kTagged = 9;
+  if (is_markup(all) ||
+      (std::ssize(lines) >= kFewLines &&
+       kOf * std::ranges::count_if(lines, is_tagged) >= kTagged * std::ssize(lines)))
+    return "HTML, XML or SGML";
   if (is_json(lines)) return "JSON";
   if (lines.front().starts_with("#version:")) return "codes of BPE";
   if (std::ssize(lines) < kFewLines) return "";

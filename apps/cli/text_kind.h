@@ -8,11 +8,14 @@
 
 namespace nine::app {
 
+/// True if the first line that is not blank begins with the root of HTML, XML, WMT's SGML or TMX.
+bool is_markup(std::span<const std::string> lines);
 /// Returns the kind of file that the lines seem to be, such as "a dictionary (each line `word
 /// count`)"; empty for a text. A kind is recognised only if all lines that are not empty have its
-/// form: JSON (a whole object or array, or one on each line), a dictionary, codes of BPE, a table
-/// with tabs (n-best lists and transcripts too), both sides of a parallel text on a line, an n-best
-/// list of Kaldi or SRILM, a .trn file.
+/// form: HTML, XML or SGML (its root, or 9 of 10 lines begin and end as tags do), JSON (a whole
+/// object or array, or one on each line), a dictionary, codes of BPE, a table with tabs (n-best
+/// lists and transcripts too), both sides of a parallel text on a line, an n-best list of Kaldi or
+/// SRILM, a .trn file.
 std::string other_kind(std::span<const std::string> all);
 /// Returns the warning about `text`, a file's name, that is of another kind.
 std::string other_kind_text(std::string_view kind, std::string_view text);

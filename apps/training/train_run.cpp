@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "apps/cli/number_format.h"
@@ -17,6 +18,8 @@
 #include "apps/training/own_checkpoint.h"
 #include "apps/training/profile_table.h"
 #include "apps/training/training_texts.h"
+#include "core/directory_lock.h"
+#include "core/files.h"
 #include "core/gemm.h"
 #include "core/instruction_set.h"
 #include "core/json.h"
@@ -409,7 +412,13 @@ int lead(const TrainingRun& t, Json config, Communicator& communicator) {
     return kExitDone;
   }
   run.require_writable();
+  std::optional<DirectoryLock> board;    // two runs that begin together see no events of each other
   if (!t.options.tensorboard.empty()) {  // may fail: before anything of the run changes
+    make_directories(t.options.tensorboard);
+    if (board.emplace(t.options.tensorboard).taken())
+      throw UsageError(concat("--tensorboard ", t.options.tensorboard,
+                              ": another run writes its events there: give another directory"));
+    require_own_board(t.options, is_new);
     if (t.options.restart || !start.moved_to.empty())
       if (const auto old = move_events_away(t.options.tensorboard); !old.empty()) {
         const std::string of = run_of(events);

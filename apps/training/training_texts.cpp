@@ -43,19 +43,14 @@ bool is_dictionary(const Strings& lines) {
          (lines.size() >= kFewest && std::ranges::is_sorted(counts, std::greater()));
 }
 
-bool is_markup(std::string_view start) {
-  constexpr std::array kBeginnings = {"<?xml", "<!DOCTYPE", "<!doctype", "<html", "<HTML"};
-  return std::ranges::any_of(kBeginnings, [&](const char* s) { return start.starts_with(s); });
-}
-
 // What a file is that begins in this way, and what to do; empty for a text.
 std::string what_else(std::string_view start, const Strings& lines) {
   constexpr const char* kList =
       ", and a text was expected, one sentence a line; a vocabulary is given by an option of its "
       "own (--help)";
-  if (is_markup(start))
-    return "is a page of HTML or XML, whose tags would be words: take the sentences out of it, one "
-           "a line";
+  if (is_markup(lines))
+    return "is HTML, XML or SGML, whose tags would be words: take the sentences out of it, one a "
+           "line";
   if (is_json(start))
     return "is JSON, whose keys and braces would be words: take the sentences out of it, one a "
            "line, for example with jq";

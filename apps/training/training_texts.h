@@ -12,7 +12,7 @@
 namespace nine::app {
 
 /// Throws an Error that names the first file of a flag that begins like no text: a dictionary,
-/// JSON, an n-best list, a page of HTML or XML, or standard input, which training would read twice.
+/// JSON, an n-best list, HTML or XML, or standard input, which training would read twice.
 /// Pipes and devices are not looked at. Errors, too: those of reading the file's first lines.
 void require_texts(std::string_view flag, const std::vector<std::string>& files);
 

@@ -373,15 +373,13 @@ Json read_hugging_face(const std::string& config_file, const Json& config,
   Json own = gpt2 ? read_gpt2(config_file, keys, in, excluded, out)
                   : read_llama(config_file, type, keys, in, excluded, out);
   in.require_empty();
+  const std::string head =
+      keys.text("nine_head", "lin");  // nine.torch.patch() of the Python package
   if (const std::string unread = keys.unread(); !unread.empty())
     notice(
         concat(config_file, ": Nine does not know the keys ", unread, ", and does not read them"));
   tensors = std::move(out);
-  own.update(
-      {{"arch", "transformer"},
-       {"norm", "pre"},
-       {"embed_scale", 1},
-       {"head", keys.text("nine_head", "lin")}});  // nine.torch.patch() of the Python package
+  own.update({{"arch", "transformer"}, {"norm", "pre"}, {"embed_scale", 1}, {"head", head}});
   return own;
 }
 

@@ -340,7 +340,10 @@ ForeignTranslation read_marian(const fs::path& file, const std::vector<std::stri
   require(npz.texts.empty(), file.string(), ": Nine does not read the array '",
           npz.texts.empty() ? "" : npz.texts.begin()->first, "'");
   require_known_marian(s);
-  for (auto& [name, tensor] : npz.tensors) tensor = in_float32(tensor);
+  for (auto& [name, tensor] : npz.tensors) {
+    tensor = in_float32(tensor);
+    require_finite(name, tensor, file, "decoder_ff_logit_out_b");
+  }
   const std::string place = file.string();
   ForeignTensors in(place, npz.tensors);
   // A vocabulary is always in the model's own language: nothing of the text is read here.

@@ -238,12 +238,15 @@ Json model_config(const fs::path& directory) {
 
 namespace {
 
-constexpr const char* kOutputBias = "head.bias";
+// Whether a tensor of truth values is the causal mask of GPT-2, which older transformers stored.
+bool is_causal_mask(std::string_view name) { return name.ends_with(".attn.bias"); }
 
-// Error: a number of a tensor is not finite.
-void require_finite(const std::string& name, const Tensor& tensor, const fs::path& file) {
+}  // namespace
+
+void require_finite(const std::string& name, const Tensor& tensor, const fs::path& file,
+                    std::string_view output_bias) {
   if (tensor.dtype() == DType::int32 || tensor.elements() == 0 || ops::all_finite(tensor)) return;
-  const bool excludes = name.ends_with(kOutputBias);
+  const bool excludes = name.ends_with(output_bias);
   require_numbers(
       file, name, tensor,
       [&](double x) { return std::isfinite(x) || (excludes && x == -INFINITY); },
@@ -253,6 +256,8 @@ void require_finite(const std::string& name, const Tensor& tensor, const fs::pat
   require(std::ranges::any_of(values, [](double x) { return std::isfinite(x); }), file.string(),
           ": tensor '", name, "' excludes every word: each has a bias of -inf");
 }
+
+namespace {
 
 // Replaces -infinity by kExclusionInTraining.
 void exclude_for_training(const Tensor& bias) {
@@ -303,7 +308,7 @@ void require_numbers(const fs::path& file, const std::string& name, const Tensor
 Safetensors read_finite_weights(const fs::path& file, ExcludedWords words) {
   Safetensors weights;
   try {
-    weights = read_safetensors(file);
+    weights = read_safetensors(file, is_causal_mask);
   } catch (const Error&) {
     if (kind_of_file(file) == kPickle) fail_for_pickles({file});
     throw;

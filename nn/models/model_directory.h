@@ -72,6 +72,13 @@ enum class ExcludedWords : uint8_t { by_infinity, for_training };
 Safetensors read_finite_weights(const std::filesystem::path& file,
                                 ExcludedWords words = ExcludedWords::by_infinity);
 
+/// The end of the name of an output bias.
+inline constexpr std::string_view kOutputBias = "head.bias";
+/// Checks the numbers of a model's tensor. Errors, with file, tensor and the first such number: one
+/// is not finite, but for -infinity in a tensor whose name ends with `output_bias`, which excludes
+/// a word; all words are excluded.
+void require_finite(const std::string& name, const Tensor& tensor,
+                    const std::filesystem::path& file, std::string_view output_bias = kOutputBias);
 /// Checks that all numbers of a tensor are `sound`. Error, with file, tensor, the first other
 /// number and its index, and `rule`: "a mean of squares is 0 or more".
 void require_numbers(const std::filesystem::path& file, const std::string& name,

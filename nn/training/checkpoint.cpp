@@ -1,8 +1,6 @@
 #include "nn/training/checkpoint.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -251,20 +249,11 @@ bool exchange(const fs::path& a, const fs::path& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
 
-// Makes the directory if it is missing, opens and locks it. The system releases the lock when the
-// process ends, also when it is killed.
-int make_and_lock(const fs::path& directory) {
+// Makes the directory if it is missing, and returns its name.
+const fs::path& made(const fs::path& directory) {
   make_directories(directory);
   fsync_dir(directory.parent_path());
-  const int lock = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  require(lock >= 0, "cannot open the directory ", directory.string(), ": ", std::strerror(errno));
-  // Other errors mean that the file system has no locks; the run continues without a lock.
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    ::close(lock);
-    fail("another process is writing checkpoints to ", directory.string(),
-         ": wait for it, stop it, or choose another run directory");
-  }
-  return lock;
+  return directory;
 }
 
 // Renames the finished directory to its final name. An older directory of that name gets the
@@ -502,18 +491,14 @@ IntactCheckpoint find_latest_intact(const fs::path& checkpoints) {
 
 // ---- CheckpointStore
 
-// After the delegated constructor, the destructor closes the lock even if this constructor throws.
 CheckpointStore::CheckpointStore(const fs::path& checkpoints, int keep)
-    : CheckpointStore(checkpoints, keep, make_and_lock(checkpoints)) {
+    : directory_(checkpoints), keep_(keep), lock_(made(checkpoints)) {
+  require(!lock_.taken(), "another process is writing checkpoints to ", directory_.string(),
+          ": wait for it, stop it, or choose another run directory");
   require(keep >= 1, "at least one checkpoint has to be kept, not ", keep);
   clear_leftovers();
   require_links_or_nothing(directory_);
 }
-
-CheckpointStore::CheckpointStore(fs::path checkpoints, int keep, int lock)
-    : directory_(std::move(checkpoints)), keep_(keep), lock_(lock) {}
-
-CheckpointStore::~CheckpointStore() { ::close(lock_); }
 
 void CheckpointStore::clear_leftovers() {
   for (const std::string& name : names_in(directory_)) {
@@ -533,11 +518,7 @@ void CheckpointStore::clear_leftovers() {
 // Error: the directory was removed or moved during the run, or replaced by another run's directory.
 // Writing on would mix two runs, or leave checkpoints that no run finds.
 void CheckpointStore::require_own_directory() const {
-  struct stat own {
-  }, there{};
-  const bool same = ::fstat(lock_, &own) == 0 && ::stat(directory_.c_str(), &there) == 0 &&
-                    own.st_ino == there.st_ino && own.st_dev == there.st_dev;
-  require(same, "the directory ", directory_.string(),
+  require(lock_.is_of(directory_), "the directory ", directory_.string(),
           " was removed or replaced while this run was writing to it: nothing was saved there; "
           "start again");
 }

@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/directory_lock.h"
 #include "core/json.h"
 #include "core/safetensors.h"
 
@@ -137,7 +138,6 @@ class CheckpointStore {
   /// removed: they move to NNNNNNNN.kept beside it, and a notice says so. Errors: another process
   /// is writing there; a file or directory has the name of a link.
   CheckpointStore(const std::filesystem::path& checkpoints, int keep);
-  ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
 
@@ -167,7 +167,6 @@ class CheckpointStore {
   void clear();
 
  private:
-  CheckpointStore(std::filesystem::path checkpoints, int keep, int lock);
   void require_own_directory() const;
   void clear_leftovers();
   void prune(int64_t step);
@@ -177,7 +176,7 @@ class CheckpointStore {
 
   std::filesystem::path directory_;
   int keep_;
-  int lock_;                  // file descriptor of the locked directory
+  DirectoryLock lock_;
   std::set<int64_t> intact_;  // steps that this object wrote, or verified byte by byte
 };
 

@@ -27,7 +27,13 @@ TEST_CASE("other_kind: JSON, dictionaries, codes, tables, lists and .trn files; 
             "utterance score score"));
   CHECK(has(other_kind(Strings{"the cat (a_1)", "(a_2)", "a dog (a_3)"}), "a .trn file"));
   // A text is not: one line is other, words repeat, lines are few, JSON is cut.
+  CHECK(other_kind(Strings{"", "<DOC id=\"a\">", "text"}) == "HTML, XML or SGML");
+  CHECK(other_kind(Strings{"<seg id=\"1\">a b</seg>", "<seg id=\"2\">c</seg>", "<p>", "</p>"}) ==
+        "HTML, XML or SGML");
   for (const Strings& text : {Strings{},
+                              {"<s> a b </s>", "<s> c </s>", "<s> a </s>"},
+                              {"<docs> a b", "c", "d"},
+                              {"<seg>a</seg>", "b", "<seg>c</seg>"},
                               {"", ""},
                               {"the cat saw a dog"},
                               {"the 9", "cat 4", "dog 4", "the cat saw"},

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/directory_lock.h"
 #include "core/json.h"
 #include "tests/support/checkpoints.h"
 #include "tests/support/programs.h"
@@ -173,6 +174,15 @@ TEST_CASE("training state: whose events --tensorboard has is asked before anythi
     CHECK_MESSAGE(has(o.err, why), o.err);
   };
   const std::string board = run.dir / "board", other = run.dir / "other";
+  {  // another run has begun there, and written no event yet
+    fs::create_directories(board);
+    const DirectoryLock lock(board);
+    REQUIRE_FALSE(lock.taken());
+    refused(second(other, {"--seed", "3", "--tensorboard", board}),
+            concat("--tensorboard ", board, ": another run writes its events there"));
+    CHECK(fs::is_empty(board));
+    fs::remove_all(other);
+  }
   REQUIRE(second(other, {"--seed", "3", "--tensorboard", board}).code == 0);
   const std::string log = slurp(run.dir / "run/log.jsonl"),
                     of_other =

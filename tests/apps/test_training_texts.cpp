@@ -60,8 +60,11 @@ TEST_CASE("training texts: a file that is no text is named with its kind") {
   CHECK(says("{\"event\": \"start\"}\n{\"event\": \"train\"}\n") == "is JSON");
   CHECK(says("\xEF\xBB\xBF[\"a\", \"b\"]\n") == "is JSON");
   CHECK(says("0 ||| the cat ||| 1.5\n0 ||| a cat ||| 1\n") == "is an n-best list");
-  CHECK(says("<?xml version=\"1.0\"?>\n<seg>a</seg>\n") == "is a page of HTML or XML");
-  CHECK(says("<!DOCTYPE html>\n<p>a</p>\n") == "is a page of HTML or XML");
+  CHECK(says("<?xml version=\"1.0\"?>\n<seg>a</seg>\n") == "is HTML");
+  CHECK(says("<!DOCTYPE html>\n<p>a</p>\n") == "is HTML");
+  CHECK(says("\n<srcset setid=\"a\">\n<seg id=\"1\">a b</seg>\n") == "is HTML");
+  CHECK(says("<tmx version=\"1.4\">\n<seg>a</seg>\n") == "is HTML");
+  CHECK(says("<document> the cat\n") != "is HTML");
   // Texts.
   for (const char* text :
        {"the cat sat\na 3\n", "glucose 95\nglucose 80\nglucose 70\n", "a 1\nb 9\nc 2\n",

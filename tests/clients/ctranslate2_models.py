@@ -408,6 +408,18 @@ def refuse_marian(work, file, tensors, words, config):
         code, _, error = run("nine_convert", "--from", file, "--to", to)
         check(code == 1 and said in error and not to.exists(), f"Marian {change}: {code} {error}")
 
+    for value in (np.nan, np.inf, -np.inf):
+        write_marian(file, tensors, words, config, np.savez, True)
+        arrays = dict(np.load(file))
+        name = "encoder_l1_self_Wq"
+        arrays[name] = np.array(arrays[name])
+        arrays[name][0, 1] = value
+        np.savez(file, **arrays)
+        to = work.new()
+        code, _, error = run("nine_convert", "--from", file, "--to", to)
+        said = f"tensor '{name}' has {value} at [0, 1], but a model's weights must be finite"
+        check(code == 1 and said in error and not to.exists(), f"Marian {value}: {code} {error}")
+
 
 # Modules with fairseq's names: what CTranslate2's converter and a checkpoint see of fairseq.
 

@@ -383,4 +383,31 @@ TEST_CASE(
   CHECK(refused > 7 * header_end);  // what remains changes a name or a metadata text
 }
 
+TEST_CASE("safetensors: tensors of truth values that are left out are checked, and not read") {
+  const Scratch scratch;
+  const fs::path file = scratch / "x.safetensors";
+  const auto named = [](std::string_view name) { return name == "mask" || name == "numbers"; };
+  for (const char* type : {"BOOL", "U8"}) {
+    const auto with = [&](const std::string& name, const std::string& end) {
+      return with_length(
+          concat(R"({"a":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},")", name,
+                 R"(":{"dtype":")", type, R"(","shape":[2,3],"data_offsets":[4,)", end,
+                 R"(]},"numbers":{"dtype":"I32","shape":[1],"data_offsets":[)", end, ",14]}}"),
+          std::string("\x05\0\0\0abcdef\x07\0\0\0", 14));
+    };
+    put(file, with("mask", "10"));
+    const Safetensors read = read_safetensors(file, named);
+    CHECK(read.tensors.size() == 2);
+    CHECK(read.at("a").to_vector() == std::vector<double>{5});
+    CHECK(read.at("numbers").to_vector() == std::vector<double>{7});
+    const std::string unread = concat("has dtype '", type, "'; F32");
+    check_says(error_of([&] { read_safetensors(file); }), unread);
+    put(file, with("weight", "10"));
+    check_says(error_of([&] { read_safetensors(file, named); }), unread);
+    put(file, with("mask", "11"));
+    check_says(error_of([&] { read_safetensors(file, named); }),
+               "takes 6 bytes, its offsets span 7");
+  }
+}
+
 }  // namespace nine::tests::test_safetensors

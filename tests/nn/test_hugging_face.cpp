@@ -233,6 +233,9 @@ TEST_CASE("hugging face: GPT-2's tensors are transposed, and its end counts once
   more.update({{"attn_pdrop", 0.1}, {"top_k", 50}, {"_name_or_path", "x"}, {"mystery", nullptr}});
   m.write(more, parts);
   CHECK(notices_of([&] { LanguageModel::load(m.path); }).empty());
+  more["nine_head"] = "lin";
+  m.write(more, parts);
+  CHECK(notices_of([&] { LanguageModel::load(m.path); }).empty());
   more.update({{"mystery", 3}, {"rope_theta", 5}});
   m.write(more, parts);
   CHECK(has(notices_of([&] { LanguageModel::load(m.path); }),
