@@ -4,8 +4,10 @@
 
 #include "apps/cli/machine.h"
 #include "apps/cli/run_main.h"
+#include "apps/cli/signals.h"
 #include "apps/cli/version.h"
 #include "apps/nine_convert/convert.h"
+#include "core/interrupt.h"
 
 int main(int argc, char** argv) {
   using namespace nine::app;
@@ -19,9 +21,19 @@ int main(int argc, char** argv) {
     o.declare(options);
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
-    return on_machine({}, [&](nine::Device) {
-      std::puts(convert(o).c_str());
-      return kExitDone;
+    struct Interrupted {};
+    catch_interrupts();  // so that what was written beside the output is removed
+    const nine::InterruptCheck check([] {
+      if (interrupted() != 0) throw Interrupted();
     });
+    try {
+      return on_machine({}, [&](nine::Device) {
+        std::puts(convert(o).c_str());
+        return kExitDone;
+      });
+    } catch (const Interrupted&) {
+      std::fputs("nine_convert: interrupted; nothing was written\n", stderr);
+      return kExitInterrupted;
+    }
   });
 }

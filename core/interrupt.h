@@ -5,10 +5,10 @@
 
 namespace nine {
 
-/// While the object exists, long ops of this thread, and scoring, generation and translation with a
-/// trained model, call `check` between two blocks of their work. If `check` throws, the op ends,
-/// and the exception reaches the op's caller; results are then incomplete. A nested object replaces
-/// the outer one while it exists.
+/// While the object exists, long ops of this thread, scoring, generation and translation with a
+/// trained model, and the writing of files (OutputFile) call `check` between two blocks of their
+/// work. If `check` throws, the op ends, and the exception reaches the op's caller; results are
+/// then incomplete. A nested object replaces the outer one while it exists.
 class InterruptCheck {
  public:
   explicit InterruptCheck(std::function<void()> check);

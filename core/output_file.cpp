@@ -10,6 +10,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/interrupt.h"
 
 namespace nine {
 namespace {
@@ -59,6 +60,7 @@ void OutputFile::flush() {
 }
 
 void OutputFile::write_out(const std::byte* data, size_t size) {
+  check_interrupt();
   while (size > 0) {
     const ssize_t written = ::write(descriptor_, data, size);
     if (written < 0 && errno == EINTR) continue;

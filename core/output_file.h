@@ -10,7 +10,8 @@
 namespace nine {
 
 /// Writes one file and computes its digest on the way. Every call throws an Error that names the
-/// file if the system refuses (no space left, no permission, ...).
+/// file if the system refuses (no space left, no permission, ...), and may throw what this thread's
+/// InterruptCheck throws.
 class OutputFile {
  public:
   /// Creates the file or empties it.

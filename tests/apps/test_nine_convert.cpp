@@ -7,7 +7,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "apps/nine_convert/new_output.h"
 #include "core/error.h"
+#include "core/interrupt.h"
+#include "core/output_file.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
@@ -185,6 +188,33 @@ TEST_CASE("nine_convert: a translation model to CTranslate2") {
   CHECK(has(refused.err, "train the head lin, or one that folds into lin"));
   CHECK(!fs::exists(dir / "x"));
   CHECK(names_in(dir.path(), true).empty());
+}
+
+TEST_CASE("nine_convert: a signal while it writes leaves nothing behind") {
+  const TemporaryDirectory dir;
+  struct Stopped {};
+  bool stop = false, written = false;
+  const InterruptCheck check([&] {
+    if (stop) throw Stopped();
+  });
+  const std::string bytes(1 << 22, 'x');
+  const auto write = [&] {
+    app::write_new_directory("--to", dir / "out", [&](const fs::path& directory) {
+      OutputFile file(directory / "weights");
+      file.write(bytes.data(), bytes.size());
+      stop = !written;
+      file.write(bytes.data(), bytes.size());
+      written = true;
+      file.finish();
+    });
+  };
+  CHECK_THROWS_AS(write(), Stopped);
+  CHECK_FALSE(written);
+  CHECK(fs::is_empty(dir.path()));
+  stop = false;
+  written = true;
+  write();
+  CHECK(fs::file_size(dir / "out/weights") == 2 * bytes.size());
 }
 
 }  // namespace nine::tests::test_nine_convert
