@@ -21,6 +21,7 @@
 #include "nn/models/language_model.h"
 #include "nn/models/translator.h"
 #include "tests/support/programs.h"
+#include "tests/support/support.h"
 
 namespace nine::tests::test_compatibility {
 
@@ -227,7 +228,7 @@ TEST_CASE("compatibility: the page names every option that may change when a run
   for (const std::string& key : app::keys_free_on_resume()) {
     // These say where and how a run begins; the page has --other-gpu by itself.
     if (key == "run" || key == "restart" || key == "other_gpu") continue;
-    CHECK_MESSAGE(has(list, concat('`', app::flag_of(key), '`')), key);
+    CHECK_MESSAGE(has(list, concat("`--", app::flag_of(key), '`')), key);
     ++named;
   }
   CHECK(static_cast<size_t>(std::ranges::count(list, '`')) == 2 * named);
