@@ -26,7 +26,8 @@ std::string Metrics::text() const {
     out += concat("# HELP nine_", name, " ", help, "\n# TYPE nine_", name, " ", type, "\nnine_",
                   name, " ", value, "\n");
   };
-  metric("prompt_tokens_total", "counter", "Tokens read of prompts.", prompt_tokens);
+  metric("prompt_tokens_total", "counter", "Tokens of prompts.", prompt_tokens);
+  metric("read_tokens_total", "counter", "Tokens that the models read.", read_tokens);
   metric("added_tokens_total", "counter", "Tokens added to prompts.", added_tokens);
   metric("sentences_total", "counter", "Sentences translated.", sentences);
   metric("steps_total", "counter", "Steps of groups of texts.", steps);

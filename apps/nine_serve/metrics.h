@@ -12,7 +12,8 @@ namespace nine::app {
 /// The counters of the server. Any thread may change them.
 class Metrics {
  public:
-  std::atomic<int64_t> prompt_tokens = 0;  ///< tokens read of prompts
+  std::atomic<int64_t> prompt_tokens = 0;  ///< tokens of prompts
+  std::atomic<int64_t> read_tokens = 0;    ///< tokens that models read
   std::atomic<int64_t> added_tokens = 0;   ///< tokens added to prompts
   std::atomic<int64_t> sentences = 0;      ///< sentences translated
   std::atomic<int64_t> steps = 0;          ///< steps of groups of texts

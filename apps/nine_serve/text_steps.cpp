@@ -13,6 +13,12 @@ namespace {
 constexpr size_t kStepRows = 256;  // most tokens that a step reads, unless it has more texts
 constexpr size_t kJoiningTokens = 32;
 
+// Whether a text that has not begun has the prompt of a text that has added no token yet.
+bool has_prompt_of(const ReadText& text, const ReadText& first) {
+  return !text.begun && text.most > 0 && first.most > 0 && first.added() == 0 &&
+         text.score_given == first.score_given && text.top == first.top && text.ids == first.ids;
+}
+
 }  // namespace
 
 bool ReadText::done() const {
@@ -33,13 +39,21 @@ TextSteps::TextSteps(const LanguageNetwork& network, const DecodingHead& head, s
       decoder_(network.decoder()),
       next_(head) {}
 
+// Puts a text into a place.
+void TextSteps::begin(size_t place, ReadText* text) {
+  const auto first = std::ranges::find_if(slots_, [&](const Slot& slot) {
+    return slot.live() && !slot.first && has_prompt_of(*text, *slot.text);
+  });
+  const std::optional<size_t> of =
+      first == slots_.end() ? std::optional<size_t>() : first - slots_.begin();
+  if (!text->begun) text->given = text->ids.size();
+  text->begun = true;
+  slots_[place] = {.text = text, .first = of};
+}
+
 void TextSteps::start(std::vector<ReadText*> texts) {
-  slots_.clear();
-  for (ReadText* text : texts) {
-    slots_.push_back({text});
-    if (!text->begun) text->given = text->ids.size();
-    text->begun = true;
-  }
+  slots_.assign(texts.size(), {});
+  for (size_t i = 0; i < texts.size(); ++i) begin(i, texts[i]);
   decoder_->start(std::max<int64_t>(1, std::ssize(slots_)));
 }
 
@@ -51,10 +65,8 @@ size_t TextSteps::add(ReadText* text) {
   const auto free = std::ranges::find_if(slots_, [](const Slot& s) { return s.text == nullptr; });
   const auto place = static_cast<size_t>(free - slots_.begin());
   decoder_->begin(tape_, static_cast<int32_t>(place));
-  if (!text->begun) text->given = text->ids.size();
-  text->begun = true;
   if (free == slots_.end()) slots_.emplace_back();
-  slots_[place] = {text};
+  begin(place, text);
   return place;
 }
 
@@ -77,7 +89,7 @@ std::vector<size_t> TextSteps::take_done() {
 std::vector<size_t> TextSteps::counts() const {
   std::vector<size_t> counts(slots_.size(), 0), live;
   for (size_t i = 0; i < slots_.size(); ++i)
-    if (slots_[i].live()) live.push_back(i);
+    if (slots_[i].live() && !slots_[i].first) live.push_back(i);
   std::ranges::stable_sort(live, {}, [&](size_t i) { return slots_[i].known(); });
   size_t left = kStepRows, texts = live.size();
   for (const size_t i : live) {
@@ -89,8 +101,11 @@ std::vector<size_t> TextSteps::counts() const {
   return counts;
 }
 
-void TextSteps::step() {
+int64_t TextSteps::step() {
+  for (Slot& slot : slots_)  // a text that ended while it read the prompt leaves it to the others
+    if (slot.first && !slots_[*slot.first].live()) slot.first.reset();
   std::vector<DecoderRow> rows;
+  std::vector<size_t> firsts;  // places whose texts add their first token, and others theirs
   predictions_.clear();
   wanted_.clear();
   const std::vector<size_t> of_texts = counts();
@@ -98,23 +113,66 @@ void TextSteps::step() {
     for (size_t n = 0; n < of_texts[i]; ++n) {
       ReadText& text = *slots_[i].text;
       const size_t position = slots_[i].read++;
-      if (text.needs(position)) {
-        const bool chooses = position >= text.ids.size();
-        predictions_.push_back({&text, position, chooses ? -1 : text.ids[position]});
-        wanted_.push_back(
-            {.row = static_cast<int32_t>(rows.size()),
-             .sampling = chooses ? &text.sampling : nullptr,
-             .uniform =
-                 chooses ? uniform_of(text.seed, text.number, text.sample, text.ids.size()) : 0,
-             .all = text.top >= 0});
-      }
+      if (text.needs(position)) want(text, position, rows.size());
+      if (position == text.given && text.added() == 0)
+        for (Slot& other : slots_)
+          if (other.first == i) {
+            want(*other.text, position, rows.size());
+            if (firsts.empty() || firsts.back() != i) firsts.push_back(i);
+          }
       rows.push_back({static_cast<int32_t>(i),
                       position == 0 ? Specials::kLanguageModel.end : text.ids[position - 1]});
     }
-  if (rows.empty()) return;
+  if (rows.empty()) return 0;
   tape_.reset();
   predict(decoder_->step(tape_, rows));
   tape_.reset();
+  if (!firsts.empty()) part_from(firsts);
+  return std::ssize(rows);
+}
+
+// Notes that a text's token at `position` is to be predicted from a row of the step.
+void TextSteps::want(ReadText& text, size_t position, size_t row) {
+  const bool chooses = position >= text.ids.size();
+  predictions_.push_back({&text, position, chooses ? -1 : text.ids[position]});
+  wanted_.push_back(
+      {.row = static_cast<int32_t>(row),
+       .sampling = chooses ? &text.sampling : nullptr,
+       .uniform = chooses ? uniform_of(text.seed, text.number, text.sample, position) : 0,
+       .all = text.top >= 0});
+}
+
+// Lets the texts that waited for the texts of `firsts` go on alone. Each has added its own token.
+void TextSteps::part_from(std::span<const size_t> firsts) {
+  std::vector<int32_t> from;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    from.push_back(slot.text == nullptr ? -1 : static_cast<int32_t>(i));
+    if (!slot.first || std::ranges::find(firsts, *slot.first) == firsts.end()) continue;
+    from.back() = static_cast<int32_t>(*slot.first);
+    const Slot& first = slots_[*slot.first];
+    take_given(*slot.text, *first.text);
+    slot.read = first.read;
+    slot.first.reset();
+  }
+  decoder_->reorder(from);
+}
+
+// Gives a text, which has added its first token, the log-probabilities of its given tokens.
+void TextSteps::take_given(ReadText& text, const ReadText& first) {
+  if (text.top < 0 || !text.score_given || text.error) return;
+  if (first.log_p.size() < text.given) {  // a probability that is not a number
+    text.error = first.error;
+    return;
+  }
+  try {
+    std::vector<TokenLogP> all(first.log_p.begin(),
+                               first.log_p.begin() + static_cast<int64_t>(text.given));
+    for (TokenLogP& own : text.log_p) all.push_back(std::move(own));
+    text.log_p = std::move(all);
+  } catch (...) {  // memory
+    text.error = std::current_exception();
+  }
 }
 
 void TextSteps::predict(const Var& hidden) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -77,8 +78,10 @@ class TextSteps {
   /// take_done() has returned, or a new one.
   size_t add(ReadText* text);
   /// Reads, of each text that needs another prediction, its next token, or several of its prompt. A
-  /// text without a token to choose, or with a probability that is not a number, gets `error`.
-  void step();
+  /// prompt that several texts begin with is read once: the other texts wait, and go on where the
+  /// first of them added a token. A text without a token to choose, or with a probability that is
+  /// not a number, gets `error`. Returns how many tokens were read.
+  int64_t step();
   /// Returns the places of the texts that have ended since the last call, and forgets these texts.
   std::vector<size_t> take_done();
   /// True if no text of the group needs another prediction.
@@ -86,8 +89,9 @@ class TextSteps {
 
  private:
   struct Slot {
-    ReadText* text = nullptr;  // null: taken by take_done()
-    size_t read = 0;           // </s> and then ids
+    ReadText* text = nullptr;     // null: taken by take_done()
+    size_t read = 0;              // </s> and then ids
+    std::optional<size_t> first;  // the place whose text reads the prompt for this text, too
     bool live() const { return text != nullptr && !text->done(); }
     // How many tokens can be read: those before the last prediction that is needed.
     size_t known() const { return text->ids.size() + (text->added() < text->most ? 1 : 0) - read; }
@@ -100,9 +104,13 @@ class TextSteps {
     TokenLogP log_p = {};  // if the text records it
     std::exception_ptr error = {};
   };
+  void begin(size_t place, ReadText* text);
   std::vector<size_t> counts() const;
+  void want(ReadText& text, size_t position, size_t row);
   void predict(const Var& hidden);
   static void take(Prediction& made);
+  void part_from(std::span<const size_t> firsts);
+  static void take_given(ReadText& text, const ReadText& first);
 
   const LanguageNetwork& network_;
   Arena arena_;

@@ -229,7 +229,7 @@ bool Worker::step(Group& group) {
   }
   std::exception_ptr error;
   try {
-    group.steps->step();
+    metrics_.read_tokens += group.steps->step();
   } catch (...) {
     error = std::current_exception();
   }

@@ -153,6 +153,47 @@ TEST_CASE("serve calls: a text that comes later joins a group, and gets what it 
   }
 }
 
+TEST_CASE("serve calls: a prompt of several texts is read once, and each gets what it gets alone") {
+  for (const std::string& run : {model_a(), transformer_model()})
+    for (const bool score_given : {false, true})
+      for (const int64_t top : {-1, 2}) {
+        const app::ModelPointer model = served(run);
+        constexpr int64_t kGiven = 40, kAdded = 9, kTexts = 6;
+        std::vector<int32_t> ids;
+        for (int n = 0; n < kGiven; ++n) ids.push_back(3 + n * n % 7);
+        const auto text = [&](int64_t sample) {
+          return ReadText{.ids = ids,
+                          .most = 1 + kAdded * sample % 10,  // they end at different times
+                          .sampling = {.allow_unknown = true},
+                          .sample = sample,
+                          .top = top,
+                          .score_given = score_given};
+        };
+        const auto together = std::make_shared<Call>(model);
+        Calls alone;
+        int64_t added = 0;
+        for (int64_t sample = 0; sample < kTexts; ++sample) {
+          together->texts.push_back(text(sample));
+          alone.push_back(std::make_shared<Call>(model));
+          alone.back()->texts.push_back(text(sample));
+          const Computed one({alone.back()});
+        }
+        const auto other = text_call(model, {3, 5, 4}, 5, 2);  // of another prompt
+        const Computed computed({together, other});
+        std::vector<double> of_alone;
+        for (const auto& call : alone) {
+          const std::vector<double> numbers = numbers_of(*call);
+          of_alone.insert(of_alone.end(), numbers.begin(), numbers.end());
+          added += call->texts[0].added();
+        }
+        CHECK(Status(*together).status == 200);
+        CHECK(numbers_of(*together) == of_alone);
+        // What was read: </s> and the prompt once, and of each text what it added but the last.
+        const int64_t of_other = 3 + other->texts[0].added();
+        CHECK(computed.metrics.read_tokens == 1 + kGiven + added - kTexts + of_other);
+      }
+}
+
 TEST_CASE("serve calls: too little memory for all texts at once is enough for fewer at once") {
   // Each time a model anew, because a model keeps its pools.
   size_t pool = 1 << 10;  // of one text, the longest of those below
