@@ -6,7 +6,6 @@
 
 #include "apps/inspect/score_at.h"
 #include "apps/nine_serve/api_error.h"
-#include "apps/nine_serve/request_fields.h"
 #include "apps/nine_serve/text_steps.h"
 #include "core/interrupt.h"
 #include "data/tokenizers/model_tokenizer.h"
@@ -97,17 +96,6 @@ class PlainHead {
 };
 
 }  // namespace
-
-ExplainRequest parse_explain(const std::string& body, const Limits& limits) {
-  RequestFields fields(body, limits.json_levels);
-  ExplainRequest r;
-  r.model = fields.text("model");
-  require_field(fields.find("text") != nullptr, "text", "the key 'text' is missing");
-  r.text = fields.text("text");
-  r.top = fields.count("top", 3, 0, limits.logprobs);
-  fields.require_all_known();
-  return r;
-}
 
 ExplainCall::ExplainCall(ModelPointer served, ExplainRequest request, const Limits& limits)
     : Call(std::move(served)),

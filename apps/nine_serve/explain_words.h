@@ -4,18 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "apps/nine_serve/limits.h"
+#include "apps/nine_serve/score_request.h"
 #include "apps/nine_serve/worker.h"
 
 namespace nine::app {
-
-/// The request of /explain: {"model", "text", "top"}.
-struct ExplainRequest {
-  std::string model, text;
-  int64_t top = 3;  ///< likeliest words that are explained beside each word of the text
-};
-/// Reads the request. ApiErrors (400) name the field.
-ExplainRequest parse_explain(const std::string& body, const Limits& limits);
 
 /// A call of /explain. For each position the answer has, of the word of the text and of the
 /// likeliest words: the product z, the distance q, the score S of each component, the component's

@@ -1,12 +1,11 @@
-// Answers /score and /restrict.
+// Reads the requests of /score, /restrict and /explain. ApiErrors (400) name the field.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "apps/nine_serve/limits.h"
-#include "apps/nine_serve/worker.h"
-#include "nn/models/restricted_prediction.h"
+#include "data/word_sets.h"
 
 namespace nine::app {
 
@@ -16,19 +15,7 @@ struct ScoreRequest {
   std::vector<std::string> texts;
   int64_t top = 0;  ///< likeliest tokens shown at each position
 };
-/// Reads the request. ApiErrors (400) name the field.
 ScoreRequest parse_score(const std::string& body, const Limits& limits);
-
-/// A call of /score: log p of each token of each text, and of </s> if the model reads words.
-class ScoreCall : public Call {
- public:
-  /// ApiErrors (400): those of ServedModel::ids(); a text has too many tokens.
-  ScoreCall(ModelPointer served, ScoreRequest request, const Limits& limits);
-  std::string answer() const;
-
- private:
-  ScoreRequest request_;
-};
 
 /// The request of /restrict: {"model", "texts", "sets"}.
 struct RestrictRequest {
@@ -38,20 +25,11 @@ struct RestrictRequest {
 };
 RestrictRequest parse_restrict(const std::string& body, const Limits& limits);
 
-/// A call of /restrict: which word of a set the model takes, wherever a text has a word of the set.
-class RestrictCall : public Call {
- public:
-  /// ApiErrors: a model of raw text; a word that the model does not know.
-  RestrictCall(ModelPointer served, RestrictRequest request, const Limits& limits);
-  std::string answer() const;
-
- private:
-  RestrictRequest request_;
-  std::vector<RestrictedChoice> choices_;
-  RestrictedMeasures measures_;
+/// The request of /explain: {"model", "text", "top"}.
+struct ExplainRequest {
+  std::string model, text;
+  int64_t top = 3;  ///< likeliest words that are explained beside each word of the text
 };
-
-/// Reads the keys `model` and `texts`, which several requests have. ApiErrors (400) name the field.
-std::vector<std::string> texts_in(class RequestFields& fields, const Limits& limits);
+ExplainRequest parse_explain(const std::string& body, const Limits& limits);
 
 }  // namespace nine::app

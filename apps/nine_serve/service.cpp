@@ -9,7 +9,7 @@
 #include "apps/nine_serve/explain_words.h"
 #include "apps/nine_serve/page.h"
 #include "apps/nine_serve/request_fields.h"
-#include "apps/nine_serve/score_request.h"
+#include "apps/nine_serve/score_calls.h"
 #include "apps/nine_serve/translate_call.h"
 #include "core/quote.h"
 

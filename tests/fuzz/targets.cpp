@@ -20,6 +20,7 @@
 #include "apps/cli/options.h"
 #include "apps/nine_serve/api_error.h"
 #include "apps/nine_serve/completion_request.h"
+#include "apps/nine_serve/score_request.h"
 #include "apps/nine_serve/translate_request.h"
 #include "apps/training/compare_configs.h"
 #include "apps/training/option_types.h"
@@ -583,6 +584,22 @@ void fuzz_request(std::string_view bytes) {
            "sampling that is possible");
     for (const std::string& stop : completion.stop) demand(!stop.empty(), "a stop text");
   }
+  app::ScoreRequest score;
+  if (request_taken([&] { score = app::parse_score(body, limits); }))
+    demand(!score.texts.empty() && std::ssize(score.texts) <= limits.texts && score.top >= 0 &&
+               score.top <= limits.logprobs,
+           "few texts to score");
+  app::RestrictRequest restricted;
+  if (request_taken([&] { restricted = app::parse_restrict(body, limits); })) {
+    demand(!restricted.texts.empty() && std::ssize(restricted.texts) <= limits.texts,
+           "few texts to choose in");
+    demand(!restricted.sets.empty(), "there is a set");
+    for (const WordSet& set : restricted.sets)
+      demand(set.words.size() >= 2 && set.counts.empty(), "a set has two words and no counts");
+  }
+  app::ExplainRequest explained;
+  if (request_taken([&] { explained = app::parse_explain(body, limits); }))
+    demand(explained.top >= 0 && explained.top <= limits.logprobs, "few words to explain");
   for (const char* type : {"application/json", "application/x-www-form-urlencoded"}) {
     app::TranslateRequest translation;
     if (!request_taken([&] { translation = app::parse_translate(body, type, limits); })) continue;
