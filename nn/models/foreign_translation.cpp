@@ -38,7 +38,10 @@ void write_model(ForeignTranslation model, const std::filesystem::path& director
     std::vector<NamedView> tensors = parameters.state();
     const Tensor& positions = files.weights.at(kPositionsName);
     tensors.push_back({kPositionsName, positions});
-    write_safetensors(directory / kWeightsFile, tensors, {{"format", "pt"}});
+    const Json words{{"src_dict", source.dictionary.word_checksum()},
+                     {"tgt_dict", target.dictionary.word_checksum()}};
+    write_safetensors(directory / kWeightsFile, tensors,
+                      {{"format", "pt"}, {kWordsKey, json_text(words)}});
   });
   write_text(directory / "config.json", json_text(keys, 2) + '\n');
   write_text(directory / kSourceDict, source.dictionary.dict_text());

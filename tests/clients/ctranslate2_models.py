@@ -22,6 +22,7 @@ import math
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -379,7 +380,19 @@ def check_marian(work):
         compare(f"{name}, read by nine_convert", work, read, folder)
         again = work.convert(read)
         compare(f"{name}, and written by it", work, read, again)
+        refuse_other_order(work, read)
     refuse_marian(work, file, tensors, words, config)
+
+
+def refuse_other_order(work, model):
+    """The weights of a converted model know the order of the words."""
+    to = work.new()
+    shutil.copytree(model, to)
+    lines = (to / "tgt.dict.txt").read_text("utf-8").splitlines()
+    (to / "tgt.dict.txt").write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")
+    code, _, error = run("mt_translate", "--checkpoint", to, text="a\n")
+    said = "is of another model than the dictionary in"
+    check(code == 1 and said in error, f"words in another order: {code} {error}")
 
 
 def refuse_marian(work, file, tensors, words, config):
