@@ -8,7 +8,6 @@ set(nine_public_headers
     core/array_ops.h
     core/caller_stream.h
     core/device.h
-    core/directory_lock.h
     core/dtype.h
     core/elementwise_list.h
     core/enum_names.h
