@@ -466,8 +466,17 @@ std::vector<std::vector<double>> BeamSearch::Engine::score(std::span<const Sourc
 
 namespace {
 
+// Returns the size of batches that threads share. Batches of long sentences take longer, so each
+// thread gets two batches or more, unless these would be too small for the products.
+int64_t shared_batch(int64_t all, int64_t batch, int64_t threads) {
+  constexpr int64_t kLeast = 8;
+  const auto part = [&](int64_t parts) { return (all + parts - 1) / parts; };
+  const int64_t half = part(2 * threads);
+  return std::max<int64_t>(1, std::min(batch, half >= kLeast ? half : part(threads)));
+}
+
 // Runs f on batches of the sentences in `order`, longest first, on the CPU several batches in
-// parallel. Makes smaller batches if there are fewer batches than threads. Calls `progress` with
+// parallel. Calls `progress` with
 // the number of finished sentences, counted from `done`. After an exception, later batches are left
 // out.
 template <class F>
@@ -475,8 +484,8 @@ void for_batches(Device device, std::span<const size_t> order, int64_t batch,
                  const BeamSearch::Progress& progress, int64_t done, F&& f) {
   const auto all = static_cast<int64_t>(order.size());
   const bool parallel = device.kind == DeviceKind::cpu;
-  const int64_t parts = parallel ? threads() : 1,
-                size = std::max<int64_t>(1, std::min(batch, (all + parts - 1) / parts));
+  const int64_t size = parallel && threads() > 1 ? shared_batch(all, batch, threads())
+                                                 : std::max<int64_t>(1, std::min(batch, all));
   std::mutex mutex;
   std::atomic<bool> failed = false;
   const auto run_batch = [&](int64_t begin, int64_t end) {

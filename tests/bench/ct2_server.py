@@ -66,6 +66,8 @@ class Model:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # the header and the body leave together, or each answer waits for an ACK
+    disable_nagle_algorithm = True
     model = None
 
     def answer(self, value):
@@ -75,6 +77,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+        self.wfile.flush()
 
     def do_GET(self):
         self.answer({"status": "ok"})
