@@ -70,16 +70,17 @@ void NextWords::predict(DecodingHead::Contexts contexts, std::span<const WantedW
                         const Take& take, int32_t excluded) {
   std::map<Group, std::vector<size_t>> groups;
   for (size_t i = 0; i < wanted.size(); ++i) groups[group_of(wanted[i], excluded)].push_back(i);
-  constexpr size_t kTogether = ops::kHeadPanel;  // bounds the memory for log p of all words
   std::vector<WantedWord> members;
-  for (const auto& [group, indices] : groups)
-    for (size_t first = 0; first < indices.size(); first += kTogether) {
-      const size_t count = std::min(kTogether, indices.size() - first);
+  for (const auto& [group, indices] : groups) {
+    // Each member's work reads all words, or a few. The first bounds the memory for log p; a GPU
+    // has log p of all words in every case.
+    const bool all = group.way == Way::all || group.way == Way::draw_of_all;
+    const size_t together = all || !head_.independent_rows() ? ops::kHeadPanel : indices.size();
+    for (size_t first = 0; first < indices.size(); first += together) {
+      const size_t count = std::min(together, indices.size() - first);
       members.clear();
       for (size_t r = 0; r < count; ++r) members.push_back(wanted[indices[first + r]]);
       predict_group(contexts, members, group, excluded);
-      // Each member's work reads all words, or a few.
-      const bool all = group.way == Way::all || group.way == Way::draw_of_all;
       parallel_for(
           static_cast<int64_t>(count),
           [&](int64_t i) {
@@ -94,6 +95,7 @@ void NextWords::predict(DecodingHead::Contexts contexts, std::span<const WantedW
           },
           all ? static_cast<double>(20 * static_cast<int64_t>(count) * head_.words()) : 0);
     }
+  }
 }
 
 void NextWords::predict_group(DecodingHead::Contexts contexts, std::span<const WantedWord> members,
