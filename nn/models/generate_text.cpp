@@ -3,117 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/interrupt.h"
-#include "core/ops.h"
 #include "core/shared_parts.h"
 #include "data/text.h"
 #include "data/tokenizers/model_tokenizer.h"
-#include "kernels/ops.h"
-#include "nn/models/language_network.h"
-#include "nn/models/next_words.h"
+#include "nn/models/text_generator.h"
 
 namespace nine {
 namespace {
-
-static_assert(kMaxGenerateBatch == ops::kHeadPanel);
-
-int64_t added_words(const GeneratedText& text) {
-  return static_cast<int64_t>(text.ids.size() - text.prompt_words) - text.line_ends;
-}
-
-SamplingOptions with_unknown(SamplingOptions sampling, int32_t unknown) {
-  sampling.unknown = unknown;
-  return sampling;
-}
-
-class Generator {
- public:
-  Generator(const LanguageModel& model, const GenerateOptions& options)
-      : model_(model.network()),
-        options_(options),
-        arena_("generate", model.device()),
-        tape_(arena_),
-        guard_(tape_),
-        decoder_(model_.decoder()),
-        head_(model_.head()),
-        sampling_(with_unknown(options.sampling, model.unknown())),
-        next_(head_),
-        every_column_(!head_.independent_rows()) {}
-
-  // Continues at most kMaxGenerateBatch texts. Text i of all texts has column i % kMaxGenerateBatch
-  // for every batch size, because a matrix product may round different columns differently.
-  void run(std::span<GeneratedText> texts, int64_t first) {
-    decoder_->start(kMaxGenerateBatch);
-    std::vector<DecoderRow> rows;
-    std::vector<WantedWord> wanted;
-    std::vector<GeneratedText*> readers;  // of each row; null: only keeps the product's size
-    for (size_t position = 0;; ++position) {
-      rows.clear();
-      readers.clear();
-      bool all_in_prompts = true;
-      for (int64_t column = 0; column < kMaxGenerateBatch; ++column) {
-        const auto i = static_cast<size_t>(
-            (column - first % kMaxGenerateBatch + kMaxGenerateBatch) % kMaxGenerateBatch);
-        GeneratedText* text = i < texts.size() && !done(texts[i]) ? &texts[i] : nullptr;
-        if (text == nullptr && !every_column_) continue;
-        const bool begins = text == nullptr || position == 0;
-        rows.push_back({static_cast<int32_t>(column),
-                        begins ? Specials::kLanguageModel.end : text->ids[position - 1]});
-        readers.push_back(text);
-        all_in_prompts = all_in_prompts && (text == nullptr || position < text->prompt_words);
-      }
-      if (std::all_of(readers.begin(), readers.end(), [](auto* text) { return text == nullptr; }))
-        break;
-      check_interrupt();
-      tape_.reset();
-      const Var hidden = decoder_->step(tape_, rows);
-      if (all_in_prompts) continue;
-      wanted.clear();
-      for (size_t r = 0; r < rows.size(); ++r) {
-        const GeneratedText* text = readers[r];
-        const bool grows = text != nullptr && position >= text->prompt_words;
-        if (grows)
-          wanted.push_back(
-              {.row = static_cast<int32_t>(r),
-               .sampling = &sampling_,
-               .uniform = uniform_of(options_.seed, options_.first_prompt + text->prompt,
-                                     text->sample, text->ids.size())});
-        else if (every_column_)
-          wanted.push_back({.row = static_cast<int32_t>(r)});
-      }
-      next_.predict({&hidden, 1}, wanted, [&](size_t i, const NextWord& next) {
-        if (wanted[i].sampling == nullptr) return;
-        next.rethrow();
-        extend(*readers[static_cast<size_t>(wanted[i].row)], next);
-      });
-    }
-    tape_.reset();
-  }
-
- private:
-  void extend(GeneratedText& text, const NextWord& next) const {
-    text.nats -= next.log_p;
-    const bool ends_line = next.word == Specials::kLanguageModel.end;
-    text.ended = ends_line && text.line_ends + 1 == options_.lines;
-    if (text.ended) return;
-    text.ids.push_back(next.word);
-    text.line_ends += ends_line ? 1 : 0;
-  }
-  bool done(const GeneratedText& text) const {
-    return text.ended || added_words(text) == options_.max_words;
-  }
-
-  const LanguageNetwork& model_;
-  const GenerateOptions& options_;
-  Arena arena_;
-  Tape tape_;
-  NoGrad guard_;
-  std::unique_ptr<StepDecoder> decoder_;
-  DecodingHead head_;
-  SamplingOptions sampling_;
-  NextWords next_;
-  bool every_column_;  // also those of no text, because a row's bits may depend on the others
-};
 
 std::vector<int32_t> ids_of(const LanguageModel& model, const std::string& prompt) {
   const ModelTokenizer* const tokenizer = model.tokenizer();
@@ -156,7 +52,7 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
                               const std::function<void(std::span<const GeneratedText>)>& callback,
                               Communicator& communicator) {
   check(options);
-  Generator generator(model, options);
+  std::unique_ptr<TextGenerator> generator = model.generators().take(model.network());
   const int64_t all = static_cast<int64_t>(prompts.size()) * options.samples;
   std::vector<GeneratedText> texts;
   const auto make = [&](int64_t batch) {
@@ -169,14 +65,14 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
       text.prompt_words = text.ids.size();
       texts.push_back(std::move(text));
     }
-    generator.run(texts, options.first_prompt * options.samples + first);
+    generator->run(texts, options.first_prompt * options.samples + first, options, model.unknown());
     return bytes_of(texts);
   };
   GenerationStats stats{.texts = all};
   const auto take = [&](std::string_view result) {
     texts = texts_of(result);
     for (const GeneratedText& text : texts) {
-      stats.words += added_words(text);
+      stats.words += text.added_words();
       stats.line_ends += text.line_ends;
       stats.ended += text.ended ? 1 : 0;
       stats.nats += text.nats;
@@ -184,6 +80,7 @@ GenerationStats generate_text(const LanguageModel& model, std::span<const std::s
     callback(texts);
   };
   for_shared_parts(communicator, (all + options.batch - 1) / options.batch, make, take);
+  model.generators().give_back(std::move(generator), model.device());
   return stats;
 }
 

@@ -23,6 +23,11 @@ struct GeneratedText {
   bool ended = false;       ///< true: ended by </s>; false: by max_words
   /// -log p of the added words and of </s>, under the model itself (temperature 1).
   double nats = 0;
+
+  /// Returns how many words were added, without ends of lines.
+  int64_t added_words() const {
+    return static_cast<int64_t>(ids.size() - prompt_words) - line_ends;
+  }
 };
 
 /// Totals of a call of generate_text.

@@ -10,6 +10,7 @@
 #include "nn/models/language_words.h"
 #include "nn/models/model_directory.h"
 #include "nn/models/score_text.h"
+#include "nn/models/text_generator.h"
 #include "nn/models/word_expectations.h"
 
 namespace nine {
@@ -24,6 +25,7 @@ struct LanguageModel::Parts {
   DocumentEnds ends = DocumentEnds::blank_lines;
   ParameterSet parameters;
   std::unique_ptr<LanguageNetwork> network;
+  TextGenerators generators;  // of `network`
 };
 
 namespace {
@@ -82,6 +84,7 @@ int32_t LanguageModel::unknown() const {
 }
 const LanguageNetwork& LanguageModel::network() const { return *parts_->network; }
 Device LanguageModel::device() const { return parts_->parameters.device(); }
+TextGenerators& LanguageModel::generators() const { return parts_->generators; }
 
 Corpus corpus_of(const LanguageModel& model, std::span<const std::string> lines, bool carry_state) {
   const ModelTokenizer* const tokenizer = model.tokenizer();

@@ -30,6 +30,7 @@ namespace nine {
 class Corpus;
 class LanguageNetwork;
 class ModelTokenizer;
+class TextGenerators;
 
 /// The settings of scoring.
 struct ScoringOptions {
@@ -137,6 +138,9 @@ class LanguageModel {
   const LanguageNetwork& network() const;
   /// Returns the device that holds the weights and computes.
   Device device() const;
+  /// Returns what generate() keeps from call to call (nn/models/text_generator.h): on the CPU a
+  /// copy of the weights that is packed for generation.
+  TextGenerators& generators() const;
 
  private:
   friend Corpus corpus_of(const LanguageModel&, std::span<const std::string>, bool);
