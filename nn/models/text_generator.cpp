@@ -12,6 +12,7 @@ namespace nine {
 namespace {
 
 static_assert(kMaxGenerateBatch == ops::kHeadPanel);
+constexpr int64_t kStepRows = 256;  // most words that a step reads, of prompts too
 
 // Adds a word to a text, which has at most `lines` lines.
 void extend(GeneratedText& text, const NextWord& next, int64_t lines) {
@@ -32,7 +33,8 @@ TextGenerator::TextGenerator(const LanguageNetwork& network)
       decoder_(network.decoder()),
       head_(network.head()),
       next_(head_),
-      every_column_(!head_.independent_rows()) {}
+      every_column_(!head_.independent_rows()),
+      blocks_(!every_column_ && decoder_->mixes_counts()) {}
 
 void TextGenerator::run(std::span<GeneratedText> texts, int64_t first,
                         const GenerateOptions& options, int32_t unknown) {
@@ -42,46 +44,57 @@ void TextGenerator::run(std::span<GeneratedText> texts, int64_t first,
     return text.ended || text.added_words() == options.max_words;
   };
   decoder_->start(kMaxGenerateBatch);
+  struct Column {
+    GeneratedText* text = nullptr;  // null: only keeps the product's size
+    size_t read = 0;                // </s> and then ids
+  };
+  std::vector<Column> columns(kMaxGenerateBatch);
+  for (size_t i = 0; i < texts.size(); ++i)
+    columns[static_cast<size_t>(first + static_cast<int64_t>(i)) % kMaxGenerateBatch].text =
+        &texts[i];
   std::vector<DecoderRow> rows;
   std::vector<WantedWord> wanted;
-  std::vector<GeneratedText*> readers;  // of each row; null: only keeps the product's size
-  for (size_t position = 0;; ++position) {
-    rows.clear();
-    readers.clear();
-    bool all_in_prompts = true;
-    for (int64_t column = 0; column < kMaxGenerateBatch; ++column) {
-      const auto i = static_cast<size_t>((column - first % kMaxGenerateBatch + kMaxGenerateBatch) %
-                                         kMaxGenerateBatch);
-      GeneratedText* text = i < texts.size() && !done(texts[i]) ? &texts[i] : nullptr;
-      if (text == nullptr && !every_column_) continue;
-      const bool begins = text == nullptr || position == 0;
-      rows.push_back({static_cast<int32_t>(column),
-                      begins ? Specials::kLanguageModel.end : text->ids[position - 1]});
-      readers.push_back(text);
-      all_in_prompts = all_in_prompts && (text == nullptr || position < text->prompt_words);
+  std::vector<GeneratedText*> growing;  // of each wanted word
+  for (;;) {
+    int64_t live = 0;
+    for (Column& column : columns) {
+      if (column.text != nullptr && done(*column.text)) column.text = nullptr;
+      live += column.text != nullptr ? 1 : 0;
     }
-    if (std::all_of(readers.begin(), readers.end(), [](auto* text) { return text == nullptr; }))
-      break;
-    check_interrupt();
-    tape_.reset();
-    const Var hidden = decoder_->step(tape_, rows);
-    if (all_in_prompts) continue;
+    if (live == 0) break;
+    rows.clear();
     wanted.clear();
-    for (size_t r = 0; r < rows.size(); ++r) {
-      const GeneratedText* text = readers[r];
-      const bool grows = text != nullptr && position >= text->prompt_words;
-      if (grows)
-        wanted.push_back({.row = static_cast<int32_t>(r),
+    growing.clear();
+    const size_t most = blocks_ ? static_cast<size_t>(kStepRows / live) : 1;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      auto& [text, read] = columns[c];
+      if (text == nullptr && !every_column_) continue;
+      // The last of these rows predicts the next word of a text that has no further given word.
+      const size_t known = text != nullptr ? text->ids.size() + 1 - read : 1;
+      for (size_t n = 0; n < std::min(known, most); ++n, ++read)
+        rows.push_back({static_cast<int32_t>(c), text == nullptr || read == 0
+                                                     ? Specials::kLanguageModel.end
+                                                     : text->ids[read - 1]});
+      const auto row = static_cast<int32_t>(rows.size() - 1);
+      if (text != nullptr && read > text->ids.size()) {
+        wanted.push_back({.row = row,
                           .sampling = &sampling,
                           .uniform = uniform_of(options.seed, options.first_prompt + text->prompt,
                                                 text->sample, text->ids.size())});
-      else if (every_column_)
-        wanted.push_back({.row = static_cast<int32_t>(r)});
+        growing.push_back(text);
+      } else if (every_column_) {
+        wanted.push_back({.row = row});
+        growing.push_back(nullptr);
+      }
     }
+    check_interrupt();
+    tape_.reset();
+    const Var hidden = decoder_->step(tape_, rows);
+    if (std::ranges::all_of(growing, [](const auto* text) { return text == nullptr; })) continue;
     next_.predict({&hidden, 1}, wanted, [&](size_t i, const NextWord& next) {
       if (wanted[i].sampling == nullptr) return;
       next.rethrow();
-      extend(*readers[static_cast<size_t>(wanted[i].row)], next, options.lines);
+      extend(*growing[i], next, options.lines);
     });
   }
   tape_.reset();

@@ -32,6 +32,7 @@ class TextGenerator {
   DecodingHead head_;
   NextWords next_;
   bool every_column_;  // also those of no text, because a row's bits may depend on the others
+  bool blocks_;        // a step may read several words of a prompt
 };
 
 /// The generators of a model that wait for their next call. Threads may share it.
