@@ -79,7 +79,9 @@ std::vector<size_t> TextSteps::take_done() {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].text == nullptr || slots_[i].live()) continue;
     places.push_back(i);
-    slots_[i].text = nullptr;
+    slots_[i] = {};
+    for (Slot& other : slots_)  // a text that ended in the prompt leaves it to the others
+      if (other.first == i) other.first.reset();
   }
   return places;
 }
@@ -102,7 +104,7 @@ std::vector<size_t> TextSteps::counts() const {
 }
 
 int64_t TextSteps::step() {
-  for (Slot& slot : slots_)  // a text that ended while it read the prompt leaves it to the others
+  for (Slot& slot : slots_)  // the caller may have stopped it
     if (slot.first && !slots_[*slot.first].live()) slot.first.reset();
   std::vector<DecoderRow> rows;
   std::vector<size_t> firsts;  // places whose texts add their first token, and others theirs
@@ -116,7 +118,7 @@ int64_t TextSteps::step() {
       if (text.needs(position)) want(text, position, rows.size());
       if (position == text.given && text.added() == 0)
         for (Slot& other : slots_)
-          if (other.first == i) {
+          if (other.first == i && other.live()) {
             want(*other.text, position, rows.size());
             if (firsts.empty() || firsts.back() != i) firsts.push_back(i);
           }

@@ -224,6 +224,39 @@ TEST_CASE("serve calls: a prompt of several texts is read once, and each gets wh
       }
 }
 
+TEST_CASE("serve calls: of texts with one prompt any may leave while it is read") {
+  for (const std::string& run : {model_a(), transformer_model()})
+    for (const size_t leaves : {size_t{0}, size_t{1}, size_t{2}}) {
+      CAPTURE(leaves);
+      const app::ModelPointer model = served(run);
+      const std::vector<int32_t> prompt(20'000, 4);
+      const auto alone = text_call(model, prompt, 6, 1);
+      const Computed one({alone});
+      Calls calls{text_call(model, prompt, 6, 1), text_call(model, prompt, 6, 1),
+                  text_call(model, prompt, 6, 1)};
+      app::Metrics metrics;
+      const app::Limits limits;
+      app::Worker worker(limits, metrics);
+      for (const auto& call : calls) worker.submit(call);
+      std::thread thread([&] { worker.run(); });
+      CHECK(soon([&] { return metrics.steps > 2; }));
+      CHECK_FALSE(calls[leaves]->done());
+      calls[leaves]->cancel();
+      // Takes the place of the text that left.
+      const auto other = text_call(model, {3, 5, 4}, 5, 1),
+                 other_alone = text_call(model, {3, 5, 4}, 5, 1);
+      worker.submit(other);
+      for (const auto& call : calls) CHECK(call->wait(60));
+      CHECK(other->wait(60));
+      worker.stop();
+      thread.join();
+      for (size_t i = 0; i < calls.size(); ++i)
+        if (i != leaves) CHECK(numbers_of(*calls[i]) == numbers_of(*alone));
+      const Computed last({other_alone});
+      CHECK(numbers_of(*other) == numbers_of(*other_alone));
+    }
+}
+
 TEST_CASE("serve calls: too little memory for all texts at once is enough for fewer at once") {
   // Each time a model anew, because a model keeps its pools.
   size_t pool = 1 << 10;  // of one text, the longest of those below
