@@ -18,6 +18,7 @@ import tempfile
 import time
 
 import ctranslate2
+import texts
 from ctranslate2.specs import transformer_spec
 from safetensors.numpy import load_file
 
@@ -178,8 +179,7 @@ def main():
     p.add_argument("--compute", default="float32", help="CTranslate2's compute_type")
     o = p.parse_args()
     translator = Checkpoint(o.checkpoint).translator(o.device, o.compute, o.threads)
-    with open(o.input, encoding="utf-8") as lines:
-        sources = [line.split() for line in lines]
+    sources = texts.sentences(o.input)
     begin = time.perf_counter()
     results = translator.translate_batch(
         sources,
