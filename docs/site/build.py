@@ -4,8 +4,8 @@
   build.py BIN_DIR SITE      SITE: a folder of static files, replaced
 
 Run by `make site` with the Python of an environment that has requirements.txt. Opens from the file
-system as from a web server; no page asks another server for anything. Exit 0 fine, 1 a broken link
-or a request to elsewhere.
+system as from a web server; no page asks another server for anything. Exit 0 fine, 1 a broken
+link, a request to elsewhere, or a page that shows something else than GitHub does.
 """
 import os
 import pathlib
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import urllib.parse
 
+import compare
 import yaml
 from stage import ROOT, Stage
 
@@ -42,6 +43,14 @@ EXAMPLES = [
     "lstm",
     "attention",
 ]
+# MkDocs' readers of Markdown, with their settings; `toc` is a further one.
+EXTENSIONS = {
+    "tables": {},
+    "admonition": {},
+    "pymdownx.superfences": {},
+    "pymdownx.highlight": {},
+    "pymdownx.arithmatex": {"generic": True},
+}
 
 
 def run(*command):
@@ -115,14 +124,6 @@ def configuration(stage, site, headers):
             )
         ],
     }
-    extensions = [
-        "tables",
-        "admonition",
-        "pymdownx.superfences",
-        "pymdownx.highlight",
-        {"pymdownx.arithmatex": {"generic": True}},
-        {"toc": {"permalink": True, "slugify": SLUGIFY}},
-    ]
     return {
         "site_name": "Nine",
         "docs_dir": str(stage.folder),
@@ -152,7 +153,10 @@ def configuration(stage, site, headers):
             },
         ],
         "hooks": [str(HERE / "hooks.py")],
-        "markdown_extensions": extensions,
+        "markdown_extensions": [
+            *({name: settings} for name, settings in EXTENSIONS.items()),
+            {"toc": {"permalink": True, "slugify": SLUGIFY}},
+        ],
         "extra_css": ["assets/site.css", "assets/katex/katex.min.css"],
         "extra_javascript": [
             "assets/katex/katex.min.js",
@@ -215,6 +219,17 @@ def complaints(site):
     return found
 
 
+def misread(site, stage):
+    """Where finished pages show something else than GitHub does."""
+    found = []
+    for path in sorted(f for f in stage.files if f.endswith(".md")):
+        page = re.sub(r"README$", "index", path.removesuffix(".md")) + ".html"
+        article = re.search(r"<article[^>]*>(.*)</article>", (site / page).read_text(), re.S)[1]
+        differences = compare.differences((ROOT / path).read_text(), article)
+        found += [f"{page}: {line}" for line in differences]
+    return found
+
+
 def main():
     programs, site = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     work = site.parent / "site-pages"
@@ -253,11 +268,12 @@ def main():
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )
     (site / "404.html").unlink()  # of a server; its links begin at the server's root
-    found = complaints(site)
+    found = complaints(site) + misread(site, stage)
     for complaint in found:
         print(complaint)
     print(f"{site}/index.html: {len(list(site.rglob('*.html')))} pages")
     return 1 if found else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,10 +1,33 @@
-"""MkDocs' hooks: in the library's reference, links to specialisations of templates, whose headings
-the table of contents numbers and mkdoxy names."""
+"""MkDocs' hooks: tabs in code stay tabs; in the library's reference, links to specialisations of
+templates, whose headings the table of contents numbers and mkdoxy names."""
 import collections
 import html
 import re
 
+from markdown.extensions import Extension
+from markdown.preprocessors import NormalizeWhitespace
 from pymdownx.slugs import slugify
+
+
+class KeepTabs(Extension, NormalizeWhitespace):
+    """Without it tabs in code become blanks, and a table or a Makefile cannot be copied."""
+
+    def __init__(self):
+        Extension.__init__(self)
+
+    def extendMarkdown(self, md):
+        self.md = md
+        md.preprocessors.register(self, "normalize_whitespace", 30)
+
+    def run(self, lines):
+        tab = "\ue009"  # a character of private use
+        lines = super().run([line.replace("\t", tab) for line in lines])
+        return [line.replace(tab, "\t") for line in lines]
+
+
+def on_config(config):
+    config["markdown_extensions"].append(KeepTabs())
+
 
 slug = slugify(case="lower")
 

@@ -1,6 +1,7 @@
 """Copies the repository's Markdown pages for MkDocs: as they are, but for what GitHub and MkDocs
 read differently. A link to a source file leads to a page with its text.
 """
+import itertools
 import os
 import pathlib
 import posixpath
@@ -9,7 +10,9 @@ import shutil
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s]+)(\))")
+LINK = re.compile(r"(?P<text>!?\[[^\]]*\]\()(?P<to>[^)\s]+)(?P<end>\))")
+# A span of code, within a paragraph, or a link.
+SPAN = re.compile(rf"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)\1(?!`)|{LINK.pattern}", re.S)
 LANGUAGES = {
     ".h": "cpp",
     ".cpp": "cpp",
@@ -32,31 +35,85 @@ def tracked():
     ).stdout.split()
 
 
-def outside_code(text, change):
-    """The page with `change` made in what is neither a fenced block nor indented code."""
-    out, fence, before = [], None, ""
-    for line in text.split("\n"):
-        mark = re.match(r"\s*(```|~~~)", line)
-        if mark:
-            fence = None if fence == mark[1] else fence or mark[1]
-            out.append(line)
-        elif fence or line.startswith("    ") and not before.strip():
-            out.append(line)
+class Lines:
+    """A page's lines for MkDocs, which reads lists and cells in another way than GitHub.
+
+    On GitHub what belongs to an item begins at the column of the item's text. In MkDocs it begins
+    at a multiple of four, and a list comes after an empty line.
+    """
+
+    def __init__(self, text):
+        self.lines = []  # (whether it is code, line)
+        self.columns = []  # where the text of each open item begins
+        self.loose = []  # whether each open item has an empty line
+        self.fence = None  # the mark of the open fenced block
+        self.open = None  # "item" or "text": what began the paragraph that the next line may go on
+        for line in text.split("\n"):
+            self.add(line)
+
+    def text(self, link):
+        """The page, with `link` of each link outside of code."""
+
+        def changed(span):
+            return span["text"] + link(span["to"]) + span["end"] if span["to"] else span[0]
+
+        runs = itertools.groupby(self.lines, lambda line: line[0])
+        parts = ((code, "\n".join(line for _, line in run)) for code, run in runs)
+        return "\n".join(part if code else SPAN.sub(changed, part) for code, part in parts)
+
+    def write(self, code, line):
+        self.lines.append((code, " " * (4 * len(self.columns)) + line if line.strip() else ""))
+
+    @staticmethod
+    def span_of_row(span):
+        """Code without the backslash before a bar, which MkDocs would show."""
+        return span[0] if span["to"] else span[0].replace("\\|", "|")
+
+    def column(self):
+        return self.columns[-1] if self.columns else 0
+
+    def begins_item(self, line, indent):
+        """The match of an item's mark. Only 1 begins a list within a paragraph."""
+        item = re.match(r" *(?:[-*+]|(\d+)[.)]) +(?=\S)", line)
+        within = self.open and indent >= self.column()
+        return None if item and within and item[1] not in (None, "1") else item
+
+    def add(self, line):
+        indent = len(line) - len(line.lstrip(" "))
+        if not line.strip():
+            self.write(bool(self.fence), "")
+            self.open, self.loose = None, [True] * len(self.columns)
+            return
+        if self.fence:
+            self.write(True, line[min(self.column(), indent) :])
+            if re.fullmatch(rf"{self.fence}{self.fence[0]}*", line.strip()):
+                self.fence = None
+            return
+        item, mark = self.begins_item(line, indent), re.match(r" *(`{3,}|~{3,})", line)
+        loose = False
+        if item or mark or not self.open:
+            while self.columns and indent < self.column():
+                self.columns.pop()
+                loose = self.loose.pop()
+        within = line[min(self.column(), indent) :]
+        if within.startswith("    "):
+            self.write(not self.open, within)
+        elif mark:
+            self.write(True, within)
+            self.fence, self.open = mark[1], None
+        elif item:
+            if self.lines and self.lines[-1][1] and (loose or self.open != "item"):
+                self.write(False, "")
+            self.write(False, item[0].strip().replace(")", ".") + " " + line[item.end() :])
+            self.columns.append(item.end())
+            self.loose.append(False)
+            self.open = "item"
+        elif within.startswith("|"):
+            self.write(False, SPAN.sub(self.span_of_row, within))
+            self.open = "text"
         else:
-            out.append(change(line, out[-1] if out else ""))
-        before = line
-    return "\n".join(out)
-
-
-def for_mkdocs(line, before):
-    """A list needs an empty line before it, and a nested item four blanks."""
-    item = re.match(r"( *)([-*+]|\d+\.) ", line)
-    if not item:
-        return line
-    if item[1]:
-        return " " * (2 * len(item[1])) + line.lstrip() if len(item[1]) < 4 else line
-    is_list = re.match(r"([-*+]|\d+\.) |\s|$", before)
-    return line if is_list else "\n" + line
+            self.write(False, within.lstrip(" "))
+            self.open = None if within.startswith(("#", "<!--")) else self.open or "text"
 
 
 class Stage:
@@ -111,8 +168,7 @@ class Stage:
         return posixpath.relpath(path, posixpath.dirname(page) or ".") + mark + anchor
 
     def page(self, path):
-        text = outside_code((ROOT / path).read_text(), for_mkdocs)
-        text = LINK.sub(lambda m: m[1] + self.target(path, m[2]) + m[3], text)
+        text = Lines((ROOT / path).read_text()).text(lambda link: self.target(path, link))
         target = self.folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)

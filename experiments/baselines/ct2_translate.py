@@ -3,12 +3,14 @@
 
 The baseline of mt_translate's speed, and a second opinion on a checkpoint: with --beam 1 both
 programs write the same words. CHECKPOINT has model.safetensors, config.json, src.dict.txt and
-tgt.dict.txt; its head must be lin. INPUT has a sentence a line, cut into subwords. Writes the
+tgt.dict.txt; its head must be lin, and its layers those of mt_train's defaults, with --norm post or
+pre. Any other model is an error. INPUT has a sentence a line, cut into subwords. Writes the
 translations, and one JSON line to stderr: the speed of translating alone, and the process's memory.
 """
 import argparse
 import contextlib
 import json
+import math
 import pathlib
 import resource
 import sys
@@ -16,17 +18,39 @@ import tempfile
 import time
 
 import ctranslate2
+import texts
 from ctranslate2.specs import transformer_spec
 from safetensors.numpy import load_file
 
+# What this program computes, by the keys of config.json; mt_train's options have the same names.
+COMPUTED = {
+    "task": ("mt",),
+    "norm": ("post", "pre"),
+    "activation": ("relu",),
+    "positions": ("sinusoidal",),
+    "norm_type": ("layer",),
+    "layer_norm_eps": (1e-5,),
+    "linear_bias": (True,),
+    "kv_heads": (0,),
+    "qk_norm": (False,),
+    "head": ("lin",),
+    "head_context": ("",),
+    "word_norm": ("none",),
+    "context_norm": ("none",),
+    "raw": (False,),
+}
+NEEDED = ("dim", "heads", "encoder_layers", "decoder_layers", "embed_scale", "norm")
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]  # ids 0 to 3, which the dictionaries do not have
 
 
 class Checkpoint:
     def __init__(self, directory):
         directory = pathlib.Path(directory)
+        self.directory = directory
         self.config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+        self.check_config()
         self.weights = load_file(directory / "model.safetensors")
+        self.unread = set(self.weights)
         self.source_words, self.target_words = (
             self.words(directory / f"{side}.dict.txt") for side in ("src", "tgt")
         )
@@ -36,13 +60,38 @@ class Checkpoint:
         with open(path, encoding="utf-8") as lines:
             return SPECIALS + [line.rsplit(" ", 1)[0] for line in lines]
 
+    def refuse(self, why):
+        sys.exit(
+            f"{self.directory} {why}. `nine_convert --from CHECKPOINT --to FOLDER` writes more kinds "
+            "of models for CTranslate2 (docs/models.md)"
+        )
+
+    def check_config(self):
+        for key in NEEDED:
+            if key not in self.config:
+                self.refuse(f"is no checkpoint of mt_train: config.json has no key '{key}'")
+        for key, known in COMPUTED.items():
+            value = self.config.get(key, known[0])
+            if value not in known:
+                can = " or ".join(map(json.dumps, known))
+                self.refuse(
+                    f'has "{key}": {json.dumps(value)}, and this program computes {can} only'
+                )
+        if not math.isclose(self.config["embed_scale"], math.sqrt(self.config["dim"])):
+            self.refuse("has embeddings with a factor other than the root of their width")
+
+    def tensor(self, name):
+        if name not in self.weights:
+            self.refuse(f"has no tensor {name}")
+        self.unread.discard(name)
+        return self.weights[name].astype("float32", copy=False)
+
     def linear(self, spec, name):
-        spec.weight = self.weights[name + ".weight"]
-        if name + ".bias" in self.weights:
-            spec.bias = self.weights[name + ".bias"]
+        spec.weight = self.tensor(name + ".weight")
+        spec.bias = self.tensor(name + ".bias")
 
     def layer_norm(self, spec, name):
-        spec.gamma, spec.beta = self.weights[name + ".weight"], self.weights[name + ".bias"]
+        spec.gamma, spec.beta = self.tensor(name + ".weight"), self.tensor(name + ".bias")
 
     def attention(self, spec, name, of_encoder):
         """CTranslate2 has one product for queries, keys and values; towards the encoder one for
@@ -50,8 +99,8 @@ class Checkpoint:
         dim = self.config["dim"]
         parts = [slice(0, dim), slice(dim, 3 * dim)] if of_encoder else [slice(0, 3 * dim)]
         for linear, part in zip(spec.linear, parts):
-            linear.weight = self.weights[name + ".in_proj_weight"][part]
-            linear.bias = self.weights[name + ".in_proj_bias"][part]
+            linear.weight = self.tensor(name + ".in_proj_weight")[part]
+            linear.bias = self.tensor(name + ".in_proj_bias")[part]
         self.linear(spec.linear[-1], name + ".out_proj")
 
     def side(self, spec, name):
@@ -61,9 +110,9 @@ class Checkpoint:
             if decoder or "src_embedding.weight" not in self.weights
             else "src_embedding.weight"
         )
-        (spec.embeddings if decoder else spec.embeddings[0]).weight = self.weights[own]
-        spec.position_encodings.encodings = self.weights["positions"]
-        spec.scale_embeddings = self.config["embed_scale"] != 1
+        (spec.embeddings if decoder else spec.embeddings[0]).weight = self.tensor(own)
+        spec.position_encodings.encodings = self.tensor("positions")
+        spec.scale_embeddings = True
         if self.config["norm"] == "pre":
             self.layer_norm(spec.layer_norm, f"transformer.{name}.norm")
         for i, layer in enumerate(spec.layer):
@@ -80,19 +129,19 @@ class Checkpoint:
     def save(self, directory):
         """Writes a new folder of CTranslate2."""
         c = self.config
-        if c.get("head", "lin") != "lin":
-            sys.exit(f"CTranslate2 has inner products only, not --head {c['head']}")
         layers = c["encoder_layers"], c["decoder_layers"]
         spec = transformer_spec.TransformerSpec.from_config(
             layers, c["heads"], pre_norm=c["norm"] == "pre"
         )
         self.side(spec.encoder, "encoder")
         self.side(spec.decoder, "decoder")
-        spec.decoder.projection.weight = self.weights[
+        spec.decoder.projection.weight = self.tensor(
             "head.weight" if "head.weight" in self.weights else "tgt_embedding.weight"
-        ]
+        )
         if "head.bias" in self.weights:
-            spec.decoder.projection.bias = self.weights["head.bias"]
+            spec.decoder.projection.bias = self.tensor("head.bias")
+        if self.unread:
+            self.refuse(f"has tensors that this program does not read: {sorted(self.unread)}")
         spec.config.decoder_start_token = "</s>"
         spec.config.add_source_eos = True
         spec.register_source_vocabulary(self.source_words)
@@ -130,8 +179,7 @@ def main():
     p.add_argument("--compute", default="float32", help="CTranslate2's compute_type")
     o = p.parse_args()
     translator = Checkpoint(o.checkpoint).translator(o.device, o.compute, o.threads)
-    with open(o.input, encoding="utf-8") as lines:
-        sources = [line.split() for line in lines]
+    sources = texts.sentences(o.input)
     begin = time.perf_counter()
     results = translator.translate_batch(
         sources,

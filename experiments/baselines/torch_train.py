@@ -16,6 +16,7 @@ import time
 import torch
 
 import common
+from texts import sentences
 
 END, UNKNOWN = 0, 1
 
@@ -39,11 +40,6 @@ def parse():
     p.add_argument("--dtype", choices=("float32", "float64"), default="float32")
     common.add_machine_options(p)
     return p.parse_args()
-
-
-def sentences(path):
-    with open(path, encoding="utf-8") as lines:
-        return [line.split() for line in lines]
 
 
 class Vocabulary:

@@ -8,6 +8,7 @@ Prints the loss and the perplexity of the last tenth of the text.
 """
 import argparse
 import collections
+import math
 import random
 import time
 
@@ -64,8 +65,9 @@ def train(head: str, ids: torch.Tensor, options) -> float:
     seconds = time.perf_counter() - begin
     model.eval()
     with torch.no_grad():
-        losses = [model(part, labels=part).loss for part in test.split(options.batch)]
-    perplexity = float(torch.stack(losses).mean().exp())
+        # A loss is a mean over its rows, and the last part may have fewer.
+        parts = [(len(part), model(part, labels=part).loss) for part in test.split(options.batch)]
+    perplexity = math.exp(sum(rows * float(loss) for rows, loss in parts) / len(test))
     print(f"{head:16} loss {loss.item():.3f}  test perplexity {perplexity:.3f}  {seconds:.1f} s")
     return perplexity
 

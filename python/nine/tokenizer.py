@@ -50,7 +50,7 @@ class Tokenizer:
             raw,
         )
 
-    def apply(self, lines: Iterable[str], *, dropout: float = 0.0, seed: int = 0) -> List[str]:
+    def apply(self, lines: Iterable[str], *, dropout: float = 0.0, seed: int = 1) -> List[str]:
         """Returns the lines with their words cut: "foot@@ ball". dropout: each possible merge is
         left out with this probability (BPE-dropout), with the random numbers of subword-nmt."""
         if not 0 <= dropout <= 1:

@@ -152,7 +152,7 @@ class Translator:
         max_length: int = 200,
         prefixes: Optional[Iterable[str]] = None,
         attention: bool = False,
-        allow_unknown: bool = False,
+        allow_unknown: bool = True,
         skip_long: bool = False,
         batch: int = 64,
         max_unknown: float = 0.5,
@@ -165,7 +165,7 @@ class Translator:
         the exponent of the length by which log p is divided; count_end counts </s> in the length.
         max_length: most words of a translation. prefixes: words with which the translations begin,
         one text for each line. attention: the translations have attention and alignment.
-        allow_unknown: a translation may contain <unk>. skip_long: a line that is longer than
+        allow_unknown: False: no translation contains <unk>. skip_long: a line that is longer than
         max_words gets an empty translation and a warning, and is no Error.
         """
         return self._search(
@@ -195,7 +195,7 @@ class Translator:
         max_length: int = 200,
         prefixes: Optional[Iterable[str]] = None,
         attention: bool = False,
-        allow_unknown: bool = False,
+        allow_unknown: bool = True,
         skip_long: bool = False,
         batch: int = 64,
         max_unknown: float = 0.5,

@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import tempfile
@@ -44,6 +45,14 @@ def write(name, lines) -> str:
     return str(path)
 
 
+def defaults(*program) -> dict:
+    """The defaults of the program's options, as its --help has them: None where it names none."""
+    shown = re.sub(r"\n {10,}", " ", run(*program, "--help"))
+    options = re.findall(r"^ +--(?:\[no-\])?([a-z0-9-]+)(.*)$", shown, re.M)
+    found = ((name, re.search(r"default ([^;)]+)\)", text)) for name, text in options)
+    return {name.replace("-", "_"): default and default[1] for name, default in found}
+
+
 def sentences(count, seed=5):
     draw = random.Random(seed)
     subjects = ["the cat", "the dog", "a bird", "the old man", "she"]
@@ -72,13 +81,14 @@ def pairs():
 
 
 @functools.lru_cache(None)
-def translation_model(seed=1) -> str:
+def translation_model(seed=1, min_count=1) -> str:
     source, target = pairs()
     files = [write("train.src", source), write("train.tgt", target)]
-    name = directory() / f"mt-{seed}"
+    name = directory() / f"mt-{seed}-{min_count}"
     run("mt_train", "--src", files[0], "--tgt", files[1], "--layers", 1, "--hidden", 16,
         "--heads", 2, "--ffn", 32, "--batch-tokens", 400, "--lr", 0.01, "--warmup", 20, "--after",
-        "80u", "--seed", seed, "--run", name)  # fmt: skip
+        "80u", "--seed", seed, "--min-count", min_count, "--max-unknown", 1,
+        "--run", name)  # fmt: skip
     return str(name)
 
 

@@ -3,6 +3,7 @@
 import importlib.util
 import math
 import pathlib
+import random
 import subprocess
 import sys
 
@@ -27,9 +28,16 @@ def test_gpt2(tmp_path):
     # 23 words of equal probability would have the perplexity 23.
     assert all(1.5 < value < 15 for value in perplexity.values())
     text = tmp_path / "text"
-    text.write_text("a b c d " * 100)
+    draw = random.Random(1)
+    text.write_text(" ".join(draw.choice("abcd") for _ in range(400)))
     small = "--steps 5 --length 8 --head lin --layers 1 --text"
-    assert list(program("gpt2").main([*small.split(), str(text)])) == ["lin"]
+    # 50 rows: the perplexity of the last 5 does not depend on how they are cut into batches.
+    found = {}
+    for batch in (2, 5):
+        options = [*small.split(), str(text), "--lr", "0", "--batch", str(batch)]
+        found[batch] = program("gpt2").main(options)
+    assert list(found[2]) == ["lin"]
+    assert found[2]["lin"] == pytest.approx(found[5]["lin"], rel=1e-5)
 
 
 def test_arcface():

@@ -1,5 +1,6 @@
 """LanguageModel, Translator, Tokenizer and rescore beside the programs: the same numbers and texts."""
 
+import inspect
 import math
 import os
 import re
@@ -27,6 +28,48 @@ def given(lines):
 
 def numbers(text):
     return [[float(x) for x in line.split()] for line in text.splitlines()]
+
+
+# --- the programs' defaults
+
+
+@pytest.mark.parametrize(
+    "call, program",
+    [
+        (nine.LanguageModel, ["lm_score"]),
+        (nine.Translator, ["mt_translate"]),
+        (nine.Tokenizer, ["bpe", "apply"]),
+        (nine.Tokenizer.undo, ["bpe", "undo"]),
+        (nine.rescore, ["lm_rescore"]),
+        (nine.read_n_best, ["lm_rescore"]),
+    ],
+)
+def test_defaults_are_those_of_the_program(call, program):
+    others = {
+        "samples": 1,  # Translator.sample draws one; the program's 0 asks for a search
+        "attention": False,  # the program's is a file
+        "lambda_": None,  # -1 in the program
+    }
+    options, compared = programs.defaults(*program), set()
+    calls = [call]
+    if inspect.isclass(call):
+        calls += [f for name, f in vars(call).items() if callable(f) and name[0] != "_"]
+    for each in calls:
+        for name, parameter in inspect.signature(each).parameters.items():
+            usual = parameter.default
+            if usual is parameter.empty or name.rstrip("_") not in options:
+                continue
+            said = options[name.rstrip("_")]
+            compared.add(name)
+            if name in others and usual == others[name]:
+                continue
+            if isinstance(usual, bool):
+                assert said == ("yes" if usual else "no"), (each, name)
+            elif isinstance(usual, (int, float)):
+                assert float(said) == usual, (each, name)
+            else:
+                assert said == (usual or None), (each, name)
+    assert compared
 
 
 # --- language models
@@ -148,10 +191,9 @@ def test_errors_have_the_programs_text(tmp_path):
 # --- translation
 
 
-def mt_translate(*options, lines):
-    return run(
-        "mt_translate", "--checkpoint", programs.translation_model(), *options, given=given(lines)
-    )
+def mt_translate(*options, lines, model=None):
+    model = model or programs.translation_model()
+    return run("mt_translate", "--checkpoint", model, *options, given=given(lines))
 
 
 def test_translations():
@@ -167,6 +209,22 @@ def test_translations():
         == mt_translate("--prefix", write("prefixes", prefixes), lines=lines).splitlines()
     )
     assert translator.translate([]) == []
+
+
+def test_unknown_words_in_translations():
+    model = programs.translation_model(min_count=70)
+    translator, lines = nine.Translator(model), programs.pairs()[0][:20]
+    any_text, more = {"max_unknown": 1}, ["--max-unknown", 1]
+    for options, flags in (({}, []), ({"allow_unknown": False}, ["--no-allow-unknown"])):
+        for sampling in ({}, {"seed": 2}):
+            draw = ["--samples", 1, "--seed", 2] if sampling else []
+            call = translator.sample if sampling else translator.n_best
+            found = call(lines, 1, **options, **any_text, **sampling)
+            texts = [t.text for line in found for t in line]
+            assert (
+                texts == mt_translate(*flags, *more, *draw, lines=lines, model=model).splitlines()
+            )
+            assert any("<unk>" in text for text in texts) == (not flags)
 
 
 def test_what_is_wrong_with_a_prefix():
@@ -285,11 +343,12 @@ def test_subwords():
     assert any("@@ " in line for line in cut)
     assert tokenizer.undo(cut) == run("bpe", "undo", given=given(cut)).splitlines()
     assert tokenizer.undo(tokenizer.apply(["the wheelbarrow"])) == ["the wheelbarrow"]
-    flags = ["--codes", programs.codes(), "--dropout", 0.5, "--seed", 3]
-    assert (
-        tokenizer.apply(lines, dropout=0.5, seed=3)
-        == run("bpe", "apply", *flags, given=given(lines)).splitlines()
-    )
+    flags = ["--codes", programs.codes(), "--dropout", 0.5]
+    for options, seed in (({}, []), ({"seed": 3}, ["--seed", 3])):
+        assert (
+            tokenizer.apply(lines, dropout=0.5, **options)
+            == run("bpe", "apply", *flags, *seed, given=given(lines)).splitlines()
+        )
     whole = nine.Tokenizer(programs.codes(), glossaries=["wheelbarrow"], merges=5, separator="__")
     assert whole.apply(lines) == run(
         "bpe", "apply", "--codes", programs.codes(), "--glossaries", "wheelbarrow", "--merges", 5,

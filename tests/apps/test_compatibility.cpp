@@ -11,9 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/option_data.h"
 #include "apps/cli/version.h"
-#include "apps/training/compare_configs.h"
 #include "core/gemm.h"
 #include "core/instruction_set.h"
 #include "core/safetensors.h"
@@ -21,7 +19,6 @@
 #include "nn/models/language_model.h"
 #include "nn/models/translator.h"
 #include "tests/support/programs.h"
-#include "tests/support/support.h"
 
 namespace nine::tests::test_compatibility {
 
@@ -217,21 +214,6 @@ TEST_CASE("compatibility: new runs name their version") {
   CHECK(Json::parse(slurp(here / "lm/run/config.json"))["resolved"]["remainder"] == "read");
   REQUIRE(run_in(here / "mt", "mt_train", with(kMtFlags, "1e")).code == 0);
   check_version(here / "mt/run");
-}
-
-TEST_CASE("compatibility: the page names every option that may change when a run resumes") {
-  const std::string page = slurp(fs::path(NINE_SOURCE_DIR) / "docs/compatibility.md");
-  const size_t begin = page.find("- all options except "), end = page.find("Any difference", begin);
-  REQUIRE(end != std::string::npos);
-  const std::string list = page.substr(begin, end - begin);
-  size_t named = 0;
-  for (const std::string& key : app::keys_free_on_resume()) {
-    // These say where and how a run begins; the page has --other-gpu by itself.
-    if (key == "run" || key == "restart" || key == "other_gpu") continue;
-    CHECK_MESSAGE(has(list, concat("`--", app::flag_of(key), '`')), key);
-    ++named;
-  }
-  CHECK(static_cast<size_t>(std::ranges::count(list, '`')) == 2 * named);
 }
 
 }  // namespace nine::tests::test_compatibility

@@ -11,8 +11,11 @@
 #include <limits>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <string>
 
+#include "apps/cli/option_data.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/signals.h"
 #include "apps/training/compare_configs.h"
@@ -395,6 +398,21 @@ TEST_SUITE("run directory") {
     CHECK(
         compare({{"novel", 2}}, {{"novel", 1}}) ==
         "--novel did not exist when this run began, but is now 2; use --restart or another --run");
+  }
+
+  TEST_CASE("comparing configurations: docs/compatibility.md lists the options that may differ") {
+    const std::string page = read_text(fs::path(NINE_SOURCE_DIR) / "docs/compatibility.md");
+    const size_t begin = page.find("- all options except "), end = page.find("\n\n", begin);
+    REQUIRE(begin < end);
+    const std::string list = page.substr(begin, end - begin);
+    const std::regex option("`--([a-z-]+)`");
+    std::set<std::string> said, free;
+    for (std::sregex_iterator at(list.begin(), list.end(), option), none; at != none; ++at)
+      said.insert((*at)[1]);
+    for (const std::string& key : keys_free_on_resume()) free.insert(flag_of(key));
+    // What says where a run is and how to begin is no setting of the run.
+    for (const char* how : {"run", "restart", "other-gpu"}) CHECK(free.erase(how) == 1);
+    CHECK(said == free);
   }
 }
 

@@ -186,19 +186,56 @@ def compare(name, work, model, folder, bound=1e-4, same=True):
     print(f"{name}: log p of a token differs by at most {worst:.2g}; {distinct} translations")
 
 
+def same_as_baseline(name, checkpoint, folder, saved):
+    """The bytes that CTranslate2's classes write with ct2_translate.py."""
+    ct2_translate.Checkpoint(checkpoint).save(saved)
+    same = (folder / "model.bin").read_bytes() == (saved / "model.bin").read_bytes()
+    check(same, f"{name}: model.bin differs from that of CTranslate2's TransformerSpec")
+    for file in sorted(saved.iterdir()):
+        if file.suffix == ".json":
+            ours, theirs = (json.loads(p.read_text("utf-8")) for p in (folder / file.name, file))
+            check(ours == theirs, f"{name}: {file.name}: {ours}, not {theirs}")
+
+
+def check_baseline(work, own, folder):
+    """ct2_translate.py writes what nine_convert writes, or refuses the model."""
+    same_as_baseline("--head-bias", own, folder, work.new())
+    for options in [
+        "--norm pre --no-tie-embeddings",
+        "--shared-vocab",
+        "--dtype float64 --encoder-layers 1",
+    ]:
+        model = work.train(*options.split(), after="2u")
+        same_as_baseline(options, model, work.convert(model), work.new())
+    script, given = pathlib.Path(ct2_translate.__file__), work.path / "test.src"
+    for options in [
+        *("--activation gelu", "--activation swiglu", "--qk-norm", "--layer-norm-eps 1e-3"),
+        *("--kv-heads 2", "--norm-type rms", "--no-linear-bias", "--positions rotary"),
+        *("--head log", "--head lin:scale=2", "--head-context tanh"),
+        *("--word-norm uniform", "--context-norm max", "--raw --vocab-size 330"),
+    ]:
+        model = work.train(*options.split(), after="2u")
+        code, out, error = run(sys.executable, script, model, given, "--output", "-")
+        key = options.split()[0][2:].replace("-", "_")
+        key = key.removeprefix("no_")
+        check(code == 1 and not out and f'has "{key}": ' in error, f"{options}: {code} {error}")
+    # What no key says is seen by the tensors.
+    config = json.loads((own / "config.json").read_text("utf-8"))
+    tensors, left = load_file(own / "model.safetensors"), "transformer.encoder.layers.0.new.weight"
+    for name, changed in [
+        (left, {**tensors, left: tensors["positions"]}),
+        ("positions", {n: t for n, t in tensors.items() if n != "positions"}),
+    ]:
+        model = write_nine(work, own, changed, **config)
+        code, out, error = run(sys.executable, script, model, given)
+        check(code == 1 and not out and f"{name}" in error, f"{name}: {code} {error}")
+
+
 def check_out(work):
     own = work.train("--head-bias")
     folder = work.convert(own)
     compare("lin", work, own, folder)
-    # The bytes that CTranslate2's classes write.
-    checkpoint, saved = ct2_translate.Checkpoint(own), work.new()
-    checkpoint.save(saved)
-    same = (folder / "model.bin").read_bytes() == (saved / "model.bin").read_bytes()
-    check(same, "model.bin differs from that of CTranslate2's TransformerSpec")
-    for file in sorted(saved.iterdir()):
-        if file.suffix == ".json":
-            ours, theirs = (json.loads(p.read_text("utf-8")) for p in (folder / file.name, file))
-            check(ours == theirs, f"{file.name}: {ours}, not {theirs}")
+    check_baseline(work, own, folder)
     for dtype, bound in (("float16", 0.01), ("bfloat16", 0.1)):
         compare(f"lin, {dtype}", work, own, work.convert(own, "--dtype", dtype), bound, False)
     modern = "--norm pre --norm-type rms --no-linear-bias"
