@@ -880,6 +880,31 @@ TEST_CASE("tokenizers: Unigram finds the best of all paths") {
   }
 }
 
+// The ids of SentencePiece 0.2.3 for a model of these pieces and scores.
+TEST_CASE("tokenizers: Unigram takes SentencePiece's cut of many that are equal") {
+  TokenList tokens;
+  for (const char* token :
+       {"<unk>", "<s>", "</s>", "ab", "bab", "ba", "a", "aa", "b", "c", "cc", "ca"})
+    tokens.add(token, tokens.size());
+  const UnigramModel model(
+      tokens, {0, 0, 0, 0, 0, 0, 0, 0, 0, -1.3F, -2.1F, -1.9F},
+      {.unknown = 0, .single = true, .not_in_text = {1, 2}, .user_defined = {3, 4, 5, 6, 7, 8}});
+  const std::vector<std::pair<std::string, Ids>> golden{
+      {"cabab", {9, 6, 4}},
+      {"bbaababbca", {8, 8, 7, 4, 8, 9, 6}},
+      {"bbacabaaacabab", {8, 5, 9, 6, 5, 7, 9, 6, 4}},
+      {"acabbcabaabbab", {6, 9, 3, 8, 9, 6, 5, 3, 4}},
+      {"aababcbcabb", {7, 4, 9, 8, 9, 3, 8}},
+      {"bcbcababbabc", {8, 9, 8, 9, 6, 4, 4, 9}},
+      {"cccbaacaaaccab", {9, 10, 8, 7, 9, 6, 7, 10, 3}},
+      {"cababbccacb", {9, 6, 4, 8, 10, 6, 9, 8}}};
+  for (const auto& [text, expected] : golden) {
+    Ids ids;
+    model.encode(text, ids);
+    CHECK(ids == expected);
+  }
+}
+
 TEST_CASE("tokenizers: a table of replacements whose sizes do not fit") {
   CHECK(CharactersMap("").empty());
   CHECK(has(error_of([] { CharactersMap("abc"); }), "has only 3 bytes"));
