@@ -203,6 +203,14 @@ TEST_CASE("tokenizers: the named splits cut every text as PCRE2 does") {
       }
       both.check(text);
     }
+    // Each character of one or two bytes at each place among letters, which are read eight at once.
+    for (char32_t code = 0; code < 0x800; ++code)
+      for (size_t at = 0; at <= 17; ++at) {
+        std::string text(at, code % 2 == 0 ? 'z' : 'A');
+        append_utf8(text, code);
+        both.check(text + "kZa");
+        both.check(text + std::string(9, 'a'));
+      }
     for (const std::string& a : some)
       for (const std::string& b : some) {
         both.check(a + b);
