@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/memory_reserve.h"
 #include "data/unpack.h"
+#include "data/utf8_blocks.h"
 
 namespace nine {
 
@@ -96,7 +97,7 @@ bool is_tiny(std::string_view text) {
 }  // namespace
 
 size_t find_invalid_utf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
+  for (size_t at = detail::valid_utf8_blocks(text); at < text.size();) {
     if (starts_with_ascii_block(text, at)) {
       at += sizeof(uint64_t);
       continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -9,90 +11,119 @@ namespace nine {
 
 namespace {
 
-constexpr size_t kFirstSlots = 64;
-constexpr size_t kShort = 64;  // symbols that are searched one by one for the lowest rank
+constexpr size_t kFirstGroups = 16;
+constexpr size_t kShort = 64;  // symbols of which each has a bit of a word and a lane of a vector
 constexpr int kPlaceBits = 6;  // of a symbol's place
 static_assert(kShort == 1 << kPlaceBits);
-// Ranks below this limit leave room for a place in 32 bits.
-constexpr uint32_t kShortRanks = uint32_t{1} << (32 - kPlaceBits);
+// Keys are a rank and a place in 32 bits. From kNever on there is no merge.
+constexpr uint32_t kNever = MergeTable::kNoRank << kPlaceBits;
+constexpr uint32_t kShortRanks = kNever >> kPlaceBits;
+
+constexpr size_t kLanes = 8;
+using Lanes [[gnu::vector_size(kLanes * sizeof(uint32_t))]] = uint32_t;
+
+Lanes least_of(Lanes a, Lanes b) { return a < b ? a : b; }
+uint32_t least_lane(Lanes v) {
+  v = least_of(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
+  v = least_of(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5));
+  v = least_of(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6));
+  return v[0];
+}
 
 }  // namespace
 
-bool MergeTable::add(int32_t left, int32_t right, Merge merge) {
-  if (2 * (size_ + 1) > slots_.size()) {
-    std::vector<Slot> old(std::max(kFirstSlots, 2 * slots_.size()));
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.merge.rank == kNoRank) continue;
-      size_t at = place_of(slot.key);
-      while (slots_[at].merge.rank != kNoRank) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = slot;
+// Puts a merge into the groups. Returns false if its key is there.
+bool MergeTable::put(uint64_t key, uint64_t merge) {
+  for (size_t at = place_of(key);; at = (at + 1) & (groups_.size() - 1)) {
+    Group& group = groups_[at];
+    for (size_t i = 0; i < kInGroup; ++i) {
+      if (group.keys[i] == key) return false;
+      if (group.keys[i] != kEmpty) continue;
+      group.keys[i] = key;
+      group.merges[i] = merge;
+      return true;
     }
   }
-  const uint64_t key = key_of(left, right);
-  size_t at = place_of(key);
-  for (; slots_[at].merge.rank != kNoRank; at = (at + 1) & (slots_.size() - 1))
-    if (slots_[at].key == key) return false;
-  slots_[at] = {key, merge};
+}
+
+bool MergeTable::add(int32_t left, int32_t right, Merge merge) {
+  if (2 * (size_ + 1) > kInGroup * groups_.size()) {
+    std::vector<Group> old(std::max(kFirstGroups, 2 * groups_.size()));
+    old.swap(groups_);
+    shift_ = 64 - std::countr_zero(groups_.size());
+    for (const Group& group : old)
+      for (size_t i = 0; i < kInGroup && group.keys[i] != kEmpty; ++i)
+        put(group.keys[i], group.merges[i]);
+  }
+  if (!put(key_of(left, right), std::bit_cast<uint64_t>(merge))) return false;
   ++size_;
   ranks_end_ = std::max(ranks_end_, merge.rank + 1);
   return true;
 }
 
 void MergeTable::apply(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const {
-  symbols.size() <= kShort&& ranks_end_ <= kShortRanks ? apply_short(symbols, ids)
-                                                       : apply_long(symbols, ids);
+  const size_t n = symbols.size();
+  if (n < 2) {
+    ids.insert(ids.end(), symbols.begin(), symbols.end());
+    return;
+  }
+  if (n > kShort || ranks_end_ > kShortRanks) return apply_long(symbols, ids);
+  n <= kLanes       ? apply_short<1>(symbols, ids)
+  : n <= 2 * kLanes ? apply_short<2>(symbols, ids)
+  : n <= 4 * kLanes ? apply_short<4>(symbols, ids)
+                    : apply_short<kShort / kLanes>(symbols, ids);
 }
 
+template <size_t kVectors>
 void MergeTable::apply_short(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const {
   const size_t n = symbols.size();
-  std::array<int32_t, kShort> id;
-  std::array<int32_t, kShort> result;  // of the merge of a symbol and the next symbol
-  // The rank of that merge, then the symbol's place, so that the least key is the leftmost of the
-  // lowest rank. A symbol without a merge has kNever; so do the places up to a multiple of kLanes.
-  std::array<uint32_t, kShort> keys;
-  std::array<uint8_t, kShort + 1> before, next;
-  constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
-  constexpr size_t kLanes = 8;
-  static_assert(kShort % kLanes == 0);
-  const auto offer = [&](size_t left, size_t right) {
-    const Merge merge = find(id[left], id[right]);
-    result[left] = merge.result;
-    keys[left] =
-        merge.rank == kNoRank ? kNever : merge.rank << kPlaceBits | static_cast<uint32_t>(left);
+  constexpr int32_t kNone = -1;  // has no merge
+  // The id of the symbol at place i is id[i + 1], so that there is one before the first.
+  std::array<int32_t, kShort + 2> id;
+  std::array<int32_t, kShort + 1> result;  // of the merge of that symbol and the next
+  const auto key_at = [&](size_t at, size_t next) {
+    const Merge merge = find(id[at], id[next]);
+    result[at] = merge.result;
+    return merge.rank << kPlaceBits | static_cast<uint32_t>(at - 1);
   };
-  std::ranges::copy(symbols, id.begin());
-  for (size_t i = 0; i <= n; ++i) {
-    before[i] = static_cast<uint8_t>(i - 1);
-    next[i] = static_cast<uint8_t>(i + 1);
+  id.front() = id.back() = kNone;
+  std::ranges::copy(symbols, id.begin() + 1);
+  // The rank of that merge, then the place, so that the least key is the leftmost of the lowest
+  // rank. These vectors stay in registers: to load one waits for all stores to its lanes.
+  std::array<Lanes, kVectors> keys, places;
+  {
+    alignas(Lanes) std::array<uint32_t, kLanes * kVectors> all, counted;
+    all.fill(kNever);
+    for (size_t at = 1; at < n; ++at) all[at - 1] = key_at(at, at + 1);
+    std::iota(counted.begin(), counted.end(), 0u);
+    std::memcpy(keys.data(), all.data(), sizeof keys);
+    std::memcpy(places.data(), counted.data(), sizeof places);
   }
-  for (size_t i = 0; i + 1 < n; ++i) offer(i, i + 1);
-  const size_t end = (n + kLanes - 2) / kLanes * kLanes;
-  for (size_t i = n - 1; i < end; ++i) keys[i] = kNever;
+  const auto set_key = [&](size_t at, uint32_t key) {
+    for (size_t v = 0; v < kVectors; ++v)
+      keys[v] = places[v] == static_cast<uint32_t>(at - 1) ? Lanes{} + key : keys[v];
+  };
+  uint64_t left_over = ~uint64_t{0} >> (kShort - n);  // a bit for each place with a symbol
   for (;;) {
-    std::array<uint32_t, kLanes> least;  // of each lane, so that no comparison waits for another
-    least.fill(kNever);
-    for (size_t i = 0; i < end; i += kLanes)
-      for (size_t lane = 0; lane < kLanes; ++lane)
-        least[lane] = std::min(least[lane], keys[i + lane]);
-    for (size_t width = kLanes / 2; width > 0; width /= 2)
-      for (size_t lane = 0; lane < width; ++lane)
-        least[lane] = std::min(least[lane], least[lane + width]);
-    const uint32_t key = least[0];
-    if (key == kNever) break;
-    const size_t left = key & ((1u << kPlaceBits) - 1), right = next[left], after = next[right];
-    id[left] = result[left];
-    keys[right] = kNever;
-    next[left] = static_cast<uint8_t>(after);
-    before[after] = static_cast<uint8_t>(left);
-    if (left > 0) offer(before[left], left);
-    if (after < n) {
-      offer(left, after);
-    } else {
-      keys[left] = kNever;
-    }
+    Lanes least = keys[0];
+    for (size_t v = 1; v < kVectors; ++v) least = least_of(least, keys[v]);
+    const uint32_t key = least_lane(least);
+    if (key >= kNever) break;
+    const size_t left = key % kShort;
+    const uint64_t before = left_over & ((uint64_t{1} << left) - 1);
+    const uint64_t behind = left_over & (~uint64_t{1} << left);
+    const uint64_t after = behind & (behind - 1);  // without the right symbol
+    left_over = before | uint64_t{1} << left | after;
+    // Without a symbol before or after, these are the first and the last of `id`.
+    const auto before_at = static_cast<size_t>(std::bit_width(before)),
+               after_at = static_cast<size_t>(std::countr_zero(after)) + 1;
+    id[left + 1] = result[left + 1];
+    set_key(static_cast<size_t>(std::countr_zero(behind)) + 1, kNever);
+    set_key(before_at, key_at(before_at, left + 1));
+    set_key(left + 1, key_at(left + 1, after_at));
   }
-  for (size_t i = 0; i < n; i = next[i]) ids.push_back(id[i]);
+  for (; left_over != 0; left_over &= left_over - 1)
+    ids.push_back(id[static_cast<size_t>(std::countr_zero(left_over)) + 1]);
 }
 
 void MergeTable::apply_long(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const {

@@ -1,6 +1,7 @@
 // The merges of byte pair encoding: a hash table from pairs of symbols to rank and result.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -23,12 +24,15 @@ class MergeTable {
   bool add(int32_t left, int32_t right, Merge merge);
   /// Returns the merge of a pair; rank kNoRank if it has no merge.
   Merge find(int32_t left, int32_t right) const {
-    if (slots_.empty()) return {};
+    if (groups_.empty()) return {};
     const uint64_t key = key_of(left, right);
-    size_t at = place_of(key);
-    while (slots_[at].merge.rank != kNoRank && slots_[at].key != key)
-      at = (at + 1) & (slots_.size() - 1);
-    return slots_[at].merge;
+    for (size_t at = place_of(key);; at = (at + 1) & (groups_.size() - 1)) {
+      const Group& group = groups_[at];
+      uint64_t found = kEmpty;
+      for (size_t i = 0; i < kInGroup; ++i)
+        found &= group.merges[i] | (uint64_t{group.keys[i] == key} - 1);
+      if ((~found | uint64_t{group.keys.back() == kEmpty}) != 0) return std::bit_cast<Merge>(found);
+    }
   }
   size_t size() const { return size_; }
 
@@ -39,27 +43,35 @@ class MergeTable {
   /// Calls f(left, right, merge) for each merge, in no order.
   template <class F>
   void for_each(F&& f) const {
-    for (const Slot& slot : slots_)
-      if (slot.merge.rank != kNoRank)
-        f(static_cast<int32_t>(slot.key >> 32), static_cast<int32_t>(slot.key & 0xffffffffu),
-          slot.merge);
+    for (const Group& group : groups_)
+      for (size_t i = 0; i < kInGroup && group.keys[i] != kEmpty; ++i)
+        f(static_cast<int32_t>(group.keys[i] >> 32),
+          static_cast<int32_t>(group.keys[i] & 0xffffffffu), std::bit_cast<Merge>(group.merges[i]));
   }
 
  private:
-  struct Slot {
-    uint64_t key = 0;
-    Merge merge;
+  static constexpr size_t kInGroup = 4;
+  static constexpr uint64_t kEmpty = std::numeric_limits<uint64_t>::max();  // the bits of Merge()
+  // The merges of a few keys, in one line of the processor's cache. All are compared, because a
+  // branch for each would often be predicted wrong.
+  struct alignas(64) Group {
+    Group() {
+      keys.fill(kEmpty);
+      merges.fill(kEmpty);
+    }
+    std::array<uint64_t, kInGroup> keys, merges;
   };
   static uint64_t key_of(int32_t left, int32_t right) {
     return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
   }
-  size_t place_of(uint64_t key) const {
-    return (key * 0x9E3779B97F4A7C15u) >> (64 - std::countr_zero(slots_.size()));
-  }
+  size_t place_of(uint64_t key) const { return (key * 0x9E3779B97F4A7C15u) >> shift_; }
+  bool put(uint64_t key, uint64_t merge);
+  template <size_t kVectors>
   void apply_short(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const;
   void apply_long(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const;
 
-  std::vector<Slot> slots_;  // their number is a power of two; at most half full
+  std::vector<Group> groups_;  // their number is a power of two; at most half full
+  int shift_ = 0;              // from a hash to the number of a group
   size_t size_ = 0;
   uint32_t ranks_end_ = 0;  // above all ranks
 };

@@ -1,9 +1,12 @@
 // Short pieces of text as keys of small hash tables.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <string_view>
 
 #include "data/string_table.h"
@@ -21,6 +24,27 @@ class PieceKey {
   explicit PieceKey(std::string_view piece) {
     for (size_t i = 0; i < kWords; ++i)
       if (piece.size() > 8 * i) words_[i] = start_of(piece.substr(8 * i));
+    words_.back() |= uint64_t{piece.size()} << 56;
+  }
+  /// Makes the same key. If the piece is part of `text`, this reads whole words and needs no branch
+  /// for its size.
+  PieceKey(std::string_view piece, std::string_view text) {
+    const char* const end = text.data() + text.size();
+    const std::less_equal<> ordered;  // also pointers into two texts
+    const bool inside = ordered(text.data(), piece.data()) && ordered(piece.data(), end);
+    if (!inside || static_cast<size_t>(end - piece.data()) < sizeof words_) {
+      *this = PieceKey(piece);
+      return;
+    }
+    static constexpr auto kOnesThenZeros = [] {
+      std::array<uint8_t, 2 * sizeof words_> bytes{};
+      std::fill_n(bytes.begin(), sizeof words_, uint8_t{0xFF});
+      return bytes;
+    }();
+    std::array<uint64_t, kWords> mask;
+    std::memcpy(words_.data(), piece.data(), sizeof words_);
+    std::memcpy(mask.data(), kOnesThenZeros.data() + sizeof words_ - piece.size(), sizeof mask);
+    for (size_t i = 0; i < kWords; ++i) words_[i] &= mask[i];
     words_.back() |= uint64_t{piece.size()} << 56;
   }
   /// Compares word by word, because a comparison of the arrays would call memcmp.

@@ -113,7 +113,7 @@ void PipelineTokenizer::encode_pieces(std::string_view text, bool at_start, Toke
     parts_.model->encode(piece, out);
   };
   const auto append = [&](std::span<const std::string_view> pieces) {
-    cache.append(pieces, ids, encode);
+    cache.append(text, pieces, ids, encode);
   };
   if (!parts_.model->cuts_at_spaces()) return pre_tokenizer_.for_each_batch(text, at_start, append);
   pre_tokenizer_.for_each(text, at_start, [&](std::string_view piece) {

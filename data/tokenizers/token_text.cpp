@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <charconv>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -16,15 +18,36 @@ namespace nine {
 
 namespace {
 
+constexpr size_t kMostOfId = 12;  // bytes of an id and a space
+
+// Writes an id in decimal, without a branch for each digit: to_chars() needs twice the time.
+// Returns the end; bytes behind it are written too, kMostOfId in all at most.
+char* write_id(char* to, int32_t id) {
+  constexpr int32_t kDigits8 = 100'000'000;
+  if (id < 0 || id >= kDigits8) return std::to_chars(to, to + kMostOfId, id).ptr;
+  // Eight digits, the first in the lowest byte: two numbers of four digits, then four of two.
+  const auto number = static_cast<uint64_t>(id);
+  uint64_t digits = number / 10'000 | number % 10'000 << 32;
+  const uint64_t hundreds = digits * 5243 >> 19 & 0x0000'007F'0000'007F;
+  digits = hundreds | (digits - 100 * hundreds) << 16;
+  const uint64_t tens = digits * 103 >> 10 & 0x000F'000F'000F'000F;
+  digits = tens | (digits - 10 * tens) << 8;
+  constexpr uint64_t kLast = uint64_t{1} << 56;  // the last digit is written also if it is 0
+  const int zeros = std::countr_zero(digits | kLast) / 8;
+  const uint64_t text = (digits | 0x3030'3030'3030'3030) >> 8 * zeros;
+  std::memcpy(to, &text, sizeof text);
+  return to + sizeof text - zeros;
+}
+
 void append_ids(const std::vector<int32_t>& ids, std::string& out) {
-  constexpr size_t kMost = 12;  // bytes of an id and a space
   const size_t begin = out.size();
-  out.resize(begin + kMost * ids.size());
+  out.resize(begin + kMostOfId * ids.size());
   char* at = out.data() + begin;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (i > 0) *at++ = ' ';
-    at = std::to_chars(at, at + kMost, ids[i]).ptr;
+  for (const int32_t id : ids) {
+    at = write_id(at, id);
+    *at++ = ' ';
   }
+  if (!ids.empty()) --at;
   out.resize(static_cast<size_t>(at - out.data()));
 }
 

@@ -1,9 +1,11 @@
 // Tokenizers: raw text to ids, and ids to the same text.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,40 +35,33 @@ class PieceTable {
  public:
   using Key = PieceKey<kWords>;
 
-  /// Lets the processor load the places of a piece, for append() soon after.
-  void prefetch(std::string_view piece) const {
-    if (bits_ > 0) __builtin_prefetch(&places_[Key(piece).hash(bits_)]);
+  static constexpr size_t kMostIds = 2 * kWords;
+  using Ids = std::array<int32_t, kMostIds>;  ///< less than 0 after the last id
+
+  /// Returns where find() will look for a piece, or null. The caller prefetches it, because GCC
+  /// leaves out the call of a const function that does nothing else.
+  const void* place(const Key& piece) const {
+    return bits_ == 0 ? nullptr : &places_[piece.hash(bits_)];
   }
-  /// Appends the ids of a piece of 1 to Key::kMost bytes; calls encode(piece, ids) for a new piece.
-  template <class Encode>
-  void append(std::string_view piece, std::vector<int32_t>& ids, Encode&& encode) {
-    const Key key(piece);
+  /// Returns the ids of a piece, valid until the next call; null if they are not kept.
+  const Ids* find(const Key& piece) {
     ++looked_up_;
-    if (bits_ > 0) {
-      Places& places = places_[key.hash(bits_)];
-      if (places.newest.piece == key) std::swap(places.newest, places.found);
-      if (places.found.piece == key) {
-        for (const int32_t id : places.found.ids) {
-          if (id < 0) break;
-          ids.push_back(id);
-        }
-        return;
-      }
-    }
-    const size_t before = ids.size();
-    encode(piece, ids);
-    keep(key, {ids.data() + before, ids.size() - before});
+    if (bits_ == 0) return nullptr;
+    Places& places = places_[piece.hash(bits_)];
+    if (places.newest.piece == piece) std::swap(places.newest, places.found);
+    return places.found.piece == piece ? &places.found.ids : nullptr;
   }
+  /// Keeps the ids of a piece that find() did not find, if they are few.
+  void keep(const Key& piece, std::span<const int32_t> ids);
 
  private:
   struct Place {
     Key piece;
-    std::array<int32_t, 2 * kWords> ids{};  // less than 0 after the last id
+    Ids ids{};
   };
   struct alignas(32 * kWords) Places {  // of one hash, in few lines of the processor's cache
     Place found, newest;
   };
-  void keep(const Key& piece, std::span<const int32_t> ids);
 
   std::vector<Places> places_;
   int bits_ = 0;                       // of the hash
@@ -79,30 +74,68 @@ class PieceTable {
 /// 5 MiB at most. A cache belongs to one thread and one tokenizer.
 class TokenCache {
  public:
-  /// Appends the ids of pieces. For a piece that the cache lacks, calls encode(piece, ids), which
-  /// must append the ids; then keeps them if they and the piece are short.
+  /// Appends the ids of pieces, which are parts of `text` or stand elsewhere. For a piece that the
+  /// cache lacks, calls encode(piece, ids), which must append the ids; then keeps them if they and
+  /// the piece are short.
   template <class Encode>
-  void append(std::span<const std::string_view> pieces, std::vector<int32_t>& ids,
-              Encode&& encode) {
-    for (const std::string_view piece : pieces)
-      with_table(
-          piece, [&](auto& table) { table.prefetch(piece); }, [] {});
-    for (const std::string_view piece : pieces)
-      with_table(
-          piece, [&](auto& table) { table.append(piece, ids, encode); },
-          [&] { encode(piece, ids); });
+  void append(std::string_view text, std::span<const std::string_view> pieces,
+              std::vector<int32_t>& ids, Encode&& encode) {
+    for (size_t done = 0; done < pieces.size(); done += kAtOnce)
+      append_few(text, pieces.subspan(done, std::min(kAtOnce, pieces.size() - done)), ids, encode);
   }
 
  private:
-  // Calls f(table) with the table for pieces of this size, or otherwise() if there is no table.
-  template <class F, class Otherwise>
-  void with_table(std::string_view piece, F&& f, Otherwise&& otherwise) {
-    if (piece.empty() || piece.size() > decltype(long_)::Key::kMost) return otherwise();
-    piece.size() <= decltype(short_)::Key::kMost ? f(short_) : f(long_);
+  using Short = detail::PieceTable<2, 16>;
+  using Long = detail::PieceTable<4, 13>;
+  static constexpr size_t kAtOnce = 16;  // pieces whose places are loaded together
+
+  template <class Encode>
+  void append_few(std::string_view text, std::span<const std::string_view> pieces,
+                  std::vector<int32_t>& ids, Encode&& encode) {
+    std::array<Short::Key, kAtOnce> keys;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      if (has_key<Short>(pieces[i])) {
+        keys[i] = Short::Key(pieces[i], text);
+        __builtin_prefetch(short_.place(keys[i]));
+      } else if (has_key<Long>(pieces[i])) {
+        __builtin_prefetch(long_.place(Long::Key(pieces[i], text)));
+      }
+    }
+    std::array<int32_t, kAtOnce * Long::kMostIds> few;  // to append, so that `ids` grows seldom
+    size_t size = 0;
+    const auto flush = [&] {
+      ids.insert(ids.end(), few.data(), few.data() + std::exchange(size, 0));
+    };
+    const auto append_piece = [&](std::string_view piece, auto& table, const auto& key) {
+      if (const auto* const found = table.find(key)) {
+        std::memcpy(few.data() + size, found->data(), sizeof *found);
+        for (const int32_t id : *found) size += id >= 0 ? 1 : 0;
+        return;
+      }
+      flush();
+      const size_t before = ids.size();
+      encode(piece, ids);
+      table.keep(key, {ids.data() + before, ids.size() - before});
+    };
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      if (has_key<Short>(pieces[i])) {
+        append_piece(pieces[i], short_, keys[i]);
+      } else if (has_key<Long>(pieces[i])) {
+        append_piece(pieces[i], long_, Long::Key(pieces[i], text));
+      } else {
+        flush();
+        encode(pieces[i], ids);
+      }
+    }
+    flush();
+  }
+  template <class Table>
+  static bool has_key(std::string_view piece) {
+    return !piece.empty() && piece.size() <= Table::Key::kMost;
   }
 
-  detail::PieceTable<2, 16> short_;
-  detail::PieceTable<4, 13> long_;
+  Short short_;
+  Long long_;
 };
 
 /// A tokenizer. Several threads may call its functions at once, each with a cache of its own.

@@ -26,25 +26,22 @@ UnigramModel::UnigramModel(const TokenList& tokens, std::vector<double> scores, 
   std::vector<bool> left_out(scores_.size(), false), defined(scores_.size(), false);
   for (int32_t id : settings_.not_in_text) left_out[static_cast<size_t>(id)] = true;
   for (int32_t id : settings_.user_defined) defined[static_cast<size_t>(id)] = true;
-  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double lowest = kInfinity;
   std::vector<std::pair<std::string_view, int32_t>> sorted;
   for (int32_t id = 0; id < tokens.size(); ++id) {
     const auto i = static_cast<size_t>(id);
     require(std::isfinite(scores_[i]), "the token ", quote(tokens.token(id)), " has the score ",
             scores_[i], ", and a finite number was expected");
-    // SentencePiece takes the limits of its normal pieces, Hugging Face of all.
-    if (!settings_.single || (!left_out[i] && !defined[i])) {
-      lowest = std::min(lowest, scores_[i]);
-      highest = std::max(highest, scores_[i]);
-    }
+    // SentencePiece takes the lowest score of its normal pieces, Hugging Face of all.
+    if (!settings_.single || (!left_out[i] && !defined[i])) lowest = std::min(lowest, scores_[i]);
     if (!left_out[i] && tokens.has(id)) sorted.emplace_back(tokens.token(id), id);
   }
-  if (lowest > highest) lowest = highest = 0;
-  for (size_t i = 0; i < scores_.size(); ++i) {
-    const auto length = static_cast<double>(tokens.token(static_cast<int32_t>(i)).size());
-    if (defined[i])
-      path_scores_[i] = static_cast<float>(length) * static_cast<float>(highest) - 0.1;
-  }
+  if (lowest == kInfinity) lowest = 0;
+  // The score of SentencePiece 0.2.3, which is above those of all other pieces.
+  for (int32_t id : settings_.user_defined)
+    path_scores_[static_cast<size_t>(id)] =
+        0.1 * (static_cast<double>(tokens.token(id).size()) - 1.0);
   unknown_score_ = settings_.single ? static_cast<float>(lowest) - 10.0F : lowest - kUnknownPenalty;
   for (size_t byte = 0; byte < bytes_.size(); ++byte) {
     bytes_[byte] =

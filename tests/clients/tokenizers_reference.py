@@ -71,6 +71,8 @@ POOL = (
     + [chr(c) for a, b in ((0x4E00, 0x4F00), (0x1F600, 0x1F650)) for c in range(a, b)]
     + list("\t\n\r\x85\xa0") * 20
 )
+# Texts of these have many cuts of one score, where they are user-defined symbols.
+TIES = ["a", "b", "ab", "ba", "bab", "\u00e9", "\u00e9\u00e9", "xx", "x" * 10, "x" * 14]
 
 
 def texts_of(count, seed):
@@ -90,6 +92,7 @@ def texts_of(count, seed):
     for _ in range(count // 2):
         out.append("".join(rng.choice(POOL) for _ in range(rng.randint(1, 60))))
         out.append("".join(rng.choice(" \t\n\r.,'-ab1\u00e9") for _ in range(rng.randint(1, 30))))
+        out.append("".join(rng.choice(TIES) for _ in range(rng.randint(1, 30))))
     return out
 
 
@@ -303,6 +306,7 @@ def own_tokenizers(c, corpus):
         ("unigram", {}),
         ("unigram", {"byte_fallback": True, "normalization_rule_name": "identity"}),
         ("unigram", {"user_defined_symbols": ["<sep>", "ab c"], "add_dummy_prefix": False}),
+        ("unigram", {"user_defined_symbols": TIES, "byte_fallback": True}),
         ("bpe", {"byte_fallback": True, "remove_extra_whitespaces": False}),
         ("bpe", {"user_defined_symbols": ["<sep>", "ab"], "normalization_rule_name": "nfkc_cf"}),
         ("bpe", {"split_by_whitespace": False}),

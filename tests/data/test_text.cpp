@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <span>
@@ -19,6 +20,7 @@
 #include "data/corpus.h"
 #include "data/spelled_specials.h"
 #include "data/text.h"
+#include "data/unicode.h"
 #include "tests/support/programs.h"
 #include "tests/support/support.h"
 
@@ -288,25 +290,27 @@ TEST_CASE("text: errors name file, line and byte") {
 
 namespace {
 
-/// Decodes to a code point and encodes it again: valid is what comes back the same. Independent of
-/// the table in use.
-bool valid_utf8_by_decoding(const std::string& s) {
+/// Decodes each character to a code point, which must need that many bytes. Returns the first place
+/// where that fails, or npos. Independent of the tables in use.
+size_t first_undecodable(std::string_view s) {
   for (size_t i = 0; i < s.size();) {
     const auto b = static_cast<uint8_t>(s[i]);
     const int n = b < 0x80 ? 1 : b >> 5 == 6 ? 2 : b >> 4 == 14 ? 3 : b >> 3 == 30 ? 4 : 0;
-    if (n == 0 || i + static_cast<size_t>(n) > s.size()) return false;
+    if (n == 0 || i + static_cast<size_t>(n) > s.size()) return i;
     uint32_t point = n == 1 ? b : b & (0x7Fu >> n);
     for (int k = 1; k < n; ++k) {
       const auto c = static_cast<uint8_t>(s[i + static_cast<size_t>(k)]);
-      if (c >> 6 != 2) return false;
+      if (c >> 6 != 2) return i;
       point = point << 6 | (c & 63u);
     }
     const int shortest = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-    if (shortest != n || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return false;
+    if (shortest != n || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return i;
     i += static_cast<size_t>(n);
   }
-  return true;
+  return std::string_view::npos;
 }
+
+bool finds_invalid_utf8(std::string_view s) { return find_invalid_utf8(s) == first_undecodable(s); }
 
 }  // namespace
 
@@ -315,20 +319,61 @@ TEST_CASE("text: UTF-8 is judged as by decoding, at every place of a line") {
                                   0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0,
                                   0xF1, 0xF3, 0xF4, 0xF5, 0xF7, 0xF8, 0xFE, 0xFF};
   int wrong = 0;
+  // Long texts are read by blocks of 32 bytes, of which the last one ends with the text.
+  const std::vector<size_t> places = {0, 1, 14, 29, 30, 31, 32, 33, 34, 36};
   for (int a : bytes)
     for (int b : bytes)
       for (int c : bytes)
         for (int d : bytes) {
           const std::string s = {static_cast<char>(a), static_cast<char>(b), static_cast<char>(c),
                                  static_cast<char>(d)};
-          wrong += (find_invalid_utf8(s) == std::string_view::npos) != valid_utf8_by_decoding(s);
+          wrong += !finds_invalid_utf8(s);
+          std::string longer(40, 'x');
+          longer.replace(places[static_cast<size_t>(a + b + c + d) % places.size()], 4, s);
+          wrong += !finds_invalid_utf8(longer);
         }
   CHECK(wrong == 0);
-  for (size_t at = 0; at < 20; ++at) {
+  for (size_t at = 0; at < 70; ++at) {
     CHECK(find_invalid_utf8(std::string(at, 'x') + "\xFF" + std::string(9, 'y')) == at);
     CHECK(find_invalid_utf8(std::string(at, 'x') + "\xC3") == at);
     CHECK(find_invalid_utf8(std::string(at, 'x') + "\xF0\x9F\xA6\x8A") == std::string_view::npos);
   }
+}
+
+TEST_CASE("text: UTF-8 is judged as by decoding, for all two bytes, all three and random text") {
+  int wrong = 0;
+  std::string text(70, 'x');
+  for (size_t at : {0, 30, 31, 32, 68})
+    for (int two = 0; two < 0x10000; ++two) {
+      text[at] = static_cast<char>(two >> 8);
+      text[at + 1] = static_cast<char>(two);
+      wrong += !finds_invalid_utf8(text);
+      if (two == 0xFFFF) text[at] = text[at + 1] = 'x';
+    }
+  for (int three = 0xE00000; three < 0x1000000; ++three) {
+    const size_t at = static_cast<size_t>(three % 37);
+    std::string s(39, 'x');
+    for (size_t i = 0; i < 3; ++i) s[at + i] = static_cast<char>(three >> (16 - 8 * i));
+    wrong += !finds_invalid_utf8(s);
+  }
+  RandomStream random({.seed = 7});
+  for (size_t i = 0; i < 50'000; ++i) {
+    std::string s;
+    while (s.size() <= i % 140) {
+      const std::array<uint64_t, 4> codes{random.below(0x80), 0x80 + random.below(0x780),
+                                          0xE000 + random.below(0x2000),
+                                          0x10000 + random.below(0x100000)};
+      append_utf8(s, static_cast<char32_t>(codes[random.below(4)]));
+    }
+    wrong += find_invalid_utf8(s) != std::string_view::npos;
+    if (i % 2 == 0) {
+      s[random.below(s.size())] = static_cast<char>(random.below(256));
+    } else {
+      s.resize(random.below(s.size()));
+    }
+    wrong += !finds_invalid_utf8(s);
+  }
+  CHECK(wrong == 0);
 }
 
 namespace {

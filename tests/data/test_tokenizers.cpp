@@ -22,9 +22,11 @@
 #include "data/tokenizers/byte_alphabet.h"
 #include "data/tokenizers/merge_table.h"
 #include "data/tokenizers/normalizer.h"
+#include "data/tokenizers/piece_key.h"
 #include "data/tokenizers/read_tokenizer.h"
 #include "data/tokenizers/split_pattern.h"
 #include "data/tokenizers/token_model.h"
+#include "data/tokenizers/token_text.h"
 #include "data/tokenizers/train_tokenizer.h"
 #include "data/tokenizers/unicode_forms.h"
 #include "data/unicode.h"
@@ -201,6 +203,14 @@ TEST_CASE("tokenizers: the named splits cut every text as PCRE2 does") {
       }
       both.check(text);
     }
+    // Each character of one or two bytes at each place among letters, which are read eight at once.
+    for (char32_t code = 0; code < 0x800; ++code)
+      for (size_t at = 0; at <= 17; ++at) {
+        std::string text(at, code % 2 == 0 ? 'z' : 'A');
+        append_utf8(text, code);
+        both.check(text + "kZa");
+        both.check(text + std::string(9, 'a'));
+      }
     for (const std::string& a : some)
       for (const std::string& b : some) {
         both.check(a + b);
@@ -237,16 +247,19 @@ TEST_CASE("tokenizers: every byte string comes back") {
 TEST_CASE("tokenizers: a piece is merged as a plain search for the lowest rank merges it") {
   Random random(2);
   for (int round = 0; round < 200; ++round) {
-    // Random merges of six symbols and their results.
+    // Random merges of six symbols and their results. Large ranks are beside the largest of short
+    // pieces.
+    const uint32_t first = round % 4 == 0 ? (1u << 26) - 10 : 0;
+    const uint32_t attempts = round % 10 == 0 ? 400 : 30;
     MergeTable table;
     std::map<std::pair<int32_t, int32_t>, std::pair<uint32_t, int32_t>> plain;
     int32_t symbols = 6;
-    for (uint32_t rank = 0; rank < 30; ++rank) {
+    for (uint32_t rank = 0; rank < attempts; ++rank) {
       const auto of = [&] {
         return static_cast<int32_t>(random.below(static_cast<uint64_t>(symbols)));
       };
       const int32_t left = of(), right = of();
-      const uint32_t shared = rank / 2;  // ranks may be equal, as of SentencePiece's scores
+      const uint32_t shared = first + rank / 2;  // ranks may be equal, as of SentencePiece's scores
       const bool added = table.add(left, right, {shared, symbols});
       CHECK(added == plain.insert({{left, right}, {shared, symbols}}).second);
       if (added) ++symbols;
@@ -254,7 +267,8 @@ TEST_CASE("tokenizers: a piece is merged as a plain search for the lowest rank m
     CHECK(table.size() == plain.size());
     for (int i = 0; i < 10; ++i) {
       Ids word;
-      for (size_t n = 1 + random.below(i < 8 ? 20 : 200); n > 0; --n)
+      const size_t most = i < 7 ? 20 : i < 9 ? 70 : 200;
+      for (size_t n = 1 + random.below(most); n > 0; --n)
         word.push_back(static_cast<int32_t>(random.below(6)));
       Ids found;
       table.apply(word, found);
@@ -275,6 +289,68 @@ TEST_CASE("tokenizers: a piece is merged as a plain search for the lowest rank m
       }
       CHECK(found == word);
     }
+  }
+}
+
+namespace {
+
+// Encodes every text as the same ids.
+class SameIds : public Tokenizer {
+ public:
+  explicit SameIds(Ids ids) : ids_(std::move(ids)) {}
+  void encode(std::string_view /*text*/, const EncodeOptions& /*options*/, TokenCache& /*cache*/,
+              Ids& ids) const override {
+    ids.insert(ids.end(), ids_.begin(), ids_.end());
+  }
+  void decode(std::span<const int32_t> /*ids*/, bool /*special*/, std::string&) const override {}
+  int32_t size() const override { return std::numeric_limits<int32_t>::max(); }
+  std::string_view token(int32_t /*id*/) const override { return {}; }
+  std::string token_bytes(int32_t /*id*/) const override { return {}; }
+  int32_t find(std::string_view /*token*/) const override { return kNone; }
+  bool is_special(int32_t /*id*/) const override { return false; }
+  std::vector<int32_t> special_ids() const override { return {}; }
+  std::string json() const override { return {}; }
+
+ private:
+  Ids ids_;
+};
+
+}  // namespace
+
+TEST_CASE("tokenizers: ids are written as std::to_string() writes them") {
+  Ids ids{0, std::numeric_limits<int32_t>::max()};
+  for (int32_t power = 10; power <= 100'000'000; power *= 10)
+    for (int32_t beside = -1; beside <= 1; ++beside) ids.push_back(power + beside);
+  for (int32_t id = 0; id < 20'000; ++id) ids.push_back(id);
+  Random random(4);
+  for (int i = 0; i < 20'000; ++i)
+    ids.push_back(static_cast<int32_t>(random.below(uint64_t{1} << (1 + i % 31))));
+  std::string expected;
+  for (const int32_t id : ids) (expected += ' ') += std::to_string(id);
+  expected[0] = '\n';
+  TokenCache cache;
+  std::string found;
+  encode_lines(SameIds({}), {}, "\n", cache, found);
+  encode_lines(SameIds(ids), {}, "text", cache, found);
+  CHECK(found == expected);
+}
+
+TEST_CASE("tokenizers: the key of a piece is the same wherever the piece stands") {
+  Random random(5);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string text = random_bytes(random, 60, i % 2 == 0 ? 256 : 3) + "x";
+    const size_t begin = random.below(text.size());
+    const std::string_view piece =
+        std::string_view(text).substr(begin, 1 + random.below(PieceKey<4>::kMost));
+    const auto check = [&]<size_t kWords>(const PieceKey<kWords>& key) {
+      CHECK(key.text() == piece);
+      CHECK(key == PieceKey<kWords>(piece));
+      CHECK(key == PieceKey<kWords>(piece, std::string(text)));
+      CHECK(key == PieceKey<kWords>(piece, {}));
+      CHECK_FALSE(key == PieceKey<kWords>(std::string(piece.size(), 'y')));
+    };
+    check(PieceKey<4>(piece, text));
+    if (piece.size() <= PieceKey<2>::kMost) check(PieceKey<2>(piece, text));
   }
 }
 
@@ -809,6 +885,31 @@ TEST_CASE("tokenizers: Unigram finds the best of all paths") {
       CHECK(joined == text);
       CHECK(sum == doctest::Approx(best(text)).epsilon(1e-12));
     }
+  }
+}
+
+// The ids of SentencePiece 0.2.3 for a model of these pieces and scores.
+TEST_CASE("tokenizers: Unigram takes SentencePiece's cut of many that are equal") {
+  TokenList tokens;
+  for (const char* token :
+       {"<unk>", "<s>", "</s>", "ab", "bab", "ba", "a", "aa", "b", "c", "cc", "ca"})
+    tokens.add(token, tokens.size());
+  const UnigramModel model(
+      tokens, {0, 0, 0, 0, 0, 0, 0, 0, 0, -1.3F, -2.1F, -1.9F},
+      {.unknown = 0, .single = true, .not_in_text = {1, 2}, .user_defined = {3, 4, 5, 6, 7, 8}});
+  const std::vector<std::pair<std::string, Ids>> golden{
+      {"cabab", {9, 6, 4}},
+      {"bbaababbca", {8, 8, 7, 4, 8, 9, 6}},
+      {"bbacabaaacabab", {8, 5, 9, 6, 5, 7, 9, 6, 4}},
+      {"acabbcabaabbab", {6, 9, 3, 8, 9, 6, 5, 3, 4}},
+      {"aababcbcabb", {7, 4, 9, 8, 9, 3, 8}},
+      {"bcbcababbabc", {8, 9, 8, 9, 6, 4, 4, 9}},
+      {"cccbaacaaaccab", {9, 10, 8, 7, 9, 6, 7, 10, 3}},
+      {"cababbccacb", {9, 6, 4, 8, 10, 6, 9, 8}}};
+  for (const auto& [text, expected] : golden) {
+    Ids ids;
+    model.encode(text, ids);
+    CHECK(ids == expected);
   }
 }
 
