@@ -41,19 +41,7 @@ void matmul_bf16(const char* op, const View& a, bool transpose_a, const View& b,
           " and ", c.view.device);
   require((transpose_b ? b.cols() : b.rows()) == k && c.view.rows() == m && c.view.cols() == n, "[",
           op, "] factors of shapes ", a.shape, " and ", b.shape, " do not give ", c.view.shape);
-  multiply_bf16(CudaDevice::of(a), op,
-                {.transpose_a = transpose_a,
-                 .transpose_b = transpose_b,
-                 .m = m,
-                 .n = n,
-                 .k = k,
-                 .a = static_cast<uint16_t*>(a.data),
-                 .lda = a.ld,
-                 .b = static_cast<uint16_t*>(b.data),
-                 .ldb = b.ld,
-                 .c = static_cast<float*>(c.view.data),
-                 .ldc = c.view.ld,
-                 .add = c.add});
+  multiply(CudaDevice::of(a), op, a, transpose_a, b, transpose_b, c);
 }
 
 View round_in_place(const char* op, const View& x) {

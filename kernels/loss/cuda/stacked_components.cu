@@ -111,19 +111,7 @@ template <class T>
 void StackedComponents<T>::multiply(const View& a, bool transpose_a, const View& b,
                                     bool transpose_b, const OutputView& c) const {
   if (rounded()) return matmul_bf16(op_, a, transpose_a, b, transpose_b, c);
-  cuda::multiply<T>(device_, op_,
-                    {.transpose_a = transpose_a,
-                     .transpose_b = transpose_b,
-                     .m = c.view.rows(),
-                     .n = c.view.cols(),
-                     .k = transpose_a ? a.rows() : a.cols(),
-                     .a = static_cast<T*>(a.data),
-                     .lda = a.ld,
-                     .b = static_cast<T*>(b.data),
-                     .ldb = b.ld,
-                     .c = static_cast<T*>(c.view.data),
-                     .ldc = c.view.ld,
-                     .add = c.add});
+  cuda::multiply(device_, op_, a, transpose_a, b, transpose_b, c);
 }
 
 template <class T>
