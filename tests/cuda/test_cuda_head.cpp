@@ -238,6 +238,40 @@ TEST_CASE("cuda head: a probability's relative error is that of ex2.approx, of a
   }
 }
 
+// Words at the distances 0, 1/4, 1/2, ... from a context of one number, 0: q is exact, and all of
+// the error is in the formula.
+TEST_CASE("cuda head: scores of rbf, wav and pow have the error of ex2.approx") {
+  constexpr int64_t kWords = 64;
+  Doubles places, squares;
+  for (int64_t v = 0; v < kWords; ++v) {
+    places.push_back(0.25 * static_cast<double>(v));
+    squares.push_back(places.back() * places.back());
+  }
+  const auto scores = [&](const char* head) {
+    Tape tape(poisoned_pool(kGpu));
+    const auto constant = [&](const Doubles& x, const Shape& shape) {
+      return tape.constant(to_device(tensor_of(x, shape, DType::float32), kGpu));
+    };
+    return component_scores(parse_head(head), constant({0.0}, {1, 1}),
+                            {{constant(places, {kWords, 1})}})
+        .to_vector();
+  };
+  const Doubles rbf = scores("rbf:gamma=0.5"), wav = scores("wav:a=2:b=3"), pow = scores("pow:p=1"),
+                square = scores("pow:p=2");
+  for (size_t v = 0; v < places.size(); ++v) {
+    CAPTURE(v);
+    const double q = squares[v], tiny = std::ldexp(1, -126);
+    // 2^-22 of the instruction, 1.3 |x| 2^-24 of x log2 e, and roundings of x and of the result.
+    const auto limit = [](double x) { return std::ldexp(4 + 2 + 3 * std::abs(x), -24); };
+    CHECK(std::abs(rbf[v] - std::exp(-q / 2)) <= limit(q / 2) * std::exp(-q / 2) + tiny);
+    CHECK(std::abs(wav[v] - std::cos(q / 2) * std::exp(-q / 3)) <=
+          (limit(q / 3) + std::ldexp(4 + q, -24)) * std::exp(-q / 3) + tiny);
+    if (v > 0)  // log q is rounded besides
+      CHECK(std::abs(pow[v] + places[v]) <= limit(2 * std::log(places[v])) * places[v]);
+    CHECK(std::abs(square[v] + q) <= std::ldexp(q, -22));
+  }
+}
+
 TEST_CASE("cuda head: mixtures against the CPU") {
   for (const char* head :
        {"mix:lin", "mix:2*lin,rbf", "mix:lin,ssg,pow:p=1", "mix:mog:form=mixture,lin"})
