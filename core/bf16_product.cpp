@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -76,6 +78,29 @@ MatmulPrecision matmul_precision() { return precision; }
 void set_matmul_precision(MatmulPrecision p) { precision = p; }
 
 namespace bf16 {
+
+std::span<const PiecePair> pairs_of(int pieces) {
+  static const std::vector<PiecePair> all_of_three = [] {
+    std::vector<PiecePair> pairs(std::begin(kSmallOfThree), std::end(kSmallOfThree));
+    pairs.push_back(kLargest[0]);
+    return pairs;
+  }();
+  if (pieces == 3) return all_of_three;
+  if (pieces == 2) return kAllOfTwo;
+  return kLargest;
+}
+
+int pieces_on_gpu() {
+  const char* text = std::getenv("NINE_CUDA_PIECES");
+  MatmulPrecision most = MatmulPrecision::high;
+  if (text != nullptr && *text != 0) {
+    const std::vector<std::string> names = enum_names<MatmulPrecision>();
+    const auto found = std::find(names.begin(), names.end(), text);
+    require(found != names.end(), "NINE_CUDA_PIECES=", text, ": must be highest, high or medium");
+    most = static_cast<MatmulPrecision>(found - names.begin());
+  }
+  return precision >= most ? pieces_of(precision) : 0;
+}
 
 const Loops* loops() {
   static const CpuLoops of_cpu = loops_of_cpu();

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -49,6 +50,8 @@ using PiecePair = std::pair<int, int>;
 inline constexpr PiecePair kSmallOfThree[] = {{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}};
 inline constexpr PiecePair kAllOfTwo[] = {{1, 0}, {0, 0}, {0, 1}};
 inline constexpr PiecePair kLargest[] = {{0, 0}};
+/// Returns all pairs whose products are added, in order, for factors of 1, 2 or 3 pieces.
+std::span<const PiecePair> pairs_of(int pieces);
 
 /// A factor in float32. Element (i, k) of a left factor (count, k) is x[i * ld + k] or, unless
 /// contiguous_terms, x[k * ld + i]. Element (k, i) of a right factor (k, count) is at the same
@@ -127,6 +130,12 @@ const Loops& emulation_of_pairs();
 /// Returns loops with the bits of emulation_of_pairs() by FMAs of AVX2. They multiply pieces at
 /// nearly float32's speed. Null in a build for CPUs without AVX2.
 const Loops* pairs_by_fma();
+/// Returns in how many pieces the output layer on a GPU cuts its float32 factors in the precision
+/// in use: 1 for medium, 2 for high. 0: it multiplies float32, as in highest. By calculation, six
+/// products of pieces are faster than float32's on an H100, but no GPU has measured that. The
+/// environment variable NINE_CUDA_PIECES names the highest precision that has pieces: highest, high
+/// (the default) or medium. Error: another text.
+int pieces_on_gpu();
 /// Uses `wanted` from now on in every precision; null restores the CPU's loops. Must not be called
 /// while an op runs.
 void use_loops(const Loops* wanted);

@@ -14,9 +14,9 @@ namespace nine {
 /// highest  at least float32: a CPU with bfloat16 tiles (AMX) cuts each number into three bfloat16
 ///          pieces and adds six products of pieces, with an error below that of float32 arithmetic
 ///          (core/bf16_product.h); on CUDA fp32
-/// high     a CPU with bfloat16 tiles keeps 16 bits of each factor, in three products of bfloat16
-///          pieces; CUDA keeps 11 bits (TF32)
-/// medium   factors may be rounded to bfloat16 (8 bits)
+/// high     a CPU with bfloat16 tiles and CUDA's output layer keep 16 bits of each factor, in three
+///          products of bfloat16 pieces; CUDA's other products keep 11 bits (TF32)
+/// medium   factors may be rounded to bfloat16 (8 bits); CUDA's output layer rounds them
 ///
 /// A CPU without bfloat16 tiles computes all three in float32, with two exceptions. With
 /// AVX512-BF16 it rounds the factors of `medium` to bfloat16. With the environment variable

@@ -21,5 +21,11 @@ NINE_D inline float bf16_value(uint16_t bits) {
   memcpy(&x, &u, sizeof x);
   return x;
 }
+/// The bfloat16 nearest to x, which keeps the rest.
+NINE_D inline uint16_t next_piece(float& x) {
+  const uint16_t piece = bf16_bits(x);
+  x -= bf16_value(piece);
+  return piece;
+}
 
 }  // namespace nine::cuda

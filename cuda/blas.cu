@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/matmul_precision.h"
 #include "cuda/environment.h"
+#include "cuda/ops.cuh"
 
 namespace nine::cuda {
 namespace {
@@ -99,40 +100,24 @@ cublasHandle_t handle_of(CudaDevice& device) {
   return kept = h;  // only now that all of it has succeeded
 }
 
-cublasComputeType_t compute_type(bool single) {
-  if (!single) return CUBLAS_COMPUTE_64F;
+// The numbers of a product: its factors, its result and what cuBLAS computes with.
+struct Types {
+  cudaDataType_t factors, result;
+  cublasComputeType_t compute;
+};
+Types types_of(DType factors, MatmulPrecision precision) {
+  if (factors == DType::float64) return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+  if (factors == DType::bfloat16) return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
   require_promised_precision();
-  switch (matmul_precision()) {
+  switch (precision) {
     case MatmulPrecision::highest:
-      return CUBLAS_COMPUTE_32F;
+      break;
     case MatmulPrecision::high:
-      return CUBLAS_COMPUTE_32F_FAST_TF32;
+      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
     case MatmulPrecision::medium:
-      return CUBLAS_COMPUTE_32F_FAST_16BF;
+      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_16BF};
   }
-  return CUBLAS_COMPUTE_32F;
-}
-
-// Submits a product (Gemm<T> or Bf16Gemm) whose factors have this type. cuBLAS's matrices are
-// column-major: for it, a row-major C = A B is C' = B' A'.
-template <class T, class Product>
-void submit(CudaDevice& device, const char* op, const Product& p, T alpha, cudaDataType_t factors,
-            cublasComputeType_t compute) {
-  if (p.m == 0 || p.n == 0) return;
-  if (p.k == 0) {  // nothing is said of it in cuBLAS's documentation
-    const size_t width = static_cast<size_t>(p.n) * sizeof(T);
-    if (!p.add)
-      check(op, cudaMemset2DAsync(p.c, static_cast<size_t>(p.ldc) * sizeof(T), 0, width,
-                                  static_cast<size_t>(p.m), device.stream()));
-    return;
-  }
-  const T beta = p.add ? T(1) : T(0);
-  const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  check_blas(
-      op, library().gemm(handle_of(device), transposed(p.transpose_b), transposed(p.transpose_a),
-                         p.n, p.m, p.k, &alpha, p.b, factors, p.ldb, p.a, factors, p.lda, &beta,
-                         p.c, sizeof(T) == sizeof(float) ? CUDA_R_32F : CUDA_R_64F, p.ldc, compute,
-                         CUBLAS_GEMM_DEFAULT));
+  return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
 }
 
 }  // namespace
@@ -143,17 +128,29 @@ std::string blas_description(CudaDevice& device) {
   return concat("cuBLAS ", v / 10000, ".", v / 100 % 100, ".", v % 100);
 }
 
-template <class T>
-void multiply(CudaDevice& device, const char* op, const Gemm<T>& p) {
-  constexpr bool kSingle = sizeof(T) == sizeof(float);
-  submit(device, op, p, p.alpha, kSingle ? CUDA_R_32F : CUDA_R_64F, compute_type(kSingle));
+// cuBLAS's matrices are column-major: for it, a row-major C = A B is C' = B' A'.
+void multiply(CudaDevice& device, const char* op, const View& a, bool transpose_a, const View& b,
+              bool transpose_b, const OutputView& c, double alpha, MatmulPrecision precision) {
+  const int64_t m = c.view.rows(), n = c.view.cols(), k = transpose_a ? a.rows() : a.cols();
+  if (m == 0 || n == 0) return;
+  if (k == 0) {  // nothing is said of it in cuBLAS's documentation
+    if (!c.add) cuda::fill(c.view, 0);
+    return;
+  }
+  const Types types = types_of(a.dtype, precision);
+  // The scalars have the type of the sums.
+  const bool wide = types.result == CUDA_R_64F;
+  const double beta = c.add ? 1 : 0;
+  const auto narrow_alpha = static_cast<float>(alpha), narrow_beta = static_cast<float>(beta);
+  const auto scalar = [&](const double& x, const float& narrow) -> const void* {
+    if (wide) return &x;
+    return &narrow;
+  };
+  const auto transposed = [](bool yes) { return yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  check_blas(op, library().gemm(handle_of(device), transposed(transpose_b), transposed(transpose_a),
+                                n, m, k, scalar(alpha, narrow_alpha), b.data, types.factors, b.ld,
+                                a.data, types.factors, a.ld, scalar(beta, narrow_beta), c.view.data,
+                                types.result, c.view.ld, types.compute, CUBLAS_GEMM_DEFAULT));
 }
-
-void multiply_bf16(CudaDevice& device, const char* op, const Bf16Gemm& p) {
-  submit(device, op, p, 1.0F, CUDA_R_16BF, CUBLAS_COMPUTE_32F);
-}
-
-template void multiply<float>(CudaDevice&, const char*, const Gemm<float>&);
-template void multiply<double>(CudaDevice&, const char*, const Gemm<double>&);
 
 }  // namespace nine::cuda

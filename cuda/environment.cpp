@@ -28,6 +28,8 @@ bool changes_bits(std::string_view name, std::string_view value) {
   }
   // The driver compiles the PTX instead of taking nvcc's code.
   if (name == "CUDA_FORCE_PTX_JIT" || name == "CUDA_FORCE_JIT") return value != "0";
+  // Other products of the output layer (core/bf16_product.h).
+  if (name == "NINE_CUDA_PIECES") return value != "high";
   // An LSTM's loop adds in another order.
   if (name == "NINE_CUDA_SIDE_BY_SIDE") return value == "0";
   // A part of the multiprocessors: another variant of the loop, other algorithms of cuBLAS.

@@ -55,6 +55,15 @@ NINE_D T term_exp(T x) {
   }
 }
 
+/// Takes term_exp for the exponential of a kernel's formula (SeriesMath), with that error for an x
+/// of either sign: e^x is infinity above 88.8, and 0 below -87.3.
+struct ApproximateMath {
+  template <class T>
+  NINE_D static T exp(T x) {
+    return term_exp(x);
+  }
+};
+
 /// Adds n terms to a running sum: one rescaling for all of them, and no branch. A term of -infinity
 /// adds nothing; a NaN stays a NaN.
 template <class T, int n>

@@ -206,22 +206,7 @@ __global__ void __launch_bounds__(kBlock)
 
 void matmul(const View& a, bool transpose_a, const View& b, bool transpose_b, const OutputView& c,
             double alpha) {
-  dispatch_float(a.dtype, "matmul", [&]<class T>(T) {
-    multiply<T>(CudaDevice::of(a), "matmul",
-                {.transpose_a = transpose_a,
-                 .transpose_b = transpose_b,
-                 .m = c.view.rows(),
-                 .n = c.view.cols(),
-                 .k = transpose_a ? a.rows() : a.cols(),
-                 .alpha = static_cast<T>(alpha),
-                 .a = static_cast<T*>(a.data),
-                 .lda = a.ld,
-                 .b = static_cast<T*>(b.data),
-                 .ldb = b.ld,
-                 .c = static_cast<T*>(c.view.data),
-                 .ldc = c.view.ld,
-                 .add = c.add});
-  });
+  multiply(CudaDevice::of(a), "matmul", a, transpose_a, b, transpose_b, c, alpha);
 }
 
 void linear(const View& x, const View& w, const View& bias, bool relu, const View& y) {

@@ -8,6 +8,7 @@
 #define NINE_FOR_EACH_HEAD_OP(OP) \
   OP(head_stats)                  \
   OP(head_stats_backward)         \
+  OP(head_pieces)                 \
   OP(head_scores)                 \
   OP(head_loss)                   \
   OP(head_gradients)              \

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/bf16_product.h"
 #include "core/op_checks.h"
 #include "core/profile.h"
 #include "kernels/op_table.h"
@@ -20,6 +21,13 @@ void check_spread(const HeadBlock& b, const char* op) {
   require(b.options.spread == 0 || b.size() > 1 || b.score_sum, "[", op,
           "] label smoothing needs score_sum");
 }
+void check_pieces(const char* op, const View& x, int pieces, const View& out) {
+  require(pieces >= 1 && pieces <= 3, "[", op, "] 1 to 3 pieces of a number, got ", pieces);
+  require(x.dtype == DType::float32, "[", op, "] cuts float32 into pieces, got ", x.dtype);
+  is_matrix(op, "the pieces", out, x.rows(), head_piece_columns(x.cols(), pieces));
+  require(out.dtype == DType::bfloat16 && out.device == x.device, "[", op,
+          "] pieces are bfloat16 on ", x.device, ", got ", out.dtype, " on ", out.device);
+}
 void check_head(const char* op, const HeadBlock& b) {
   require(!b.components.empty(), "[", op, "] needs a component");
   const int64_t rows = b.rows(), columns = b.size();
@@ -32,18 +40,12 @@ void check_head(const char* op, const HeadBlock& b) {
             " words");
     if (const int64_t size = head_stats_size(c.score, b.dims()); size > 0)
       is_matrix(op, "a component's statistics", c.stats, c.w.rows(), size);
-    if (c.rounded) {
-      is_matrix(op, "the rounded word vectors", c.rounded, c.w.rows(), c.w.cols());
-      require(c.rounded.dtype == DType::bfloat16 && c.rounded.device == c.w.device, "[", op,
-              "] rounded word vectors are bfloat16 on ", c.w.device, ", got ", c.rounded.dtype,
-              " on ", c.rounded.device);
-    }
-    require(static_cast<bool>(c.rounded) == static_cast<bool>(b.components.front().rounded), "[",
-            op, "] some components have rounded word vectors, and some have not");
+    if (b.pieces > 0) check_pieces(op, c.w, b.pieces, c.pieces);
     planes += head_product_planes(c.score, b.dims());
     kept += head_score_planes(c.score);
   }
   same_kind(op, b.h, {&b.bias, &b.target_bias, &b.log_prior, &b.products, &b.scores});
+  if (b.pieces > 0) check_pieces(op, b.h, b.pieces, b.h_pieces);
   require(b.words() > 0, "[", op, "] the vocabulary is empty");
   require(b.h.rows() == (columns == 1 ? rows : columns * b.padded_rows()), "[", op, "] ",
           b.h.rows(), " stacked contexts for ", columns, " components of ", rows, " rows");
@@ -86,6 +88,10 @@ void check_stats(const char* op, const Score& score, const View& w, const View& 
 }
 }  // namespace
 
+int64_t head_piece_columns(int64_t d, int pieces) {
+  return std::ssize(bf16::pairs_of(pieces)) * bf16_ld(d);
+}
+
 int64_t head_stats_size(const Score& score, int64_t d) {
   int64_t size = 0;
   scores::visit_component(score, d, [&](const auto& k) {
@@ -124,6 +130,12 @@ void head_stats_backward(const Score& score, const View& w, const View& stats, c
   same_shape("head_stats_backward", "w", w, "dw", dw);
   Scope scope("head_stats_backward", 2 * count(w), bytes(w, dw, dw));
   head_op_table(w.device).head_stats_backward(score, w, stats, dstats, dw);
+}
+
+void head_pieces(const View& x, int pieces, bool left, const View& out) {
+  check_pieces("head_pieces", x, pieces, out);
+  Scope scope("head_pieces", count(x), bytes(x, out));
+  head_op_table(x.device).head_pieces(x, pieces, left, out);
 }
 
 void head_scores(const HeadBlock& block, Arena& arena) {

@@ -23,9 +23,11 @@ namespace nine::ops {
 
 /// Rows of contexts in a panel: one for each SIMD lane, or for each thread of a warp.
 inline constexpr int64_t kHeadPanel = 32;
-/// Returns the leading dimension of rounded vectors of d numbers: each begins at a multiple of 16
+/// Returns the columns of vectors of d numbers in bfloat16: each vector begins at a multiple of 16
 /// bytes, as fast products of bfloat16 ask for.
 inline int64_t bf16_ld(int64_t d) { return (d + 7) / 8 * 8; }
+/// Returns the columns of vectors of d numbers that head_pieces() has cut.
+int64_t head_piece_columns(int64_t d, int pieces);
 /// Words of a tile, the unit of work of the CPU's loops: this many words by one panel of rows.
 inline constexpr int64_t kHeadTile = 64;
 /// Number of chunks of the vocabulary; each chunk has its own partial sum.
@@ -39,9 +41,9 @@ struct HeadComponent {
   /// statistics of each word that the score function needs besides the product. Empty if it needs
   /// no statistics.
   View stats;
-  /// (V, d) bfloat16: w rounded. If it is there, CUDA multiplies it by contexts that it rounds too.
-  /// Components that share word vectors share it. Empty: products of w itself.
-  View rounded = {};
+  /// (V, head_piece_columns) bfloat16: w from head_pieces(), as left factor; components that share
+  /// word vectors share it. Empty unless the block has `pieces`.
+  View pieces = {};
 };
 
 /// The options of the head (HeadConfig) that the loops over words and rows use.
@@ -75,6 +77,10 @@ struct HeadBlock {
   /// own norms.
   View context_norm;
   HeadBlockOptions options;
+  /// CUDA multiplies float32 factors in so many bfloat16 pieces (core/bf16_product.h); 0: it
+  /// multiplies float32. The CPU cuts factors itself.
+  int pieces = 0;
+  View h_pieces;  ///< h from head_pieces(), as right factor; empty without `pieces`
 
   // Kept from head_scores for head_gradients; head_gradients recomputes empty views.
 
@@ -134,6 +140,12 @@ void head_stats(const Score& score, const View& w, const View& stats);
 /// Adds to dw, row by row, the gradient that dstats passes through the statistics to the rows of w.
 void head_stats_backward(const Score& score, const View& w, const View& stats, const View& dstats,
                          const View& dw);
+/// Cuts the float32 vectors of x (R, d) into 1 to 3 bfloat16 pieces, as left or right factor of
+/// products. Row r of `out` (R, head_piece_columns) bfloat16 has, for each pair of
+/// bf16::pairs_of(pieces), the piece of x_r that the pair takes of this factor, and zeros up to
+/// bf16_ld(d) numbers. So one product of a left and a right `out` along their columns adds up all
+/// pairs in order.
+void head_pieces(const View& x, int pieces, bool left, const View& out);
 /// Fills products and score_sum (unless empty), lse and target_score; on the CPU also scores
 /// (unless empty). CUDA recomputes scores when they are needed.
 void head_scores(const HeadBlock& block, Arena& arena);

@@ -24,6 +24,18 @@ int64_t gpu_bytes = kGpuBytes;
 constexpr int64_t kLeastBytes = int64_t{4} << 20;
 int64_t least_bytes = kLeastBytes;
 
+// A GPU multiplies fewer rows than this in float32. A product with few rows takes as long as its
+// bytes: 4 for each number of W. The pieces of W are written and read besides, 4 bytes for each
+// pair. In the time of all those bytes a float32 product of R rows, 2 R operations for each number,
+// is done: 50 TFLOP/s and 4.3 TB/s were measured on an H200, 12 operations for a byte.
+int64_t gpu_rows_in_pieces = 0;
+int64_t fewest_rows_in_pieces(int pieces) {
+  if (gpu_rows_in_pieces > 0) return gpu_rows_in_pieces;
+  constexpr int64_t kOperationsPerByte = 12;
+  const int64_t bytes = 4 + 4 * std::ssize(bf16::pairs_of(pieces));
+  return bytes * kOperationsPerByte / 2;
+}
+
 View matrix(const View& v) { return v.shape.rank() == 2 ? v : v.reshaped({v.rows(), v.cols()}); }
 
 int64_t planes_of(const HeadSpec& head, int64_t d) {
@@ -50,6 +62,7 @@ View vector_part(const View& v, int64_t begin, int64_t count) {
 }
 
 void set_gpu_block_bytes(int64_t bytes) { gpu_bytes = bytes > 0 ? bytes : kGpuBytes; }
+void set_gpu_rows_in_pieces(int64_t rows) { gpu_rows_in_pieces = rows; }
 void set_least_block_bytes(int64_t bytes) { least_bytes = bytes > 0 ? bytes : kLeastBytes; }
 
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,
@@ -186,7 +199,7 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
   choose_blocks(memory);
 
   start_words();
-  round_words();
+  cut_words();
   start_biases();
   if (mixture()) {
     log_prior_ = log_prior;
@@ -202,6 +215,8 @@ void HeadBlocks::start(const View& targets, const ops::HeadBlockOptions& options
   }
   const int64_t most = std::max(first_rows_, block_rows_);
   kept_ = arena_.temporary({7, k * most}, DType::float64);
+  if (pieces_ > 0)
+    h_pieces_ = arena_.temporary({k * most, ops::head_piece_columns(d, pieces_)}, DType::bfloat16);
   if (keeps_products_) block_products_ = arena_.temporary({words_, products_ * block_rows_}, type);
   if (block_products_ && kept_scores_ > 0)
     block_scores_ = arena_.temporary({words_, kept_scores_ * block_rows_}, type);
@@ -291,21 +306,25 @@ void HeadBlocks::start_words() {
   }
 }
 
-// Rounds the word vectors once for all blocks, for products of bfloat16: `medium` on a GPU. The
-// CPU's loops round a factor's tiles themselves.
-void HeadBlocks::round_words() {
-  if (arena_.device() == kCpu || contexts_.dtype != DType::float32 ||
-      matmul_precision() != MatmulPrecision::medium)
+// Cuts the word vectors into bfloat16 pieces once for all blocks, for products of pieces on a GPU.
+// The CPU's loops cut a factor's tiles themselves.
+void HeadBlocks::cut_words() {
+  if (arena_.device() == kCpu || contexts_.dtype != DType::float32) return;
+  pieces_ = bf16::pieces_on_gpu();
+  if (pieces_ == 0 || rows() * (head_.untied ? 1 : size()) < fewest_rows_in_pieces(pieces_)) {
+    pieces_ = 0;
     return;
+  }
   const int64_t d = contexts_.cols();
   for (size_t i = 0; i < components_.size(); ++i) {
     ops::HeadComponent& c = components_[i];
     if (i > 0 && c.w.data == components_[i - 1].w.data) {
-      c.rounded = components_[i - 1].rounded;
+      c.pieces = components_[i - 1].pieces;
       continue;
     }
-    c.rounded = arena_.temporary({words_, ops::bf16_ld(d)}, DType::bfloat16).view().col_range(0, d);
-    ops::copy(c.w, c.rounded);
+    c.pieces =
+        arena_.temporary({words_, ops::head_piece_columns(d, pieces_)}, DType::bfloat16).view();
+    ops::head_pieces(c.w, pieces_, true, c.pieces);
   }
 }
 
@@ -372,6 +391,11 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
   const int64_t k = size(), padded = whole_panels(count);
   View h = stacked_contexts(first, count, group_first);
   if (scaling_.contexts()) h = scaling_.scaled(h, count, padded);
+  View h_pieces;
+  if (pieces_ > 0) {
+    h_pieces = h_pieces_.view().row_range(0, h.rows());
+    ops::head_pieces(h, pieces_, false, h_pieces);
+  }
   const auto kept = [&](int64_t i) {
     const int64_t each = kept_.shape().cols();
     return vector_part(kept_.view().reshaped({7 * each}), i * each, k * count);
@@ -386,6 +410,8 @@ ops::HeadBlock HeadBlocks::block_of(int64_t first, int64_t count, int64_t group_
                        .log_prior = log_prior_ ? log_prior_.row_range(first, count) : View{},
                        .row_factor = vector_part(row_factors_, first, count),
                        .options = options_,
+                       .pieces = pieces_,
+                       .h_pieces = h_pieces,
                        .products = in_dw             ? in_dw.col_range(0, products)
                                    : block_products_ ? block_products_.view().col_range(0, products)
                                                      : View{},

@@ -16,6 +16,9 @@ namespace nine {
 
 /// Sets the bytes of products that a block may have on a GPU; 0: the default, 512 MiB. For tests.
 void set_gpu_block_bytes(int64_t bytes);
+/// Sets the fewest stacked contexts of a pass that a GPU multiplies in bfloat16 pieces; 0: the
+/// default, which depends on the number of pieces. For tests.
+void set_gpu_rows_in_pieces(int64_t rows);
 /// Sets the bytes of products that LeastMemory keeps for any block; 0: the default, 4 MiB. For
 /// tests.
 void set_least_block_bytes(int64_t bytes);
@@ -77,7 +80,7 @@ class HeadBlocks {
   void check_shapes(const char* op) const;
   void check_kernels(const char* op, const ops::HeadBlockOptions& options) const;
   void start_words();
-  void round_words();
+  void cut_words();
   void start_biases();
   void choose_blocks(HeadMemory memory);
   void choose_least_memory();
@@ -104,6 +107,7 @@ class HeadBlocks {
   int64_t group_first_ = 0;       // the first context of the current group
   int64_t products_ = 0;          // products of a word and a context, over all components
   int64_t kept_scores_ = 0;  // how many of those components keep their scores for the gradients
+  int pieces_ = 0;           // of a factor on a GPU; see ops::HeadBlock
   ops::HeadBlockOptions options_;
   bool gradients_, later_block_ = false, later_dh_ = false;
   bool keeps_products_ = false;  // those of every block in turn
@@ -115,7 +119,7 @@ class HeadBlocks {
   std::pmr::vector<double> number_slope_{&scratch_.memory};  // d number / d (stored value)
   OutputView dbias_, dprior_, dlatent_;
   View dnumbers_;  // float64, with respect to the numbers themselves; empty if not needed
-  Tensor kept_, block_products_, block_scores_, stack_, dstack_, latent_, dlatent_rows_;
+  Tensor kept_, h_pieces_, block_products_, block_scores_, stack_, dstack_, latent_, dlatent_rows_;
 };
 
 template <class F>

@@ -10,6 +10,7 @@
 namespace nine::scores {
 
 struct Pow : Radial<Pow> {
+  static constexpr bool kTakesMath = true;
   static constexpr ScoreKind kKind = ScoreKind::pow;
   static constexpr const char* kName = "pow";
   static constexpr const char* kNote =
@@ -27,15 +28,15 @@ struct Pow : Radial<Pow> {
   Pow(const Score& s, int64_t)
       : half(s.parameters[0] / 2), square(half == 1 ? 1 : 0), exponent(half - square) {}
 
-  template <class T>
+  template <class Math = SeriesMath, class T>
   NINE_HD T phi(T q) const {
     // Uses factors instead of branches: see vexp.
-    const T rest = vexp(static_cast<T>(exponent) * vlog(q > T(0) ? q : T(1)));
+    const T rest = Math::exp(static_cast<T>(exponent) * vlog(q > T(0) ? q : T(1)));
     return -rest * (static_cast<T>(square) * q + (q > T(0) ? static_cast<T>(1 - square) : T(0)));
   }
-  template <class T>
+  template <class Math = SeriesMath, class T>
   NINE_HD T phi_slope(T q) const {
-    return static_cast<T>(-half) * vexp(static_cast<T>(half - 1) * vlog(q));
+    return static_cast<T>(-half) * Math::exp(static_cast<T>(half - 1) * vlog(q));
   }
   NINE_HD double phi_slope_root(double q) const { return -half * vexp((half - 0.5) * vlog(q)); }
   template <class T>

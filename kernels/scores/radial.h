@@ -4,27 +4,39 @@
 
 #include <cmath>
 
+#include "core/log_sum_exp.h"
 #include "core/random.h"  // NINE_HD
 #include "kernels/scores/score.h"
 #include "kernels/scores/vectors.h"
 
 namespace nine::scores {
 
-/// Kernel K provides phi(q) and its derivative phi_slope(q), over float or double. A pair with q =
-/// 0, also after clamping, has no gradient, for any phi'(0).
+/// Kernel K provides phi(q) and its derivative phi_slope(q), over float or double; if it takes an
+/// exponential (TakesMath), both have a first template parameter Math. A pair with q = 0, also
+/// after clamping, has no gradient, for any phi'(0).
 template <class K>
 struct Radial : SquaredNorm {
   static constexpr bool kExactTarget = true;
 
-  template <class T>
+  template <class Math = SeriesMath, class T>
   NINE_HD T value(T z, const T* w, const T* h) const {
-    return self().phi(distance(z, w, h));
-  }
-  template <class T>
-  NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {
     const T q = distance(z, w, h);
-    const T slope = self().phi_slope(q > T(0) ? q : T(1)) *
-                    (q > T(0) ? T(1) : T(0));  // factors, not branches: see vexp
+    if constexpr (TakesMath<K>) {
+      return self().template phi<Math>(q);
+    } else {
+      return self().phi(q);
+    }
+  }
+  template <class Math = SeriesMath, class T>
+  NINE_HD Slopes<T, kStats> slopes(T z, const T* w, const T* h) const {
+    const T q = distance(z, w, h), positive = q > T(0) ? q : T(1);
+    T slope = 0;
+    if constexpr (TakesMath<K>) {
+      slope = self().template phi_slope<Math>(positive);
+    } else {
+      slope = self().phi_slope(positive);
+    }
+    slope *= q > T(0) ? T(1) : T(0);  // factors, not branches: see vexp
     return {T(-2) * slope, {slope}, {slope}};
   }
 

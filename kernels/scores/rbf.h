@@ -10,6 +10,7 @@
 namespace nine::scores {
 
 struct Rbf : Radial<Rbf> {
+  static constexpr bool kTakesMath = true;
   static constexpr ScoreKind kKind = ScoreKind::rbf;
   static constexpr const char* kName = "rbf";
   static constexpr const char* kNote =
@@ -29,13 +30,13 @@ struct Rbf : Radial<Rbf> {
   }
   Rbf(const Score& s, int64_t) : gamma(s.parameters[0]) {}
 
-  template <class T>
+  template <class Math = SeriesMath, class T>
   NINE_HD T phi(T q) const {
-    return vexp(static_cast<T>(-gamma) * q);
+    return Math::exp(static_cast<T>(-gamma) * q);
   }
-  template <class T>
+  template <class Math = SeriesMath, class T>
   NINE_HD T phi_slope(T q) const {
-    return static_cast<T>(-gamma) * vexp(static_cast<T>(-gamma) * q);
+    return static_cast<T>(-gamma) * Math::exp(static_cast<T>(-gamma) * q);
   }
   template <class T>
   NINE_HD T phi_parameter_slope(int, T q) const {

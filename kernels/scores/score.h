@@ -270,18 +270,34 @@ Layout layout_of(const K& k, int64_t d) {
   return {parts, size, k.product_dims(size), parts * K::kStats, K::kExactTarget};
 }
 
-/// Return a kernel's value and slopes for one pair of vectors, in the cheaper form if it is valid.
-template <class K, class T>
+/// A kernel whose value() and slopes() take the class of their exponential as a first template
+/// parameter: SeriesMath (core/log_sum_exp.h), or a GPU's (cuda/exponential.cuh).
+template <class K>
+concept TakesMath = requires {
+  K::kTakesMath;
+};
+
+/// Return a kernel's value and slopes for one pair of vectors, in the cheaper form if it is valid,
+/// with this exponential if the kernel takes one.
+template <class Math, class K, class T>
 NINE_HD T value_at(const K& k, T z, const T* w, const T* h) {
   if constexpr (HasFastPath<K>)
     if (k.fast_path_valid(w) && k.fast_path_valid(h)) return FastPath<K>(k).value(z, w, h);
-  return k.value(z, w, h);
+  if constexpr (TakesMath<K>) {
+    return k.template value<Math>(z, w, h);
+  } else {
+    return k.value(z, w, h);
+  }
 }
-template <class K, class T>
+template <class Math, class K, class T>
 NINE_HD Slopes<T, K::kStats> slopes_at(const K& k, T z, const T* w, const T* h) {
   if constexpr (HasFastPath<K>)
     if (k.fast_path_valid(w) && k.fast_path_valid(h)) return FastPath<K>(k).slopes(z, w, h);
-  return k.slopes(z, w, h);
+  if constexpr (TakesMath<K>) {
+    return k.template slopes<Math>(z, w, h);
+  } else {
+    return k.slopes(z, w, h);
+  }
 }
 
 }  // namespace scores

@@ -11,6 +11,7 @@
 namespace nine::scores {
 
 struct Wav : Radial<Wav> {
+  static constexpr bool kTakesMath = true;
   static constexpr ScoreKind kKind = ScoreKind::wav;
   static constexpr const char* kName = "wav";
   static constexpr const char* kNote =
@@ -37,14 +38,14 @@ struct Wav : Radial<Wav> {
   }
   Wav(const Score& s, int64_t) : over_a(1 / s.parameters[0]), over_b(1 / s.parameters[1]) {}
 
-  template <class T>
+  template <class Math = SeriesMath, class T>
   NINE_HD T phi(T q) const {
-    return vsincos(q * static_cast<T>(over_a)).cos * vexp(-q * static_cast<T>(over_b));
+    return vsincos(q * static_cast<T>(over_a)).cos * Math::exp(-q * static_cast<T>(over_b));
   }
-  template <class T>
+  template <class Math = SeriesMath, class T>
   NINE_HD T phi_slope(T q) const {
     const SinCos<T> wave = vsincos(q * static_cast<T>(over_a));
-    return -vexp(-q * static_cast<T>(over_b)) *
+    return -Math::exp(-q * static_cast<T>(over_b)) *
            (wave.sin * static_cast<T>(over_a) + wave.cos * static_cast<T>(over_b));
   }
   // Slope with respect to a, then to b.

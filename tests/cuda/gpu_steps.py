@@ -26,8 +26,10 @@ ROWS = {
     "gpt2-1024": Row("lm", tuple(LONG_GPT2), chunked=True),
     "mt": Row("mt", ()),
 }
-# Nine's words for PyTorch's precisions.
+# Nine's words for PyTorch's precisions. TF32 is `high` without bfloat16 pieces.
 PRECISIONS = {"bf16": "medium", "tf32": "high", "fp32": "highest"}
+TF32 = {"NINE_CUDA_PIECES": "medium"}
+SIX_PRODUCTS = {"NINE_CUDA_PIECES": "highest"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,6 +214,15 @@ def steps(bin_folder, work, out):
                     *"--vocab 9715 --batch 32 --bptt 35 --device cuda --matmul-precision high".split(),
                     *"--steps 50 --profile".split(),
                 ),
+                # The output layer's other products: whether `high` and `highest` should have them.
+                *(
+                    bench(bin_folder, row, precision, 20, name=f"{row}-{name}", **environment)
+                    for row in ("lin", "mos9")
+                    for name, precision, environment in (
+                        ("tf32", "high", TF32),
+                        ("six-products", "highest", SIX_PRODUCTS),
+                    )
+                ),
             ),
             most=60,
         ),
@@ -360,7 +371,7 @@ def steps(bin_folder, work, out):
                     "cuda lstm: gradients*",
                     "*plain ops*",
                     "cuda head: mixtures*",
-                    "cuda bfloat16: rows*",
+                    "cuda bfloat16: numbers*",
                 )
             ),
             most=60,

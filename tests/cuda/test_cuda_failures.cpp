@@ -123,7 +123,8 @@ TEST_CASE("cuda failures: settings of the environment that change bits are recor
   const auto config = [&] { return Json::parse(slurp(run + "/config.json")); };
   const Environment set{{"NVIDIA_TF32_OVERRIDE", "0"}, {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
                         {"CUBLAS_LOGINFO_DBG", "1"},   {"CUBLAS_ROOT", "/opt/cublas"},
-                        {"CUDA_FORCE_PTX_JIT", "0"},   {"NINE_CUDA_SIDE_BY_SIDE", "1"}};
+                        {"CUDA_FORCE_PTX_JIT", "0"},   {"NINE_CUDA_SIDE_BY_SIDE", "1"},
+                        {"NINE_CUDA_PIECES", "high"}};
   const std::string text = "CUBLAS_WORKSPACE_CONFIG=:4096:8, NVIDIA_TF32_OVERRIDE=0";
   const Outcome first = train(run, set);
   REQUIRE_MESSAGE(first.code == 0, first.err);
@@ -155,6 +156,15 @@ TEST_CASE("cuda failures: settings of the environment that change bits are recor
                 refused.err);
   CHECK_FALSE(std::filesystem::exists(dir / "other"));
   CHECK(train(dir / "other", rounded, "6u", {"--matmul-precision", "high"}).code == 0);
+
+  CHECK(train(dir / "pieces", {{"NINE_CUDA_PIECES", "highest"}}).code == 0);
+  CHECK(Json::parse(slurp(dir / "pieces/config.json"))["resolved"]["gpu_environment"] ==
+        "NINE_CUDA_PIECES=highest");
+  const Outcome unknown = train(dir / "unknown", {{"NINE_CUDA_PIECES", "many"}});
+  CHECK(unknown.code != 0);
+  CHECK_MESSAGE(has(unknown.err, "NINE_CUDA_PIECES=many: must be highest, high or medium"),
+                unknown.err);
+  CHECK_FALSE(std::filesystem::exists(dir / "unknown"));
 
   const Outcome version = Program("lm_train_on_host", {"--version"}, {}, [] {
                             setenv("NVIDIA_TF32_OVERRIDE", "0", 1);

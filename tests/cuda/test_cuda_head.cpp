@@ -20,6 +20,7 @@
 #include "tests/support/bf16_mode.h"
 #include "tests/support/compare.h"
 #ifdef NINE_CUDA_ON_HOST
+#include "tests/cuda_on_host/access.h"
 #include "tests/cuda_on_host/card.h"
 #endif
 
@@ -237,6 +238,40 @@ TEST_CASE("cuda head: a probability's relative error is that of ex2.approx, of a
   }
 }
 
+// Words at the distances 0, 1/4, 1/2, ... from a context of one number, 0: q is exact, and all of
+// the error is in the formula.
+TEST_CASE("cuda head: scores of rbf, wav and pow have the error of ex2.approx") {
+  constexpr int64_t kWords = 64;
+  Doubles places, squares;
+  for (int64_t v = 0; v < kWords; ++v) {
+    places.push_back(0.25 * static_cast<double>(v));
+    squares.push_back(places.back() * places.back());
+  }
+  const auto scores = [&](const char* head) {
+    Tape tape(poisoned_pool(kGpu));
+    const auto constant = [&](const Doubles& x, const Shape& shape) {
+      return tape.constant(to_device(tensor_of(x, shape, DType::float32), kGpu));
+    };
+    return component_scores(parse_head(head), constant({0.0}, {1, 1}),
+                            {{constant(places, {kWords, 1})}})
+        .to_vector();
+  };
+  const Doubles rbf = scores("rbf:gamma=0.5"), wav = scores("wav:a=2:b=3"), pow = scores("pow:p=1"),
+                square = scores("pow:p=2");
+  for (size_t v = 0; v < places.size(); ++v) {
+    CAPTURE(v);
+    const double q = squares[v], tiny = std::ldexp(1, -126);
+    // 2^-22 of the instruction, 1.3 |x| 2^-24 of x log2 e, and roundings of x and of the result.
+    const auto limit = [](double x) { return std::ldexp(4 + 2 + 3 * std::abs(x), -24); };
+    CHECK(std::abs(rbf[v] - std::exp(-q / 2)) <= limit(q / 2) * std::exp(-q / 2) + tiny);
+    CHECK(std::abs(wav[v] - std::cos(q / 2) * std::exp(-q / 3)) <=
+          (limit(q / 3) + std::ldexp(4 + q, -24)) * std::exp(-q / 3) + tiny);
+    if (v > 0)  // log q is rounded besides
+      CHECK(std::abs(pow[v] + places[v]) <= limit(2 * std::log(places[v])) * places[v]);
+    CHECK(std::abs(square[v] + q) <= std::ldexp(q, -22));
+  }
+}
+
 TEST_CASE("cuda head: mixtures against the CPU") {
   for (const char* head :
        {"mix:lin", "mix:2*lin,rbf", "mix:lin,ssg,pow:p=1", "mix:mog:form=mixture,lin"})
@@ -344,59 +379,103 @@ TEST_CASE("cuda head: full size, several blocks of rows") {
 
 namespace {
 
-// Compares `medium` on the GPU with the CPU's emulation of tiles: both round the same numbers to
-// bfloat16, so scores and sums over words differ as float32's do. Products of dL/dz may differ by
-// one rounding of a factor, 2^-8 of a term. A mixture's prior comes from a product of K columns,
-// which the CPU computes in float32, and its contexts from another tanh before they are rounded.
-void compare_rounded(const Problem& p) {
+// Multiplies in bfloat16 pieces in this precision while an object lives, on the CPU by its
+// emulation of tiles, and on the GPU for any number of rows.
+class InPieces {
+ public:
+  explicit InPieces(MatmulPrecision precision) : mode_(precision) {
+    setenv("NINE_CUDA_PIECES", "highest", 1);
+    set_gpu_rows_in_pieces(1);
+  }
+  ~InPieces() {
+    set_gpu_rows_in_pieces(0);
+    unsetenv("NINE_CUDA_PIECES");
+  }
+  InPieces(const InPieces&) = delete;
+  InPieces& operator=(const InPieces&) = delete;
+
+ private:
+  Bf16Mode mode_;
+};
+
+// True in the stand-in's strict build, which is slow.
+bool strict() {
+#ifdef NINE_CUDA_ON_HOST
+  return cuda_on_host::sees_accesses();
+#else
+  return false;
+#endif
+}
+
+constexpr MatmulPrecision kPrecisions[] = {MatmulPrecision::highest, MatmulPrecision::high,
+                                           MatmulPrecision::medium};
+
+// Compares each precision on the GPU with the CPU's emulation of tiles: both multiply the same
+// pieces, so scores and sums over words differ as float32's do. Products of dL/dz may differ by one
+// rounding of a factor's last piece, 2^-8 of a term in `medium` and 2^-16 in `high`. A mixture's
+// prior comes from a product of K columns, which the CPU computes in float32, and its contexts from
+// another tanh before they are cut.
+void compare_pieces(const Problem& p, bool only_high = false) {
   CAPTURE(p.head);
   const bool mixture = parse_head(p.head).mixture;
-  const double limit = mixture ? std::ldexp(1, -8) : 2e-5;
-  const Bf16Mode mode(MatmulPrecision::medium);
-  const Result cpu = run(p, DType::float32, kCpu), gpu = run(p, DType::float32, kGpu);
-  CHECK(relative_error(gpu.loss, cpu.loss) < limit);
-  CHECK(relative_error(gpu.share, cpu.share) < limit);
-  CHECK(relative_error(gpu.log_probs, cpu.log_probs) < limit);
-  CHECK(relative_error(gpu.lse, cpu.lse) < (mixture ? 1e-3 : 1e-5));
-  REQUIRE(gpu.gradients.size() == cpu.gradients.size());
-  for (size_t i = 0; i < cpu.gradients.size(); ++i) {
-    CAPTURE(i);
-    CHECK(relative_error(gpu.gradients[i], cpu.gradients[i]) < (mixture ? 2 * limit : 1e-3));
+  for (const MatmulPrecision precision : kPrecisions) {
+    if (only_high && precision != MatmulPrecision::high) continue;
+    CAPTURE(to_text(precision));
+    const bool medium = precision == MatmulPrecision::medium;
+    const double own = medium ? 1e-3 : 5e-5,        // of gradients
+        other = medium ? std::ldexp(1, -8) : 2e-3;  // of a mixture: `high` has TF32 elsewhere
+    const double limit = mixture ? other : 2e-5;
+    const InPieces mode(precision);
+    const Result cpu = run(p, DType::float32, kCpu), gpu = run(p, DType::float32, kGpu);
+    CHECK(relative_error(gpu.loss, cpu.loss) < limit);
+    CHECK(relative_error(gpu.share, cpu.share) < limit);
+    CHECK(relative_error(gpu.log_probs, cpu.log_probs) < limit);
+    CHECK(relative_error(gpu.lse, cpu.lse) < (mixture ? 1e-3 : 1e-5));
+    REQUIRE(gpu.gradients.size() == cpu.gradients.size());
+    for (size_t i = 0; i < cpu.gradients.size(); ++i) {
+      CAPTURE(i);
+      CHECK(relative_error(gpu.gradients[i], cpu.gradients[i]) < (mixture ? 2 * limit : own));
+    }
   }
 }
 
 }  // namespace
 
-TEST_CASE("cuda head: medium multiplies what the CPU's tiles multiply, with every kernel") {
+TEST_CASE("cuda head: pieces are those that the CPU's tiles multiply, with every kernel") {
   for (const char* kernel : kKernels)
-    compare_rounded({.head = kernel,
-                     .size = 48,
-                     .scale = std::string(kernel).starts_with("hpb:ball=clip") ? 0.1 : 0.4});
+    compare_pieces({.head = kernel,
+                    .size = 48,
+                    .scale = std::string(kernel).starts_with("hpb:ball=clip") ? 0.1 : 0.4},
+                   strict());
 }
 
-TEST_CASE("cuda head: medium with mixtures, smoothing, learned numbers, norms and runs of words") {
+TEST_CASE("cuda head: pieces with mixtures, smoothing, learned numbers, norms and runs of words") {
   const LabelSmoothing smoothing{0.1, LabelSmoothing::Kind::uniform};
   // Vectors of 42 numbers: rows of copies are padded, and a part begins at an odd place.
   for (const char* head : {"mix:3*lin", "mix:2*lin,rbf", "mix:mog:form=mixture,lin"})
     for (const bool smooth : {false, true}) {
       Problem p{.head = head, .size = 42, .scale = 0.4};
       if (smooth) p.options.smoothing = smoothing;
-      compare_rounded(p);
+      compare_pieces(p);
     }
-  compare_rounded({.head = "mix:2*lin,sig", .size = 48, .scale = 0.4, .untied = true});
-  compare_rounded({.head = "rbf:gamma=learn:0.4:scale=learn:2", .size = 48, .scale = 0.4});
-  compare_rounded({.head = "lin", .size = 48, .scale = 0.4, .context_norm = "const:3"});
+  compare_pieces({.head = "mix:2*lin,sig", .size = 48, .scale = 0.4, .untied = true});
+  compare_pieces({.head = "rbf:gamma=learn:0.4:scale=learn:2", .size = 48, .scale = 0.4});
+  compare_pieces({.head = "lin", .size = 48, .scale = 0.4, .context_norm = "const:3"});
+  // A block whose rows' slopes are cut in two parts.
+  if (!strict())
+    compare_pieces({.head = "lin", .rows = 8300, .words = 40, .size = 32, .scale = 0.4});
   cuda::set_head_spare_bytes(1);  // runs of 512 words
-  compare_rounded({.head = "lin",
-                   .words = 1100,
-                   .size = 48,
-                   .options = {.memory = HeadMemory::tiles},
-                   .scale = 0.4});
+  compare_pieces({.head = "lin",
+                  .words = 1100,
+                  .size = 48,
+                  .options = {.memory = HeadMemory::tiles},
+                  .scale = 0.4});
   cuda::set_head_spare_bytes(0);
 }
 
-TEST_CASE("cuda head: medium rounds the factors, and highest does not") {
-  const Problem p{.head = "lin", .size = 48, .scale = 0.4};
+TEST_CASE("cuda head: each precision keeps its digits, and two runs give the same bits") {
+  // 96 stacked rows or more: `high` cuts its factors by itself.
+  const Problem p{.head = "lin", .rows = 100, .size = 48, .scale = 0.4};
   const Result exact = run(p, DType::float64, kCpu);
   const auto lost = [&](MatmulPrecision precision) {
     const Bf16Mode mode(precision);
@@ -404,16 +483,49 @@ TEST_CASE("cuda head: medium rounds the factors, and highest does not") {
     return std::pair(relative_error(gpu.lse, exact.lse),
                      relative_error(gpu.gradients[1], exact.gradients[1]));
   };
-  {
-    const Bf16Mode mode(MatmulPrecision::medium);
+  for (const MatmulPrecision precision : kPrecisions) {
+    const InPieces mode(precision);
     CHECK(run(p, DType::float32, kGpu).gradients == run(p, DType::float32, kGpu).gradients);
   }
-  const auto rounded = lost(MatmulPrecision::medium), full = lost(MatmulPrecision::highest);
-  CHECK(full.first < 1e-6);
-  CHECK(full.second < 1e-5);
-  CHECK(rounded.first > 3e-6);
-  CHECK(rounded.second > std::ldexp(1, -13));
-  CHECK(rounded.second < std::ldexp(1, -6));
+  const auto medium = lost(MatmulPrecision::medium), high = lost(MatmulPrecision::high),
+             highest = lost(MatmulPrecision::highest);
+  CHECK(highest.first < 1e-6);
+  CHECK(highest.second < 1e-5);
+  CHECK(high.first < 2e-6);
+  CHECK(high.second < std::ldexp(1, -15));
+  CHECK(medium.first > 3e-6);
+  CHECK(medium.second > std::ldexp(1, -13));
+  CHECK(medium.second < std::ldexp(1, -6));
+  setenv("NINE_CUDA_PIECES", "medium", 1);
+  const auto tf32 = lost(MatmulPrecision::high);
+  setenv("NINE_CUDA_PIECES", "highest", 1);
+  const auto six = lost(MatmulPrecision::highest);
+  unsetenv("NINE_CUDA_PIECES");
+  CHECK(tf32.second > 4 * high.second);
+  CHECK(six.first < 1e-6);
+  CHECK(six.second < 1e-5);
+}
+
+TEST_CASE("cuda head: few rows are multiplied in float32, and how many are few depends on bytes") {
+  const auto result = [](int64_t rows, MatmulPrecision precision, const char* head = "lin") {
+    const Bf16Mode mode(precision);
+    return run({.head = head, .rows = rows, .size = 48, .scale = 0.4}, DType::float32, kGpu);
+  };
+  using enum MatmulPrecision;
+  for (const auto& [precision, fewest] : {std::pair(medium, 48), std::pair(high, 96)}) {
+    CAPTURE(fewest);
+    CHECK(result(fewest - 1, precision).gradients == result(fewest - 1, highest).gradients);
+    CHECK(result(fewest, precision).gradients != result(fewest, highest).gradients);
+  }
+  // Contexts of components that share word vectors count together.
+  const auto in_float32 = [&](int64_t rows) {
+    set_gpu_rows_in_pieces(1000);
+    const Doubles lse = result(rows, medium, "mix:2*lin").lse;
+    set_gpu_rows_in_pieces(0);
+    return lse;
+  };
+  CHECK(result(23, medium, "mix:2*lin").lse == in_float32(23));
+  CHECK(result(24, medium, "mix:2*lin").lse != in_float32(24));
 }
 
 TEST_CASE("cuda head: large scores, and one word") {

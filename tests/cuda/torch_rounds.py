@@ -130,7 +130,8 @@ def nine(row, precision, o):
     words += f"--device {o.device} --matmul-precision {word} --steps {o.steps} --warmup 2".split()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()  # Nine's pool takes a share of what is free
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **(gpu_steps.TF32 if precision == "tf32" else {})}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         raise RuntimeError(done.stderr or f"exit {done.returncode}")
     printed = json.loads(next(x for x in done.stdout.splitlines() if x.startswith("{")))

@@ -338,16 +338,8 @@ void probe_unwritten(const char* what) {
     if (is("product")) {
       auto* x = reinterpret_cast<float*>(p);
       set(p, 16);
-      multiply(device(), "probe",
-               nine::Gemm<float>{.m = 4,
-                                 .n = 4,
-                                 .k = 4,
-                                 .a = x,
-                                 .lda = 4,
-                                 .b = x + 16,
-                                 .ldb = 4,
-                                 .c = x + 32,
-                                 .ldc = 4});
+      multiply(device(), "probe", nine::View(x, {4, 4}), false, nine::View(x + 16, {4, 4}), false,
+               {nine::View(x + 32, {4, 4})});
       device().wait();
     }
   } catch (...) {
@@ -397,15 +389,14 @@ void probe_wrong_product(const char* what) {
   const auto is = [&](std::string_view name) { return name == what; };
   CudaDevice& d = device();
   float* p = d.scratch<float>(64, 1);
-  nine::Gemm<float> g{
-      .m = 4, .n = 4, .k = 4, .a = p, .lda = 4, .b = p + 16, .ldb = 4, .c = p + 32, .ldc = 4};
-  if (is("lda")) g.lda = 3;
-  if (is("alignment")) g.b = reinterpret_cast<float*>(reinterpret_cast<char*>(p) + 2);
-  if (is("range")) g.m = 1 << 20;
+  nine::View a(p, {4, 4}), b(p + 16, {4, 4}), c(p + 32, {4, 4});
+  if (is("lda")) a.ld = 3;
+  if (is("alignment")) b.data = reinterpret_cast<char*>(p) + 2;
+  if (is("range")) a.shape = c.shape = {1 << 20, 4};
   if (is("card")) CudaDevice::of(1);
   float host[16] = {};
-  if (is("host")) g.a = host;
-  multiply(d, "probe", g);
+  if (is("host")) a.data = host;
+  multiply(d, "probe", a, false, b, false, {c});
   d.wait();
 }
 

@@ -1,7 +1,6 @@
 // The backward pass of a block with CUDA: one pass turns the products z into dL/dz, and two matrix
 // products with dL/dz give dW and dH.
 #include "core/vmath.h"
-#include "cuda/bf16_matmul.h"
 #include "cuda/layers.cuh"
 #include "cuda/ops.cuh"
 #include "kernels/cuda/ops.cuh"
@@ -130,6 +129,8 @@ class Backward {
     if (tile_stats > 0) partial_ = pool_array<T>(arena, max_tiles * tile_stats * padded);
     if (rows_dw > 0) target_dw_ = pool_array<T>(arena, rows_dw * d_);
     if (block.by_angle()) of_word_norm_ = pool_array<double>(arena, stack_.rows());
+    if (block.pieces > 2)
+      rest_ = arena.temporary({max_run_words(), stack_.rest_columns()}, DType::bfloat16).view();
   }
 
   void run() {
@@ -239,17 +240,22 @@ class Backward {
     if (words && overwrite && !whole) fill(words, 0);
     for (int64_t i = 0; i < kernel.parts; ++i)
       for (int64_t j = 0; j < kernel.parts; ++j) {
-        View z = stack_.plane(k, run, i, j);
-        if (stack_.rounded()) z = round_in_place(kOp, z);
-        if (words)
+        for (const PieceColumns& z : stack_.slope_factor(k, run, i, j, rest_)) {
+          const int64_t rows = z.pieces[0].cols();
+          if (words) {
+            Pieces contexts = stack_.context_factor(k, j);
+            for (View& piece : contexts)
+              if (piece) piece = piece.row_range(z.first, rows);
+            stack_.multiply(z.pieces, false, contexts, false,
+                            {words.col_range(i * kernel.part_size, kernel.product_dims),
+                             !overwrite || !whole || z.first > 0});
+          }
+          if (!g_.dh) continue;
+          const View dh = g_.dh.row_range(k * stack_.padded() + z.first, rows);
           stack_.multiply(
-              z, false, stack_.context_factor(k, j), false,
-              {words.col_range(i * kernel.part_size, kernel.product_dims), !overwrite || !whole});
-        if (!g_.dh) continue;
-        const View rows = g_.dh.row_range(k * stack_.padded(), z.cols());
-        stack_.multiply(
-            z, true, stack_.word_factor(k, run, i), false,
-            {rows.col_range(j * kernel.part_size, kernel.product_dims), run.begin > 0 || !whole});
+              z.pieces, true, stack_.word_factor(k, run, i), false,
+              {dh.col_range(j * kernel.part_size, kernel.product_dims), run.begin > 0 || !whole});
+        }
       }
   }
 
@@ -301,6 +307,7 @@ class Backward {
   int64_t d_;
   T *target_dz_ = nullptr, *partial_ = nullptr, *chunks_ = nullptr, *target_dw_ = nullptr;
   double* of_word_norm_ = nullptr;
+  View rest_;                       // see StackedComponents::slope_factor
   std::vector<double*> row_stats_;  // per component: [stat][padded], or null
 };
 

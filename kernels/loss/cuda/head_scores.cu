@@ -1,5 +1,7 @@
 // The forward pass of a block with CUDA: the targets' scores and each component's log sum of
 // exponentials; and inference: the log-probability and scores of every word.
+#include "core/bf16_product.h"
+#include "cuda/bf16.cuh"
 #include "kernels/cuda/ops.cuh"
 #include "kernels/loss/cuda/stacked_components.cuh"
 
@@ -140,6 +142,27 @@ void run_inference(const HeadBlock& block, const View& log_probs, const View& sc
   });
 }
 
+// See ops::head_pieces. The padding of a vector is 0.
+struct CutVectors {
+  Matrix<float> x;
+  Matrix<uint16_t> out;
+  int64_t ld;
+  int pairs;
+  int piece_of[6];  // [pair]
+  NINE_D void operator()(int64_t r, int64_t c) const {
+    float rest = c < x.cols ? x.at(r, c) : 0.0F;
+    uint16_t piece[3];
+#pragma unroll
+    for (uint16_t& p : piece) p = next_piece(rest);
+#pragma unroll
+    for (int i = 0; i < 6; ++i)
+      if (i < pairs)
+        out.at(r, i * ld + c) = piece_of[i] == 0   ? piece[0]
+                                : piece_of[i] == 1 ? piece[1]
+                                                   : piece[2];
+  }
+};
+
 }  // namespace
 
 void head_stats(const Score& score, const View& w, const View& stats) {
@@ -159,6 +182,14 @@ void head_stats_backward(const Score& score, const View& w, const View&, const V
         {CudaDevice::of(w), score, w.cols()}, {static_cast<T*>(w.data), w.ld, w.rows()},
         static_cast<double*>(dstats.data), kernel.stats, 1, static_cast<T*>(dw.data), dw.ld);
   });
+}
+
+void head_pieces(const View& x, int pieces, bool left, const View& out) {
+  const int64_t ld = ops::bf16_ld(x.cols());
+  CutVectors cut{Matrix<float>(x), Matrix<uint16_t>(out), ld, 0, {}};
+  for (const auto& [of_left, of_right] : bf16::pairs_of(pieces))
+    cut.piece_of[cut.pairs++] = left ? of_left : of_right;
+  each(CudaDevice::of(x), "head_pieces", {x.rows(), ld}, cut);
 }
 
 void head_scores(const HeadBlock& block, Arena& arena) {

@@ -1,8 +1,7 @@
 #include "kernels/loss/cuda/stacked_components.cuh"
 
+#include "core/bf16_product.h"
 #include "core/log_sum_exp.h"
-#include "cuda/bf16_matmul.h"
-#include "cuda/ops.cuh"
 #include "kernels/loss/cuda/spare_bytes.h"
 
 namespace nine::cuda {
@@ -26,16 +25,11 @@ StackedComponents<T>::StackedComponents(const char* op, const HeadBlock& block, 
     components_.push_back({.kernel = kernel,
                            .score = &c.score,
                            .w = c.w,
-                           .rounded = c.rounded,
+                           .pieces = c.pieces,
                            .word_stats = static_cast<double*>(c.stats.data),
                            .first_column = columns_,
                            .shares_words = k > 0 && c.w.data == components_.back().w.data});
     columns_ += kernel.planes() * padded_rows;
-  }
-  if (components_.front().rounded) {
-    rounded_h_ =
-        arena.temporary({block.h.rows(), ops::bf16_ld(d)}, DType::bfloat16).view().col_range(0, d);
-    cuda::copy(block.h, rounded_h_);
   }
   for (int64_t k = 0; k < size(); k += alike(k).count) {
     const HeadKernel<T>& kernel = (*this)[k].kernel;
@@ -84,18 +78,30 @@ Alike StackedComponents<T>::alike(int64_t k) const {
 }
 
 template <class T>
-View StackedComponents<T>::word_factor(int64_t k, const WordRun& run, int64_t i) const {
-  const StackedComponent<T>& c = (*this)[k];
-  return (rounded() ? c.rounded : c.w)
-      .row_range(run.begin, run.count)
-      .col_range(i * c.kernel.part_size, c.kernel.product_dims);
+Pieces StackedComponents<T>::pieces_in(const View& cut, bool left, int64_t column,
+                                       int64_t columns) const {
+  Pieces out;
+  int64_t begin = 0;
+  for (const auto& [of_left, of_right] : bf16::pairs_of(block_.pieces)) {
+    out[static_cast<size_t>(left ? of_left : of_right)] = cut.col_range(begin + column, columns);
+    begin += ops::bf16_ld(block_.dims());
+  }
+  return out;
 }
 template <class T>
-View StackedComponents<T>::context_factor(int64_t k, int64_t j) const {
+Pieces StackedComponents<T>::word_factor(int64_t k, const WordRun& run, int64_t i) const {
+  const StackedComponent<T>& c = (*this)[k];
+  const int64_t column = i * c.kernel.part_size, columns = c.kernel.product_dims;
+  if (block_.pieces == 0) return {c.w.row_range(run.begin, run.count).col_range(column, columns)};
+  return pieces_in(c.pieces.row_range(run.begin, run.count), true, column, columns);
+}
+template <class T>
+Pieces StackedComponents<T>::context_factor(int64_t k, int64_t j) const {
   const HeadKernel<T>& kernel = (*this)[k].kernel;
-  return (rounded() ? rounded_h_ : block_.h)
-      .row_range(k * padded(), product_rows(joint_count(k)))
-      .col_range(j * kernel.part_size, kernel.product_dims);
+  const int64_t first = k * padded(), count = product_rows(joint_count(k)),
+                column = j * kernel.part_size, columns = kernel.product_dims;
+  if (block_.pieces == 0) return {block_.h.row_range(first, count).col_range(column, columns)};
+  return pieces_in(block_.h_pieces.row_range(first, count), false, column, columns);
 }
 template <class T>
 View StackedComponents<T>::plane(int64_t k, const WordRun& run, int64_t i, int64_t j) const {
@@ -108,30 +114,57 @@ View StackedComponents<T>::plane(int64_t k, const WordRun& run, int64_t i, int64
 }
 
 template <class T>
-void StackedComponents<T>::multiply(const View& a, bool transpose_a, const View& b,
+int64_t StackedComponents<T>::rest_columns() const {
+  int64_t columns = 0;
+  for (int64_t k = 0; k < size(); k += joint_count(k))
+    columns = std::max(columns, joint_count(k) * padded());
+  return columns;
+}
+
+template <class T>
+std::vector<PieceColumns> StackedComponents<T>::slope_factor(int64_t k, const WordRun& run,
+                                                             int64_t i, int64_t j,
+                                                             const View& rest) const {
+  View z = plane(k, run, i, j);
+  if (block_.pieces == 0) return {{0, {z}}};
+  // Cuts whole panels, whose pieces are aligned; dL/dz of padding rows is 0.
+  const int64_t rows = z.cols();
+  z.shape = {run.count, joint_count(k) * padded()};
+  std::vector<PieceColumns> parts = cut_in_place(
+      op_, z, block_.pieces, rest ? rest.row_range(0, run.count).col_range(0, z.cols()) : rest);
+  for (PieceColumns& part : parts)
+    for (View& piece : part.pieces)
+      if (piece) piece = piece.col_range(0, std::min(piece.cols(), rows - part.first));
+  return parts;
+}
+
+template <class T>
+void StackedComponents<T>::multiply(const Pieces& a, bool transpose_a, const Pieces& b,
                                     bool transpose_b, const OutputView& c) const {
-  if (rounded()) return matmul_bf16(op_, a, transpose_a, b, transpose_b, c);
-  cuda::multiply<T>(device_, op_,
-                    {.transpose_a = transpose_a,
-                     .transpose_b = transpose_b,
-                     .m = c.view.rows(),
-                     .n = c.view.cols(),
-                     .k = transpose_a ? a.rows() : a.cols(),
-                     .a = static_cast<T*>(a.data),
-                     .lda = a.ld,
-                     .b = static_cast<T*>(b.data),
-                     .ldb = b.ld,
-                     .c = static_cast<T*>(c.view.data),
-                     .ldc = c.view.ld,
-                     .add = c.add});
+  if (block_.pieces > 0)
+    return matmul_pieces(op_, block_.pieces, a, transpose_a, b, transpose_b, c);
+  // Few rows, for which no pieces were cut, keep all digits: their products take as long as the
+  // bytes of W in any precision.
+  const bool few = bf16::pieces_on_gpu() > 0;
+  cuda::multiply(device_, op_, a[0], transpose_a, b[0], transpose_b, c, 1,
+                 few ? MatmulPrecision::highest : matmul_precision());
 }
 
 template <class T>
 void StackedComponents<T>::multiply(const WordRun& run) const {
-  for (int64_t k = 0; k < size(); k += joint_count(k))
-    for (int64_t i = 0; i < (*this)[k].kernel.parts; ++i)
-      for (int64_t j = 0; j < (*this)[k].kernel.parts; ++j)
+  for (int64_t k = 0; k < size(); k += joint_count(k)) {
+    const StackedComponent<T>& c = (*this)[k];
+    // Adds up all pairs of pieces in one product, so that the plane is written once.
+    if (block_.pieces > 1 && c.kernel.whole(block_.dims())) {
+      matmul_bf16(op_, c.pieces.row_range(run.begin, run.count), false,
+                  block_.h_pieces.row_range(k * padded(), product_rows(joint_count(k))), true,
+                  {plane(k, run, 0, 0)});
+      continue;
+    }
+    for (int64_t i = 0; i < c.kernel.parts; ++i)
+      for (int64_t j = 0; j < c.kernel.parts; ++j)
         multiply(word_factor(k, run, i), false, context_factor(k, j), true, {plane(k, run, i, j)});
+  }
 }
 
 template <class T>

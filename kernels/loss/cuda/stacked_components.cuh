@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "cuda/bf16_matmul.h"
 #include "cuda/blas.cuh"
 #include "kernels/options/angle.h"
 #include "kernels/scores/cuda/head_kernels.cuh"
@@ -24,7 +25,7 @@ template <class T>
 struct StackedComponent {
   HeadKernel<T> kernel;
   const Score* score = nullptr;
-  View w, rounded;                     ///< see ops::HeadComponent
+  View w, pieces;                      ///< see ops::HeadComponent
   const double* word_stats = nullptr;  ///< [word][stats]
   const T* row_stats = nullptr;        ///< [stats][padded]
   int64_t first_column = 0;            ///< its first column in a row of products
@@ -107,15 +108,19 @@ class StackedComponents {
   int64_t joint_count(int64_t k) const;
   /// The factors and the result of a product of component k, or of joint_count(k) components from k
   /// on, for parts i of words and j of contexts: words (words of the run, product_dims), contexts
-  /// (rows, product_dims), plane (words of the run, rows). In a block with rounded word vectors,
-  /// both factors are bfloat16.
-  View word_factor(int64_t k, const WordRun& run, int64_t i) const;
-  View context_factor(int64_t k, int64_t j) const;
+  /// (rows, product_dims), plane (words of the run, rows). A factor has the block's pieces; in a
+  /// block without pieces it is the first of Pieces, in T.
+  Pieces word_factor(int64_t k, const WordRun& run, int64_t i) const;
+  Pieces context_factor(int64_t k, int64_t j) const;
   View plane(int64_t k, const WordRun& run, int64_t i, int64_t j) const;
-  /// True if factors are bfloat16.
-  bool rounded() const { return static_cast<bool>(rounded_h_); }
-  /// Submits c = op(a) op(b) or, with c.add, c += op(a) op(b), of factors in T or both in bfloat16.
-  void multiply(const View& a, bool transpose_a, const View& b, bool transpose_b,
+  /// Returns dL/dz, which the plane holds, as a factor: some columns, then the next ones. Cuts it
+  /// into pieces in the plane's memory; three pieces also need `rest`, bfloat16 memory for
+  /// rest_columns() numbers for each word of a run.
+  std::vector<PieceColumns> slope_factor(int64_t k, const WordRun& run, int64_t i, int64_t j,
+                                         const View& rest) const;
+  int64_t rest_columns() const;
+  /// Submits c = op(a) op(b) or, with c.add, c += op(a) op(b), of such factors.
+  void multiply(const Pieces& a, bool transpose_a, const Pieces& b, bool transpose_b,
                 const OutputView& c) const;
   /// Returns the rows of a product of `count` components together.
   int64_t product_rows(int64_t count) const { return size() == 1 ? rows() : count * padded(); }
@@ -147,11 +152,13 @@ class StackedComponents {
   }
 
  private:
+  // The pieces of part of the vectors that head_pieces has cut: product_dims columns from `column`.
+  Pieces pieces_in(const View& cut, bool left, int64_t column, int64_t columns) const;
+
   const char* op_;
   const HeadBlock& block_;
   CudaDevice& device_;
   std::vector<StackedComponent<T>> components_;
-  View rounded_h_;
   int64_t columns_ = 0;    // products of one word, of all components
   int64_t run_words_ = 0;  // words of a run
   T *spare_ = nullptr, *score_planes_ = nullptr;

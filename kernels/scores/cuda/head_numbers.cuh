@@ -42,7 +42,9 @@ struct NumberGradient {
           const auto own =
               row_stats_of<Part, T>(p.row_stats + j * K::kStats * p.padded, r, p.padded);
           const T z = p.z[v * p.ld + (i * parts + j) * p.padded + r],
-                  share = k.mixture ? vexp(scores::value_at(k.part, z, w.s, own.s) - all) : T(1);
+                  share = k.mixture
+                              ? vexp(scores::value_at<ApproximateMath>(k.part, z, w.s, own.s) - all)
+                              : T(1);
           sum += share * k.part.parameter_slope(number, z, w.s, own.s);
         }
       }

@@ -2,6 +2,7 @@
 // the kernels of kernels/scores/cuda/head_kernels.cuh.
 #pragma once
 
+#include "cuda/exponential.cuh"
 #include "kernels/expression/cuda/formula_on_device.h"
 #include "kernels/scores/all.h"
 #include "kernels/scores/cuda/head_kernels.cuh"
@@ -144,8 +145,8 @@ NINE_D T plain_score_of(const K& k, const ComponentRun<T>& p, int64_t v, int64_t
       for (int64_t j = 0; j < parts; ++j) {
         const auto part_h =
             row_stats_of<Part, T>(p.row_stats + j * K::kStats * p.padded, r, p.padded);
-        const T xi =
-            scores::value_at(k.part, p.z[v * p.ld + (i * parts + j) * p.padded + r], w.s, part_h.s);
+        const T xi = scores::value_at<ApproximateMath>(
+            k.part, p.z[v * p.ld + (i * parts + j) * p.padded + r], w.s, part_h.s);
         if (k.mixture) {
           all.add(xi);
         } else {
@@ -155,8 +156,8 @@ NINE_D T plain_score_of(const K& k, const ComponentRun<T>& p, int64_t v, int64_t
     }
     return k.mixture ? all.top + (vlog(all.sum) - vlog(static_cast<T>(parts * parts))) : sum;
   } else {
-    return scores::value_at(k, p.z[v * p.ld + r],
-                            word_stats_of<K, T>(p.word_stats + v * K::kStats).s, h.s);
+    return scores::value_at<ApproximateMath>(
+        k, p.z[v * p.ld + r], word_stats_of<K, T>(p.word_stats + v * K::kStats).s, h.s);
   }
 }
 template <class K, class T>

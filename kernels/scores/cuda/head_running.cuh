@@ -40,7 +40,8 @@ NINE_D void product_scores(const K& k, const ComponentRun<T>& p, const SplitNumb
     load_now(z);
     numbers.template stats<K>(at, w);
 #pragma unroll
-    for (int j = 0; j < n; ++j) s[j] = p.scale * scores::value_at(k, z[j], w[j].s, h.s) + bias[j];
+    for (int j = 0; j < n; ++j)
+      s[j] = p.scale * scores::value_at<ApproximateMath>(k, z[j], w[j].s, h.s) + bias[j];
   }
 }
 

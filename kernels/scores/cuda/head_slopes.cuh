@@ -46,7 +46,7 @@ struct SpaceOf<scores::ExprPair, T> {
 template <class K, class T, class Space>
 NINE_D T value_in(Space& space, const K& k, T z, const T* w, const T* h) {
   if constexpr (std::is_same_v<Space, NoSpace>) {
-    return scores::value_at(k, z, w, h);
+    return scores::value_at<ApproximateMath>(k, z, w, h);
   } else {
     return k.value_in(space, z, w, h);
   }
@@ -54,7 +54,7 @@ NINE_D T value_in(Space& space, const K& k, T z, const T* w, const T* h) {
 template <class K, class T, class Space>
 NINE_D auto slopes_in(Space& space, const K& k, T z, const T* w, const T* h) {
   if constexpr (std::is_same_v<Space, NoSpace>) {
-    return scores::slopes_at(k, z, w, h);
+    return scores::slopes_at<ApproximateMath>(k, z, w, h);
   } else {
     return k.slopes_in(space, z, w, h);
   }
