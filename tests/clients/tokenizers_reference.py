@@ -199,7 +199,9 @@ class Comparison:
             f"ids; of {len(whole)} others without unknown tokens {len(back)} are decoded otherwise"
         )
         # The differences that docs/tokenizers.md names, on texts of random characters too.
-        most = 0 if name.startswith("mistral-common") else len(plain) // 10
+        # A converted model takes the longest user-defined piece first, so many ties fall otherwise.
+        most = len(plain) // (5 if str(TIES) in name else 10)
+        most = 0 if name.startswith("mistral-common") else most
         self.wrong += max(0, len(unlike) - most) + len(back)
 
     def check_tekken(self, name, path):
