@@ -9,6 +9,7 @@
 #include "apps/nine_serve/text_steps.h"
 #include "core/interrupt.h"
 #include "data/tokenizers/model_tokenizer.h"
+#include "kernels/decoding/decoder_norms.h"
 #include "kernels/decoding/head_decoder.h"
 
 namespace nine::app {
@@ -42,17 +43,24 @@ double log_sum_exp(const Doubles& x) {
   return most + std::log(sum);
 }
 
-// The head of a model as vectors of double.
+// The head of a model as vectors of double, which have the norms of evaluation.
 class PlainHead {
  public:
   explicit PlainHead(const SoftmaxHead& head)
-      : spec_(head.present_spec()), values_(head.values()), words_(head.words()) {
+      : spec_(head.present_spec()),
+        values_(head.values()),
+        norms_(values_.norms, spec_),
+        words_(head.words()) {
     const bool untied = values_.w.size() > 1 || (values_.w.front().shape.rank() == 3);
     for (int64_t k = 0; k < spec_.size(); ++k) {
       const View& table = values_.w[std::min(values_.w.size() - 1, static_cast<size_t>(k))];
       vectors_.emplace_back();
       if (k > 0 && !untied) continue;
       for (int64_t v = 0; v < words_; ++v) vectors_.back().push_back(row_of(table, v));
+      if (!norms_.words()) continue;
+      const Tensor scales = norms_.word_scales(table);
+      for (int64_t v = 0; v < words_; ++v)
+        for (double& x : vectors_.back()[static_cast<size_t>(v)]) x *= scales.data<double>()[2 * v];
     }
     shared_ = !untied;
     if (values_.bias)
@@ -65,10 +73,10 @@ class PlainHead {
     return vectors_[shared_ ? 0 : k][static_cast<size_t>(word)];
   }
   Doubles context(size_t k, const Doubles& h) const {
-    if (!spec_.contexts) return h;
-    Doubles out(h.size());
-    for (size_t i = 0; i < h.size(); ++i)
+    Doubles out = h;
+    for (size_t i = 0; i < h.size() && spec_.contexts; ++i)
       out[i] = std::tanh(dot(row_of(values_.latent, static_cast<int64_t>(k * h.size() + i)), h));
+    if (norms_.contexts()) norms_.set_norm(static_cast<int64_t>(k), out.data(), std::ssize(out));
     return out;
   }
   // log of the prior of each component.
@@ -89,6 +97,7 @@ class PlainHead {
  private:
   HeadSpec spec_;
   HeadValues values_;
+  DecoderNorms norms_;
   int64_t words_;
   bool shared_ = true;
   std::vector<std::vector<Doubles>> vectors_;  // of each component, or of the first alone
@@ -112,8 +121,6 @@ ExplainCall::ExplainCall(ModelPointer served, ExplainRequest request, const Limi
   require_field(network.device() == kCpu, "model",
                 "the derivation reads the weights on a CPU: start the server with --device cpu");
   const HeadConfig& config = network.head_config();
-  require_field(!config.norms, "model", "the head of ", model->name(),
-                " sets the norms of its vectors, and the derivation takes vectors as they are");
   const double operations =
       static_cast<double>(ids_.size()) *
       static_cast<double>(network.vocab() * network.width() * config.spec.size());
@@ -184,15 +191,16 @@ void ExplainCall::explain() {
         {{"word", model->spelled(ids_[t], t == 0)}, {"words", std::move(explained)}});
   }
   tape.reset();
-  answer_ = json_text({{"model", model->name()},
-                       {"head", head.spec().to_text()},
-                       {"formula", "log p = log sum_k prior_k exp(S_k - log_z_k)"},
-                       {"symbols",
-                        {{"z", "the product of the word's vector and the context"},
-                         {"q", "the squared distance of the two"},
-                         {"S", "the kernel's score, with the bias"},
-                         {"log_z", "log of the sum of exp(S) over the vocabulary"}}},
-                       {"positions", std::move(positions)}});
+  answer_ =
+      json_text({{"model", model->name()},
+                 {"head", head.spec().to_text()},
+                 {"formula", "log p = log sum_k prior_k exp(S_k - log_z_k)"},
+                 {"symbols",
+                  {{"z", "the product of the word's vector and the context, with their norms"},
+                   {"q", "the squared distance of the two"},
+                   {"S", "the kernel's score, with the bias"},
+                   {"log_z", "log of the sum of exp(S) over the vocabulary"}}},
+                 {"positions", std::move(positions)}});
 }
 
 }  // namespace nine::app

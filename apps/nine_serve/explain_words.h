@@ -15,7 +15,7 @@ namespace nine::app {
 /// double from the vectors; `engine_log_p` is what the engine answers.
 class ExplainCall : public Call {
  public:
-  /// ApiErrors: a head with norms, whose scores come from other vectors; too many tokens.
+  /// ApiErrors: a model on a GPU; too many tokens.
   ExplainCall(ModelPointer served, ExplainRequest request, const Limits& limits);
   std::string answer() const { return answer_; }
 

@@ -330,11 +330,20 @@ TEST_CASE("nine_serve: /explain derives the log-probabilities that the engine co
   const std::string text = dir.write("t", "a b c\nb a\nc c a b\na a b c\nb b c\n");
   Strings models;
   int i = 0;
-  for (const char* head : {"lin", "log:p=4", "mix:2*lin,rbf", "pol"}) {
+  const Strings word{"--word-norm", "log-unigram:scaled"}, context{"--context-norm", "max"};
+  for (const auto& [head, more] : {std::pair("lin", Strings()),
+                                   {"log:p=4", Strings()},
+                                   {"mix:2*lin,rbf", Strings()},
+                                   {"pol", Strings()},
+                                   {"lin", word},
+                                   {"lin", context},
+                                   {"mix:2*lin", joined(word, context)}}) {
     const std::string run = dir / concat("r", i++);
     const Outcome r = run_program(
-        "lm_train", {"--train", text, "--valid", text, "--run", run, "--head", head, "--layers",
-                     "1", "--hidden", "8", "--embed", "8", "--batch", "2", "--after", "8u"});
+        "lm_train",
+        joined({"--train", text, "--valid", text, "--run", run, "--head", head, "--layers", "1",
+                "--hidden", "8", "--embed", "8", "--batch", "2", "--after", "8u"},
+               more));
     REQUIRE_MESSAGE(r.code == 0, r.err);
     models.push_back(run);
   }
