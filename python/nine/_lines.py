@@ -48,6 +48,12 @@ def paths(given: Union[Path, Sequence[Path]]) -> List[str]:
     return [path(each) for each in given]
 
 
+def at_least(name: str, number: float, least: int) -> None:
+    """ValueError: the number is below the least."""
+    if not number >= least:
+        raise ValueError(f"{name} {number} must be at least {least}")
+
+
 class _Line:
     """Shows the progress as a line on standard error, which notebooks show too."""
 

@@ -234,6 +234,8 @@ class LanguageModel:
         word; top_k and top_p draw from the most likely words only; top_k 0 and top_p 1 from all.
         The seed determines the texts. Error: an option out of range.
         """
+        _lines.at_least("max_words", max_words, 1)
+        _lines.at_least("samples", samples, 1)
         return self._model.generate(
             self._text(prompts, max_unknown),
             max_words,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import operator
 import os
 from typing import Any, Dict, List, Optional, Tuple, Union
 
@@ -88,7 +89,11 @@ def explain(
     if context is None:
         context = np.tile(np.eye(d), (spec.size if spec.contexts else 0, 1))
     numbers = _nine.ExampleNumbers(
-        vector.tolist(), _rows(w, "w"), int(y), _rows(prior, "prior"), _rows(context, "context")
+        vector.tolist(),
+        _rows(w, "w"),
+        operator.index(y),
+        _rows(prior, "prior"),
+        _rows(context, "context"),
     )
     return Explanation(head, numbers)
 

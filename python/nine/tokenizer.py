@@ -37,6 +37,7 @@ class Tokenizer:
             raise ValueError(
                 f"separator {separator!r} must be a text without spaces, tabs and ends of lines"
             )
+        _lines.at_least("vocabulary_threshold", vocabulary_threshold, 0)
         if merges < -1:
             raise ValueError(f"merges is {merges}, and a number from 0 on, or -1, was expected")
         self.separator = separator

@@ -73,6 +73,7 @@ class Translator:
         gives prose without any of these. Error: there is no model; dictionaries or tokenizers that
         differ; one of these arguments for a model of raw text.
         """
+        _lines.at_least("vocabulary_threshold", vocabulary_threshold, 0)
         self.paths = _lines.paths(path)
         self._model = _nine.Translator(
             self.paths,
@@ -203,8 +204,7 @@ class Translator:
     ) -> List[List[Translation]]:
         """Returns `samples` translations of each line whose words are drawn by chance; see
         LanguageModel.generate."""
-        if samples < 1:
-            raise ValueError(f"samples {samples} must be at least 1")
+        _lines.at_least("samples", samples, 1)
         return self._search(
             lines,
             prefixes,
@@ -232,6 +232,7 @@ class Translator:
     ) -> List[np.ndarray]:
         """Returns for each given translation the natural log-probabilities of its tokens and, last,
         of its end."""
+        _lines.at_least("batch", batch, 1)
         from_, to = _lines.lines(sources, "sources"), _lines.lines(targets, "targets")
         if len(from_) != len(to):
             raise ValueError(

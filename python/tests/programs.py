@@ -53,6 +53,13 @@ def defaults(*program) -> dict:
     return {name.replace("-", "_"): default and default[1] for name, default in found}
 
 
+def least(*program) -> dict:
+    """The least values of the program's numbers, as its --help has them."""
+    shown = re.sub(r"\n {10,}", " ", run(*program, "--help"))
+    numbers = r"^ +--([a-z0-9-]+) .*\((?:at least )?(-?[0-9]+)(?: to [0-9]+)?; default"
+    return {name.replace("-", "_"): int(low) for name, low in re.findall(numbers, shown, re.M)}
+
+
 def sentences(count, seed=5):
     draw = random.Random(seed)
     subjects = ["the cat", "the dog", "a bird", "the old man", "she"]
@@ -84,7 +91,7 @@ def pairs():
 def translation_model(seed=1, min_count=1) -> str:
     source, target = pairs()
     files = [write("train.src", source), write("train.tgt", target)]
-    name = directory() / f"mt-{seed}-{min_count}"
+    name = directory() / (f"mt-{seed}" if min_count == 1 else f"mt-{seed}-{min_count}")
     run("mt_train", "--src", files[0], "--tgt", files[1], "--layers", 1, "--hidden", 16,
         "--heads", 2, "--ffn", 32, "--batch-tokens", 400, "--lr", 0.01, "--warmup", 20, "--after",
         "80u", "--seed", seed, "--min-count", min_count, "--max-unknown", 1,

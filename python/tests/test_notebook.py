@@ -85,6 +85,8 @@ def test_explain_refuses():
     ]:
         with pytest.raises(nine.UsageError, match=message):
             nine.explain(*arguments)
+    with pytest.raises(TypeError, match="integer"):
+        nine.explain("log", [1, 1], w, 0.5)
     with pytest.raises(nine.UsageError, match="prior has 3 rows, and 2"):
         nine.explain("mix:lin,log", [1, 1], w, prior=np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"shape \(2, 2\), and one context"):

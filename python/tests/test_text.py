@@ -72,6 +72,36 @@ def test_defaults_are_those_of_the_program(call, program):
     assert compared
 
 
+def test_numbers_below_the_programs_least_are_refused():
+    model, codes = nine.LanguageModel(programs.language_model()), programs.codes()
+    translator = nine.Translator(programs.translation_model())
+    lists, (sources, targets) = [[(-1.0, "she fed him")]], (side[:2] for side in programs.pairs())
+    refused = set()
+    for call, arguments, program in [
+        (model.generate, [LINES], ["lm_score"]),
+        (model.score_tokens, [LINES], ["lm_score"]),
+        (translator.n_best, [sources], ["mt_translate"]),
+        (translator.sample, [sources], ["mt_translate"]),
+        (translator.score_tokens, [sources, targets], ["mt_translate"]),
+        (nine.Translator, [programs.translation_model()], ["mt_translate"]),
+        (nine.Tokenizer, [codes], ["bpe", "apply"]),
+        (nine.Tokenizer(codes).apply, [LINES], ["bpe", "apply"]),
+        (nine.rescore, [lists, programs.language_model()], ["lm_rescore"]),
+    ]:
+        parameters = inspect.signature(call).parameters
+        needed = {"lambda_": 1} if call is nine.rescore else {}
+        for name, low in programs.least(*program).items():
+            usual = parameters[name].default if name in parameters else None
+            # Where the library has no limit: exponents, weights of a log-linear sum.
+            if isinstance(usual, (int, float)) and name not in ("length_penalty", "mu"):
+                with pytest.raises((nine.Error, ValueError)):
+                    call(*arguments, **needed, **{name: type(usual)(low - 1)})
+                refused.add(name)
+    assert {"samples", "max_words", "beam", "batch", "batch_tokens", "top_k"} <= refused
+    with pytest.raises(ValueError, match="samples 0 must be at least 1"):
+        model.generate(samples=0)
+
+
 # --- language models
 
 
