@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/bf16_product.h"
-#include "core/cpu/bf16_packing.h"
 #include "core/log_sum_exp.h"
 #include "core/ops.h"
 #include "core/scratch.h"
@@ -181,12 +180,13 @@ void head_pieces(const View& x, int pieces, bool left, const View& out) {
   for_rows(x, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const float* const from = row_ptr<float>(x, r);
-      uint16_t* to = static_cast<uint16_t*>(out.data) + r * out.ld;
+      bfloat16* to = row_ptr<bfloat16>(out, r);
       for (const auto& [of_left, of_right] : bf16::pairs_of(pieces)) {
         for (int64_t i = 0; i < ld; ++i) {
           float rest = i < d ? from[i] : 0;
-          for (int p = 0; p < (left ? of_left : of_right); ++p) rest -= from_bf16(to_bf16(rest));
-          to[i] = to_bf16(rest);
+          for (int p = 0; p < (left ? of_left : of_right); ++p)
+            rest -= static_cast<float>(bfloat16(rest));
+          to[i] = bfloat16(rest);
         }
         to += ld;
       }
