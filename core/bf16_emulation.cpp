@@ -61,8 +61,9 @@ void multiply_emulated(const Product& p) {
           for (int64_t b = first; b < std::min(all, first + kStretch); ++b)
             for (const auto& [l, r] : pass) {
               const FlushSubnormals flush;
-              add_tile_product<kPairs>(left + b * p.left.layout.block_stride + l * kTile,
-                                       right + b * p.right.layout.block_stride + r * kTile, sums);
+              add_tile_product<kPairs>(
+                  left + b * p.left.layout.block_stride + l * kTile,
+                  right + p.right_block(b) * p.right.layout.block_stride + r * kTile, sums);
             }
         for (int64_t i = row; i < std::min(p.m, row + kGroup); ++i)
           for (int64_t j = column; j < std::min(p.n, column + kGroup); ++j) {

@@ -33,10 +33,12 @@ __m256 even_terms(__m256i pairs) { return _mm256_castsi256_ps(_mm256_slli_epi32(
 // stay in registers from pass to pass.
 template <size_t kPairs>
 [[gnu::always_inline]] inline void add_pass(const PiecePair (&pairs)[kPairs], const Product& p,
-                                            const uint16_t* left, const uint16_t* right,
-                                            int64_t blocks, __m256 (&sums)[kRows][kVectors]) {
+                                            const uint16_t* left, const uint16_t* of_column,
+                                            int64_t first, int64_t blocks,
+                                            __m256 (&sums)[kRows][kVectors]) {
   const Layout &l = p.left.layout, &r = p.right.layout;
-  for (int64_t b = 0; b < blocks; ++b, left += l.block_stride, right += r.block_stride)
+  for (int64_t b = first; b < first + blocks; ++b, left += l.block_stride) {
+    const uint16_t* right = of_column + p.right_block(b) * r.block_stride;
     for (const auto& [left_piece, right_piece] : pairs)
       for (int64_t t = 0; t < kDepth; t += 2) {
         const uint16_t *of_left = left + left_piece * kTile + t,
@@ -57,21 +59,22 @@ template <size_t kPairs>
             sums[i][j] = _mm256_fmadd_ps(even_terms(x), even[j], sums[i][j]);
         }
       }
+  }
 }
 
-// Computes sums (4, 16) = the terms of one stretch for rows from `left` on and columns from `right`
-// on.
+// Computes sums (4, 16) = the terms of one stretch, from block `first` on, for rows from `left` on,
+// where this block is, and columns from `right` on, where block 0 is.
 template <int kPieces>
 [[gnu::noinline]] void sum_stretch(const Product& p, const uint16_t* left, const uint16_t* right,
-                                   int64_t blocks, float* sums) {
+                                   int64_t first, int64_t blocks, float* sums) {
   __m256 s[kRows][kVectors];
   for (auto& of_row : s)
     for (__m256& sum : of_row) sum = _mm256_setzero_ps();
-  if constexpr (kPieces == 3) add_pass(kSmallOfThree, p, left, right, blocks, s);
+  if constexpr (kPieces == 3) add_pass(kSmallOfThree, p, left, right, first, blocks, s);
   if constexpr (kPieces == 2) {
-    add_pass(kAllOfTwo, p, left, right, blocks, s);
+    add_pass(kAllOfTwo, p, left, right, first, blocks, s);
   } else {
-    add_pass(kLargest, p, left, right, blocks, s);
+    add_pass(kLargest, p, left, right, first, blocks, s);
   }
   for (int i = 0; i < kRows; ++i)
     for (int j = 0; j < kVectors; ++j) _mm256_store_ps(sums + i * kGroup + 8 * j, s[i][j]);
@@ -86,14 +89,13 @@ void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_bl
   const Layout &l = p.left.layout, &r = p.right.layout;
   const uint16_t* left =
       p.left.tiles + row / kGroup * l.group_stride + first_block * l.block_stride;
-  const uint16_t* right =
-      p.right.tiles + column / kGroup * r.group_stride + first_block * r.block_stride;
+  const uint16_t* right = p.right.tiles + column / kGroup * r.group_stride;
   const int64_t rows = std::min(kGroup, p.m - row), columns = std::min(kGroup, p.n - column);
   alignas(32) float sums[kGroup * kGroup];
   {
     const FlushSubnormals flush;
     for (int64_t i = 0; i < rows; i += kRows)
-      sum_stretch<kPieces>(p, left + i * kDepth, right, blocks, sums + i * kGroup);
+      sum_stretch<kPieces>(p, left + i * kDepth, right, first_block, blocks, sums + i * kGroup);
   }
   const bool add = p.add || first_block > 0;
   for (int64_t i = 0; i < rows; ++i) {

@@ -98,6 +98,12 @@ struct Product {
   float* c = nullptr;
   int64_t ldc = 0;
   bool add = false;
+  /// The blocks of terms of the right factor that the blocks of the left factor meet, one after
+  /// another, for Loops::multiply; k counts whole blocks. null: blocks 0, 1, 2, ...
+  const int32_t* right_blocks = nullptr;
+
+  /// Returns the right factor's block that block b of the left factor meets.
+  int64_t right_block(int64_t b) const { return right_blocks == nullptr ? b : right_blocks[b]; }
 };
 
 /// An implementation of the loops.
@@ -144,7 +150,7 @@ void use_loops(const Loops* wanted);
 /// (the bits of a float32).
 bool fits(uint32_t left_largest, uint32_t right_largest, int64_t k);
 /// Computes the product by by.multiply(). If a number of an element's row or column is too large,
-/// the element is computed from the sources in float32.
+/// the element is computed from the sources in float32; p must have no right_blocks.
 void multiply(const Product& p, const Loops& by = *loops());
 
 }  // namespace nine::bf16

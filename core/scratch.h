@@ -19,6 +19,8 @@ enum class Scratch : int {
   packed_left,  // factors in bfloat16 pieces
   packed_right,
   packed_words,
+  kept_tiles,   // flags of tiles
+  kept_blocks,  // numbers of the blocks of terms that a product takes
   count
 };
 

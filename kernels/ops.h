@@ -55,6 +55,10 @@ struct HeadBlockOptions {
   /// Factor of the z-loss: each row's loss grows by z_loss times the mean over the components of
   /// lse^2.
   double z_loss = 0;
+  /// The products for dW and dH leave out the tiles of kHeadTile words by one panel whose every
+  /// |dL/dz|, divided by the row's weight, is below this limit; 0: they take all tiles. The other
+  /// gradients, such as the bias's, are those of all tiles. CPU only.
+  double skip = 0;
 };
 
 /// One block of rows. t is the distribution of the targets (HeadBlockOptions). The mixture is p(v)
@@ -170,6 +174,9 @@ struct HeadGradients {
   /// Float64, one element for each learned number of each component's score, in the order of
   /// components and numbers; added to: dL/d(number).
   View dnumbers = {};
+  /// (4) float64, added to: tiles that HeadBlockOptions::skip left out, all tiles, the sum of
+  /// |dL/dz| of the former and of the latter. May be empty.
+  View left_out = {};
 };
 /// Computes the gradients from the results of head_scores and head_loss. Overwrites block.products.
 void head_gradients(const HeadBlock& block, double row_weight, const HeadGradients& g,

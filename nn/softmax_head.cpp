@@ -56,6 +56,7 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
     set.need_not_load(tensor);  // a model trained with a fixed number continues from `start`
   }
   norms_ = {config.norms};
+  if (config.loss.skip > 0) left_out_ = Tensor({4}, DType::float64);
   if (config.loss.margin || norms_) stats_.emplace();
   require(config.sampled.size <= words, "sampled softmax ", to_text(config.sampled),
           ": the vocabulary has only ", words, " words; draw at most ", words);
@@ -166,6 +167,7 @@ SoftmaxLoss SoftmaxHead::loss(const Var& hidden, const Tensor& targets, double r
   if (stats_ && tape.recording()) stats_->add_norms(hidden.value(), targets.to(kCpu));
   if (stats_ && !tape.recording() && stats_->counts_angles())
     stats_->add_angles(hidden.value(), targets.to(kCpu), words_.front()->value());
+  if (tape.recording()) rows.left_out = left_out_;
   if (config_.sampled && tape.recording()) return sampled_loss(hidden, targets, row_weight, rows);
   if (!tape.recording())
     return kernel_softmax(config_.spec, hidden, weights(tape), tape.on_device(targets), row_weight,

@@ -123,6 +123,8 @@ class SoftmaxHead {
   /// Returns the statistics of the contexts that loss() received; null for a head without margin
   /// and norms, which keeps no statistics.
   HeadStats* stats() const { return stats_ ? &*stats_ : nullptr; }
+  /// Returns what HeadLoss::skip left out in training (SoftmaxRows::left_out); empty without skip.
+  const Tensor& left_out() const { return left_out_; }
   /// True if the score compares h itself with the word vector, so that the angle between them has a
   /// meaning: no mixture, and HeadSpec::contexts is false.
   bool has_angles() const { return !config_.spec.mixture && !config_.spec.contexts; }
@@ -163,6 +165,7 @@ class SoftmaxHead {
 
   const ParameterSet& set_;
   Tensor counts_, running_;  // buffers; empty if not needed
+  Tensor left_out_;
   // Values that follow from the counts. The first use makes them; several threads may reach it at
   // once.
   mutable std::mutex counts_mutex_;

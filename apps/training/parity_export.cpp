@@ -36,6 +36,8 @@ void check_replayed_options(const TrainOptions& options, int64_t steps_an_epoch)
   require_replay(options.pi_reg.empty() && options.weight_norm_reg.empty(),
                  "the replay has no regularisers; leave out --pi-reg and --weight-norm-reg");
   require_replay(options.z_loss == 0, "the replay has no z-loss; leave out --z-loss");
+  require_replay(options.head_skip == 0,
+                 "the replay leaves no gradients out; leave out --head-skip");
   require_replay(!has_length(options.schedule), "the replay has no --schedule ",
                  to_text(options.schedule), "; use constant or inverse-sqrt");
   require_replay(options.accumulate == 1, "the replay does not accumulate; set --accumulate 1");

@@ -442,7 +442,8 @@ void HeadBlocks::add_gradients(const ops::HeadBlock& block, double row_weight) {
                                .dw = dw_,
                                .dstats = dstats_,
                                .dbias = dbias_,
-                               .dnumbers = dnumbers_};
+                               .dnumbers = dnumbers_,
+                               .left_out = left_out_};
   if (through_stack && scaled) scaling_.collect(gradients, count);
   ops::head_gradients(block, row_weight, gradients, arena_);
   for (OutputView& s : dw_) s.add = true;  // further blocks add to what the first one wrote

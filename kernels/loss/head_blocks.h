@@ -48,6 +48,8 @@ class HeadBlocks {
   /// Sets the factors of the rows' weights and the place for the rows' losses, (N) each; a view
   /// without memory is not used.
   void set_rows(const View& factors, const View& losses);
+  /// Sets the sums to which blocks add (ops::HeadGradients::left_out).
+  void set_left_out(const View& sums) { left_out_ = sums; }
   /// Runs f(block, first row) over the blocks, in order. f must first call ops::head_scores,
   /// because nothing of the block has been computed before. Between blocks the caller may end the
   /// loop (core/interrupt.h).
@@ -98,7 +100,7 @@ class HeadBlocks {
   HeadScaling scaling_;
   Arena& arena_;
   View contexts_, targets_, log_prior_, dlogits_, dh_, bias_, target_bias_, row_factors_,
-      row_losses_;
+      row_losses_, left_out_;
   int64_t words_ = 0;             // size of the vocabulary
   int64_t block_rows_ = 0;        // contexts of a block after the first one
   int64_t first_rows_ = 0;        // contexts of the first block

@@ -67,6 +67,14 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
   require(!own.factor || options.prior.strength == 0,
           "[kernel_softmax] factors of rows do not go with a penalty on the prior: set the penalty "
           "to 0");
+  require(options.skip == 0 || tape.arena().device() == kCpu,
+          "[kernel_softmax] a limit below which gradients are left out (--head-skip) works on the "
+          "CPU only: set it to 0");
+  require(
+      !own.left_out || (own.left_out.shape() == Shape{4} &&
+                        own.left_out.dtype() == DType::float64 && own.left_out.device() == kCpu),
+      "[kernel_softmax] left_out of SoftmaxRows must be 4 float64 numbers on the CPU, got ",
+      own.left_out.shape());
   require(!own.lse || own.lse.shape() == Shape{size, rows},
           "[kernel_softmax] lse of SoftmaxRows "
           "must be (",
@@ -95,6 +103,7 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
     blocks.start(targets, options.for_block(blocks.words()), options.memory,
                  out.prior ? out.prior.value().view() : View{}, dh_rows);
     blocks.set_rows(own.factor.view(), own.loss.view());
+    blocks.set_left_out(own.left_out.view());
     blocks.for_blocks([&](const ops::HeadBlock& block, int64_t first) {
       const int64_t count = block.rows();
       ops::head_scores(block, arena);

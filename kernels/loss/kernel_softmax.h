@@ -83,6 +83,9 @@ struct SoftmaxRows {
   /// Filled, (K, N) float64: the log of the sum of exponentials of each component's scores, with
   /// the margin.
   Tensor lse = {};
+  /// (4) float64 on the CPU, added to: what HeadLoss::skip leaves out
+  /// (ops::HeadGradients::left_out).
+  Tensor left_out = {};
 };
 
 /// Computes the softmax cross-entropy of contexts h (N, d), or of any shape with N rows of d

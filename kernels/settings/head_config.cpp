@@ -14,7 +14,11 @@ namespace nine {
 ops::HeadBlockOptions HeadLoss::for_block(int64_t words) const {
   require(z_loss >= 0 && z_loss <= std::numeric_limits<double>::max(),
           "[kernel_softmax] the z-loss must be a finite number from 0 on, not ", z_loss);
-  return {.spread = smoothing.spread(words), .margin = margin, .z_loss = z_loss};
+  require(skip >= 0 && skip <= std::numeric_limits<double>::max(),
+          "[kernel_softmax] the limit below which gradients are left out must be a finite number "
+          "from 0 on, not ",
+          skip);
+  return {.spread = smoothing.spread(words), .margin = margin, .z_loss = z_loss, .skip = skip};
 }
 
 HeadSpec HeadSettings::head_spec() const {
@@ -53,7 +57,8 @@ HeadConfig HeadSettings::head_config() const {
                    .prior = prior_regulariser_from_text(pi_reg),
                    .memory = enum_from_text<HeadMemory>(head_memory),
                    .margin = margin_from_text(margin),
-                   .z_loss = z_loss},
+                   .z_loss = z_loss,
+                   .skip = head_skip},
           .norm_reg = norm_regulariser_from_text(weight_norm_reg),
           .norms = {.word = word_norm_from_text(word_norm),
                     .context = context_norm_from_text(context_norm)},
@@ -313,6 +318,15 @@ std::span<const HeadSetting> head_settings() {
                "exponentials of the scores near 1",
        .words = "z-loss",
        .value = [](const C& c) -> Value { return c.loss.z_loss; },
+       .regularises = true,
+       .low = 0},
+      {.name = "head_skip",
+       .member = &S::head_skip,
+       .help = "on the CPU, leave tiles of 32 contexts by 64 words out of the products for the "
+               "gradients of contexts and word vectors if every gradient of a score's product in "
+               "the tile is below this, such as 0.000244; 0: never",
+       .words = "limit of --head-skip",
+       .value = [](const C& c) -> Value { return c.loss.skip; },
        .regularises = true,
        .low = 0},
       {.name = "pi_reg",

@@ -48,10 +48,13 @@ struct HeadLoss {
   /// Adds z_loss * (log of the sum of exponentials of the scores)^2 to each row's loss, so that the
   /// scores' normalisers stay near 1. A mixture adds the mean of its components' terms.
   double z_loss = 0;
+  /// Training leaves tiles of dL/dz out of the products for dW and dH if every |dL/dz| in the tile,
+  /// of a row's own loss, is below this limit; 0: none (docs/heads.md, section 8). CPU only.
+  double skip = 0;
 
   /// Returns the options as the loops over a vocabulary of `words` words take them; no installed
   /// header defines this type. Errors: epsilon outside of [0, 1]; LabelSmoothing::Kind::others with
-  /// one word; a negative z_loss.
+  /// one word; a z_loss or skip that is negative or not finite.
   ops::HeadBlockOptions for_block(int64_t words) const;
 };
 
@@ -81,6 +84,7 @@ struct HeadSettings {
   double label_smoothing = 0;          ///< LabelSmoothing::epsilon
   std::string smoothing = "uniform";   ///< LabelSmoothing::kind
   double z_loss = 0;                   ///< HeadLoss::z_loss
+  double head_skip = 0;                ///< HeadLoss::skip
   std::string pi_reg;                  ///< see prior_regulariser_from_text
   std::string weight_norm_reg;         ///< see norm_regulariser_from_text
   std::string head_memory = "blocks";  ///< HeadMemory

@@ -28,6 +28,7 @@ std::string misfit(const HeadConfig& head, DType type) {
       if (graph[id].op == expression::Op::number) check("a number of the formula", graph[id].value);
   }
   check("label smoothing", head.loss.smoothing.epsilon);
+  check("limit of --head-skip", head.loss.skip);
   check("strength of the prior's regulariser", head.loss.prior.strength);
   check("margin", head.loss.margin.size);
   check("strength of the word-norm regulariser", head.norm_reg.strength);

@@ -253,15 +253,14 @@ std::vector<NamedView> LanguageModelTask::state() {
     gather_columns(communicator_, carried_.named("carry."), all);
   }
   for (const NamedView& sums : mixture_weights_.named()) all.push_back(sums);
-  if (const HeadStats* stats = model_.head().stats(); stats != nullptr)
-    for (const NamedView& sums : stats->named()) all.push_back(sums);
+  for (const NamedView& sums : head_sums(model_.head())) all.push_back(sums);
   return all;
 }
 
 void LanguageModelTask::load_state(const Safetensors& file) {
   carried_.load(file, "carry.", batch_size_ * slots_.first, batch_size_ * slots_.all);
   mixture_weights_.load(file);
-  if (HeadStats* stats = model_.head().stats(); stats != nullptr) stats->load(file);
+  load_head_sums(model_.head(), file);
 }
 
 Evaluation LanguageModelTask::evaluate(Tape& tape, const Corpus& text,

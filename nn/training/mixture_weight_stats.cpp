@@ -117,11 +117,28 @@ void add_head_statistics(const SoftmaxHead& head, const MixtureWeightStats& weig
   if (weights.sums()) out.push_back({.value = weights.sums()});
   if (const HeadStats* stats = head.stats(); stats != nullptr)
     out.push_back({.value = stats->norm_sums()});
+  if (head.left_out()) out.push_back({.value = head.left_out()});
   if (!head.running_contexts()) return;
   const bool average = head.norms().context.kind == ContextNorm::Kind::max_ema;
   out.push_back({.value = head.running_contexts(),
                  .merge = average ? StepStatistic::Merge::average : StepStatistic::Merge::largest,
                  .decay = kNormDecay});
+}
+
+std::vector<NamedView> head_sums(const SoftmaxHead& head) {
+  std::vector<NamedView> all;
+  if (const HeadStats* stats = head.stats(); stats != nullptr) all = stats->named();
+  if (head.left_out()) all.push_back({"head_skip.sums", head.left_out()});
+  return all;
+}
+
+void load_head_sums(const SoftmaxHead& head, const Safetensors& file) {
+  if (HeadStats* stats = head.stats(); stats != nullptr) stats->load(file);
+  if (!head.left_out()) return;
+  const Tensor sums = file.at("head_skip.sums");
+  require(sums.shape() == head.left_out().shape() && sums.dtype() == DType::float64,
+          "head_skip.sums has shape ", sums.shape(), ", expected ", head.left_out().shape());
+  ops::copy(sums, head.left_out());
 }
 
 }  // namespace nine

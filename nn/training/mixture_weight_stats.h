@@ -81,9 +81,14 @@ struct Evaluation {
   double bits_per_byte() const { return nats / static_cast<double>(bytes) / std::numbers::ln2; }
 };
 
-/// Appends to `out` the sums of a mixture's weights (if any) and of contexts' norms, and the
-/// largest context of training.
+/// Appends to `out` the sums of a mixture's weights (if any), of contexts' norms and of the
+/// gradients that the head leaves out, and the largest context of training.
 void add_head_statistics(const SoftmaxHead& head, const MixtureWeightStats& weights,
                          std::vector<StepStatistic>& out);
+
+/// Returns the head's sums for a checkpoint: those of contexts' norms, and `head_skip.sums`, of the
+/// gradients that it leaves out. load_head_sums() restores them.
+std::vector<NamedView> head_sums(const SoftmaxHead& head);
+void load_head_sums(const SoftmaxHead& head, const Safetensors& file);
 
 }  // namespace nine

@@ -232,12 +232,19 @@ void Trainer::log_window(double lr) {
     if (const std::vector<double> largest = head->largest_contexts(); !largest.empty())
       line["context_max"] = largest;
   }
+  if (head != nullptr && head->left_out()) {
+    const std::vector<double> sums = head->left_out().to_vector();
+    line["head_skip"] = {{"tiles", sums[1] > 0 ? sums[0] / sums[1] : 0},
+                         {"gradient", sums[3] > 0 ? sums[2] / sums[3] : 0}};
+  }
   callbacks_.event(line);
 }
 
 void Trainer::clear_window() {
-  if (const SoftmaxHead* head = task_.head(); head != nullptr && head->stats() != nullptr)
-    head->stats()->clear_norms();
+  if (const SoftmaxHead* head = task_.head(); head != nullptr) {
+    if (head->stats() != nullptr) head->stats()->clear_norms();
+    if (head->left_out()) ops::fill(head->left_out(), 0);
+  }
   if (MixtureWeightStats* weights = task_.mixture_weight_stats(); weights != nullptr)
     weights->clear();
   window_ = {};

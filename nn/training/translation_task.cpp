@@ -214,14 +214,13 @@ TranslationTask::TranslationTask(const Transformer& model,
 
 std::vector<NamedView> TranslationTask::state() {
   std::vector<NamedView> all = source_.mixture_weight_stats().named();
-  if (const HeadStats* stats = model_.head().stats(); stats != nullptr)
-    for (const NamedView& sums : stats->named()) all.push_back(sums);
+  for (const NamedView& sums : head_sums(model_.head())) all.push_back(sums);
   return all;
 }
 
 void TranslationTask::load_state(const Safetensors& file) {
   source_.mixture_weight_stats().load(file);
-  if (HeadStats* stats = model_.head().stats(); stats != nullptr) stats->load(file);
+  load_head_sums(model_.head(), file);
 }
 
 Evaluation TranslationTask::validate(Tape& tape) {

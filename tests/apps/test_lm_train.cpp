@@ -184,6 +184,55 @@ TEST_CASE("what only watches, and where the head's products are kept: the same b
     CHECK_MESSAGE(weights_of(dir / name) == weights_of(dir / "plain"), name);
 }
 
+TEST_CASE("--head-skip: logged and recorded, the same bits in parts, none without small tiles") {
+  const TemporaryDirectory dir;
+  const auto with = [&](const std::string& run, Strings more) {
+    const Strings all{"--save-every", "10u"};
+    more.insert(more.end(), all.begin(), all.end());
+    return small(dir / run, more);
+  };
+  const auto skips = [&](const std::string& run) {
+    std::vector<Json> lines;
+    for (const Json& line : log_of(dir / run))
+      if (line.at("event") == "train") lines.push_back(line.at("head_skip"));
+    return lines;
+  };
+  const auto run = [&](const std::string& name, const Strings& more) {
+    const Outcome r = run_program("lm_train", with(name, more));
+    REQUIRE_MESSAGE(r.code == 0, r.err);
+  };
+  run("plain", {"--after", "30u"});
+  run("tiny", {"--after", "30u", "--head-skip", "1e-30"});
+  CHECK(weights_of(dir / "tiny") == weights_of(dir / "plain"));
+  for (const Json& line : skips("tiny")) CHECK(line == Json{{"tiles", 0.0}, {"gradient", 0.0}});
+
+  run("whole", {"--after", "30u", "--head-skip", "0.05"});
+  run("parts", {"--after", "10u", "--head-skip", "0.05"});
+  run("parts", {"--after", "30u", "--head-skip", "0.05", "--threads", "1"});
+  CHECK(weights_of(dir / "whole") == weights_of(dir / "parts"));
+  CHECK(weights_of(dir / "whole") != weights_of(dir / "plain"));
+  const std::vector<Json> whole = skips("whole");
+  REQUIRE(!whole.empty());
+  CHECK(whole.back() == skips("parts").back());  // of 25 updates; "parts" has a line of ten, too
+  for (const Json& line : whole) {
+    CHECK(line.at("tiles") > 0);
+    CHECK(line.at("tiles") <= 1);
+    CHECK(line.at("gradient") > 0);
+    CHECK(line.at("gradient") <= 1);
+  }
+  CHECK(parse_json(slurp(dir / "whole/config.json")).at("head_skip") == 0.05);
+
+  const Outcome other =
+      run_program("lm_train", with("parts", {"--after", "40u", "--head-skip", "0.01"}));
+  CHECK(other.code == 2);
+  CHECK_MESSAGE(has(other.err, "--head-skip was 0.05"), other.err);
+  for (const char* wrong : {"-0.1", "nan", "inf", "1e-300"}) {
+    const Outcome r = run_program("lm_train", with("wrong", {"--head-skip", wrong}));
+    CHECK(r.code == 2);
+    CHECK_MESSAGE(has(r.err, "head-skip"), r.err);
+  }
+}
+
 TEST_CASE("learned numbers of a head: logged, the same bits in parts, drawn, frozen") {
   const TemporaryDirectory dir;
   const Strings head{"--head", "mix:rbf:gamma=learn:0.5,lin:scale=learn", "--save-every", "10u"};

@@ -191,16 +191,19 @@ TEST_CASE("head config: settings as text, the configuration, and what JSON says 
   s.pi_reg = "cv2:0.5";
   s.weight_norm_reg = "root:0.25,1.5";
   s.head_memory = "tiles";
+  s.head_skip = 0.000244;
   const HeadConfig c = s.head_config();
   CHECK(c.spec == s.head_spec());
   CHECK(c.loss.smoothing.kind == LabelSmoothing::Kind::others);
   CHECK(c.loss.prior.kind == ops::PriorPenalty::cv2);
   CHECK(c.loss.memory == HeadMemory::tiles);
+  CHECK(c.loss.skip == 0.000244);
   CHECK(c.norm_reg.kind == NormRegulariser::Kind::root);
   CHECK(to_json(c).dump() ==
         R"({"head":"mix:lin,log:p=2","untied":true,"head_context":"none","head_bias":false,)"
         R"("head_memory":"tiles","word_norm":"none","context_norm":"none","margin":"none",)"
         R"("sampled_softmax":"","label_smoothing":0.1,"smoothing":"others","z_loss":0.0,)"
+        R"("head_skip":0.000244,)"
         R"("pi_reg":"cv2:0.5","weight_norm_reg":"root:0.25,1.5"})");
   CHECK(to_json(HeadSettings{}.head_config())["head"] == "lin");
   for (const HeadSetting& setting : head_settings()) {

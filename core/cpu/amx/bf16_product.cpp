@@ -59,14 +59,14 @@ void add_products() {
 // Sums the products of `pairs` of pieces for `blocks` blocks of terms onto M x N tiles.
 template <int M, int N, size_t kPairs>
 void add_pass(const PiecePair (&pairs)[kPairs], const Product& p, const uint16_t* left,
-              const uint16_t* right, int64_t blocks) {
+              const uint16_t* right, int64_t first, int64_t blocks) {
   for (int64_t b = 0; b < blocks; ++b)
     for (size_t i = 0; i < kPairs; ++i) {
       const auto [l, r] = pairs[i];
       if (i == 0 || l != pairs[i - 1].first)
         load_left<M>(left + b * p.left.layout.block_stride + l * kTile, p.left.layout.group_stride);
       if (i == 0 || r != pairs[i - 1].second)
-        load_right<N>(right + b * p.right.layout.block_stride + r * kTile,
+        load_right<N>(right + p.right_block(first + b) * p.right.layout.block_stride + r * kTile,
                       p.right.layout.group_stride);
       add_products<M, N>();
     }
@@ -95,14 +95,14 @@ void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_bl
                  int64_t blocks) {
   const uint16_t* left = p.left.tiles + row / kGroup * p.left.layout.group_stride +
                          first_block * p.left.layout.block_stride;
-  const uint16_t* right = p.right.tiles + column / kGroup * p.right.layout.group_stride +
-                          first_block * p.right.layout.block_stride;
+  const uint16_t* right = p.right.tiles + column / kGroup * p.right.layout.group_stride;
   clear_sums<M, N>();
-  if constexpr (kPieces == 3) add_pass<M, N>(bf16::kSmallOfThree, p, left, right, blocks);
+  if constexpr (kPieces == 3)
+    add_pass<M, N>(bf16::kSmallOfThree, p, left, right, first_block, blocks);
   if constexpr (kPieces == 2) {
-    add_pass<M, N>(bf16::kAllOfTwo, p, left, right, blocks);
+    add_pass<M, N>(bf16::kAllOfTwo, p, left, right, first_block, blocks);
   } else {
-    add_pass<M, N>(bf16::kLargest, p, left, right, blocks);
+    add_pass<M, N>(bf16::kLargest, p, left, right, first_block, blocks);
   }
   const int64_t rows = std::min(p.m - row, M * kGroup),
                 columns = std::min(p.n - column, N * kGroup);

@@ -34,10 +34,11 @@ __m512bh left_pair(const uint16_t* x) {
 // sums stay in registers from pass to pass.
 template <int R, int N, size_t kPairs>
 [[gnu::always_inline]] inline void add_pass(const PiecePair (&pairs)[kPairs], const Product& p,
-                                            const uint16_t* left, const uint16_t* right,
-                                            int64_t blocks, __m512 (&sums)[R][N]) {
+                                            const uint16_t* left, const uint16_t* of_column,
+                                            int64_t first, int64_t blocks, __m512 (&sums)[R][N]) {
   const bf16::Layout &l = p.left.layout, &r = p.right.layout;
-  for (int64_t b = 0; b < blocks; ++b, left += l.block_stride, right += r.block_stride)
+  for (int64_t b = first; b < first + blocks; ++b, left += l.block_stride) {
+    const uint16_t* right = of_column + p.right_block(b) * r.block_stride;
     for (const auto& [left_piece, right_piece] : pairs)
       for (int64_t t = 0; t < kDepth; t += 2) {
         const uint16_t *of_left = left + left_piece * kTile + t,
@@ -49,6 +50,7 @@ template <int R, int N, size_t kPairs>
           for (int j = 0; j < N; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, y[j]);
         }
       }
+  }
 }
 
 // Computes rows [row, row + R) and columns [column, column + 16 N) of C for the terms of one
@@ -59,16 +61,16 @@ void add_stretch(const Product& p, int64_t row, int64_t column, int64_t first_bl
   const bf16::Layout &l = p.left.layout, &r = p.right.layout;
   const uint16_t* left = p.left.tiles + row / kGroup * l.group_stride + row % kGroup * kDepth +
                          first_block * l.block_stride;
-  const uint16_t* right =
-      p.right.tiles + column / kGroup * r.group_stride + first_block * r.block_stride;
+  const uint16_t* right = p.right.tiles + column / kGroup * r.group_stride;
   __m512 sums[R][N];
   for (auto& of_row : sums)
     for (__m512& sum : of_row) sum = _mm512_setzero_ps();
-  if constexpr (kPieces == 3) add_pass(bf16::kSmallOfThree, p, left, right, blocks, sums);
+  if constexpr (kPieces == 3)
+    add_pass(bf16::kSmallOfThree, p, left, right, first_block, blocks, sums);
   if constexpr (kPieces == 2) {
-    add_pass(bf16::kAllOfTwo, p, left, right, blocks, sums);
+    add_pass(bf16::kAllOfTwo, p, left, right, first_block, blocks, sums);
   } else {
-    add_pass(bf16::kLargest, p, left, right, blocks, sums);
+    add_pass(bf16::kLargest, p, left, right, first_block, blocks, sums);
   }
   const bool add = p.add || first_block > 0;
   for (int i = 0; i < R; ++i) {

@@ -9,6 +9,7 @@
 #include "core/threads.h"
 #include "kernels/cpu/ops.h"
 #include "kernels/loss/cpu/head_gradient_pieces.h"
+#include "kernels/loss/cpu/kept_tiles.h"
 #include "kernels/loss/cpu/vector_pairs.h"
 
 namespace nine::cpu {
@@ -85,6 +86,7 @@ class Backward {
         stack_(block, arena),
         pairs_(stack_),
         lanes_(stack_, row_weight, arena),
+        limit_(block, row_weight, stack_.columns(), arena),
         g_(g),
         d_(block.dims()),
         padded_(stack_.panels() * kHeadPanel),
@@ -117,6 +119,7 @@ class Backward {
     parallel_for(
         kHeadChunks, [&](int64_t chunk) { run_chunk(chunk); }, 2 * stack_.operations());
     if (g_.dh) finish_dh();
+    if (limit_ && g_.left_out) limit_.add_sums(static_cast<double*>(g_.left_out.data));
     for (int64_t i = 0; i < numbers_; ++i)
       for (int64_t c = 0; c < kHeadChunks; ++c)
         static_cast<double*>(g_.dnumbers.data)[i] += partial_numbers_[c * numbers_ + i];
@@ -138,6 +141,10 @@ class Backward {
     T* z = block_.products && !in_dw_ ? nullptr
                                       : scratch<T>(Scratch::products, strip * stack_.columns());
     WordPacks packs = stack_.word_packs();
+    const int64_t all_panels = stack_.columns() / kHeadPanel;
+    uint8_t* const flags =
+        limit_ ? scratch<uint8_t>(Scratch::kept_tiles, kStripTiles * all_panels) : nullptr;
+    const KeptTiles kept{flags, all_panels};
     // Memory for the bias, for the statistics, and, for smoothed mixtures, for the scores of all
     // components and log p.
     const int64_t up_tiles = joint_ || exact_ || numbers_ > 0 ? stack_.size() + 1 : 0,
@@ -158,11 +165,14 @@ class Backward {
         T* tile_z = z == nullptr ? nullptr : z + (word - first) * stack_.columns();
         std::fill_n(lanes.exact, kTileElements * exact_tiles, T(0));
         slopes(chunk, tile_z, word, words, lanes);
+        if (limit_)
+          limit_.mark(chunk, column(z, first, (word - first) * stride(z)), stride(z), words,
+                      flags + (word - first) / kHeadTile * all_panels);
         if (g_.dbias.view) add_bias(word, words, lanes.bias);
         add_word_stats(word, words, lanes.word_stats);
       }
-      add_dw(z, first, last - first);
-      if (g_.dh) add_dh(chunk, z, first, last - first, first == begin);
+      add_dw(z, first, last - first, kept);
+      if (g_.dh) add_dh(chunk, z, first, last - first, first == begin, kept);
       for (int64_t word = first; word < last; word += kHeadTile)
         add_targets(chunk, word, std::min(kHeadTile, last - word));
       if (exact_) add_exact_pairs(chunk, first, last - first, lanes.exact);
@@ -428,7 +438,7 @@ class Backward {
 
   // Computes dW (words x d) += tile' H. One product computes consecutive components that share word
   // vectors and multiply whole contexts.
-  void add_dw(T* z, int64_t word, int64_t words) const {
+  void add_dw(T* z, int64_t word, int64_t words, const KeptTiles& kept) const {
     for (int64_t k = 0; k < stack_.size();) {
       const StackedComponent<T>& c = stack_[k];
       const OutputView& dw = g_.dw[static_cast<size_t>(k)];
@@ -443,26 +453,41 @@ class Backward {
         const bool add = !fresh || !c.kernel.whole(d_);
         const int64_t rows = stack_.size() == 1 ? block_.rows() : (next - k) * padded_;
         add_dw_of(c, stack_.stacked(k, 0), rows, column(z, word, c.first_column), stride(z),
-                  dw.view, word, words, add);
+                  dw.view, word, words, add, kept.from(c.first_column));
       }
       k = next;
     }
   }
   void add_dw_of(const StackedComponent<T>& c, int64_t first_row, int64_t rows, const T* g,
-                 int64_t ldg, const View& dw, int64_t word, int64_t words, bool add) const {
+                 int64_t ldg, const View& dw, int64_t word, int64_t words, bool add,
+                 const KeptTiles& kept) const {
     if constexpr (std::is_same_v<T, float>)
       if (pieces_.used())
         return pieces_.add_dw(c, {row_ptr<T>(block_.h, first_row), block_.h.ld, false}, rows,
-                              {g, ldg}, padded_, {row_ptr<T>(dw, word), dw.ld, words, add});
+                              {g, ldg}, padded_, {row_ptr<T>(dw, word), dw.ld, words, add}, kept);
     const HeadKernel<T>& kernel = c.kernel;
     for (int64_t j = 0; j < kernel.parts; ++j) {
       const int64_t part = j * kernel.part_size;
       for (int64_t m = 0, width = 0; m < kernel.product_dims; m += width) {
         width = contexts_.width(part + m, kernel.product_dims - m);
         const TileProduct<T> product(width, words, rows, contexts_.ld(), ldg, dw.ld, add);
-        for (int64_t i = 0; i < kernel.parts; ++i)
-          product(contexts_.at(first_row, part + m), g + (i * kernel.parts + j) * padded_,
-                  row_ptr<T>(dw, word) + i * kernel.part_size + m);
+        for (int64_t i = 0; i < kernel.parts; ++i) {
+          const int64_t plane = (i * kernel.parts + j) * padded_;
+          const KeptTiles of_plane = kept.from(plane);
+          T* const to = row_ptr<T>(dw, word) + i * kernel.part_size + m;
+          if (of_plane.all(1, panels_of(rows))) {
+            product(contexts_.at(first_row, part + m), g + plane, to);
+            continue;
+          }
+          bool added = add;  // true if the memory holds a sum
+          for (int64_t r = 0; r < rows; r += kHeadPanel) {
+            if (!of_plane.kept(0, r / kHeadPanel)) continue;
+            TileProduct<T>(width, words, std::min(kHeadPanel, rows - r), contexts_.ld(), ldg, dw.ld,
+                           added)(contexts_.at(first_row + r, part + m), g + plane + r, to);
+            added = true;
+          }
+          for (int64_t v = 0; v < words && !added; ++v) std::fill_n(to + v * dw.ld, width, T(0));
+        }
       }
     }
   }
@@ -478,17 +503,19 @@ class Backward {
         std::fill_n(dh_row(chunk, stack_.stacked(k, 0)), block_.rows() * d_, T(0));
   }
   // Computes the chunk's dH (rows x d) += tile W.
-  void add_dh(int64_t chunk, T* z, int64_t word, int64_t words, bool first) const {
+  void add_dh(int64_t chunk, T* z, int64_t word, int64_t words, bool first,
+              const KeptTiles& kept_all) const {
     FirstFactor<T> of_words;
     for (int64_t k = 0; k < stack_.size(); ++k) {
       const StackedComponent<T>& c = stack_[k];
       const T* g = column(z, word, c.first_column);
       T* out = dh_row(chunk, stack_.stacked(k, 0));
       const bool add = !first || !c.kernel.whole(d_);
+      const KeptTiles kept = kept_all.from(c.first_column);
       if constexpr (std::is_same_v<T, float>)
         if (pieces_.used()) {
           pieces_.add_dh(c, {row_ptr<T>(c.w, word), c.w.ld, false}, words, {g, stride(z), false},
-                         padded_, {out, d_, block_.rows(), add});
+                         padded_, {out, d_, block_.rows(), add}, kept);
           continue;
         }
       if (!c.shares_words)
@@ -497,12 +524,37 @@ class Backward {
       // Multiplies whole panels of rows, then the remaining rows, because libxsmm compiles code for
       // each number of rows.
       const int64_t rows = block_.rows();
+      if (!kept.all(1, c.kernel.planes() * stack_.panels())) {
+        add_dh_tiles(c.kernel, of_words, words, g, stride(z), out, add, kept);
+        continue;
+      }
       const int64_t together = rows > kHeadPanel ? rows / kHeadPanel * kHeadPanel : rows;
       add_dh_of(c.kernel, of_words, words, g, stride(z), together, out, add);
       if (together < rows)
         add_dh_of(c.kernel, of_words, words, g + together, stride(z), rows - together,
                   out + together * d_, add);
     }
+  }
+  // Computes the same for the tiles that are kept, panel by panel.
+  void add_dh_tiles(const HeadKernel<T>& kernel, const FirstFactor<T>& of_words, int64_t words,
+                    const T* g, int64_t ldg, T* out, bool add, const KeptTiles& kept) const {
+    for (int64_t p = 0; p < stack_.panels(); ++p)
+      for (int64_t i = 0; i < kernel.parts; ++i) {
+        const int64_t part = i * kernel.part_size, rows = stack_.rows_of(p);
+        for (int64_t m = 0, width = 0; m < kernel.product_dims; m += width) {
+          width = of_words.width(part + m, kernel.product_dims - m);
+          const TileProduct<T> product(width, rows, words, of_words.ld(), ldg, d_, add, true);
+          for (int64_t j = 0; j < kernel.parts; ++j) {
+            const int64_t plane = (i * kernel.parts + j) * padded_;
+            T* const to = out + p * kHeadPanel * d_ + j * kernel.part_size + m;
+            if (kept.from(plane).kept(0, p)) {
+              product(of_words.at(0, part + m), g + plane + p * kHeadPanel, to);
+            } else if (!add) {
+              for (int64_t r = 0; r < rows; ++r) std::fill_n(to + r * d_, width, T(0));
+            }
+          }
+        }
+      }
   }
   void add_dh_of(const HeadKernel<T>& kernel, const FirstFactor<T>& of_words, int64_t words,
                  const T* g, int64_t ldg, int64_t rows, T* out, bool add) const {
@@ -552,6 +604,7 @@ class Backward {
   StackedComponents<T> stack_;
   VectorPairs<T> pairs_;
   StackLanes<T> lanes_;
+  TileLimit<T> limit_;
   const HeadGradients& g_;
   int64_t d_, padded_;
   bool joint_;  // true for smoothed labels of a mixture: gradients then depend on the scores of all
