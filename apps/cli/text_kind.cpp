@@ -77,11 +77,20 @@ bool begins_with_tag(std::string_view line, std::string_view name) {
   return line[name.size()] == '>' || line[name.size()] == ' ';
 }
 
-// Whether a line begins and ends as tags do. "<s> the cat </s>" is no such line.
+// Whether a line is a tag, or begins with a tag and ends with one that closes. "<start> the cat
+// <end>" is no such line.
 bool is_tagged(std::string_view line) {
   line = trimmed(line);
-  return line.size() > 2 && line.front() == '<' && line.back() == '>' && !line.starts_with("<s>") &&
-         !line.starts_with("<unk>");
+  if (line.size() < 3 || line.front() != '<' || line.back() != '>') return false;
+  const size_t last = line.rfind('<');
+  const bool closes = line[last + 1] == '/' || line[line.size() - 2] == '/';
+  return last == 0 || (closes && !line.starts_with("<s>"));
+}
+
+// Whether a word stands between angle brackets and is no special word.
+bool is_marker(std::string_view word) {
+  return word.size() > 2 && word.front() == '<' && word.back() == '>' && word != "<s>" &&
+         word != "</s>" && word != "<unk>" && word != "<pad>";
 }
 
 // A form of lines: its name, and whether a line has it, given the line and its words.
@@ -93,6 +102,9 @@ struct Form {
 std::vector<Form> forms(std::string_view first_line) {
   const auto tabs = std::ranges::count(first_line, '\t');
   const auto seen = std::make_shared<std::unordered_set<std::string_view>>();
+  Words of_first;
+  split_words(first_line, of_first);
+  const std::string first_word(of_first.front()), last_word(of_first.back());
   return {
       {"a dictionary (each line `word count`)",
        [seen](std::string_view, const Words& words) {
@@ -119,6 +131,11 @@ std::vector<Form> forms(std::string_view first_line) {
        [](std::string_view, const Words& words) {
          return words.size() >= 4 && is_number(words[1]) && is_number(words[2]) &&
                 is_count(words[3]);
+       }},
+      {concat("sentences between the markers ", first_word, " and ", last_word),
+       [first_word, last_word](std::string_view, const Words& words) {
+         return words.size() >= 2 && words.front() == first_word && words.back() == last_word &&
+                is_marker(first_word) && is_marker(last_word);
        }},
       {"a .trn file (each line `words (utterance)`)",
        [](std::string_view, const Words& words) {

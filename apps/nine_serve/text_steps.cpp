@@ -80,8 +80,7 @@ std::vector<size_t> TextSteps::take_done() {
     if (slots_[i].text == nullptr || slots_[i].live()) continue;
     places.push_back(i);
     slots_[i] = {};
-    for (Slot& other : slots_)  // a text that ended in the prompt leaves it to the others
-      if (other.first == i) other.first.reset();
+    leave_prompt(i);
   }
   return places;
 }
@@ -104,8 +103,8 @@ std::vector<size_t> TextSteps::counts() const {
 }
 
 int64_t TextSteps::step() {
-  for (Slot& slot : slots_)  // the caller may have stopped it
-    if (slot.first && !slots_[*slot.first].live()) slot.first.reset();
+  for (size_t i = 0; i < slots_.size(); ++i)  // the caller may have stopped it
+    if (!slots_[i].live()) leave_prompt(i);
   std::vector<DecoderRow> rows;
   std::vector<size_t> firsts;  // places whose texts add their first token, and others theirs
   predictions_.clear();
@@ -131,6 +130,16 @@ int64_t TextSteps::step() {
   tape_.reset();
   if (!firsts.empty()) part_from(firsts);
   return std::ssize(rows);
+}
+
+// Lets the first of the texts that wait for place i read the prompt for the others.
+void TextSteps::leave_prompt(size_t i) {
+  std::optional<size_t> next;
+  for (size_t other = 0; other < slots_.size(); ++other) {
+    if (slots_[other].first != i) continue;
+    slots_[other].first = next;
+    if (!next) next = other;
+  }
 }
 
 // Notes that a text's token at `position` is to be predicted from a row of the step.

@@ -106,6 +106,7 @@ class TextSteps {
   };
   void begin(size_t place, ReadText* text);
   std::vector<size_t> counts() const;
+  void leave_prompt(size_t i);
   void want(ReadText& text, size_t position, size_t row);
   void predict(const Var& hidden);
   static void take(Prediction& made);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <sstream>
 
@@ -19,7 +20,6 @@
 #include "apps/training/profile_table.h"
 #include "apps/training/training_texts.h"
 #include "core/directory_lock.h"
-#include "core/files.h"
 #include "core/gemm.h"
 #include "core/instruction_set.h"
 #include "core/json.h"
@@ -369,11 +369,25 @@ BoardEvents require_own_board(const TrainOptions& o, bool is_new) {
   return events;
 }
 
+// Locks the directory of --tensorboard, because runs that begin together see no events of each
+// other. UsageError: another run has the lock.
+std::unique_ptr<DirectoryLock> lock_board(const TrainOptions& o) {
+  if (o.tensorboard.empty()) return nullptr;
+  make_output_directory("--tensorboard", o.tensorboard);
+  auto lock = std::make_unique<DirectoryLock>(o.tensorboard);
+  if (lock->taken())
+    throw UsageError(concat("--tensorboard ", o.tensorboard,
+                            ": another run writes its events there: give another directory"));
+  return lock;
+}
+
 // Rank 0's part, and all there is with one process. Of several, what the others wait for is written
 // beside (assist() below).
 int lead(const TrainingRun& t, Json config, Communicator& communicator) {
   const bool is_new = !RunDirectory::holds_run(t.options.run);
   if (t.options.restart || is_new) require_initial_weights(t);
+  require_own_board(t.options, is_new);
+  const auto board = lock_board(t.options);
   const BoardEvents events = require_own_board(t.options, is_new);
   RunDirectory run(t.options.run);
   const Start start = open_run(t, config, run);
@@ -412,13 +426,7 @@ int lead(const TrainingRun& t, Json config, Communicator& communicator) {
     return kExitDone;
   }
   run.require_writable();
-  std::optional<DirectoryLock> board;    // two runs that begin together see no events of each other
   if (!t.options.tensorboard.empty()) {  // may fail: before anything of the run changes
-    make_directories(t.options.tensorboard);
-    if (board.emplace(t.options.tensorboard).taken())
-      throw UsageError(concat("--tensorboard ", t.options.tensorboard,
-                              ": another run writes its events there: give another directory"));
-    require_own_board(t.options, is_new);
     if (t.options.restart || !start.moved_to.empty())
       if (const auto old = move_events_away(t.options.tensorboard); !old.empty()) {
         const std::string of = run_of(events);

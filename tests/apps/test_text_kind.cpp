@@ -30,7 +30,11 @@ TEST_CASE("other_kind: JSON, dictionaries, codes, tables, lists and .trn files; 
   CHECK(other_kind(Strings{"", "<DOC id=\"a\">", "text"}) == "HTML, XML or SGML");
   CHECK(other_kind(Strings{"<seg id=\"1\">a b</seg>", "<seg id=\"2\">c</seg>", "<p>", "</p>"}) ==
         "HTML, XML or SGML");
+  CHECK(other_kind(Strings{"<start> a b <end>", "<start> <end>", "<start> c <end>"}) ==
+        "sentences between the markers <start> and <end>");
   for (const Strings& text : {Strings{},
+                              {"<bos>a b<eos>", "<bos>c<eos>", "<bos>d<eos>"},
+                              {"<start> a b <end>", "<start> c <end>", "<start> d"},
                               {"<s> a b </s>", "<s> c </s>", "<s> a </s>"},
                               {"<docs> a b", "c", "d"},
                               {"<seg>a</seg>", "b", "<seg>c</seg>"},
