@@ -512,7 +512,8 @@ TEST_CASE("cuda head: few rows are multiplied in float32, and how many are few d
     return run({.head = head, .rows = rows, .size = 48, .scale = 0.4}, DType::float32, kGpu);
   };
   using enum MatmulPrecision;
-  for (const auto& [precision, fewest] : {std::pair(medium, 48), std::pair(high, 96)}) {
+  for (const MatmulPrecision precision : {medium, high}) {
+    const int64_t fewest = precision == medium ? 48 : 96;
     CAPTURE(fewest);
     CHECK(result(fewest - 1, precision).gradients == result(fewest - 1, highest).gradients);
     CHECK(result(fewest, precision).gradients != result(fewest, highest).gradients);
