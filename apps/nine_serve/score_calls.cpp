@@ -1,15 +1,33 @@
 #include "apps/nine_serve/score_calls.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "apps/nine_serve/api_error.h"
+#include "core/ops.h"
 #include "core/quote.h"
+#include "nn/softmax_head.h"
 
 namespace nine::app {
 namespace {
 
 Json json_of(const Estimate& e) {
   return {{"value", e.value}, {"interval", {e.interval.low, e.interval.high}}};
+}
+
+// ApiError: a bias of -infinity excludes a word of a set.
+void require_no_excluded(const std::vector<WordSet>& sets, const ServedModel& model) {
+  const View bias = model.language().network().head().values().bias;
+  if (!bias) return;
+  const Tensor copy({bias.elements()}, bias.dtype);
+  ops::copy(bias.reshaped({bias.elements()}), copy);
+  const std::vector<double> values = copy.to_vector();
+  for (const WordSet& set : sets)
+    for (const std::string& word : set.words) {
+      const int32_t id = model.language().vocabulary().id(word);
+      require_field(values[static_cast<size_t>(id)] > -INFINITY, "sets", "the model ", model.name(),
+                    " excludes the word ", quote(word), " by a bias of -inf: leave it out");
+    }
 }
 
 }  // namespace
@@ -72,6 +90,7 @@ RestrictCall::RestrictCall(ModelPointer served, RestrictRequest request, const L
       drop_unknown_words(request_.sets, {&vocabulary, 1}, "sets");
   require_field(unknown.empty(), "sets", "the model ", model->name(), " does not know the word ",
                 unknown.empty() ? quote("") : quote(unknown.front()), ": leave it out");
+  require_no_excluded(request_.sets, *model);
   work = [this] {
     choices_ = restricted_choices(model->language(), request_.texts, request_.sets,
                                   ScoringOptions{}.batch_tokens);

@@ -24,7 +24,7 @@ class ScoreCall : public Call {
 /// A call of /restrict: which word of a set the model takes, wherever a text has a word of the set.
 class RestrictCall : public Call {
  public:
-  /// ApiErrors: a model of raw text; a word that the model does not know.
+  /// ApiErrors: a model of raw text; a word that the model does not know, or excludes.
   RestrictCall(ModelPointer served, RestrictRequest request, const Limits& limits);
   std::string answer() const;
 

@@ -323,6 +323,12 @@ TEST_CASE("nine_serve: /restrict chooses as lm_score --restrict does") {
       server.post("/restrict", {{"texts", "the cat"}, {"sets", {{"cat", "dog", "zebra"}}}});
   CHECK(unknown.status == 400);
   CHECK(has(message_of(unknown), "does not know the word 'zebra'"));
+  const int32_t cat = LanguageModel::load(model_a()).vocabulary().id("cat");
+  const ServeRun excludes({"m=" + changed_model(dir, "m", model_a(), "head.bias", cat, -INFINITY)});
+  const HttpAnswer excluded = excludes.post(
+      "/restrict", {{"texts", "the dog"}, {"sets", Json::array({Json::array({"cat", "dog"})})}});
+  CHECK(excluded.status == 400);
+  CHECK(has(message_of(excluded), "excludes the word 'cat' by a bias of -inf"));
 }
 
 TEST_CASE("nine_serve: /explain derives the log-probabilities that the engine computes") {
