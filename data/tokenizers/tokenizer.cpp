@@ -29,7 +29,7 @@ void PieceTable<kWords, kMostBits>::keep(const Key& piece, std::span<const int32
 }
 
 template class PieceTable<2, 16>;
-template class PieceTable<4, 13>;
+template class PieceTable<4, 12>;
 
 }  // namespace detail
 

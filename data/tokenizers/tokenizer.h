@@ -71,7 +71,7 @@ class PieceTable {
 }  // namespace detail
 
 /// Short pieces of text with their few ids, so that a repeated piece is not encoded again. It holds
-/// 5 MiB at most. A cache belongs to one thread and one tokenizer.
+/// 4.5 MiB at most. A cache belongs to one thread and one tokenizer.
 class TokenCache {
  public:
   /// Appends the ids of pieces, which are parts of `text` or stand elsewhere. For a piece that the
@@ -86,7 +86,7 @@ class TokenCache {
 
  private:
   using Short = detail::PieceTable<2, 16>;
-  using Long = detail::PieceTable<4, 13>;
+  using Long = detail::PieceTable<4, 12>;
   static constexpr size_t kAtOnce = 16;  // pieces whose places are loaded together
 
   template <class Encode>
