@@ -301,8 +301,10 @@ ModelFiles read_model(const fs::path& directory, ExcludedWords words) {
     require(!is_of_optimizer(name), directory.string(), ": the tensor ", quote(name),
             " is of an optimiser, as in ", kOptimizerFile, ", not of a model: put the model's own ",
             kWeightsFile, " there");
-    require(tensor.dtype() != DType::int32, directory.string(), ": tensor ", quote(name),
-            " holds whole numbers, and a model's tensors hold F32, F64, F16 or BF16: convert it");
+    require(
+        tensor.dtype() != DType::int32, directory.string(), ": tensor ", quote(name),
+        " holds whole numbers, and a model's tensors hold F32, F64, F16 or BF16: leave it out if "
+        "it counts or numbers something, as n_averaged and position_ids do; otherwise convert it");
     require(files.weights.tensors.emplace(unwrapped(name), tensor).second, directory.string(),
             ": two tensors are called '", unwrapped(name),
             "' without the prefixes of PyTorch's wrappers; one of them is '", name, "'");

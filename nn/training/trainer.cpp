@@ -236,6 +236,13 @@ void Trainer::log_window(double lr) {
     const std::vector<double> sums = head->left_out().to_vector();
     line["head_skip"] = {{"tiles", sums[1] > 0 ? sums[0] / sums[1] : 0},
                          {"gradient", sums[3] > 0 ? sums[2] / sums[3] : 0}};
+    constexpr double kMuch = 0.2;
+    if (!said_skip_ && sums[2] > kMuch * sums[3]) {
+      callbacks_.message(concat("--head-skip left out tiles with ",
+                                std::lround(100 * sums[2] / sums[3]),
+                                "% of the sum of |dL/dz|: a smaller limit keeps more"));
+      said_skip_ = true;
+    }
   }
   callbacks_.event(line);
 }

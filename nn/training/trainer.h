@@ -217,6 +217,7 @@ class Trainer {
   double rate_ = 0;  // of the last update
   NonMonotoneTrigger trigger_;
   Progress progress_;
+  bool said_skip_ = false;  // that --head-skip leaves out much
   Window window_;
   Logged logged_;
   Best best_;

@@ -226,11 +226,16 @@ TEST_CASE("--head-skip: logged and recorded, the same bits in parts, none withou
   const double recorded = parse_json(slurp(dir / "whole/config.json")).at("head_skip");
   CHECK(recorded == 0.05);
 
+  const Outcome much =
+      run_program("lm_train", with("much", {"--after", "5u", "--head-skip", "0.5"}));
+  CHECK(much.code == 0);
+  CHECK_MESSAGE(has(much.err + much.out, "% of the sum of |dL/dz|: a smaller limit keeps more"),
+                much.err);
   const Outcome other =
       run_program("lm_train", with("parts", {"--after", "40u", "--head-skip", "0.01"}));
   CHECK(other.code == 2);
   CHECK_MESSAGE(has(other.err, "--head-skip was 0.05"), other.err);
-  for (const char* wrong : {"-0.1", "nan", "inf", "1e-300"}) {
+  for (const char* wrong : {"-0.1", "nan", "inf", "1e-300", "1"}) {
     const Outcome r = run_program("lm_train", with("wrong", {"--head-skip", wrong}));
     CHECK(r.code == 2);
     CHECK_MESSAGE(has(r.err, "head-skip"), r.err);

@@ -336,14 +336,14 @@ TEST_CASE("nine_serve: /explain derives the log-probabilities that the engine co
   const std::string text = dir.write("t", "a b c\nb a\nc c a b\na a b c\nb b c\n");
   Strings models;
   int i = 0;
-  const Strings word{"--word-norm", "log-unigram:scaled"}, context{"--context-norm", "max"};
+  const Strings words{"--word-norm", "log-unigram:scaled"}, context{"--context-norm", "max"};
   for (const auto& [head, more] : {std::pair("lin", Strings()),
                                    {"log:p=4", Strings()},
                                    {"mix:2*lin,rbf", Strings()},
                                    {"pol", Strings()},
-                                   {"lin", word},
+                                   {"lin", words},
                                    {"lin", context},
-                                   {"mix:2*lin", joined(word, context)}}) {
+                                   {"mix:2*lin", joined(words, context)}}) {
     const std::string run = dir / concat("r", i++);
     const Outcome r = run_program(
         "lm_train",
