@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "checks/oracles.h"
 #include "core/ops.h"
@@ -33,6 +34,47 @@ RawOpCase head_inference_case(int64_t rows, int64_t words, int64_t d) {
           .oracle =
               [=](std::span<Doubles> x, AllInts) {
                 x[2] = log_softmax_of(product(x[0], false, x[1], true, rows, words, d), words);
+              }};
+}
+
+// Rounds to the 8 significant bits of bfloat16, to nearest and ties to even; no subnormal numbers.
+double to_bfloat16(double x) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
+}
+
+// The op takes float32 and gives bfloat16: the case converts on the host.
+RawOpCase head_pieces_case(int64_t rows, int64_t d, int pieces, bool left) {
+  // Of each product of pieces, in order: which piece of the left and of the right factor it takes.
+  static const std::vector<std::pair<int, int>> kPairs[] = {
+      {}, {{0, 0}}, {{1, 0}, {0, 0}, {0, 1}}, {{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}, {0, 0}}};
+  const std::vector<std::pair<int, int>>& pairs = kPairs[pieces];
+  const int64_t ld = (d + 7) / 8 * 8, columns = ld * std::ssize(pairs);
+  return {.name = concat("head_pieces ", Shape{rows, d}, " ", pieces, left ? " left" : " right"),
+          .inputs = {{{rows, d}}, {.shape = {rows * columns}, .always_double = true, .nan = true}},
+          .run =
+              [=](Tensors t, Tensors) {
+                const Device device = t[0].device();
+                std::vector<float> single;
+                for (const double x : t[0].to_vector()) single.push_back(static_cast<float>(x));
+                const Tensor x = Tensor::from(single, {rows, d}).to(device),
+                             out({rows, columns}, DType::bfloat16, device);
+                ops::head_pieces(x, pieces, left, out);
+                ops::copy(Tensor::from(out.to_vector(), {rows * columns}).to(device), t[1]);
+              },
+          .oracle =
+              [=, &pairs](std::span<Doubles> t, AllInts) {
+                std::ranges::fill(t[1], 0.0);
+                for (int64_t r = 0; r < rows; ++r)
+                  for (size_t i = 0; i < pairs.size(); ++i)
+                    for (int64_t k = 0; k < d; ++k) {
+                      double rest = static_cast<float>(t[0][index_of(r * d + k)]);
+                      const int piece = left ? pairs[i].first : pairs[i].second;
+                      for (int p = 0; p < piece; ++p) rest -= to_bfloat16(rest);
+                      t[1][index_of(r * columns + static_cast<int64_t>(i) * ld + k)] =
+                          to_bfloat16(rest);
+                    }
               }};
 }
 
@@ -416,6 +458,8 @@ std::vector<RawOpCase> raw_op_cases() {
   }
   add_optimisers(all, {1000, 1000}, true);
   all.push_back(head_inference_case(35, 70, 6));
+  for (const int pieces : {1, 2, 3})
+    for (const bool left : {false, true}) all.push_back(head_pieces_case(33, 13, pieces, left));
   add_norm_cases(all);
   return all;
 }
