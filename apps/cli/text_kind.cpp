@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -87,8 +88,10 @@ bool is_tagged(std::string_view line) {
   return last == 0 || (closes && !line.starts_with("<s>"));
 }
 
-// Whether a word stands between angle brackets and is no special word.
+// Whether a word is a marker of another program: it stands between angle brackets and is no special
+// word of Nine's.
 bool is_marker(std::string_view word) {
+  if (word == "[CLS]" || word == "[SEP]") return true;  // of BERT
   return word.size() > 2 && word.front() == '<' && word.back() == '>' && word != "<s>" &&
          word != "</s>" && word != "<unk>" && word != "<pad>";
 }
@@ -129,13 +132,19 @@ std::vector<Form> forms(std::string_view first_line) {
        }},
       {"an n-best list (each line `utterance score score number words`)",
        [](std::string_view, const Words& words) {
+         constexpr int64_t kEnds = 2;  // SRILM may count <s> and </s>
+         int64_t count = 0;
          return words.size() >= 4 && is_number(words[1]) && is_number(words[2]) &&
-                is_count(words[3]);
+                parse_count(words[3], count) && std::abs(count - (std::ssize(words) - 4)) <= kEnds;
        }},
       {concat("sentences between the markers ", first_word, " and ", last_word),
        [first_word, last_word](std::string_view, const Words& words) {
          return words.size() >= 2 && words.front() == first_word && words.back() == last_word &&
                 is_marker(first_word) && is_marker(last_word);
+       }},
+      {concat("sentences that end with the marker ", last_word),
+       [last_word](std::string_view, const Words& words) {
+         return words.back() == last_word && is_marker(last_word);
        }},
       {"a .trn file (each line `words (utterance)`)",
        [](std::string_view, const Words& words) {

@@ -4,6 +4,7 @@
 #include "apps/training/training_texts.h"
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/notice.h"
 #include "data/sample/sample.h"
 
 namespace nine::app {
@@ -41,10 +42,24 @@ LmData sample_data(const LmOptions& o) {
           .language_floor = language.perplexity()};
 }
 
+// Says how often a text has GPT-2's marker of the end of a document, which is text here.
+void say_end_markers(const RawText& text, std::string_view flag) {
+  constexpr std::string_view kMarker = "<|endoftext|>";
+  int64_t count = 0;
+  for (size_t at = text.bytes.find(kMarker); at != std::string::npos;
+       at = text.bytes.find(kMarker, at + kMarker.size()))
+    ++count;
+  if (count > 0)
+    notice(concat(flag, " has ", kMarker, " ", count, count == 1 ? " time" : " times",
+                  ", and it is text like any other: blank lines end documents, or lines in a text "
+                  "without blank lines. Give the text without the marker"));
+}
+
 // Raw texts, their tokenizer, and what is held out for validation.
 LmData raw_data(const LmOptions& o) {
   constexpr size_t kHeldOutShare = 20;
   const RawText text = RawText::read(o.text);
+  say_end_markers(text, "--text");
   const DocumentEnds ends = text.ends();
   std::vector<RawPart> train = text.documents(ends), held_out;
   std::string message;
@@ -75,18 +90,21 @@ LmData raw_data(const LmOptions& o) {
       of_init ? *of_init
               : o.raw_tokenizer.make(learned_from, concat("--text ", o.text[0]), o.vocab_size,
                                      Specials::kLanguageModel);
-  const auto optional = [&](const std::vector<std::string>& files) -> std::optional<Corpus> {
+  const auto optional = [&](const char* flag,
+                            const std::vector<std::string>& files) -> std::optional<Corpus> {
     if (files.empty()) return std::nullopt;
     const RawText other = RawText::read(files);
+    say_end_markers(other, flag);
     return encode_parts(tokenizer, other.documents(ends));
   };
-  return {.vocabulary = tokenizer.dictionary(),
-          .train = encode_parts(tokenizer, train),
-          .valid = o.valid.empty() ? encode_parts(tokenizer, held_out) : optional(o.valid),
-          .test = optional(o.test),
-          .tokenizer = tokenizer,
-          .ends = ends,
-          .raw_message = message};
+  return {
+      .vocabulary = tokenizer.dictionary(),
+      .train = encode_parts(tokenizer, train),
+      .valid = o.valid.empty() ? encode_parts(tokenizer, held_out) : optional("--valid", o.valid),
+      .test = optional("--test", o.test),
+      .tokenizer = tokenizer,
+      .ends = ends,
+      .raw_message = message};
 }
 
 }  // namespace

@@ -292,6 +292,10 @@ TEST_CASE("lm_train --text: what is wrong with a text is said") {
   CHECK(has(error({"--text", dir.write("empty", "")}, 1), "is empty"));
   CHECK(has(error({"--text", dir.write("one", "One document.\n\n")}, 1),
             "nothing can be held out: give a validation text"));
+  CHECK(has(error({"--text", dir.write("marked", "One.\n<|endoftext|>\nTwo.\n<|endoftext|>\n"),
+                   "--vocab-size", "5000"},
+                  1),
+            "--text has <|endoftext|> 2 times, and it is text like any other"));
   CHECK(has(error({"--text", dir / "none"}, 1), "does not exist"));
   CHECK(has(error({"--text", good, "--train", good}, 2), "leave out --train"));
   CHECK(has(error({"--text", good, "--sentences"}, 2), "--documents"));

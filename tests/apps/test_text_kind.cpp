@@ -32,7 +32,13 @@ TEST_CASE("other_kind: JSON, dictionaries, codes, tables, lists and .trn files; 
         "HTML, XML or SGML");
   CHECK(other_kind(Strings{"<start> a b <end>", "<start> <end>", "<start> c <end>"}) ==
         "sentences between the markers <start> and <end>");
+  CHECK(other_kind(Strings{"[CLS] a b [SEP]", "[CLS] c [SEP]", "[CLS] a [SEP]"}) ==
+        "sentences between the markers [CLS] and [SEP]");
+  CHECK(other_kind(Strings{"a b <eos>", "<eos>", "c d <eos>"}) ==
+        "sentences that end with the marker <eos>");
   for (const Strings& text : {Strings{},
+                              {"a b </s>", "c </s>", "d </s>"},
+                              {"17 4 4 9 2 11", "5 1 1 8 7 7", "12 12 3 30 1 4"},
                               {"<bos>a b<eos>", "<bos>c<eos>", "<bos>d<eos>"},
                               {"<start> a b <end>", "<start> c <end>", "<start> d"},
                               {"<s> a b </s>", "<s> c </s>", "<s> a </s>"},
