@@ -437,6 +437,9 @@ void TensorBoard::numbers(const std::string& kind, const Json& line) {
   for (const auto& [key, value] : line.items()) {
     if (key == "event" || key == "step" || key == "time_s") continue;
     if (is_number(value)) scalar(concat(kind, "/", key), value);
+    if (value.is_object())
+      for (const auto& [name, part] : value.items())
+        if (is_number(part)) scalar(concat(kind, "/", key, "/", name), part);
     if (value.is_array() && std::all_of(value.begin(), value.end(), is_number))
       for (size_t k = 0; k < value.size(); ++k)
         scalar(concat(kind, "/", key, "/", k + 1), value[k]);

@@ -139,8 +139,12 @@ TEST_CASE("tensorboard: a log's numbers, lists and configuration") {
   TensorBoard board(dir / "tb",
                     {{"head", "mix:lin,rbf"}, {"odd", "a|b"}, {"model", {{"layers", 2}}}});
   board.event({{"event", "start"}, {"step", 0}, {"vocab", 5}});
-  board.event(
-      {{"event", "train"}, {"step", 10}, {"time_s", 3.0}, {"loss", 2.5}, {"text", "no number"}});
+  board.event({{"event", "train"},
+               {"step", 10},
+               {"time_s", 3.0},
+               {"loss", 2.5},
+               {"text", "no number"},
+               {"head_skip", {{"tiles", 0.25}, {"why", "text"}}}});
   board.event({{"event", "valid"},
                {"step", 20},
                {"time_s", 5.0},
@@ -150,7 +154,8 @@ TEST_CASE("tensorboard: a log's numbers, lists and configuration") {
   board.event({{"event", "done"}, {"step", 20}, {"best_valid_ppl", 7.5}});
   REQUIRE(event_files(dir / "tb").size() == 1);
   const Scalars got = scalars(dir / "tb");
-  CHECK(got.size() == 5);
+  CHECK(got.size() == 6);
+  CHECK(got.at("train/head_skip/tiles").at(10) == std::vector{0.25F});
   CHECK(got.at("train/loss").at(10) == std::vector{2.5F});
   CHECK(got.at("valid/pi_mean/1").at(20) == std::vector{0.75F});
   CHECK(got.at("valid/pi_mean/2").at(20) == std::vector{0.25F});
