@@ -16,6 +16,7 @@
 #include "core/json.h"
 #include "data/bpe.h"
 #include "data/text.h"
+#include "data/trim.h"
 
 namespace nine::app {
 namespace {
@@ -59,12 +60,6 @@ bool is_json(const std::vector<std::string_view>& lines) {
   std::string whole;
   for (const std::string_view line : lines) whole.append(line).append("\n");
   return is_json(parsed(whole));
-}
-
-std::string_view trimmed(std::string_view line) {
-  constexpr std::string_view kBlank = " \t\r";
-  line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
-  return line.substr(0, line.find_last_not_of(kBlank) + 1);
 }
 
 // Whether a line begins with a tag or a declaration of this name, in any case.

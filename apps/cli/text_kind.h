@@ -13,10 +13,9 @@ bool is_markup(std::span<const std::string> lines);
 /// Returns the kind of file that the lines seem to be, such as "a dictionary (each line `word
 /// count`)"; empty for a text. A kind is recognised only if all lines that are not empty have its
 /// form: HTML, XML or SGML (its root, or 9 of 10 lines begin and end as tags do), sentences between
-/// markers such as <start> and <end>, JSON (a whole
-/// object or array, or one on each line), a dictionary, codes of BPE, a table with tabs (n-best
-/// lists and transcripts too), both sides of a parallel text on a line, an n-best list of Kaldi or
-/// SRILM, a .trn file.
+/// markers such as <start> and <end>, JSON (a whole object or array, or one on each line), a
+/// dictionary, codes of BPE, a table with tabs (n-best lists and transcripts too), both sides of a
+/// parallel text on a line, an n-best list of Kaldi or SRILM, a .trn file.
 std::string other_kind(std::span<const std::string> all);
 /// Returns the warning about `text`, a file's name, that is of another kind.
 std::string other_kind_text(std::string_view kind, std::string_view text);

@@ -341,14 +341,9 @@ Json config_of(const std::filesystem::path& run) {
 
 // The events in --tensorboard before the run begins. UsageError: TensorBoard would show them and
 // the run's own as one, because another program wrote some, or another run that is still there, or,
-// for a new run, any run; or the directory lies where checkpoints alone are.
+// for a new run, any run.
 BoardEvents require_own_board(const TrainOptions& o, bool is_new) {
   if (o.tensorboard.empty()) return {};
-  for (const char* part : {"checkpoints", "average"})
-    if (const auto place = std::filesystem::path(o.run) / part; lies_in(o.tensorboard, place))
-      throw UsageError(concat("--tensorboard ", o.tensorboard, " lies in ", place.string(),
-                              ", where checkpoints alone are; give another --tensorboard"));
-  require_outside_of_checkpoints("--tensorboard", o.tensorboard);
   BoardEvents events = read_events(o.tensorboard);
   if (!events.others.empty())
     throw UsageError(concat("--tensorboard ", o.tensorboard,
@@ -370,9 +365,15 @@ BoardEvents require_own_board(const TrainOptions& o, bool is_new) {
 }
 
 // Locks the directory of --tensorboard, because runs that begin together see no events of each
-// other. UsageError: another run has the lock.
+// other. Makes it. UsageError: another run has the lock; the directory lies where checkpoints alone
+// are.
 std::unique_ptr<DirectoryLock> lock_board(const TrainOptions& o) {
   if (o.tensorboard.empty()) return nullptr;
+  for (const char* part : {"checkpoints", "average"})
+    if (const auto place = std::filesystem::path(o.run) / part; lies_in(o.tensorboard, place))
+      throw UsageError(concat("--tensorboard ", o.tensorboard, " lies in ", place.string(),
+                              ", where checkpoints alone are; give another --tensorboard"));
+  require_outside_of_checkpoints("--tensorboard", o.tensorboard);
   make_output_directory("--tensorboard", o.tensorboard);
   auto lock = std::make_unique<DirectoryLock>(o.tensorboard);
   if (lock->taken())
@@ -386,7 +387,6 @@ std::unique_ptr<DirectoryLock> lock_board(const TrainOptions& o) {
 int lead(const TrainingRun& t, Json config, Communicator& communicator) {
   const bool is_new = !RunDirectory::holds_run(t.options.run);
   if (t.options.restart || is_new) require_initial_weights(t);
-  require_own_board(t.options, is_new);
   const auto board = lock_board(t.options);
   const BoardEvents events = require_own_board(t.options, is_new);
   RunDirectory run(t.options.run);

@@ -476,9 +476,8 @@ int64_t shared_batch(int64_t all, int64_t batch, int64_t threads) {
 }
 
 // Runs f on batches of the sentences in `order`, longest first, on the CPU several batches in
-// parallel. Calls `progress` with
-// the number of finished sentences, counted from `done`. After an exception, later batches are left
-// out.
+// parallel. Calls `progress` with the number of finished sentences, counted from `done`. After an
+// exception, later batches are left out.
 template <class F>
 void for_batches(Device device, std::span<const size_t> order, int64_t batch,
                  const BeamSearch::Progress& progress, int64_t done, F&& f) {

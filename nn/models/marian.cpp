@@ -12,6 +12,7 @@
 #include "core/quote.h"
 #include "data/npz.h"
 #include "data/text.h"
+#include "data/trim.h"
 #include "data/word_list.h"
 #include "nn/models/foreign_tensors.h"
 #include "nn/models/weight_type.h"
@@ -22,13 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSettings = "special:model.yml";
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-  text.remove_suffix(text.size() - std::min(text.find_last_not_of(kBlank) + 1, text.size()));
-  return text;
-}
 
 std::string_view without_quotes(std::string_view text) {
   const bool quoted = text.size() >= 2 && text.front() == text.back() &&
