@@ -1,5 +1,5 @@
 // What both directions of attention share (cuda/attention.cu, cuda/attention_backward.cu): the
-// matrices of a launch, sizes of tiles, and the choice of an arithmetic.
+// matrices of a launch, and sizes of tiles.
 //
 // A warp has 16 rows of a product (mma.cuh). A block keeps the tile of its rows in shared memory
 // and goes through the tiles of the other side. It computes kCols columns of the results: of a head
@@ -10,15 +10,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/matmul_precision.h"
 #include "core/ops.h"
 #include "cuda/dropout_mask.cuh"
 #include "cuda/tiles.cuh"
 
 namespace nine::cuda {
-
-inline constexpr int kMmaRows = 16;  ///< rows of a warp's product
-inline constexpr int kMmaCols = 8;   ///< columns of one of its tiles
 
 /// How attention is cut up, for factors of kCols columns in shared memory: below 48 KB a block.
 template <class Mma, int kCols>
@@ -113,28 +109,6 @@ NINE_D Piece piece_of(int size, unsigned piece) {
   const int first = static_cast<int>(piece) * kCols,
             real = size - first < kCols ? size - first : kCols;
   return {first, real, (real + 15) / 16 * 16};
-}
-
-/// Calls f.template operator()<Mma, kCols>() with the arithmetic of T and --matmul-precision.
-template <class T, class F>
-void with_mma(int64_t size, const F& f) {
-  if constexpr (sizeof(T) == sizeof(double)) {
-    f.template operator()<PlainMma<double>, 32>();
-  } else {
-    const auto of_size = [&]<class Mma>() {
-      if (size <= 32) return f.template operator()<Mma, 32>();
-      if (size <= 64) return f.template operator()<Mma, 64>();
-      f.template operator()<Mma, 128>();
-    };
-    switch (matmul_precision()) {
-      case MatmulPrecision::highest:
-        return of_size.template operator()<PlainMma<float>>();
-      case MatmulPrecision::high:
-        return of_size.template operator()<Tf32Mma>();
-      case MatmulPrecision::medium:
-        return of_size.template operator()<Bf16Mma>();
-    }
-  }
 }
 
 }  // namespace nine::cuda

@@ -1,9 +1,14 @@
-// Tiles of matrices in shared memory, as the products of cuda/mma.cuh read them.
+// Tiles of matrices in shared memory, as the products of cuda/mma.cuh read them, and the choice of
+// their arithmetic.
 #pragma once
 
+#include "core/matmul_precision.h"
 #include "cuda/mma.cuh"
 
 namespace nine::cuda {
+
+inline constexpr int kMmaRows = 16;  ///< rows of a warp's product
+inline constexpr int kMmaCols = 8;   ///< columns of one of its tiles
 
 /// Numbers from one row of a tile of `cols` columns to the next: 16 bytes more than its columns, so
 /// that eight rows begin in different banks.
@@ -34,6 +39,29 @@ NINE_D void load_tile(typename Mma::Store* to, int rows, const typename Mma::Num
     for (int i = 0; i < kLoads; ++i) {
       const int at = first + i * threads, r = at / kCols, c = at % kCols;
       if (r < rows) to[r * tile_stride<typename Mma::Store>(kCols) + c] = Mma::stored(x[i]);
+    }
+  }
+}
+
+/// Calls f.template operator()<Mma, kCols>() with the arithmetic of T and --matmul-precision, and
+/// tiles for rows of `size` numbers.
+template <class T, class F>
+void with_mma(int64_t size, const F& f) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    f.template operator()<PlainMma<double>, 32>();
+  } else {
+    const auto of_size = [&]<class Mma>() {
+      if (size <= 32) return f.template operator()<Mma, 32>();
+      if (size <= 64) return f.template operator()<Mma, 64>();
+      f.template operator()<Mma, 128>();
+    };
+    switch (matmul_precision()) {
+      case MatmulPrecision::highest:
+        return of_size.template operator()<PlainMma<float>>();
+      case MatmulPrecision::high:
+        return of_size.template operator()<Tf32Mma>();
+      case MatmulPrecision::medium:
+        return of_size.template operator()<Bf16Mma>();
     }
   }
 }

@@ -57,7 +57,7 @@ struct HeadBlockOptions {
   double z_loss = 0;
   /// The products for dW and dH leave out the tiles of kHeadTile words by one panel whose every
   /// |dL/dz|, divided by the row's weight, is below this limit; 0: they take all tiles. The other
-  /// gradients, such as the bias's, are those of all tiles. CPU only.
+  /// gradients, such as the bias's, are those of all tiles.
   double skip = 0;
 };
 

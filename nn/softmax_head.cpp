@@ -56,7 +56,7 @@ SoftmaxHead::SoftmaxHead(ParameterSet& set, const std::string& name, const HeadC
     set.need_not_load(tensor);  // a model trained with a fixed number continues from `start`
   }
   norms_ = {config.norms};
-  if (config.loss.skip > 0) left_out_ = Tensor({4}, DType::float64);
+  if (config.loss.skip > 0) left_out_ = Tensor({4}, DType::float64, set.device());
   if (config.loss.margin || norms_) stats_.emplace();
   require(config.sampled.size <= words, "sampled softmax ", to_text(config.sampled),
           ": the vocabulary has only ", words, " words; draw at most ", words);

@@ -123,7 +123,8 @@ class SoftmaxHead {
   /// Returns the statistics of the contexts that loss() received; null for a head without margin
   /// and norms, which keeps no statistics.
   HeadStats* stats() const { return stats_ ? &*stats_ : nullptr; }
-  /// Returns what HeadLoss::skip left out in training (SoftmaxRows::left_out); empty without skip.
+  /// Returns what HeadLoss::skip left out in training (SoftmaxRows::left_out), on the head's
+  /// device; empty without skip.
   const Tensor& left_out() const { return left_out_; }
   /// True if the score compares h itself with the word vector, so that the angle between them has a
   /// meaning: no mixture, and HeadSpec::contexts is false.

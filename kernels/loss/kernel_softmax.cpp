@@ -67,13 +67,12 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
   require(!own.factor || options.prior.strength == 0,
           "[kernel_softmax] factors of rows do not go with a penalty on the prior: set the penalty "
           "to 0");
-  require(options.skip == 0 || tape.arena().device() == kCpu,
-          "[kernel_softmax] a limit below which gradients are left out (--head-skip) works on the "
-          "CPU only: set it to 0");
   require(
-      !own.left_out || (own.left_out.shape() == Shape{4} &&
-                        own.left_out.dtype() == DType::float64 && own.left_out.device() == kCpu),
-      "[kernel_softmax] left_out of SoftmaxRows must be 4 float64 numbers on the CPU, got ",
+      !own.left_out ||
+          (own.left_out.shape() == Shape{4} && own.left_out.dtype() == DType::float64 &&
+           own.left_out.device() == tape.arena().device()),
+      "[kernel_softmax] left_out of SoftmaxRows must be 4 float64 numbers on the head's device, "
+      "got ",
       own.left_out.shape());
   require(!own.lse || own.lse.shape() == Shape{size, rows},
           "[kernel_softmax] lse of SoftmaxRows "

@@ -83,7 +83,7 @@ struct SoftmaxRows {
   /// Filled, (K, N) float64: the log of the sum of exponentials of each component's scores, with
   /// the margin.
   Tensor lse = {};
-  /// (4) float64 on the CPU, added to: what HeadLoss::skip leaves out
+  /// (4) float64 on the head's device, added to: what HeadLoss::skip leaves out
   /// (ops::HeadGradients::left_out).
   Tensor left_out = {};
 };

@@ -322,7 +322,7 @@ std::span<const HeadSetting> head_settings() {
        .low = 0},
       {.name = "head_skip",
        .member = &S::head_skip,
-       .help = "on the CPU, leave tiles of 32 contexts by 64 words out of the products for the "
+       .help = "leave tiles of 32 contexts by 64 words out of the products for the "
                "gradients of contexts and word vectors if every gradient of a score's product in "
                "the tile is below this, such as 0.000244; 0: never",
        .words = "limit of --head-skip",

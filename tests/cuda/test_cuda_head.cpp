@@ -43,6 +43,9 @@ struct Problem {
   // A sampled softmax: every second word counts only for the rows whose target it is.
   bool sampled = false;
   bool rows_differ = false;  // the rows' losses have different factors
+  // Words are in order of frequency: the bias falls by so much, and targets are among the first
+  // quarter of the words.
+  double fall = 0;
 
   HeadNorms norms(Device device) const {
     HeadNorms n{
@@ -59,7 +62,7 @@ struct Problem {
 };
 
 struct Result {
-  Doubles loss, nll, prior, share, log_probs, scores, running, row_loss, lse;
+  Doubles loss, nll, prior, share, log_probs, scores, running, row_loss, lse, left_out;
   std::vector<Doubles> gradients;
 };
 
@@ -82,6 +85,12 @@ Result run(const Problem& p, DType dtype, Device device) {
   for (int32_t& y : targets)
     if (p.far > 0) y = static_cast<int32_t>(p.words - 1);
   targets[0] = static_cast<int32_t>(p.words - 1);
+  if (p.fall > 0) {
+    for (int32_t& y : targets) y %= static_cast<int32_t>(p.words / 4);
+    for (int64_t v = 0; v < p.words; ++v)
+      values[2][static_cast<size_t>(v)] =
+          -p.fall * static_cast<double>(v) / static_cast<double>(p.words);
+  }
   Tape tape(poisoned_pool(device, p.pool));
   std::vector<Parameter> parameters(values.size());
   std::vector<Var> x;
@@ -107,7 +116,8 @@ Result run(const Problem& p, DType dtype, Device device) {
   }
   const Tensor y = to_device(tensor_of(targets, {p.rows}), device);
   SoftmaxRows rows{.loss = Tensor({p.rows}, DType::float64, device),
-                   .lse = Tensor({k, p.rows}, DType::float64, device)};
+                   .lse = Tensor({k, p.rows}, DType::float64, device),
+                   .left_out = Tensor({4}, DType::float64, device)};
   if (p.rows_differ) {
     Doubles factors;
     for (int64_t r = 0; r < p.rows; ++r) factors.push_back(0.5 * static_cast<double>(r % 7) - 1);
@@ -124,6 +134,7 @@ Result run(const Problem& p, DType dtype, Device device) {
            .row_loss = rows.loss.to_vector(),
            .lse = rows.lse.to_vector()};
   tape.backward(out.loss);
+  r.left_out = rows.left_out.to_vector();
   const bool used[] = {true, true, p.bias, head.mixture, head.contexts};
   for (size_t i = 0; i < parameters.size(); ++i)
     if (i >= 5 || used[i]) r.gradients.push_back(parameters[i].grad().to_vector());
@@ -146,6 +157,14 @@ void compare(const Problem& p, DType dtype, double limit) {
   CAPTURE(p.head);
   CAPTURE(dtype == DType::float64);
   const Result cpu = run(p, DType::float64, kCpu), gpu = run(p, dtype, kGpu);
+  if (p.options.skip > 0) {
+    REQUIRE(cpu.left_out[0] > 0.1 * cpu.left_out[1]);
+    REQUIRE(cpu.left_out[0] < 0.9 * cpu.left_out[1]);
+    CHECK(gpu.left_out[0] == cpu.left_out[0]);
+    CHECK(gpu.left_out[1] == cpu.left_out[1]);
+    CHECK(std::abs(gpu.left_out[2] / cpu.left_out[2] - 1) < 10 * limit);
+    CHECK(std::abs(gpu.left_out[3] / cpu.left_out[3] - 1) < 10 * limit);
+  }
   CHECK(relative_error(gpu.loss, cpu.loss) < limit);
   CHECK(relative_error(gpu.nll, cpu.nll) < limit);
   CHECK(relative_error(gpu.prior, cpu.prior) < limit);
@@ -349,6 +368,83 @@ TEST_CASE("cuda head: products computed again, and a vocabulary in several runs"
   cuda::set_head_spare_bytes(0);
 }
 
+namespace {
+
+constexpr MatmulPrecision kPrecisions[] = {MatmulPrecision::highest, MatmulPrecision::high,
+                                           MatmulPrecision::medium};
+
+// A problem in which --head-skip leaves out some tiles. No tile lies within rounding of the limit:
+// its side would be chance.
+Problem falling(const char* head, int64_t rows = 40) {
+  return {.head = head,
+          .rows = rows,
+          .words = 400,
+          .size = 36,
+          .options = {.skip = 1e-4},
+          .scale = 0.3,
+          .rows_differ = true,
+          .fall = 14};
+}
+
+}  // namespace
+
+TEST_CASE("cuda head: --head-skip takes the tiles that the CPU takes") {
+  for (const char* head : {"lin", "log:p=2", "rbf:gamma=0.5", "ssg",
+                           "mog:form=mixture:components=3", "mix:3*lin", "mix:lin,rbf"})
+    compare(falling(head), DType::float64, 1e-10);
+  for (const char* head : {"lin", "sig:scale=learn:3"})
+    compare(falling(head), DType::float32, 1e-5);
+  Problem untied = falling("mix:2*lin");
+  untied.untied = true;
+  compare(untied, DType::float64, 1e-10);
+}
+
+TEST_CASE("cuda head: --head-skip with smoothing, norms and a vocabulary in several runs") {
+  Problem smooth = falling("mix:lin,rbf");
+  smooth.options.smoothing = {1e-3, LabelSmoothing::Kind::uniform};
+  compare(smooth, DType::float64, 1e-10);
+  Problem norms = falling("lin");
+  norms.word_norm = "unigram:1,2";
+  norms.context_norm = "max";
+  compare(norms, DType::float64, 1e-10);
+  cuda::set_head_spare_bytes(1);  // runs of 512 words
+  for (const char* head : {"lin", "mog:form=mixture:components=3"}) {
+    Problem runs = falling(head);
+    runs.words = 900;
+    runs.options.memory = HeadMemory::tiles;
+    compare(runs, DType::float64, 1e-10);
+  }
+  cuda::set_head_spare_bytes(0);
+}
+
+TEST_CASE("cuda head: --head-skip keeps each precision's digits, and two runs give the same bits") {
+  const Problem p = falling("lin", 130);
+  const Result exact = run(p, DType::float64, kCpu);
+  const double limits[] = {1e-6, 2e-3, 1e-2};
+  for (const MatmulPrecision precision : kPrecisions) {
+    const Bf16Mode mode(precision);
+    CAPTURE(static_cast<int>(precision));
+    const Result first = run(p, DType::float32, kGpu), second = run(p, DType::float32, kGpu);
+    CHECK(first.gradients == second.gradients);
+    CHECK(first.left_out == second.left_out);
+    for (size_t i = 0; i < 2; ++i) {
+      const double error = relative_error(first.gradients[i], exact.gradients[i]);
+      CHECK(error < limits[static_cast<size_t>(precision)]);
+      if (precision != MatmulPrecision::highest)
+        CHECK(error > limits[static_cast<size_t>(precision)] / 100);
+    }
+  }
+}
+
+TEST_CASE("cuda head: --head-skip never leaves out a gradient that is not finite") {
+  Problem p = falling("lin");
+  p.options.skip = 0.5;
+  p.scale = 1e30;  // products overflow
+  const Result got = run(p, DType::float32, kGpu);
+  CHECK(got.left_out[0] == 0);
+  CHECK(std::isnan(got.gradients[0][0]));
+}
+
 // Of the size that a language model has: products as the library chooses them there, and the blocks
 // of rows that it cuts. On the stand-in, which would take hours, so many blocks of a thousandth of
 // that size.
@@ -406,9 +502,6 @@ bool strict() {
   return false;
 #endif
 }
-
-constexpr MatmulPrecision kPrecisions[] = {MatmulPrecision::highest, MatmulPrecision::high,
-                                           MatmulPrecision::medium};
 
 // Compares each precision on the GPU with the CPU's emulation of tiles: both multiply the same
 // pieces, so scores and sums over words differ as float32's do. Products of dL/dz may differ by one

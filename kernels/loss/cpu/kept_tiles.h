@@ -54,7 +54,7 @@ class TileLimit {
     for (int64_t r = 0; r < padded_; ++r) {
       const bool has_factor = r < block.rows() && block.row_factor;
       const double factor = has_factor ? static_cast<const double*>(block.row_factor.data)[r] : 1;
-      bounds_[r] = static_cast<T>(block.options.skip * row_weight * factor);
+      bounds_[r] = static_cast<T>(block.options.skip * std::abs(row_weight * factor));
     }
     sums_ = pool_array<Sums>(arena, ops::kHeadChunks);
     std::fill_n(sums_, ops::kHeadChunks, Sums{});

@@ -4,6 +4,7 @@
 #include "cuda/layers.cuh"
 #include "cuda/ops.cuh"
 #include "kernels/cuda/ops.cuh"
+#include "kernels/loss/cuda/kept_tiles.cuh"
 #include "kernels/loss/cuda/stacked_components.cuh"
 
 namespace nine::cuda {
@@ -107,6 +108,7 @@ class Backward {
         joint_(block.options.spread != 0 && block.size() > 1),
         stack_(kOp, block, joint_ || has_parts(block) || g.dnumbers, arena),
         lanes_(stack_, StackLanes<T>::Use::gradients, row_weight, arena),
+        kept_(kOp, block, row_weight, max_run_words(), block.dims(), arena),
         g_(g),
         device_(stack_.device()),
         d_(block.dims()) {
@@ -129,7 +131,7 @@ class Backward {
     if (tile_stats > 0) partial_ = pool_array<T>(arena, max_tiles * tile_stats * padded);
     if (rows_dw > 0) target_dw_ = pool_array<T>(arena, rows_dw * d_);
     if (block.by_angle()) of_word_norm_ = pool_array<double>(arena, stack_.rows());
-    if (block.pieces > 2)
+    if (block.pieces > 2 && !kept_)
       rest_ = arena.temporary({max_run_words(), stack_.rest_columns()}, DType::bfloat16).view();
   }
 
@@ -149,7 +151,8 @@ class Backward {
       stack_.ensure_products(run);
       if (joint_) joint_slopes(run);
       for (int64_t k = 0; k < stack_.size(); ++k) slopes(k, run);
-      for (int64_t k = 0; k < stack_.size(); k += stack_.joint_count(k)) add_products(k, run);
+      for (int64_t k = 0; k < stack_.size(); k += kept_ ? 1 : stack_.joint_count(k))
+        add_products(k, run);
     });
     for (int64_t k = 0; k < stack_.size(); ++k) finish(k);
   }
@@ -229,8 +232,8 @@ class Backward {
              run.begin > 0, row_stats);
   }
 
-  // dW (words x d) [+]= Z H and dH (rows x d) [+]= Z' W, with one product for components that share
-  // word vectors.
+  // dW (words x d) [+]= Z H and dH (rows x d) [+]= Z' W. If the products take all tiles, one
+  // product computes the components that share word vectors.
   void add_products(int64_t k, const WordRun& run) const {
     const StackedComponent<T>& c = stack_[k];
     const HeadKernel<T>& kernel = c.kernel;
@@ -240,6 +243,10 @@ class Backward {
     if (words && overwrite && !whole) fill(words, 0);
     for (int64_t i = 0; i < kernel.parts; ++i)
       for (int64_t j = 0; j < kernel.parts; ++j) {
+        if (kept_) {
+          add_kept_tiles(k, run, i, j, {words, !overwrite || !whole});
+          continue;
+        }
         for (const PieceColumns& z : stack_.slope_factor(k, run, i, j, rest_)) {
           const int64_t rows = z.pieces[0].cols();
           if (words) {
@@ -257,6 +264,28 @@ class Backward {
               {dh.col_range(j * kernel.part_size, kernel.product_dims), run.begin > 0 || !whole});
         }
       }
+  }
+
+  // Does the same for parts i of words and j of contexts of one component, with the tiles of dL/dz
+  // that --head-skip keeps. dw: of all parts; its view may be without memory.
+  void add_kept_tiles(int64_t k, const WordRun& run, int64_t i, int64_t j,
+                      const OutputView& dw) const {
+    const StackedComponent<T>& c = stack_[k];
+    const HeadKernel<T>& kernel = c.kernel;
+    const auto part = [&](const View& rows, int64_t of) {
+      return rows.col_range(of * kernel.part_size, kernel.product_dims);
+    };
+    View z = stack_.plane(k, run, i, j);
+    z.shape = {run.count, stack_.padded()};
+    kept_.mark(z, g_.left_out);
+    const int64_t first = k * stack_.padded();
+    if (dw.view)
+      kept_.add_dw(z, part(block_.h.row_range(first, stack_.rows()), j),
+                   {part(dw.view, i), dw.add});
+    if (g_.dh)
+      kept_.add_dh(
+          z, part(c.w.row_range(run.begin, run.count), i),
+          {part(g_.dh.row_range(first, stack_.rows()), j), run.begin > 0 || !kernel.whole(d_)});
   }
 
   // Computes the parts that bypass the products: the targets of kernels with an exact score, and
@@ -302,6 +331,7 @@ class Backward {
   bool joint_;  // smoothed labels of a mixture: gradients then depend on all components' scores
   StackedComponents<T> stack_;
   StackLanes<T> lanes_;
+  KeptTiles<T> kept_;
   const HeadGradients& g_;
   CudaDevice& device_;
   int64_t d_;
