@@ -124,9 +124,9 @@ __global__ void __launch_bounds__(kWarp* kWarps, 2)
     if constexpr (of_words) {
       any = mine = flags.kept(own, i);
     } else {
-      const bool kept[2] = {flags.kept(i, 2 * own), flags.kept(i, 2 * own + 1)};
-      any = kept[0] || kept[1];
-      mine = kept[warp_row / kPanel];
+      const bool first = flags.kept(i, 2 * own), second = flags.kept(i, 2 * own + 1);
+      any = first || second;
+      mine = warp_row < kPanel ? first : second;
     }
     if (!any) continue;
     for (int64_t k = i * kTogether; k < (i + 1) * kTogether && k < inner; k += kPanel) {
