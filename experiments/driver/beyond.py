@@ -205,6 +205,7 @@ def all_parts(search, folder=None):
         *(parts.t3_l(best, chosen), parts.d(best, chosen, measures.restricted)),
         *(close_words("D-S", best), close_words("D-S-content", best)),
         *(tuned.random_lines(chosen, measures.by_image), tuned.map_rates(measures.by_image)),
+        tuned.random_mixtures(chosen, measures.by_image),
         tuned.curve(chosen, measures.by_image),
         *(precision(), precision_mix(), precision_kernels(best), precision_mt()),
     ]

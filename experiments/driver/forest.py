@@ -11,8 +11,8 @@ LIN, BASE, DROPPED = "lin lr=0.008", "none, contexts none", ("R7", "lin, more dr
 WARM = ("R1-warmup", LIN)
 
 
-def on_random(row):
-    return (RANDOM, "S-random", row, "S-random", "lin")
+def on_random(row, part="S-random"):
+    return (RANDOM, part, row, part, "lin")
 
 
 def kernel(name, row, warm=None, large=None):
@@ -38,6 +38,10 @@ CLAIMS = [
     kernel("hpb", "hpb:ball=tanh lr=0.004", large="hpb:ball=tanh"),
     kernel("wav", "wav:a=1:b=10000 lr=0.008", warm="wav:a=1:b=10000 lr=0.008"),
     kernel("rbf", "rbf:gamma=1", warm="rbf:gamma=1 lr=0.002", large="rbf:gamma=1"),
+    *(
+        (f"{name}, its own rate", ("T3", name, "lin"), [on_random(name, "S-random-mix")])
+        for name in tuned.MIXED
+    ),
     mixture("mos"),
     ("mos, Adam .002", ("T3", "mos", "lin"), [(S, "MoS", "mos", "MoS", "lin")]),
     mixture("mix2"),

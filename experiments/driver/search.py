@@ -119,8 +119,10 @@ TUNINGS = {
     "SS": [parts.SS_TUNING],
     "T3-L": [parts.WHOLE_TUNING],
     "S-random": [tuned.RANDOM_TUNING],
+    "S-random-mix": [tuned.MIXED_TUNING],
     "Curve": [*tuned.CURVE_TUNINGS.values()],
 }
+OTHER_CHOICES = parts.OTHER_CHOICES | tuned.OTHER_CHOICES
 
 
 def waiting(part, folder=None):
@@ -129,7 +131,7 @@ def waiting(part, folder=None):
         return unigram_norm(folder)[1]
     needed = [(kernel, parts.T1_TUNING) for kernel in parts.CHOICES.get(part, ())]
     needed += [
-        *parts.OTHER_CHOICES.get(part, ()),
+        *OTHER_CHOICES.get(part, ()),
         *((name, tuning) for tuning in TUNINGS.get(part, ()) for name in tuning.ladders),
     ]
     found = [run for kernel, tuning in needed for run in state(kernel, folder, tuning)[2]]

@@ -1,5 +1,5 @@
-"""What S-random, Map-rates and Curve train: rows that are tuned alike, on texts of several sizes.
-docs/results/rules.md says what decides them."""
+"""What S-random, S-random-mix, Map-rates and Curve train: rows that are tuned alike, on texts of
+several sizes. docs/results/rules.md says what decides them."""
 from . import parts
 from .parts import WARMUP, trained
 from .setups import SIZES, Row, Tuning, shaped
@@ -16,32 +16,77 @@ RANDOM_HEADS = {
     "pol": "pol:alpha=2:p=2",
     "max": "lin --context-norm max",
 }
-RANDOM_TUNING = Tuning(
-    "S-random-search",
-    10,
-    {
-        k: tuple((f"{head}{warm} --lr {{}}", (0.004, 0.008), 2) for warm in ("", WARMUP))
-        for k, head in RANDOM_HEADS.items()
-    },
-    parts.RATE,
-    options="--head {}",
-    setup="S, random lines",
-)
+
+
+def random_tuning(name, heads):
+    """A search for rows {label: head with options} on random captions."""
+    return Tuning(
+        name,
+        10,
+        {
+            k: tuple((f"{head}{warm} --lr {{}}", (0.004, 0.008), 2) for warm in ("", WARMUP))
+            for k, head in heads.items()
+        },
+        parts.RATE,
+        options="--head {}",
+        setup="S, random lines",
+    )
+
+
+RANDOM_TUNING = random_tuning("S-random-search", RANDOM_HEADS)
 RANDOM_PAPER = {"lin": 46.8, "log": 103.0, "pol": 47.3}
 
 
-def random_lines(chosen, measure=None):
+def random_rows(chosen, tuning, papers, labels=None):
     """`chosen(tuning, row)` begins with its head, with the rate and the warm-up that the search
     found so far."""
-    rows = [
-        Row(k, RANDOM_TUNING.options.format(chosen(RANDOM_TUNING, k)[0]), RANDOM_PAPER.get(k))
-        for k in RANDOM_HEADS
+    return [
+        Row(k, tuning.options.format(chosen(tuning, k)[0]), papers.get(k))
+        for k in labels or tuning.ladders
     ]
+
+
+def random_lines(chosen, measure=None):
+    rows = random_rows(chosen, RANDOM_TUNING, RANDOM_PAPER)
     note = (
         "The paper's perplexities are the kernel paper's. Of `max` the margin paper has 52.9 beside"
         " 53.7, .985 times."
     )
     return parts.measured(shaped("S-random", rows, note=note), measure)
+
+
+# ---- S-random-mix: mixtures with S-random's tuning, beside its runs of lin ----
+BASES = ("lin", DROPPED)
+# with the kernels that T1's search chose
+MIXED = {
+    preset: parts.mixture(
+        parts.PRESETS[preset][1],
+        lambda kernel: ({**RANDOM_HEADS, "rbf": "rbf:gamma=1"}[kernel],),
+    )
+    + " --pi-reg variance:0.1"
+    for preset in ("mix2", "mix5", "mos")
+}
+# which mixture stands beside lin with dropout: with the same dropout, but for mix5
+WITH_DROPOUT = {"mix2": "mix2, dropout", "mix5": "mix5", "mos": "mos, dropout"}
+MIXED_TUNING = random_tuning(
+    "S-random-mix-search",
+    MIXED
+    | {
+        label: f"{MIXED[preset]} {parts.OUTER.format(0.5)}"
+        for preset, label in WITH_DROPOUT.items()
+        if label != preset
+    },
+)
+# choices of another part's search that a part has too
+OTHER_CHOICES = {"S-random-mix": tuple((k, RANDOM_TUNING) for k in BASES)}
+
+
+def random_mixtures(chosen, measure=None):
+    papers = {preset: parts.PRESETS[preset][0] for preset in MIXED}
+    rows = random_rows(chosen, RANDOM_TUNING, RANDOM_PAPER, BASES)
+    rows += random_rows(chosen, MIXED_TUNING, papers)
+    note = "The runs of `lin` and of `lin, dropout` are S-random's."
+    return parts.measured(shaped("S-random-mix", rows, note=note), measure)
 
 
 # ---- Map-rates ----

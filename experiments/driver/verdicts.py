@@ -362,7 +362,7 @@ def maps(by, part, folder):
     return every(found)
 
 
-# ---- S-random, Map-rates and Curve: intervals over the seeds and the images ----
+# ---- S-random, S-random-mix, Map-rates and Curve: intervals over the seeds and the images ----
 # as far from lin as the kernel paper's Table 1 has kernels "on the same level"
 LEVEL_OF_PAPER = math.log(parts.T1_PAPER["ssg"] / parts.T1_PAPER["lin"])
 # where each claim wants the log ratio to lin
@@ -378,28 +378,74 @@ def told(found, other):
     return f"{claims.ratio(statistics.mean(found.by_seed), found.wide)} × {other}"
 
 
+def beside_bases(by, part, folder, rows):
+    """{label: [(what is told, the wide interval)]} of rows {label: {baseline: the row that stands
+    beside it}}, of those that have been run."""
+    measured, found = claims.images(part, folder), {}
+    for label, beside in rows.items():
+        pairs = {k: claims.perplexities(by[row], by[k], measured) for k, row in beside.items()}
+        if all(x.by_seed for x in pairs.values()):
+            named = lambda row: f"{row} " * (row != label)
+            found[label] = [(f"{named(beside[k])}{told(x, k)}", x.wide) for k, x in pairs.items()]
+    return found
+
+
+def unknown(found, rows):
+    """Whether one of the intervals that a rule asks for is not known."""
+    return len(found) < len(rows) or any(wide is None for x in found.values() for _, wide in x)
+
+
+def of_rows(found, bounds):
+    """{label: the verdict that is common to a row's baselines}; `bounds`: {label: low and high}."""
+    common = lambda x, within: claims.common([claims.judged(wide, *within) for _, wide in x])
+    return {
+        label: common(found[label], within) for label, within in bounds.items() if label in found
+    }
+
+
+def of_all(words):
+    return claims.common(list(words) or [claims.NOT_SHOWN])
+
+
 @rule()
 def random_lines(by, part, folder):
     """Each claim beside lin and beside lin with dropout."""
-    measured, words, figures, lacking = claims.images(part, folder), {}, [], False
-    for label, bounds in {**CLAIMED, "lin, map": GAINS}.items():
-        found = {k: claims.perplexities(by[label], by[k], measured) for k in RANDOM_BASES}
-        if not all(x.by_seed for x in found.values()):
-            lacking = True
-            continue
-        lacking |= any(x.wide is None for x in found.values())
-        words[label] = claims.common([claims.judged(x.wide, *bounds) for x in found.values()])
-        ratios = ", ".join(told(x, k) for k, x in found.items())
-        figures.append(f"{label} {ratios}: {words[label]}")
-    paper = [words[k] for k in CLAIMED if k in words]
-    return "; ".join(figures) or every([])[0], claims.common(paper or [claims.NOT_SHOWN]), lacking
-
-
-RANDOM_BASES = ("lin", tuned.DROPPED)
+    bounds = {**CLAIMED, "lin, map": GAINS}
+    rows = {label: dict.fromkeys(tuned.BASES, label) for label in bounds}
+    found = beside_bases(by, part, folder, rows)
+    words = of_rows(found, bounds)
+    ratios = lambda label: ", ".join(ratio for ratio, _ in found[label])
+    figure = "; ".join(f"{label} {ratios(label)}: {word}" for label, word in words.items())
+    paper = of_all(word for label, word in words.items() if label in CLAIMED)
+    return figure or every([])[0], paper, unknown(found, rows)
 
 
 def random_pairs(part):
-    return [(c.label, base) for base in RANDOM_BASES for c in part.rows if c.label != base]
+    return [(c.label, base) for base in tuned.BASES for c in part.rows if c.label != base]
+
+
+# where the kernel paper has mixtures, in log perplexity beside lin
+MIXTURES_CLAIMED = {
+    '"cannot significantly improve"': ((-ALIKE, math.inf), tuple(tuned.MIXED)),
+    "at lin's level": ((-ALIKE, ALIKE), tuple(tuned.MIXED)),
+    "mos behind lin": ((0, math.inf), ("mos",)),
+}
+
+
+@rule()
+def random_mixtures(by, part, folder):
+    """Each claim of mixtures beside lin, and with dropout beside lin with dropout."""
+    beside = lambda preset, label: dict(zip(tuned.BASES, (preset, label)))
+    rows = {preset: beside(preset, label) for preset, label in tuned.WITH_DROPOUT.items()}
+    found, judged = beside_bases(by, part, folder, rows), []
+    figures = [f"{k} {', '.join(ratio for ratio, _ in pairs)}" for k, pairs in found.items()]
+    for claim, (bounds, presets) in MIXTURES_CLAIMED.items():
+        words = of_rows(found, dict.fromkeys(presets, bounds))
+        judged.append(of_all(words.values()))
+        each = ", ".join(f"{label} {word}" for label, word in words.items())
+        figures.append(f"{claim}: {judged[-1]} ({each})")
+    figure = "; ".join(figures) if found else every([])[0]
+    return figure, of_all(judged), unknown(found, rows)
 
 
 @rule()

@@ -179,6 +179,11 @@ VIEWS = {
         both(compared(), wide(verdicts.random_pairs)),
         searches=searched("S-random"),
     ),
+    "S-random-mix": View(
+        verdicts.random_mixtures,
+        both(compared(), wide(verdicts.random_pairs)),
+        searches=searched("S-random-mix"),
+    ),
     "Map-rates": View(
         verdicts.map_rates,
         both(compared(), wide(verdicts.map_pairs)),

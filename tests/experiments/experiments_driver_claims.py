@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of the claims that are judged in four words, with made-up records: S-random, Map-rates, Curve
-and T1-MT's second rule; their texts, searches and intervals."""
+"""Tests of the claims that are judged in four words, with made-up records: S-random, S-random-mix,
+Map-rates, Curve and T1-MT's second rule; their texts, searches and intervals."""
 import math
 import pathlib
 import random
@@ -108,6 +108,70 @@ class Claims(Records):
             if m.label == "log":
                 records.path_of(m, self.folder).unlink()
         self.assertEqual(self.rule("S-random")[0], "undecided")
+
+    def test_mixtures_on_random_captions(self):
+        """Each verdict of the part, and of each claim."""
+        level = {"mix2": 0.994, "mix5": 0.998, "mos": 1.021}
+        ahead = dict.fromkeys(("mix2", "mix5", "mos", "mix2, dropout", "mos, dropout"), 0.93)
+        for ratio, word, figures in (
+            (
+                {**level, "mix2, dropout": 0.99, "mos, dropout": 1.02},
+                "agrees",
+                (
+                    "mix2 0.994 [0.994, 0.994] × lin, mix2, dropout 0.990 [0.990, 0.990] × lin,"
+                    " dropout; ",
+                    "mix5 0.998 [0.998, 0.998] × lin, 0.998 [0.998, 0.998] × lin, dropout; ",
+                    '"cannot significantly improve": agrees (mix2 agrees, mix5 agrees, mos agrees)',
+                    "mos behind lin: agrees (mos agrees)",
+                ),
+            ),
+            (
+                ahead,
+                "disagrees",
+                ("at lin's level: disagrees (mix2 disagrees, mix5 disagrees, mos disagrees)",),
+            ),
+            # a gain that lin with dropout has too
+            (
+                {**level, "mix2": 0.93, "mix2, dropout": 1.0, "mos, dropout": 0.99},
+                "in part",
+                (
+                    '"cannot significantly improve": in part (mix2 in part, mix5 agrees, mos',
+                    "mos behind lin: in part",
+                ),
+            ),
+            # behind lin: no gain, and not at its level
+            (
+                dict.fromkeys(ahead, 1.2),
+                "in part",
+                ('"cannot significantly improve": agrees', "at lin's level: disagrees"),
+            ),
+        ):
+            self.run_all("S-random-mix", lambda label: ratio.get(label, 1.0), 0)
+            verdict, figure = self.rule("S-random-mix")
+            self.assertEqual(verdict, word, ratio)
+            for told in figures:
+                self.assertIn(told, figure)
+        # mixtures' seeds differ by more than any bound
+        self.run_all("S-random-mix", lambda label: 1.0, 0)
+        part = self.parts["S-random-mix"]
+        for row in part.rows[2:]:
+            for run in part.runs_of(row):
+                self.write(run, {"event": "done", "test_ppl": 20 * 1.2 ** (-1) ** run.seed})
+        self.assertEqual(self.rule("S-random-mix")[0], "not shown")
+        records.path_of(part.run(part.row("mos"), 5), self.folder).unlink()
+        self.assertEqual(self.rule("S-random-mix")[0], "undecided")
+
+    def test_mixtures_stand_beside_s_randoms_runs_of_lin(self):
+        mixed, of_lin = self.parts["S-random-mix"], self.parts["S-random"]
+        for label in tuned.BASES:
+            self.write(of_lin.run(of_lin.row(label), 2), {"event": "done", "test_ppl": 20.0})
+            twin = training.twin(mixed.run(mixed.row(label), 2), self.folder)
+            self.assertEqual(twin.part, "S-random")
+        head = mixed.row("mix2").options
+        self.assertTrue(head.startswith("--head mix:3*lin,log:p=8 --pi-reg variance:0.1"), head)
+        # the search of lin's rate comes before a mixture's
+        first = training.missing("S-random-mix", self.folder)[0]
+        self.assertEqual((first.part, first.row.options[:10]), ("S-random-search", "--head lin"))
 
     def test_an_interval_that_contains_the_bound_shows_nothing(self):
         part = self.parts["S-random"]
@@ -251,11 +315,17 @@ class Training(Records):
     def test_a_choice_s_first_seed_is_the_search_s_run(self):
         for part, tuning in (
             ("S-random", tuned.RANDOM_TUNING),
+            ("S-random-mix", tuned.MIXED_TUNING),
             ("Curve", tuned.CURVE_TUNINGS[30_000]),
         ):
             self.searched(tuning, lambda label: 30 + 5 * ("lr" in label and "0.008" not in label))
             made = training.all_parts(self.folder)[part]
-            of_text = [row for row in made.rows if made.run(row, 1).setup == tuning.setup]
+            of_text = [
+                row
+                for row in made.rows
+                if row.label.partition(", 3")[0] in tuning.ladders
+                and made.run(row, 1).setup == tuning.setup
+            ]
             self.assertEqual(len(of_text), len(tuning.ladders))
             for row in of_text:
                 twins = [training.twin(made.run(row, seed), self.folder) for seed in (1, 2)]

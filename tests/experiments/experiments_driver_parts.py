@@ -714,7 +714,7 @@ class Pages(Records):
     }
     EVENTS["D-S"] = EVENTS["D-S-content"] = EVENTS["D"]
     EVENTS |= dict.fromkeys(
-        ("S-random", "Map-rates", "Curve"),
+        ("S-random", "S-random-mix", "Map-rates", "Curve"),
         [{"event": "images", "nats": [9.0, 8.0, 12.0], "words": [5, 4, 6]}],
     )
 
