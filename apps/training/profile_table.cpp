@@ -1,10 +1,9 @@
 #include "apps/training/profile_table.h"
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
-#include "core/gemm.h"
+#include "apps/training/machine_rates.h"
 #include "core/op_table.h"
 #include "core/ops.h"
 #include "core/profile.h"
@@ -13,18 +12,6 @@
 
 namespace nine::app {
 namespace {
-
-double seconds_of(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double best_of(int tries, const auto& work) {
-  double best = 1e30;
-  for (int i = 0; i < tries; ++i) best = std::min(best, seconds_of(work));
-  return best;
-}
 
 // By the clock of the device, the best of some runs.
 double device_seconds(Device device, int tries, const auto& work) {
@@ -79,27 +66,10 @@ void fill_randomly(const Tensor& t) {
 
 MachineRates measure_machine(Device device) {
   if (device.kind != DeviceKind::cpu) return measure_device(device);
-  MachineRates rates;
-  constexpr int64_t m = 64, n = 64, k = 512, repeats = 2000;
-  const double product = best_of(3, [] {
-    parallel_for(threads(), [](int64_t) {
-      const std::vector<float> a(m * k, 0.5f), b(k * n, 0.25f);
-      std::vector<float> c(m * n);
-      const TileProduct<float> tile(m, n, k, m, k, m, false);
-      for (int64_t i = 0; i < repeats; ++i) tile(a.data(), b.data(), c.data());
-    });
-  });
-  rates.flops = 2.0 * m * n * k * repeats * threads() / product;
-
-  constexpr int64_t elements = 16 << 20;  // 64 MiB an array: beyond any cache
-  std::vector<float> x(elements, 1), y(elements, 2), z(elements, 3);
-  const double triad = best_of(5, [&] {
-    parallel_ranges(elements, 1 << 16, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        x[static_cast<size_t>(i)] = y[static_cast<size_t>(i)] + 0.5f * z[static_cast<size_t>(i)];
-    });
-  });
-  rates.bytes = 3.0 * sizeof(float) * elements / triad;
+  constexpr double kSeconds = 0.15;  // for each rate
+  MachineRates rates{.flops = pieces_rate(matmul_precision(), kSeconds),
+                     .bytes = triad_rate(kSeconds)};
+  if (rates.flops == 0) rates.flops = tile_rate(kSeconds);
   return rates;
 }
 
@@ -112,19 +82,21 @@ void print_profile(std::FILE* out, const MachineRates& machine, int64_t steps) {
                static_cast<long long>(steps), on_cpu ? "this machine" : "this GPU",
                machine.flops / 1e9, on_cpu ? "in cache" : "of a large product",
                machine.bytes / 1e9);
-  std::fprintf(out, "%-22s %10s %9s %7s %10s %9s %9s\n", "op", "calls/step", "ms/step", "share",
-               "GFLOP/s", "GB/s", "roofline");
+  std::fprintf(out, "%-22s %10s %9s %7s %10s %9s %9s %9s\n", "op", "calls/step", "ms/step", "share",
+               "GFLOP/s", "GB/s", "predicted", "roofline");
   for (const auto& e : entries) {
     const double least = std::max(e.flops / machine.flops, e.bytes / machine.bytes),
                  n = static_cast<double>(steps);
     least_total += least;
-    std::fprintf(out, "%-22s %10.1f %9.2f %6.1f%% %10.1f %9.2f %8.0f%%\n",
+    std::fprintf(out, "%-22s %10.1f %9.2f %6.1f%% %10.1f %9.2f %9.2f %8.0f%%\n",
                  std::string(e.op).c_str(), static_cast<double>(e.calls) / n, 1e3 * e.seconds / n,
                  100 * e.seconds / total, e.flops / e.seconds / 1e9, e.bytes / e.seconds / 1e9,
-                 100 * least / e.seconds);
+                 1e3 * least / n, 100 * least / e.seconds);
   }
-  std::fprintf(out, "%-22s %10s %9.2f %6.1f%% %10s %9s %8.0f%%\n", "all ops", "",
-               1e3 * total / static_cast<double>(steps), 100.0, "", "", 100 * least_total / total);
+  const double milliseconds = 1e3 / static_cast<double>(steps);
+  std::fprintf(out, "%-22s %10s %9.2f %6.1f%% %10s %9s %9.2f %8.0f%%\n", "all ops", "",
+               milliseconds * total, 100.0, "", "", milliseconds * least_total,
+               100 * least_total / total);
 }
 
 }  // namespace nine::app

@@ -19,9 +19,8 @@
 #include "apps/cli/options.h"
 #include "apps/cli/run_main.h"
 #include "apps/cli/version.h"
-#include "core/bf16_product.h"
+#include "apps/training/machine_rates.h"
 #include "core/gemm.h"
-#include "core/scratch.h"
 #include "core/threads.h"
 
 namespace nine::app {
@@ -150,83 +149,6 @@ std::vector<Library> libraries(const std::vector<std::string>& blas) {
   return all;
 }
 
-// The time of the fastest call among those that fit into the given time, after a first one.
-template <class F>
-double shortest(double seconds, F&& f) {
-  using Clock = std::chrono::steady_clock;
-  f();
-  double best = 1e30;
-  for (const auto start = Clock::now();
-       std::chrono::duration<double>(Clock::now() - start).count() < seconds;) {
-    const auto t = Clock::now();
-    f();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - t).count());
-  }
-  return best;
-}
-
-// a = b + s c over arrays far larger than the caches; bytes counted as McCalpin's STREAM does: two
-// read, one written.
-double bandwidth(double seconds) {
-  constexpr int64_t kElements = int64_t{1} << 25, kPiece = 1 << 16;
-  std::vector<float> a(kElements), b(kElements, 1), c(kElements, 2);
-  const double s = shortest(seconds, [&] {
-    parallel_ranges(kElements, kPiece, [&](int64_t begin, int64_t end) {
-      float* __restrict x = a.data();
-      const float *y = b.data(), *z = c.data();
-      for (int64_t i = begin; i < end; ++i) x[i] = y[i] + 3 * z[i];
-    });
-  });
-  return 12.0 * static_cast<double>(kElements) / s;
-}
-
-// The highest rate of the cores: the head's tile of scores, repeated in cache on every thread.
-double peak(double seconds) {
-  constexpr int64_t kRows = 32, kWords = 64, kDepth = 512, kTimes = 200;
-  const TileProduct<float> tile(kRows, kWords, kDepth, kRows, kDepth, kRows, false);
-  const double s = shortest(seconds, [&] {
-    parallel_for(threads(), [&](int64_t) {
-      float* x = scratch<float>(Scratch::tile, kRows * kDepth + kDepth * kWords + kRows * kWords);
-      std::fill_n(x, kRows * kDepth + kDepth * kWords, 0.5F);
-      for (int64_t i = 0; i < kTimes; ++i)
-        tile(x, x + kRows * kDepth, x + kRows * kDepth + kDepth * kWords);
-    });
-  });
-  return 2.0 * kRows * kWords * kDepth * kTimes * threads() / s;
-}
-
-// The same of a product of packed bfloat16 pieces, as operations of the float32 product that they
-// make; 0 where this precision is computed in float32.
-double pieces_peak(MatmulPrecision precision, double seconds) {
-  constexpr int64_t kRows = 32, kWords = 32, kDepth = bf16::kStretch * bf16::kDepth, kTimes = 200;
-  set_matmul_precision(precision);
-  const bf16::Loops* loops = bf16::loops();
-  if (loops == nullptr) return 0;
-  const bf16::Layout layout = bf16::layout_of(kDepth, bf16::pieces_of(precision));
-  const auto size = static_cast<size_t>(bf16::packed_size(kRows, kDepth, layout.pieces));
-  const std::vector<float> numbers(kRows * kDepth, 0.5F);
-  const bf16::Factor factor{.x = numbers.data(), .ld = kDepth};
-  const double s = shortest(seconds, [&] {
-    parallel_for(threads(), [&](int64_t) {
-      std::vector<uint16_t> left(size), right(size);
-      std::vector<float> c(kRows * kWords);
-      const bf16::Packed rows{left.data(), layout,
-                              loops->pack_left(factor, kRows, kDepth, layout, left.data()), factor},
-          words{right.data(), layout,
-                loops->pack_right(factor, kWords, kDepth, layout, right.data()), factor};
-      for (int64_t i = 0; i < kTimes; ++i)
-        loops->multiply({.left = rows,
-                         .right = words,
-                         .m = kRows,
-                         .n = kWords,
-                         .k = kDepth,
-                         .c = c.data(),
-                         .ldc = kWords});
-    });
-  });
-  return 2.0 * kRows * kWords * kDepth * kTimes * threads() / s;
-}
-
 // A step: its products, those of the forward pass first, and the other work that every program has
 // to do.
 struct Step {
@@ -308,12 +230,12 @@ Step translation(const BenchOptions& o) {
 }
 
 int bench(const BenchOptions& o) {
-  const double triad = bandwidth(o.seconds), in_cache = peak(o.seconds);
+  const double triad = triad_rate(o.seconds), in_cache = tile_rate(o.seconds);
   std::printf("%d threads, triad %.1f GB/s, one tile in cache %.1f GFLOP/s\n", threads(),
               triad * 1e-9, in_cache * 1e-9);
   for (const MatmulPrecision p :
        {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium})
-    if (const double rate = pieces_peak(p, o.seconds); rate > 0)
+    if (const double rate = pieces_rate(p, o.seconds); rate > 0)
       std::printf("%s, in bfloat16 pieces in cache: %.1f GFLOP/s\n", to_text(p).c_str(),
                   rate * 1e-9);
   set_matmul_precision(o.precision);

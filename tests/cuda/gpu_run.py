@@ -145,7 +145,7 @@ def profile_of(text):
         if m := re.match(
             r"profile: (\d+) steps; this (?:GPU|machine): (\S+) GFLOP/s .*, (\S+) GB/s", line
         ):
-            columns = ("calls", "ms", "share", "gflop_per_s", "gb_per_s", "roofline")
+            columns = ("calls", "ms", "share", "gflop_per_s", "gb_per_s", "predicted", "roofline")
             ops = {}
             for row in lines[i + 2 :]:
                 cells = row[22:].split()
@@ -153,8 +153,8 @@ def profile_of(text):
                     ops[row[:22].strip()] = dict(
                         zip(columns, (float(c.rstrip("%")) for c in cells))
                     )
-                elif len(cells) == 3 and row.startswith("all ops"):
-                    ops["all ops"] = {"ms": float(cells[0]), "roofline": float(cells[2][:-1])}
+                elif len(cells) == 4 and row.startswith("all ops"):
+                    ops["all ops"] = {"ms": float(cells[0]), "roofline": float(cells[3][:-1])}
                 else:
                     break
             return {

@@ -22,10 +22,10 @@ LONG = f"98765.{os.getpid()}"  # seconds that a stub sleeps, by which its proces
 # bench_lm --profile's own lines, of a CPU: tests/cuda/gpu_run.py reads them.
 PROFILE = """
 profile: 20 steps; this GPU: 51234 GFLOP/s of a large product, 4012.3 GB/s
-op                     calls/step   ms/step   share    GFLOP/s      GB/s  roofline
-head_gradients                2.0      2.50   40.0%    16000.0    700.00       61%
-lstm backward                 2.0      1.25   20.0%     8000.0    100.00       31%
-all ops                                6.25  100.0%                              44%
+op                     calls/step   ms/step   share    GFLOP/s      GB/s predicted  roofline
+head_gradients                2.0      2.50   40.0%    16000.0    700.00      1.52       61%
+lstm backward                 2.0      1.25   20.0%     8000.0    100.00      0.39       31%
+all ops                                6.25  100.0%                           2.75       44%
 """
 STUBS = {
     "nvidia-smi": """
