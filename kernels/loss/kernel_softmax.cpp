@@ -15,7 +15,7 @@
 //   name        how large                                   whose it is
 //   rows        N contexts, each with a target              the caller of kernel_softmax
 //    group      blocks whose tanh(C_k' h) are made at once  HeadBlocks (loss/)
-//     block     R rows: 224 / K; untied, 128 MiB of z;      HeadBlocks makes it;
+//     block     R rows: 576 / K; untied, 128 MiB of z;      HeadBlocks makes it;
 //               on a GPU 512 MiB of z; whole panels         ops::HeadBlock (ops.h) describes it
 //      stack    K components of R rows in whole panels      StackedComponents (loss/cpu/)
 //       panel   32 rows of one component                    kHeadPanel (ops.h)

@@ -43,9 +43,9 @@ inline constexpr double kLeftOut = -1e30;
 
 /// Returns the number of contexts in a block. The loss computes the scores of one block after
 /// another; more rows need more memory. The number is a multiple of ops::kHeadPanel (32):
-///  - on a CPU with shared word vectors: about 224 / K for K components. With products of bfloat16
-///    pieces (core/matmul_precision.h), about 576 / K. A kernel that cuts vectors into C parts
-///    (mog) counts as C components;
+///  - on a CPU with shared word vectors: about 576 / K for K components; about 224 / K in float64
+///    and, unless products are made of bfloat16 pieces (core/matmul_precision.h), with AVX2. A
+///    kernel that cuts vectors into C parts (mog) counts as C components;
 ///  - on a CPU with untied word vectors: the rows whose products fill 128 MiB;
 ///  - on a GPU, for every head: the rows whose products fill 512 MiB.
 int64_t head_block_rows(const HeadSpec& head, int64_t words, int64_t d, DType dtype,

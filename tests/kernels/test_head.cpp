@@ -580,8 +580,7 @@ TEST_CASE("head: nothing of size contexts x vocabulary is stored") {
       kernel_softmax({}, tape.leaf(h), {{tape.parameter(w)}}, targets, 1.0 / kRows);
   CHECK(*out.loss.value().data<double>() > std::log(static_cast<double>(kWords)));
   tape.backward(out.loss);
-  const auto block = static_cast<size_t>(
-      head_block_rows({}, kWords, kSize, DType::float32, kCpu));  // 224, in pieces 576
+  const auto block = static_cast<size_t>(head_block_rows({}, kWords, kSize, DType::float32, kCpu));
   CHECK(pool.peak_bytes() < block * 3 / 2 * kWords * 4);
   MESSAGE("peak ", pool.peak_bytes() >> 20, " MiB; contexts x vocabulary would be ",
           (size_t{kRows} * kWords * 4) >> 20, " MiB");
