@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What is to be seen on a GPU, in one call of less than ten minutes (docs/cuda.md):
 #   tests/gpu.sh pack           here: gathers in .gpu/, which git ignores, what a bare machine lacks: the programs, built for Hopper GPUs by
-#                               nvcc, texts ($DATA), CCE and Liger for Python, and what earlier runs have found of this commit (experiments/gpu)
+#                               nvcc, texts ($DATA's captions, rescoring and multi30k, or the folders that TEXTS names), CCE and Liger for
+#                               Python, and what earlier runs have found of this commit (experiments/gpu)
 #   tests/gpu.sh run [STEP...]  there, with .gpu/ carried along: all steps by priority within DEADLINE seconds; OUT/gpu.json after each
 #   tests/gpu.sh list           the steps: priority, cap in seconds, what each decides
 #   tests/gpu.sh unpack         there: what is packed alone, as `run` does first
@@ -29,7 +30,7 @@ most=${MOST:-64}  # MiB that the other machine takes beside the checkout
 parts="bin data python"
 rm -rf .gpu/bin .gpu/data .gpu/python
 mkdir -p .gpu/bin .gpu/data .gpu/python
-cp -r "$data"/captions "$data"/rescoring "$data"/multi30k .gpu/data/
+for text in ${TEXTS:-captions rescoring multi30k}; do cp -r "$data/$text" .gpu/data/; done
 newest=$(find experiments/gpu -name '*.json' | sort | tail -n 1)
 [ -z "$newest" ] || cp "$newest" .gpu/gpu.json
 echo "$(git rev-parse HEAD)$([ -z "$(git status --porcelain --untracked-files=no)" ] || echo -dirty)" > .gpu/commit

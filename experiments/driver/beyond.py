@@ -2,7 +2,7 @@
 D-S and D-S-content, which measure models of M3 and T3; the list of all parts."""
 import functools
 
-from . import measures, occurrences, parts, tuned
+from . import measures, occurrences, parts, spoken, tuned
 from .parts import MT_RATE, RATE, WARMUP, trained
 from .setups import Measure, Row, shaped
 
@@ -182,6 +182,14 @@ def precision_kernels(best):
     return shaped("Precision-kernels", rows)
 
 
+def precision_spoken():
+    """T1-SWB's set-up on a fifth of its text: the heads that T1 chose, at the rate .002."""
+    rows = []
+    for k in ("lin", "log", "rbf"):
+        rows += in_precisions(spoken.CHOSEN[k], RATE, f"{k}, {{}}", group=k, more=WARMUP)
+    return shaped("Precision-SWB", rows)
+
+
 def precision_mt():
     return shaped("Precision-MT", in_precisions("lin", MT_RATE))
 
@@ -204,9 +212,11 @@ def all_parts(search, folder=None):
         *(parts.ss(chosen, occurrences.occurrences), parts.m_l(), parts.t1_l(best)),
         *(parts.t3_l(best, chosen), parts.d(best, chosen, measures.restricted)),
         *(close_words("D-S", best), close_words("D-S-content", best)),
-        *(tuned.random_lines(chosen, measures.by_image), tuned.map_rates(measures.by_image)),
-        tuned.random_mixtures(chosen, measures.by_image),
-        tuned.curve(chosen, measures.by_image),
+        *(tuned.random_lines(chosen, measures.by_unit), tuned.map_rates(measures.by_unit)),
+        tuned.random_mixtures(chosen, measures.by_unit),
+        tuned.curve(chosen, measures.by_unit),
+        *spoken.all_parts(chosen, measures.by_unit),
         *(precision(), precision_mix(), precision_kernels(best), precision_mt()),
+        precision_spoken(),
     ]
     return {p.name: p for p in made}

@@ -6,6 +6,7 @@ import math
 import random
 
 from . import statistics, tables
+from .setups import corpus_of
 
 RESAMPLES = 1000
 AGREES, IN_PART, DISAGREES, NOT_SHOWN = "agrees", "in part", "disagrees", "not shown"
@@ -52,17 +53,23 @@ class Difference:
             return None
         return statistics.wide(self.by_seed, statistics.deviation(self.drawn))
 
+    @property
+    def over_text(self):
+        """The interval over the test text alone, or None."""
+        return percentiles(self.drawn, 0.95) if self.drawn else None
 
-def images(part, folder=None):
-    """{row: cells of what is measured of each image}"""
-    return tables.measured(part, lambda r: r.of("images")[0], folder)
+
+def units(part, folder=None):
+    """{row: cells of what is measured of each unit of the test text}"""
+    return tables.measured(part, lambda r: next(e for e in r.events if "nats" in e), folder)
 
 
 def perplexities(c, other, measured):
-    """The Difference of two rows in log perplexity; `measured` is what `images` gives."""
+    """The Difference of two rows in log perplexity; `measured` is what `units` gives. Nothing is
+    drawn until all models of both rows are measured."""
     mine, theirs = (measured[x.row.label].values for x in (c, other))
     seeds, drawn = tables.common_seeds(mine, theirs), []
-    if seeds:
+    if seeds and seeds == tables.common_seeds(c.values, other.values):
         more = zip(*(map(float.__sub__, mine[s]["nats"], theirs[s]["nats"]) for s in seeds))
         drawn = resampled(tuple(zip(map(statistics.mean, more), mine[seeds[0]]["words"])))
     return Difference(c.against(other), drawn)
@@ -78,16 +85,18 @@ def ratio(logs, bounds):
 
 
 def intervals(pairs, part, folder=None):
-    """A table of pairs of rows: the ratio, with an interval over the seeds, over the images, and over
-    both."""
-    by, measured, lines = tables.by_label(part, folder), images(part, folder), []
+    """A table of pairs of rows: the ratio, with an interval over the seeds, over the units of the
+    test text, and over both."""
+    by, measured, lines = tables.by_label(part, folder), units(part, folder), []
     for label, other in pairs:
         found = perplexities(by[label], by[other], measured)
         if found.by_seed:
             told = lambda bounds: ratio(statistics.mean(found.by_seed), bounds)
-            over_images = found.drawn and percentiles(found.drawn, 0.95)
-            seeds = statistics.interval(found.by_seed)
-            each = [told(seeds), told(over_images), told(found.wide)]
+            each = [
+                told(b) for b in (statistics.interval(found.by_seed), found.over_text, found.wide)
+            ]
             lines.append([f"`{label}`", f"`{other}`", str(len(found.by_seed)), *each])
-    header = "row | beside | seeds | perplexity ratio, over the seeds | over the images | over both"
+    _, corpus = corpus_of(part.setup)
+    header = "row | beside | seeds | perplexity ratio, over the seeds"
+    header += f" | over the {corpus.units} | over both"
     return tables.markdown(header, lines) if lines else "No two rows have a seed in common yet."

@@ -2,9 +2,10 @@
 papers and of both sizes of text."""
 import math
 
-from . import plots, statistics, tables, tuned
+from . import plots, spoken, statistics, tables, tuned
 
 S, L, DROPOUT, RANDOM = "S", "L", "S, beside lin with dropout", "random captions"
+SWB, SC = "Switchboard", "scotus"
 # A claim: its label; (part, row, the baseline's row) whose figures the paper has; and our ratios as
 # (mark, part, row, the baseline's part, the baseline's row).
 LIN, BASE, DROPPED = "lin lr=0.008", "none, contexts none", ("R7", "lin, more dropout")
@@ -15,9 +16,15 @@ def on_random(row, part="S-random"):
     return (RANDOM, part, row, part, "lin")
 
 
+def on_spoken(row, part="T1-SWB"):
+    """On Switchboard, and on all of scotus where it has such a row."""
+    more = [(SC, "T1-SC-whole", row, "T1-SC-whole", "lin")] * (row in spoken.SCOTUS)
+    return [(SWB, part, row, part, "lin"), *more]
+
+
 def kernel(name, row, warm=None, large=None):
     ours = [(S, *(("R1-warmup", warm, *WARM) if warm else ("T1", row, "T1", LIN)))]
-    ours += [on_random(name)] * (name in tuned.RANDOM_HEADS)
+    ours += [on_random(name)] * (name in tuned.RANDOM_HEADS) + on_spoken(name)
     return (name, ("T1", row, LIN), ours + ([(L, "T1-L", large, "T1-L", "lin")] if large else []))
 
 
@@ -39,7 +46,11 @@ CLAIMS = [
     kernel("wav", "wav:a=1:b=10000 lr=0.008", warm="wav:a=1:b=10000 lr=0.008"),
     kernel("rbf", "rbf:gamma=1", warm="rbf:gamma=1 lr=0.002", large="rbf:gamma=1"),
     *(
-        (f"{name}, its own rate", ("T3", name, "lin"), [on_random(name, "S-random-mix")])
+        (
+            f"{name}, its own rate",
+            ("T3", name, "lin"),
+            [on_random(name, "S-random-mix"), *on_spoken(name, "T3-SWB")],
+        )
         for name in tuned.MIXED
     ),
     mixture("mos"),
@@ -53,6 +64,7 @@ CLAIMS = [
             (S, "R7", "lin, map", "R7", "lin"),
             (DROPOUT, "R7", "lin, map", *DROPPED),
             on_random("lin, map"),
+            *on_spoken("lin, map", "T3-SWB"),
         ],
     ),
     ("log and hpb", None, [(S, "T3b", "log and hpb", "T3b", "lin")]),
@@ -68,12 +80,17 @@ CLAIMS = [
             (DROPOUT, "M2", "none, contexts max", *DROPPED),
             on_random("max"),
             (L, "M-L", "max", "M-L", "base"),
+            *on_spoken("max", "M-SWB"),
         ],
     ),
     (
         "with them arc:0.001",
         ("M3", "arc:0.001", "base"),
-        [(S, "M3", "arc:0.001", "M3", "base"), (L, "M-L", "arc:0.001", "M-L", "base")],
+        [
+            (S, "M3", "arc:0.001", "M3", "base"),
+            (L, "M-L", "arc:0.001", "M-L", "base"),
+            *on_spoken("arc:0.001", "M-SWB"),
+        ],
     ),
     ("with them arc:0.01", ("M3", "arc:0.01", "base"), [(S, "M3", "arc:0.01", "M3", "base")]),
 ]
@@ -100,7 +117,14 @@ def rows(parts):
     return [line for line in made if line[2]]
 
 
-MARKS = {S: "circle", L: "square", DROPOUT: "ring", RANDOM: "triangle"}
+MARKS = {
+    S: "circle",
+    L: "square",
+    DROPOUT: "ring",
+    RANDOM: "triangle",
+    SWB: "hourglass",
+    SC: "bar",
+}
 
 
 def mark(kind, x, y):
@@ -109,8 +133,13 @@ def mark(kind, x, y):
         return f'<rect class="ours" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8"/>'
     if kind == "diamond":
         return f'<path class="paper" d="M{x:.1f} {y - 5.5:.1f}l5.5 5.5-5.5 5.5-5.5-5.5z"/>'
-    if kind == "triangle":
-        return f'<path class="ours" d="M{x:.1f} {y - 5:.1f}l5 9h-10z"/>'
+    paths = {
+        "triangle": f"M{x:.1f} {y - 5:.1f}l5 9h-10z",
+        "hourglass": f"M{x - 4:.1f} {y - 5:.1f}h8l-8 10h8z",
+        "bar": f"M{x - 1.5:.1f} {y - 5.5:.1f}h3v11h-3z",
+    }
+    if kind in paths:
+        return f'<path class="ours" d="{paths[kind]}"/>'
     hollow = ' style="fill:none"' if kind == "ring" else ""
     return f'<circle class="ours" cx="{x:.1f}" cy="{y:.1f}" r="4"{hollow}/>'
 

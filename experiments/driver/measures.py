@@ -7,6 +7,7 @@ import math
 import subprocess
 
 from . import bleu, locks, machine, records, statistics
+from .setups import corpus_of, private
 from .text import sentences
 
 
@@ -223,17 +224,52 @@ def rescoring(context, measure):
     ]
 
 
-# ---- S-random, Map-rates and Curve ----
-def by_image(context, measure):
-    """Nats of each image's captions of the test text, each from a fresh state, and how many words and
-    ends of lines they have."""
-    text = context.data / "captions" / "test.en"
-    lines, nats, words = image_lines(text), [0.0] * IMAGES, [0] * IMAGES
-    score = scorer(context, context.model(measure.needs[0]))
-    for i, (line, printed) in enumerate(zip(lines, score("--input", text).split(), strict=True)):
-        nats[i % IMAGES] -= float(printed)
-        words[i % IMAGES] += len(line.split()) + 1
-    return [{"event": "images", "nats": [round(x, 3) for x in nats], "words": words}]
+# ---- intervals over the test text: nats and words of its units ----
+# lines of each conversation of switchboard/test.txt, in the order of the corpus' swda_data/test
+CONVERSATIONS = (
+    *(236, 330, 91, 243, 294, 243, 309, 183, 226, 221),
+    *(232, 277, 198, 225, 172, 154, 157, 99, 188),
+)
+
+
+def hearings(path):
+    """Lines of each hearing of the test text, of a table of documents."""
+    rows = [line.split("\t") for line in lines_of(path)]
+    return [int(row[3]) for row in rows if row[0] == "test"]
+
+
+def units_of(folder, corpus):
+    """The number, from 0, of the unit to which each line of the test text belongs."""
+    if corpus.units == "images":
+        return [i % IMAGES for i in range(len(image_lines(folder / corpus.test)))]
+    lengths = CONVERSATIONS
+    if corpus.units == "hearings":
+        lengths = hearings(folder / "docs.tsv")
+    found = [unit for unit, lines in enumerate(lengths) for _ in range(lines)]
+    there = len(lines_of(folder / corpus.test))
+    if there != len(found):
+        raise SystemExit(
+            f"{folder / corpus.test} has {there} lines, not the {len(found)} of its"
+            f" {len(lengths)} {corpus.units}"
+        )
+    return found
+
+
+def by_unit(context, measure):
+    """Nats of each unit of the test text, and how many words and ends of lines it has: captions from
+    a fresh state each, conversations and hearings as validation reads them."""
+    run = measure.needs[0]
+    name, corpus = corpus_of(run.setup)
+    folder = context.data / name
+    units, text = units_of(folder, corpus), folder / corpus.test
+    nats, words = ([0] * (max(units) + 1) for _ in range(2))
+    carried = () if corpus.units == "images" else ("--carry-state",)
+    printed = scorer(context, context.model(run))("--input", text, *carried).split()
+    for unit, words_of_line, log_p in zip(units, sentences(text), printed, strict=True):
+        nats[unit] -= float(log_p)
+        words[unit] += len(words_of_line) + 1
+    event = "images" if corpus.units == "images" else "units"
+    return [{"event": event, "nats": [round(x, 3) for x in nats], "words": words}]
 
 
 # ---- D, D-S and D-S-content ----
@@ -334,4 +370,6 @@ def write(context, measure, machine, cpu_s):
         "machine": machine,
         "cpu_s": cpu_s(),
     }
+    if any(private(run.setup) for run in measure.needs):
+        records.without_words(measure.name, events)
     records.keep(records.path_of(measure, context.folder), [config, *events])

@@ -25,6 +25,8 @@ SINGLE = (
     "rescoring.errors",
     "images.nats",
     "images.words",
+    "units.nats",
+    "units.words",
     "train.step",
     "train.pi_mean",
 )

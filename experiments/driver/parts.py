@@ -423,7 +423,7 @@ def t1_mt(chosen, measure=None):
     return measured(shaped("T1-MT", rows, note=note), measure)
 
 
-def measured(part, measure, beside=None, labels=None):
+def measured(part, measure, beside=None, labels=None, cost=0.2):
     """The part with `measure` of each of its runs, or of those of the rows `labels`; it has the run
     of the row `beside` with the same seed too, last."""
     if not measure:
@@ -432,7 +432,10 @@ def measured(part, measure, beside=None, labels=None):
     for seed in range(1, part.seeds + 1):
         more = [part.run(part.row(beside), seed)] if beside else []
         made += [
-            Measure(part.name, run.row.label, run.seed, tuple(dict.fromkeys((run, *more))), measure)
+            Measure(
+                *(part.name, run.row.label, run.seed),
+                *(tuple(dict.fromkeys((run, *more))), measure, cost),
+            )
             for run in part.runs(seed)
             if labels is None or run.row.label in labels
         ]
@@ -444,11 +447,11 @@ MAX = trained("max", "lin --context-norm max", paper=M2_PAPER["max"][0])
 M5_MARGIN = 0.39  # points of word error rate, docs/results/rules.md
 
 
-def small_margins():
+def small_margins(rate=RATE, more=""):
     """Rows of a margin of .001 with largest-norm contexts."""
     for kind, papers in M3_PAPER.items():
         head = f"lin --context-norm max --margin {kind}:0.001"
-        yield trained(f"{kind}:0.001", head, paper=papers[0], group=kind)
+        yield trained(f"{kind}:0.001", head, rate, papers[0], kind, more)
 
 
 def m5(measure=None):

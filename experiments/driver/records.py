@@ -7,8 +7,10 @@ has older records, which lack a configuration.
 import functools
 import json
 import pathlib
+import re
 
 from . import locks, packed
+from .setups import private
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEW = ROOT / "runs" / "new"
@@ -132,6 +134,30 @@ def keep(path, lines):
     part.rename(path)
 
 
+# what the driver itself names: the event, and which sets of words were used
+NAMES = ("event", "sets")
+
+
+def without_words(name, events):
+    """SystemExit where events have more than numbers: those of a run on a text of which nothing may
+    be passed on. Keys of an event are the programs' names; keys within it may be words."""
+
+    def told(value, inner):
+        if isinstance(value, dict):
+            keys = [k for k in value if inner and not re.fullmatch(r"[\d,]+( to [\d,]+)?", k)]
+            rest = (v for k, v in value.items() if inner or k not in NAMES)
+            return keys + [x for v in rest for x in told(v, True)]
+        if isinstance(value, list):
+            return [x for v in value for x in told(v, inner)]
+        return [value] * isinstance(value, str)
+
+    if found := told(events, False):
+        raise SystemExit(
+            f"{name}: its record would have {len(found)} texts where numbers are expected, and"
+            " nothing of this corpus may be passed on"
+        )
+
+
 def take(run, other, records=None):
     """The record of a run that is another one; its configuration says which."""
     config, *lines = named(other.name, records).events
@@ -210,4 +236,7 @@ def write(run, run_directory, machine, cpu_s, records=None, **more):
             e = {k: shorter(v) for k, v in e.items()}
         if e["event"] in ("start", "train", "valid", "done"):
             lines.append(e)
-    keep(path_of(run, records), summary(lines, has_series(run)))
+    config, *events = summary(lines, has_series(run))
+    if private(run.setup):
+        without_words(run.name, events)
+    keep(path_of(run, records), [config, *events])

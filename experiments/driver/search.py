@@ -3,7 +3,7 @@ inner one, or three steps in a row gain less than 0.1% each; then the learning r
 best head. What to train next follows from the records alone."""
 import dataclasses
 
-from . import parts, records, tuned
+from . import parts, records, spoken, tuned
 
 
 def figure(run, folder=None):
@@ -59,10 +59,12 @@ def state(kernel, folder=None, tuning=parts.T1_TUNING):
     if waiting:
         return head, tuning.rate, waiting
     rate, steps = climb(
-        tuning.rates or (tuning.rate,), 2 if tuning.rates else 0, lambda r: of(head, r)
+        tuning.rates or (tuning.rate,),
+        2 if tuning.rates else 0,
+        lambda r: figure(tuning.rate_run(head, r), folder),
     )
     steps.sort(key=lambda r: r != tuning.rate)
-    return (head if rate else None), rate or tuning.rate, [tuning.run(head, r) for r in steps]
+    return (head if rate else None), rate or tuning.rate, [tuning.rate_run(head, r) for r in steps]
 
 
 def where(folder, tuning=parts.T1_TUNING):
@@ -121,8 +123,9 @@ TUNINGS = {
     "S-random": [tuned.RANDOM_TUNING],
     "S-random-mix": [tuned.MIXED_TUNING],
     "Curve": [*tuned.CURVE_TUNINGS.values()],
+    **spoken.TUNINGS,
 }
-OTHER_CHOICES = parts.OTHER_CHOICES | tuned.OTHER_CHOICES
+OTHER_CHOICES = parts.OTHER_CHOICES | tuned.OTHER_CHOICES | spoken.OTHER_CHOICES
 
 
 def waiting(part, folder=None):
@@ -149,8 +152,8 @@ def searched(kernel, folder=None, tuning=parts.T1_TUNING):
     ladders, then of the rates."""
     found = {}
 
-    def note(head, rate):
-        run = tuning.run(head, rate)
+    def note(head, rate, run=tuning.run):
+        run = run(head, rate)
         f = figure(run, folder)
         if f is not None:
             found[run.row.label] = f
@@ -165,5 +168,5 @@ def searched(kernel, folder=None, tuning=parts.T1_TUNING):
             note(template, tuning.rate)
     head = state(kernel, folder, tuning)[0]
     for power in range(-6, 7) if head else ():
-        note(head, tuning.rate * 2**power)
+        note(head, tuning.rate * 2**power, tuning.rate_run)
     return list(found.items())

@@ -76,6 +76,56 @@ SETUPS |= {
 }
 
 
+# ---- spoken English: the papers' network, a dictionary that the corpus has ----
+SPOKEN = f"--init-bias log-frequency --hidden 512 --embed 512 {MEDIUM}"
+# lines; measured over 20 to 40 updates, CPU seconds of an update of 1,120 tokens: .19 on switchboard,
+# .42 on scotus, beside .023 of S
+SETUPS |= {
+    name: Setup("lm_train", text, SPOKEN, cost)
+    for name, text, cost in (
+        ("switchboard", "switchboard", 9.5),
+        ("switchboard, a fifth", "switchboard 38475 random", 1.9),
+        ("scotus", "scotus", 370),
+        ("scotus, a fifth", "scotus 290635 random", 74),
+        ("scotus, a tenth", "scotus 145317 random", 37),
+    )
+}
+
+
+class Corpus(typing.NamedTuple):
+    """Files of a folder of $DATA: training, validation and test text, and a dictionary; what of the
+    test text is drawn again by a bootstrap."""
+
+    train: str
+    valid: str
+    test: str
+    vocab: str = ""
+    units: str = "images"
+    # no line, word or dictionary of it is kept in a record
+    private: bool = False
+
+
+CORPORA = {
+    "captions": Corpus("train.en", "val.en", "test.en"),
+    "rescoring": Corpus("train.en", "val.ref.txt", "test.ref.txt"),
+    "switchboard": Corpus(
+        "train.txt", "valid.txt", "test.txt", "vocab.10000.txt", "conversations", True
+    ),
+    "scotus": Corpus("train.txt.xz", "valid.txt", "test.txt", "vocab.30000.txt", "hearings", True),
+}
+
+
+def corpus_of(setup):
+    """(name, Corpus) of a set-up on lines of English; None where it has another text."""
+    name = SETUPS[setup].text.split()[0]
+    return (name, CORPORA[name]) if name in CORPORA else None
+
+
+def private(setup):
+    found = corpus_of(setup)
+    return bool(found) and found[1].private
+
+
 @dataclasses.dataclass(frozen=True)
 class Row:
     label: str
@@ -212,6 +262,8 @@ class Tuning:
     setup: str = "S"
     legacy: typing.Callable = lambda head, rate: ""
     seed: int = 1
+    # (set-up, epochs) in which rates are tuned, where those of the heads' ladders are others
+    rates_on: tuple = ()
 
     def label(self, head, rate):
         return head + ("" if rate == self.rate else f" lr={rate:g}")
@@ -221,3 +273,11 @@ class Tuning:
             self.label(head, rate), self.options.format(head, rate), legacy=self.legacy(head, rate)
         )
         return Run(self.part, row, self.seed, self.epochs, self.setup)
+
+    def rate_run(self, head, rate):
+        """The run by which a rate is judged."""
+        if not self.rates_on:
+            return self.run(head, rate)
+        setup, epochs = self.rates_on
+        row = Row(f"{head} lr={rate:g}", self.options.format(head, rate))
+        return Run(self.part, row, self.seed, epochs, setup)

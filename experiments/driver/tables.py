@@ -241,6 +241,21 @@ def averaging(part, folder=None):
     return f"Averaging began after these epochs: {'; '.join(told)}."
 
 
+def best_epochs(part, folder=None):
+    """After which epoch each row has its best validation, by seed: the last says that it was cut
+    off."""
+
+    def best(record):
+        ppl = [e["ppl"] for e in record.of("valid")]
+        return str(1 + ppl.index(min(ppl)))
+
+    told = [
+        f"`{c.row.label}` {', '.join(map(best, c.records.values())) or DASH}"
+        for c in cells(part, folder)
+    ]
+    return f"Best validation after these epochs of {part.epochs}: {'; '.join(told)}."
+
+
 def learned_scales(part, folder=None):
     """R4 and R4-MT: each head's scale at its best checkpoint, by seed."""
     lines = []
@@ -274,7 +289,7 @@ def searches(tuning=parts.T1_TUNING, folder=None):
         alone = {kernel: f"lr={tuning.rate:g}"}
         told = lambda label: alone.get(label, label.removeprefix(f"{kernel} "))
         chosen, rate, pending = search.state(kernel, folder, tuning)
-        best = chosen and tuning.run(chosen, rate).row.label
+        best = chosen and tuning.rate_run(chosen, rate).row.label
         tried = [
             f"{told(name)}: {figure:.2f}".join(["**"] * 2 if name == best else [""] * 2)
             for name, figure in search.searched(kernel, folder, tuning)

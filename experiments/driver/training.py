@@ -6,6 +6,7 @@ import functools
 import hashlib
 import itertools
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -15,7 +16,7 @@ import subprocess
 import time
 
 from . import beyond, locks, machine, measures, older, records, search, text, tuned, zipf
-from .setups import SETUPS, Measure, Part, Run
+from .setups import CORPORA, SETUPS, Measure, Part, Run, corpus_of
 
 # of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
 SECONDS_AN_EPOCH = 50
@@ -120,14 +121,20 @@ def written(path, make):
     return path
 
 
-def prepare(runs, data, lines=10000, random=False):
-    """The first lines of the captions, or the first in a random order."""
-    text = runs / f"train-{lines}{'-random' * random}.en"
-    with locks.held(runs / "texts.lock"), open(
-        data / "captions" / "train.en", encoding="utf-8"
-    ) as whole:
-        order = (lambda: shuffled(list(whole))) if random else (lambda: whole)
-        return written(text, lambda: itertools.islice(order(), lines))
+def prepare(runs, data, lines=10000, random=False, corpus="captions"):
+    """The first lines of a corpus' training text (None: all), or the first in a random order."""
+    source = data / corpus / CORPORA[corpus].train
+    named = "" if corpus == "captions" else f"-{corpus}"
+    ending = source.name.removesuffix(".xz").partition(".")[2]
+    text = runs / f"train{named}{'' if lines is None else f'-{lines}'}{'-random' * random}.{ending}"
+    opened = lzma.open if source.suffix == ".xz" else open
+
+    def made():
+        with opened(source, "rt", encoding="utf-8") as whole:
+            yield from itertools.islice(shuffled(list(whole)) if random else whole, lines)
+
+    with locks.held(runs / "texts.lock"):
+        return written(text, made)
 
 
 def dictionary(runs, data, least=3):
@@ -175,9 +182,11 @@ class Context:
     def text(self, setup):
         """The training text of a set-up on lines of English."""
         corpus, *lines = SETUPS[setup].text.split()
-        if lines:
-            return prepare(self.runs, self.data, int(lines[0]), "random" in lines)
-        return self.data / corpus / "train.en"
+        packed = CORPORA[corpus].train.endswith(".xz")
+        if lines or packed:
+            first = int(lines[0]) if lines else None
+            return prepare(self.runs, self.data, first, "random" in lines, corpus)
+        return self.data / corpus / CORPORA[corpus].train
 
     def pairs(self):
         with locks.held(self.runs / "texts.lock"):
@@ -205,8 +214,9 @@ class Context:
             files = {k: folder / f"{k}.txt" for k in ("train", "valid", "test")}
             files["vocab"] = folder / "dict.txt"
         else:
-            folder, end = self.data / text.split()[0], ".ref.txt" if text == "rescoring" else ".en"
-            held = {"valid": folder / f"val{end}", "test": folder / f"test{end}"}
+            name, corpus = corpus_of(setup)
+            own = {k: getattr(corpus, k) for k in ("valid", "test", "vocab")}
+            held = {k: self.data / name / file for k, file in own.items() if file}
             files = {"train": self.text(setup), **held}
             if "dictionary" in text.split():
                 files["vocab"] = dictionary(self.runs, self.data)
@@ -332,7 +342,7 @@ def twin(run, folder=None, device="cpu"):
         for other in part.runs_of(row)
     )
     chosen = (
-        tuning.run(*search.best_of(tuning, kernel, folder))
+        tuning.rate_run(*search.best_of(tuning, kernel, folder))
         for tuning in search.TUNINGS.get(run.part, ())
         for kernel in tuning.ladders
     )

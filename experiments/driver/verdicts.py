@@ -381,7 +381,7 @@ def told(found, other):
 def beside_bases(by, part, folder, rows):
     """{label: [(what is told, the wide interval)]} of rows {label: {baseline: the row that stands
     beside it}}, of those that have been run."""
-    measured, found = claims.images(part, folder), {}
+    measured, found = claims.units(part, folder), {}
     for label, beside in rows.items():
         pairs = {k: claims.perplexities(by[row], by[k], measured) for k, row in beside.items()}
         if all(x.by_seed for x in pairs.values()):
@@ -432,26 +432,40 @@ MIXTURES_CLAIMED = {
 }
 
 
-@rule()
-def random_mixtures(by, part, folder):
-    """Each claim of mixtures beside lin, and with dropout beside lin with dropout."""
-    beside = lambda preset, label: dict(zip(tuned.BASES, (preset, label)))
-    rows = {preset: beside(preset, label) for preset, label in tuned.WITH_DROPOUT.items()}
-    found, judged = beside_bases(by, part, folder, rows), []
-    figures = [f"{k} {', '.join(ratio for ratio, _ in pairs)}" for k, pairs in found.items()]
-    for claim, (bounds, presets) in MIXTURES_CLAIMED.items():
-        words = of_rows(found, dict.fromkeys(presets, bounds))
-        judged.append(of_all(words.values()))
-        each = ", ".join(f"{label} {word}" for label, word in words.items())
-        figures.append(f"{claim}: {judged[-1]} ({each})")
-    figure = "; ".join(figures) if found else every([])[0]
-    return figure, of_all(judged), unknown(found, rows)
+def claimed(rows, asked, more=lambda by: None):
+    """The rule of several claims, {claim: (bounds, the rows that it is about)}, each judged beside
+    all of a row's baselines (beside_bases); `more(by)` gives the figure and the verdict of another
+    claim."""
+
+    @rule()
+    def verdict(by, part, folder):
+        found, judged = beside_bases(by, part, folder, rows), []
+        figures = [f"{k} {', '.join(ratio for ratio, _ in pairs)}" for k, pairs in found.items()]
+        for claim, (bounds, labels) in asked.items():
+            words = of_rows(found, dict.fromkeys(labels, bounds))
+            judged.append(of_all(words.values()))
+            each = ", ".join(f"{label} {word}" for label, word in words.items())
+            figures.append(f"{claim}: {judged[-1]} ({each})")
+        if another := more(by):
+            figures.append(another[0])
+            judged.append(another[1])
+        figure = "; ".join(figures) if found else every([])[0]
+        return figure, of_all(judged), unknown(found, rows)
+
+    return verdict
+
+
+# a mixture beside lin, and with dropout beside lin with dropout
+random_mixtures = claimed(
+    {k: dict(zip(tuned.BASES, (k, label))) for k, label in tuned.WITH_DROPOUT.items()},
+    MIXTURES_CLAIMED,
+)
 
 
 @rule()
 def map_rates(by, part, folder):
     """The layer's gain with both rows at their best rates, and at equal ones."""
-    measured, best = claims.images(part, folder), best_rates(by.values())
+    measured, best = claims.units(part, folder), best_rates(by.values())
     pairs = [(best["lin, map"], best["lin"])] if len(best) == 2 else []
     pairs += [(by[a], by[b]) for a, b in map_pairs(part)]
     found = [(a, b, claims.perplexities(a, b, measured)) for a, b in pairs]
@@ -472,7 +486,7 @@ def map_pairs(part):
 
 def over_texts(by, part, folder=None):
     """{row: {lines: the Difference to lin's on that text}} of Curve, of what has been run."""
-    measured, found = claims.images(part, folder), {}
+    measured, found = claims.units(part, folder), {}
     for label in list(tuned.CURVE_LADDERS)[1:]:
         for lines in tuned.CURVE_TUNINGS:
             a, b = (by[tuned.curve_row(k, lines)] for k in (label, "lin"))
@@ -516,6 +530,86 @@ def curve_pairs(part):
         for lines in tuned.CURVE_TUNINGS
         for k in list(tuned.CURVE_LADDERS)[1:]
     ]
+
+
+# ---- spoken English ----
+def pairs_of(rows):
+    """[(row, baseline)] of a rule's rows, for the table of intervals."""
+    return [(row, base) for beside in rows.values() for base, row in beside.items()]
+
+
+GOOD, MIDDLE, LAST = ("pow", "pol", "ssg", "mog"), ("log", "hpb"), ("rbf", "wav")
+T1_SWB_ROWS = {k: dict.fromkeys(tuned.BASES, k) for k in (*GOOD, *MIDDLE)}
+T1_SWB_ROWS |= {k: dict.fromkeys(MIDDLE, k) for k in LAST}
+t1_swb = claimed(
+    T1_SWB_ROWS,
+    {
+        '"on the same level"': (CLAIMED["pol"], GOOD),
+        "log and hpb behind": (CLAIMED["log"], MIDDLE),
+        "rbf and wav last": ((0, math.inf), LAST),
+    },
+)
+
+SMALL = ("arc:0.001", "cos:0.001")
+M_SWB_ROWS = {"max": dict.fromkeys(tuned.BASES, "max")}
+M_SWB_ROWS |= {k: dict.fromkeys(("lin", "max"), k) for k in SMALL}
+m_swb = claimed(
+    M_SWB_ROWS,
+    {
+        "largest-norm contexts alone help": (CLAIMED["max"], ("max",)),
+        "a margin of .001 costs little": ((0, math.log(1.05)), SMALL),
+    },
+)
+
+
+def most_of_prior(by):
+    """Whether lin has more than half of mix2's prior, in every seed."""
+    c = by["mix2"]
+    shares = [share_over_training(c.row.options, r, "valid")[-1][1] for r in c.records.values()]
+    if not shares:
+        return None
+    word = claims.NOT_SHOWN
+    for judged, holds in (
+        (claims.AGREES, min(shares) > 0.5),
+        (claims.DISAGREES, max(shares) < 0.5),
+    ):
+        word = judged if holds else word
+    of = f"{100 * min(shares):.0f} to {100 * max(shares):.0f}% of mix2's"
+    return f"lin has most of the prior: {word} ({of}, over the seeds)", word
+
+
+T3_SWB_ROWS = {k: dict.fromkeys(("lin", "lin, map"), k) for k in ("mix2", "mos")}
+t3_swb = claimed(
+    T3_SWB_ROWS,
+    {
+        claim: (bounds, [k for k in labels if k in T3_SWB_ROWS])
+        for claim, (bounds, labels) in MIXTURES_CLAIMED.items()
+    },
+    most_of_prior,
+)
+
+SC_CLAIMED = {k: CLAIMED[k] for k in ("pol", "log")}
+SC_BOUNDS = {**SC_CLAIMED, "lin, map": GAINS}
+
+
+@rule()
+def t1_sc(by, part, folder):
+    """Each row beside lin. One seed has a direction alone, by the interval over the hearings."""
+    measured, words, figures, lacking = claims.units(part, folder), [], [], False
+    for label, bounds in SC_BOUNDS.items():
+        x = claims.perplexities(by[label], by["lin"], measured)
+        one = len(x.by_seed) == 1
+        interval = x.over_text if one else x.wide
+        lacking |= interval is None
+        if x.by_seed:
+            word = claims.judged(interval, *bounds)
+            ratio = claims.ratio(statistics.mean(x.by_seed), interval)
+            figures.append(f"{label} {ratio} × lin: {'its direction ' * one}{word}")
+            words += [claims.NOT_SHOWN if one else word] * (label in SC_CLAIMED)
+    return "; ".join(figures) or every([])[0], of_all(words), lacking
+
+
+SC_ROWS = {k: {"lin": k} for k in SC_BOUNDS}
 
 
 def has_tiles(record):

@@ -117,6 +117,25 @@ def wide(pairs):
     return lambda part, folder=None: claims.intervals(pairs(part), part, folder)
 
 
+# what a search's figures are of, if not of the part's own text
+OF_SEARCH = {
+    "T1-SWB": "Kernels are searched on a fifth of the text, rates (`lr`) on all of it.",
+    "T1-SC": "Rates are searched on a tenth of the text.",
+    "T1-SC-whole": "Rates are searched on a tenth of the text.",
+}
+
+
+def spoken_view(name, rule, rows, meanwhile=lambda: ""):
+    """Of a part on spoken English, whose rule has `rows` {label: {baseline: row}}."""
+
+    def searches(folder):
+        (text, first), *others = headed(search.TUNINGS[name])
+        return [(" ".join([text, *filter(None, [OF_SEARCH.get(name)])]), first), *others]
+
+    table = both(compared(), tables.best_epochs, wide(lambda part: verdicts.pairs_of(rows)))
+    return View(rule, table, searches=searches, meanwhile=meanwhile)
+
+
 def drawn(*draws):
     return tuple(map(Plot, draws))
 
@@ -195,8 +214,19 @@ VIEWS = {
         drawn(figures.over_texts),
         curve_searches,
     ),
+    "T1-SWB": spoken_view("T1-SWB", verdicts.t1_swb, verdicts.T1_SWB_ROWS),
+    "M-SWB": spoken_view("M-SWB", verdicts.m_swb, verdicts.M_SWB_ROWS),
+    "T3-SWB": spoken_view("T3-SWB", verdicts.t3_swb, verdicts.T3_SWB_ROWS),
+    "T1-SC": spoken_view("T1-SC", verdicts.t1_sc, verdicts.SC_ROWS),
+    "T1-SC-whole": spoken_view(
+        "T1-SC-whole",
+        verdicts.t1_sc,
+        verdicts.SC_ROWS,
+        lambda: "for a GPU: 17 minutes of an H200",
+    ),
     "Precision": View(verdicts.precision, plots=()),
     "Precision-mix": View(verdicts.precision, plots=()),
     "Precision-kernels": View(verdicts.precision_kernels, compared(by="group"), ()),
     "Precision-MT": View(verdicts.precision, tables.bleu_comparison, ()),
+    "Precision-SWB": View(verdicts.precision_kernels, compared(by="group"), ()),
 }

@@ -423,7 +423,7 @@ class Claims(unittest.TestCase):
         summary, precision = pages.summary(), pages.precision()
         self.assertNotIn("Precision", summary)
         self.assertIn("[Precision-MT](results/Precision-MT.md)", precision)
-        self.assertEqual(len(precision.splitlines()), 2 + 4)
+        self.assertEqual(len(precision.splitlines()), 2 + 5)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,9 @@ class Words(unittest.TestCase):
             self.assertEqual(claims.common(list(words)), word, words)
 
 
-class Claims(Records):
+class MadeUp(Records):
+    """Records of whole parts whose rows are compared with lin."""
+
     WORDS = [10, 12, 14, 9]
 
     def run_all(self, name, ratio, spread=0.001):
@@ -91,6 +93,8 @@ class Claims(Records):
     def rule(self, name):
         return VIEWS[name].rule(self.parts[name], self.folder)
 
+
+class Claims(MadeUp):
     def test_random_captions(self):
         paper = {"pol": 1.01, "log": 2.2, "max": 0.985, "lin, map": 0.93, "lin, dropout": 1.0}
         for changed, word, told in (
@@ -341,12 +345,12 @@ class Training(Records):
         context = unittest.mock.Mock(data=self.folder)
         printed = "".join(f"-{i % measures.IMAGES}.5\n" for i in range(5 * measures.IMAGES))
         with unittest.mock.patch.object(measures, "run_program", return_value=printed):
-            (event,) = measures.by_image(context, self.parts["Map-rates"].measures[0])
+            (event,) = measures.by_unit(context, self.parts["Map-rates"].measures[0])
         self.assertEqual(event["nats"], [5 * (i + 0.5) for i in range(measures.IMAGES)])
         self.assertEqual(event["words"], [15] * measures.IMAGES)
         test.write_text("a\n")
         with self.assertRaisesRegex(SystemExit, "1 lines, not five"):
-            measures.by_image(context, self.parts["Map-rates"].measures[0])
+            measures.by_unit(context, self.parts["Map-rates"].measures[0])
 
     def test_bounds_of_the_rules(self):
         """The paper's perplexities: ssg 49.9 beside lin's 46.8."""

@@ -38,6 +38,7 @@ from driver import (  # noqa: E402
     projection,
     records,
     search,
+    spoken,
     tables,
     training,
     zipf,
@@ -716,6 +717,9 @@ class Pages(Records):
     EVENTS |= dict.fromkeys(
         ("S-random", "S-random-mix", "Map-rates", "Curve"),
         [{"event": "images", "nats": [9.0, 8.0, 12.0], "words": [5, 4, 6]}],
+    )
+    EVENTS |= dict.fromkeys(
+        spoken.TUNINGS, [{"event": "units", "nats": [9.0, 8.0, 12.0], "words": [5, 4, 6]}]
     )
 
     def test_a_row_that_was_repeated_is_the_pages_row(self):
