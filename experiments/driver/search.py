@@ -128,15 +128,18 @@ TUNINGS = {
 OTHER_CHOICES = parts.OTHER_CHOICES | tuned.OTHER_CHOICES | spoken.OTHER_CHOICES
 
 
+def choices(part):
+    """[(name, tuning)] of what a part takes from its own and others' searches, but for T1's."""
+    own = [(name, tuning) for tuning in TUNINGS.get(part, ()) for name in tuning.ladders]
+    return [*OTHER_CHOICES.get(part, ()), *own]
+
+
 def waiting(part, folder=None):
     """Runs of searches that come before a part's own."""
     if part == "M2":
         return unigram_norm(folder)[1]
     needed = [(kernel, parts.T1_TUNING) for kernel in parts.CHOICES.get(part, ())]
-    needed += [
-        *OTHER_CHOICES.get(part, ()),
-        *((name, tuning) for tuning in TUNINGS.get(part, ()) for name in tuning.ladders),
-    ]
+    needed += choices(part)
     found = [run for kernel, tuning in needed for run in state(kernel, folder, tuning)[2]]
     # one text after the other; a ladder of a kernel before anybody's learning rate
     texts = list(dict.fromkeys(run.setup for run in found))

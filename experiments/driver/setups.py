@@ -17,6 +17,8 @@ class Setup:
     text: str
     options: str
     cost: float
+    # how often a checkpoint is written on a CPU: large ones take as long as some updates
+    saved: str = "25u"
 
 
 CAPTIONS = "--min-count 3 --init-bias log-frequency"
@@ -54,7 +56,9 @@ SETUPS = {
     ),
     "spoken": Setup("lm_train", "rescoring", f"{CAPTIONS} --hidden 512 --embed 512 {MEDIUM}", 27),
     "grammar": Setup("lm_train", "sample", "--sample", 0.15),  # the mean over widths from 8 to 128
-    "zipf": Setup("lm_train", "zipf", "--hidden 128 --embed 128 --init-bias log-frequency", 12),
+    "zipf": Setup(
+        "lm_train", "zipf", "--hidden 128 --embed 128 --init-bias log-frequency", 12, "100u"
+    ),
     "pairs": Setup("mt_train", "multi30k", PAIRS, 5),
 }
 SETUPS |= {
@@ -81,7 +85,7 @@ SPOKEN = f"--init-bias log-frequency --hidden 512 --embed 512 {MEDIUM}"
 # lines; measured over 20 to 40 updates, CPU seconds of an update of 1,120 tokens: .19 on switchboard,
 # .42 on scotus, beside .023 of S
 SETUPS |= {
-    name: Setup("lm_train", text, SPOKEN, cost)
+    name: Setup("lm_train", text, SPOKEN, cost, "250u")
     for name, text, cost in (
         ("switchboard", "switchboard", 9.5),
         ("switchboard, a fifth", "switchboard 38475 random", 1.9),

@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -262,6 +263,24 @@ def finished(directory):
     ).read_text()
 
 
+def lighten(directory):
+    """Of a finished run only the best model stays: nothing goes on from there, and with what an
+    optimiser keeps the runs of a part would fill a disk."""
+    checkpoints = directory / "checkpoints"
+    best = checkpoints / "best"
+    if not best.exists():
+        return
+    kept = best.resolve()
+    (kept / "optimizer.safetensors").unlink(missing_ok=True)
+    for other in list(checkpoints.iterdir()):
+        if other.resolve() == kept:
+            continue
+        if other.is_symlink():
+            other.unlink()
+        else:
+            shutil.rmtree(other)
+
+
 def same_model(run, directory, folder=None):
     """SystemExit where a run that was trained again is not the one of its record: on a GPU, or with
     other instructions, it is another model."""
@@ -285,14 +304,12 @@ def turn(job, context):
     return 0 if all(context.kept(run) for run in job.needs) else 2
 
 
-def train(run, context):
-    """True when the run is finished and recorded, False when the deadline came first: what it lost
-    is trained again, to the same bits."""
-    directory, deadline = context.runs / run.name, context.deadline
-    environment = machine.environment(run.name, run.arguments, context.device)
-    directory.mkdir(parents=True, exist_ok=True)
-    # a GPU makes 25 updates of L in less time than they take to be written; zipf's are 400 MB
-    saved = "1e" if context.device != "cpu" else "100u" if run.setup == "zipf" else "25u"
+def trainer_ended(run, context, directory, environment):
+    """The exit code of the run's trainer, which is started, or goes on, until it ends or the
+    deadline comes."""
+    deadline = context.deadline
+    # a GPU makes 25 updates of L in less time than they take to be written
+    saved = SETUPS[run.setup].saved if context.device == "cpu" else "1e"
     command = [context.programs / SETUPS[run.setup].program, *context.files(run.setup)]
     command += [*run.arguments, *f"--device {context.device} --keep 1 --save-every {saved}".split()]
     command += ["--run", directory]
@@ -317,12 +334,26 @@ def train(run, context):
             spent = directory / "cpu_s"  # of all the run's beginnings and goings on
             cpu = (float(spent.read_text()) if spent.exists() else 0.0) + cpu_of_children() - before
             spent.write_text(f"{cpu:.1f}\n")
+    return code
+
+
+def train(run, context):
+    """True when the run is finished and recorded, False when the deadline came first: what it lost
+    is trained again, to the same bits."""
+    directory = context.runs / run.name
+    environment = machine.environment(run.name, run.arguments, context.device)
+    directory.mkdir(parents=True, exist_ok=True)
+    # what is finished has nothing to go on from
+    done = finished(directory)
+    code = 0 if done else trainer_ended(run, context, directory, environment)
     if code == 0 and '"event":"done"' in (directory / "log.jsonl").read_text():
         if not records.find(run, context.folder):
             anchors = context.runs / "zipf" / "anchors.json"
             more = json.loads(anchors.read_text()) if run.setup == "zipf" else {}
             described = machine.described(environment)
+            cpu = float((directory / "cpu_s").read_text())
             records.write(run, directory, described, cpu, context.folder, **more)
+        lighten(directory)
         return True
     if code and not context.late():
         tail = " ".join((directory / "out.txt").read_text().strip().splitlines()[-2:])
@@ -332,8 +363,8 @@ def train(run, context):
 
 
 def twin(run, folder=None, device="cpu"):
-    """A run of another part, or of its own part's search, that trains the same on the same kind of
-    device and has a record, or None: M1's, M2's and M3's base."""
+    """A run of another part, or of a search that its own part takes choices from, that trains the
+    same on the same kind of device and has a record, or None: M1's, M2's and M3's base."""
     of_parts = (
         other
         for part in all_parts(folder).values()
@@ -343,8 +374,7 @@ def twin(run, folder=None, device="cpu"):
     )
     chosen = (
         tuning.rate_run(*search.best_of(tuning, kernel, folder))
-        for tuning in search.TUNINGS.get(run.part, ())
-        for kernel in tuning.ladders
+        for kernel, tuning in search.choices(run.part)
     )
     others = (
         other

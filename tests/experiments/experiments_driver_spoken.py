@@ -273,8 +273,8 @@ class Searches(Records):
     def test_a_choice_s_run_is_the_first_seed_and_other_parts_share_lin_s(self):
         for tuning in (spoken.T1_TUNING, spoken.DROPOUT_TUNING, spoken.NORM_TUNING):
             for kernel in tuning.ladders:
-                while pending := search.state(kernel, self.folder, tuning)[2]:
-                    for run in pending:
+                for _step in range(9):
+                    for run in search.state(kernel, self.folder, tuning)[2]:
                         label = run.row.label
                         worse = sum(x in label for x in ("0.004", "p=16", "0.4", "pace=1"))
                         self.ended(run, 30 + worse + 2 * ("0.001" in label))
@@ -285,8 +285,10 @@ class Searches(Records):
             self.assertIn("T1-SWB", twins[0] and twins[0].part, row.label)
             self.assertIsNone(twins[1], row.label)
         for label in tuned.BASES:
-            self.ended(part.run(part.row(label), 2), 30)
             other = made["M-SWB"]
+            of_search = training.twin(other.run(other.row(label), 1), self.folder)
+            self.assertIn("search", of_search.part)
+            self.ended(part.run(part.row(label), 2), 30)
             twin = training.twin(other.run(other.row(label), 2), self.folder)
             self.assertEqual(twin.part, "T1-SWB")
         # margins have max's rate
@@ -306,6 +308,43 @@ class Searches(Records):
 
 
 RATES = ["0.001", "0.002", "0.004"]
+
+
+class Disk(Records):
+    def test_a_finished_run_keeps_its_best_model_alone(self):
+        checkpoints = self.folder / "run" / "checkpoints"
+        for name in ("00000010", "00000020"):
+            (checkpoints / name).mkdir(parents=True)
+            for file in ("model.safetensors", "optimizer.safetensors", "state.json"):
+                (checkpoints / name / file).write_text(name)
+        (checkpoints / "best").symlink_to("00000010")
+        (checkpoints / "latest").symlink_to("00000020")
+        for _twice in range(2):
+            training.lighten(self.folder / "run")
+            self.assertEqual(
+                sorted(path.name for path in checkpoints.iterdir()), ["00000010", "best"]
+            )
+            kept = sorted(path.name for path in (checkpoints / "best").iterdir())
+            self.assertEqual(kept, ["model.safetensors", "state.json"])
+
+    def test_without_a_best_model_all_stays(self):
+        checkpoints = self.folder / "run" / "checkpoints"
+        (checkpoints / "00000010").mkdir(parents=True)
+        training.lighten(self.folder / "run")
+        self.assertTrue((checkpoints / "00000010").exists())
+
+    def test_a_finished_run_is_recorded_without_its_trainer(self):
+        run = self.parts["T1-SWB"].runs(1)[0]
+        directory = self.folder / "runs" / run.name
+        (directory / "checkpoints" / "best").mkdir(parents=True)
+        (directory / "config.json").write_text("{}")
+        (directory / "log.jsonl").write_text('{"event":"done","test_ppl":3.0}\n')
+        (directory / "cpu_s").write_text("7.5\n")
+        nothing = self.folder / "no programs"
+        context = training.Context(nothing, self.folder / "runs", self.folder, self.folder)
+        with unittest.mock.patch.object(training.machine, "environment", return_value={}):
+            self.assertTrue(training.train(run, context))
+        self.assertEqual(records.find(run, self.folder).last("config", "cpu_s"), 7.5)
 
 
 class Texts(Records):
