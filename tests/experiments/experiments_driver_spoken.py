@@ -409,6 +409,16 @@ class Texts(Records):
         event = self.by_unit("T1-SC", (2, 3))
         self.assertEqual((event["nats"], event["words"]), ([5.0, 7.5], [6, 9]))
 
+    def test_a_record_of_units_is_packed_as_it_is(self):
+        event = {"event": "units", "nats": [5.0, 7.125], "words": [6, 9]}
+        config = {"event": "config", "of": ["T1-SWB/log-1"], "machine": "m", "cpu_s": 1.0}
+        table = packed.Table(self.folder / "T1-SWB.csv")
+        table.add({"measured/log-1": [config, event]})
+        again = packed.Table(table.path)
+        self.assertEqual(again.events("measured/log-1"), [config, event])
+        # numbers of units are beside the table, not in it
+        self.assertNotIn("7.125", table.path.read_text())
+
     def test_units_of_the_texts_themselves(self):
         data = data_folder(self)
         for name in ("switchboard", "scotus"):
