@@ -2,7 +2,7 @@
 D-S and D-S-content, which measure models of M3 and T3; the list of all parts."""
 import functools
 
-from . import measures, occurrences, parts, spoken, tuned
+from . import measures, occurrences, parts, spoken, translated, tuned, words_apart
 from .parts import MT_RATE, RATE, WARMUP, trained
 from .setups import Measure, Row, shaped
 
@@ -200,6 +200,7 @@ def all_parts(search, folder=None):
     best = functools.cache(lambda kernel: search.best(kernel, folder))
     chosen = lambda tuning, kernel: search.best_of(tuning, kernel, folder)
     norm, _ = search.unigram_norm(search.where(folder, parts.M2_TUNING))
+    on_speech = spoken.all_parts(chosen, measures.by_unit)
     from . import projection
 
     made = [
@@ -215,7 +216,9 @@ def all_parts(search, folder=None):
         *(tuned.random_lines(chosen, measures.by_unit), tuned.map_rates(measures.by_unit)),
         tuned.random_mixtures(chosen, measures.by_unit),
         tuned.curve(chosen, measures.by_unit),
-        *spoken.all_parts(chosen, measures.by_unit),
+        *on_speech,
+        *words_apart.all_parts(on_speech),
+        translated.t1_mt_200k(chosen, measures.beam_translations),
         *(precision(), precision_mix(), precision_kernels(best), precision_mt()),
         precision_spoken(),
     ]

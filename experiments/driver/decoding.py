@@ -24,7 +24,8 @@ def prepare(context):
     """Texts and one model of each shape, after one update, under runs/Dec."""
     base, captions = context.runs / "Dec", context.data / "captions"
     base.mkdir(parents=True, exist_ok=True)
-    train, pairs = training.prepare(context.runs, context.data), context.pairs()
+    train = training.prepare(context.runs, context.data)
+    (pairs,) = context.pairs().values()
     cut(captions / "test.en", base / "score.en", LINES)
     valid = cut(captions / "val.en", base / "valid.en", 20)
     for side in ("de", "en"):

@@ -6,6 +6,7 @@ import math
 from . import measures, occurrences, parts, statistics, tables
 from .claims import AGREES, IN_PART, NOT_SHOWN, RESAMPLES, Difference, common, judged
 from .claims import percentiles, resampled
+from .setups import SETUPS
 from .tables import DASH, markdown, shown
 
 ALIKE = math.log(1.025)  # within ±2.5%: the rule of several parts, of logarithms
@@ -329,6 +330,10 @@ def bleu_difference(ours, theirs):
 SAME_LEVEL = 2.6
 
 
+def same_level(c, lin, bounds):
+    return judged(bounds, -SAME_LEVEL, SAME_LEVEL)
+
+
 def translates(c, lin, bounds):
     """Whether a kernel that the paper has at 0.4 BLEU or below does not translate."""
     if c.average[0] < 1:
@@ -337,25 +342,34 @@ def translates(c, lin, bounds):
     return IN_PART if found == AGREES else found
 
 
-def beside_better_lin(by, translated):
-    """[(claim, [(figure, verdict)])]: T1-MT's second rule."""
-    lin = by[parts.MT_BASE.label]
+# claims of the kernel paper's Table 1 in BLEU
+LEVEL, FAILS = '"on the same level"', "no translation"
+BLEU_CLAIMS = {
+    LEVEL: (same_level, ("pow", "pol", "ssg", "mog")),
+    FAILS: (translates, tuple(parts.MT_UNTUNED)),
+}
+
+
+def beside_lin(by, translated, base):
+    """{claim: [(figure, verdict)]} of cells of BLEU and of what is measured of the translations,
+    beside the row `base`; one seed has a direction, by the interval over the sentences, and the
+    verdict None."""
 
     def one(kernel, judge):
-        c, systems = by[kernel], (translated[k].values for k in (kernel, lin.row.label))
-        found = Difference(c.minus(lin), bleu_draws(*systems))
+        c, systems = by[kernel], (translated[k].values for k in (kernel, base))
+        found = Difference(c.minus(by[base]), bleu_draws(*systems))
         if not found.by_seed:
             return f"{kernel} not run", NOT_SHOWN
-        word = judge(c, found.wide)
-        told = tables.with_interval(statistics.mean(found.by_seed), found.wide, 1)
-        return f"{kernel} {told} {word}", word
+        bounds, alone = found.wide, len(found.by_seed) == 1
+        if alone and found.drawn:
+            bounds = percentiles(found.drawn, 0.95)
+        word = judge(c, by[base], bounds)
+        told = tables.with_interval(statistics.mean(found.by_seed), bounds, 1)
+        return f"{kernel} {told} {'its direction ' * alone}{word}", None if alone else word
 
-    level = lambda c, bounds: judged(bounds, -SAME_LEVEL, SAME_LEVEL)
-    fails = lambda c, bounds: translates(c, lin, bounds)
-    return [
-        ('"on the same level"', [one(k, level) for k in ("pow", "pol", "ssg", "mog")]),
-        ("no translation", [one(k, fails) for k in parts.MT_UNTUNED]),
-    ]
+    return {
+        claim: [one(k, judge) for k in kernels] for claim, (judge, kernels) in BLEU_CLAIMS.items()
+    }
 
 
 @rule()
@@ -367,8 +381,10 @@ def t1_mt(by, part, folder):
             groups[c.row.group] += f", {told}" if groups[c.row.group] else told
     untuned = [c for c in by.values() if c.row.group == "untuned"]
     figure = "; ".join(f"{group}: {told}" for group, told in groups.items())
-    for claim, found in beside_better_lin(by, events_of("translations")(part, folder)):
-        figure += f"; {claim}, beside the better lin: {common([v for _, v in found])}"
+    translated = events_of("translations")(part, folder)
+    for claim, found in beside_lin(by, translated, parts.MT_BASE.label).items():
+        words = [word or NOT_SHOWN for _, word in found]
+        figure += f"; {claim}, beside the better lin: {common(words)}"
         figure += f" ({', '.join(told for told, _ in found)})"
     return figure, all(c.values and c.average[0] < 1 for c in untuned)
 
@@ -400,6 +416,62 @@ def t1_mt_table(part, folder=None):
         "head | row | parameters | target tokens | seeds | test BLEU | test perplexity"
         " | paper's BLEU | BLEU − the better lin's | the same by seed",
         lines,
+    )
+
+
+# ---- T1-MT-200k ----
+def of_test(corpus):
+    """What is measured on one of the test sets, of a record."""
+    return lambda r: next(e for e in r.of("translations") if e["test"] == corpus)
+
+
+def on_tests(part, folder=None):
+    """{test set: (cells of BLEU, cells of the events) by label}"""
+    found = {}
+    for corpus in SETUPS[part.setup].text.split("+"):
+        event = of_test(corpus)
+        bleu = lambda r: event(r)["bleu"]
+        found[corpus] = tuple(tables.measured(part, f, folder) for f in (bleu, event))
+    return found
+
+
+@rule(lambda part, folder=None: next(iter(on_tests(part, folder).values()))[0])
+def t1_mt_200k(by, part, folder):
+    """Table 1's claims on both test sets, beside lin; kernels of one seed have a direction alone."""
+    words, figures = {}, []
+    for corpus, (cells, events) in on_tests(part, folder).items():
+        each = ", ".join(f"{k} {c.average[0]:.1f}" for k, c in cells.items() if c.values)
+        figures.append(f"{corpus}: {each}")
+        for claim, found in beside_lin(cells, events, "lin").items():
+            own = [word for _, word in found if word]
+            words.setdefault(claim, []).extend(own)
+            told = ", ".join(ratio for ratio, _ in found)
+            figures.append(f"{claim}, {corpus}: {common(own or [NOT_SHOWN])} ({told})")
+    return "; ".join(figures), common([common(w or [NOT_SHOWN]) for w in words.values()])
+
+
+def t1_mt_200k_table(part, folder=None):
+    runs, tests, lines = tables.by_label(part, folder), on_tests(part, folder), []
+    for label, c in runs.items():
+        line = [f"`{c.row.options.split()[1]}`", *c.size(part)]
+        for cells, events in tests.values():
+            line += [shown(list(cells[label].values.values()), 1)]
+            found = Difference(
+                cells[label].minus(cells["lin"]),
+                bleu_draws(events[label].values, events["lin"].values),
+            )
+            known = found.by_seed and label != "lin"
+            over_text = percentiles(found.drawn, 0.95) if known else None
+            line += [
+                tables.with_interval(statistics.mean(found.by_seed), bounds, 1) if known else DASH
+                for bounds in (over_text, found.wide if known else None)
+            ]
+        lines.append([*line, DASH if c.row.paper is None else f"{c.row.paper:g}"])
+    columns = " | ".join(
+        f"BLEU, {test} | minus lin's, over the sentences | over both" for test in tests
+    )
+    return f"{heading(part, runs.values())}\n\n" + markdown(
+        f"head | parameters | target tokens | seeds | {columns} | paper's BLEU", lines
     )
 
 
@@ -538,11 +610,15 @@ def restricted(part, kind=None, folder=None):
     return tables.measured(part, event, folder)
 
 
+def units_of(event):
+    """[[unit, positions, right, nats]]: images, or what else of a text is drawn again."""
+    return event.get("images") or event["units"]
+
+
 def a_position(event, place):
-    """The sum of what the images have at a place, by the number of positions."""
-    return sum(image[place] for image in event["images"]) / sum(
-        positions for _, positions, *_ in event["images"]
-    )
+    """The sum of what the units have at a place, by the number of positions."""
+    units = units_of(event)
+    return sum(unit[place] for unit in units) / sum(positions for _, positions, *_ in units)
 
 
 def accuracy(event):
@@ -555,26 +631,41 @@ def nats(event):
     return a_position(event, 3)
 
 
+def choice_differences(ours, theirs, place=2):
+    """(differences by seed, of accuracy in points; units (more right, positions) with outcomes
+    averaged over seeds) of {seed: event}, of the seeds that both have. The place 3 is of nats."""
+    seeds = tables.common_seeds(ours, theirs)
+    factor = 100 if place == 2 else 1
+
+    def outcomes(events):
+        found = {}
+        for seed in seeds:
+            for unit in units_of(events[seed]):
+                found.setdefault(unit[0], [unit[1], 0.0])[1] += unit[place] / len(seeds)
+        return found
+
+    a, b = outcomes(ours), outcomes(theirs)
+    units = tuple((a[unit][1] - b[unit][1], a[unit][0]) for unit in sorted(a))
+    more = lambda seed: a_position(ours[seed], place) - a_position(theirs[seed], place)
+    return [factor * more(seed) for seed in seeds], units
+
+
 def accuracy_difference(ours, theirs):
     """(difference of restricted accuracy in points, 95% interval of a bootstrap over images with
     outcomes averaged over seeds, Student's of the seeds' differences); of {seed: event}, of the
     seeds that both have; None where they have none. The first takes the models as they are, the
     second the images."""
-    seeds = tables.common_seeds(ours, theirs)
-    if not seeds:
+    over_seeds, units = choice_differences(ours, theirs)
+    if not over_seeds:
         return None
-
-    def outcomes(events):
-        found = {}
-        for seed in seeds:
-            for image, positions, right, _ in events[seed]["images"]:
-                found.setdefault(image, [positions, 0.0])[1] += right / len(seeds)
-        return found
-
-    a, b = outcomes(ours), outcomes(theirs)
-    units = tuple((a[image][1] - b[image][1], a[image][0]) for image in sorted(a))
-    over_seeds = [accuracy(ours[seed]) - accuracy(theirs[seed]) for seed in seeds]
     return *ratio(units, 0.95), statistics.interval(over_seeds)
+
+
+def choice_difference(ours, theirs, place=2):
+    """The Difference of two models' choices in points, or with the place 3 in nats."""
+    over_seeds, units = choice_differences(ours, theirs, place)
+    factor = 100 if place == 2 else 1
+    return Difference(over_seeds, [factor * x for x in resampled(units)] if over_seeds else [])
 
 
 def both_intervals(difference, drawn, seeds):

@@ -7,7 +7,7 @@ import math
 import subprocess
 
 from . import bleu, locks, machine, records, statistics
-from .setups import corpus_of, private
+from .setups import PARALLEL, SETUPS, corpus_of, private
 from .text import sentences
 
 
@@ -163,29 +163,40 @@ def shares(context, measure):
     return [{"event": "shares", **{kind: by_class(share, of) for kind, of in classes.items()}}]
 
 
-# ---- T1-MT ----
+# ---- T1-MT and T1-MT-200k ----
+def translated(context, run, beam):
+    """BLEU of translations of each test set, and of resamples of its sentences: the same draws for
+    every system, so that differences are paired. They have the precision and the longest
+    translation of mt_train's (docs/mt.md, Validation), which mt_translate is told."""
+    events = []
+    for corpus, folder in context.pairs(SETUPS[run.setup].text.split()[0]).items():
+        text = folder / PARALLEL[corpus][2]
+        # </s> counted
+        longest = 1 + max(
+            len(line) for side in ("de", "en") for line in sentences(text.with_suffix(f".{side}"))
+        )
+        printed = run_program(
+            *(context, "mt_translate", "--checkpoint", context.model(run)),
+            *("--input", text.with_suffix(".de"), "--max-length", 2 * longest),
+            *f"--beam {beam} --join --matmul-precision medium".split(),
+        )
+        references = lines_of(context.data / corpus / f"{text.name}.en")
+        counted = [
+            bleu.counts(line.split(), right.split())
+            for line, right in zip(printed.splitlines(), references, strict=True)
+        ]
+        found = {"bleu": bleu.of(counted), "resamples": bleu.resamples(counted)}
+        events.append({"event": "translations", "test": corpus, **found})
+    return events
+
+
 def translations(context, measure):
-    """BLEU of greedy translations of the test set, and of resamples of its sentences: the same
-    draws for every system, so that differences are paired. The translations are mt_train's, whose
-    precision and longest translation (docs/mt.md, Validation) mt_translate is told."""
-    pairs = context.pairs()
-    # </s> counted
-    longest = 1 + max(
-        len(line) for side in ("de", "en") for line in sentences(pairs / f"test2016.{side}")
-    )
-    printed = run_program(
-        *(context, "mt_translate", "--checkpoint", context.model(measure.needs[0])),
-        *("--input", pairs / "test2016.de", "--max-length", 2 * longest),
-        *"--beam 1 --join --matmul-precision medium".split(),
-    )
-    references = lines_of(context.data / "multi30k" / "test2016.en")
-    counted = [
-        bleu.counts(line.split(), right.split())
-        for line, right in zip(printed.splitlines(), references)
-    ]
-    return [
-        {"event": "translations", "bleu": bleu.of(counted), "resamples": bleu.resamples(counted)}
-    ]
+    """Greedy."""
+    return translated(context, measure.needs[0], 1)
+
+
+def beam_translations(context, measure):
+    return translated(context, measure.needs[0], 5)
 
 
 # ---- M5 ----
@@ -304,38 +315,60 @@ def content(sets):
     return [line for line in sets if not line.startswith("#") and all(map(kept, words(line)))][:20]
 
 
-def sets_of(context, measure, kind):
-    """The file of sets: those by ppmi, and those of content words, from the training text alone,
-    the others from lin with seed 1 (the second of `needs`), that all models have the same."""
-    lin, frequent = context.model(measure.needs[1]), FREQUENT[measure.part]
-    path = lin / f"sets-{kind}-{frequent}"
-    number, distance, more = 20, kind, []
-    if kind not in ("inner", "cosine"):
-        number, distance = (60 if kind == "content" else 20), "ppmi"
-        more = ["--cluster-text", context.text(measure.needs[1].setup)]
-    asked = ("--clusters", f"{number}:{distance}", "--cluster-min-count", frequent, *more)
-    with locks.held(lin / "sets.lock"):
+def made_sets(context, lin, name, asked, edit=lambda lines: lines):
+    """A file of sets by `--clusters`, beside the run `lin` whose model makes it, once; `edit` is of
+    its lines."""
+    folder = context.model(lin)
+    path = folder / name
+    with locks.held(folder / "sets.lock"):
         if not path.exists():
             part = path.with_suffix(".part")
-            scorer(context, lin)(*asked, "--output", part)
-            if kind == "content":
-                part.write_text("".join(line + "\n" for line in content(lines_of(part))))
+            scorer(context, folder)(*asked, "--output", part)
+            part.write_text("".join(f"{line}\n" for line in edit(lines_of(part))))
             part.rename(path)
     return path
 
 
+def sets_of(context, measure, kind):
+    """The file of sets: those by ppmi, and those of content words, from the training text alone,
+    the others from lin with seed 1 (the second of `needs`), that all models have the same."""
+    lin, frequent = measure.needs[1], FREQUENT[measure.part]
+    number, distance, more, edit = 20, kind, [], lambda lines: lines
+    if kind not in ("inner", "cosine"):
+        distance, more = "ppmi", ["--cluster-text", context.text(lin.setup)]
+    if kind == "content":
+        number, edit = 60, content
+    asked = ("--clusters", f"{number}:{distance}", "--cluster-min-count", frequent, *more)
+    return made_sets(context, lin, f"sets-{kind}-{frequent}", asked, edit)
+
+
 def choices(printed):
-    """(images, strata) of what `lm_score --restrict --choices` printed: {image from 0, or digits of
-    the right word's count: [positions, right, nats]}"""
+    """The lines of what `lm_score --restrict --choices` printed, as dictionaries."""
     names, *rows = (line.split("\t") for line in printed.splitlines())
-    images, strata = (collections.defaultdict(lambda: [0, 0, 0.0]) for _ in range(2))
-    for row in rows:
-        at = dict(zip(names, row, strict=True))
-        for totals in (images[(int(at["line"]) - 1) % IMAGES], strata[len(at["count"])]):
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def by_unit_and_count(chosen, unit_of):
+    """(units, strata) of choices: {`unit_of` a line from 0, or digits of the right word's count:
+    [positions, right, nats]}"""
+    units, strata = (collections.defaultdict(lambda: [0, 0, 0.0]) for _ in range(2))
+    for at in chosen:
+        for totals in (units[unit_of(int(at["line"]) - 1)], strata[len(at["count"])]):
             totals[0] += 1
             totals[1] += at["chosen"] == at["right"]
             totals[2] += float(at["nats"])
-    return images, strata
+    return units, strata
+
+
+def restricted_event(kind, key, units, strata):
+    """What is kept of the choices in sets of a kind; `key` says what the units are."""
+    digits = lambda k: f"{10 ** (k - 1):,} to {10 ** k - 1:,}"
+    return {
+        "event": "restricted",
+        "sets": kind,
+        key: [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(units.items())],
+        "strata": {digits(k): [a, b, round(c, 3)] for k, (a, b, c) in sorted(strata.items())},
+    }
 
 
 def restricted(context, measure):
@@ -346,18 +379,9 @@ def restricted(context, measure):
     events = []
     for kind in SETS[measure.part]:
         sets = sets_of(context, measure, kind)
-        images, strata = choices(score("--restrict", sets, "--choices", stdin=text))
-        digits = lambda k: f"{10 ** (k - 1):,} to {10 ** k - 1:,}"
-        events.append(
-            {
-                "event": "restricted",
-                "sets": kind,
-                "images": [[n, a, b, round(c, 4)] for n, (a, b, c) in sorted(images.items())],
-                "strata": {
-                    digits(k): [a, b, round(c, 3)] for k, (a, b, c) in sorted(strata.items())
-                },
-            }
-        )
+        chosen = choices(score("--restrict", sets, "--choices", stdin=text))
+        counted = by_unit_and_count(chosen, lambda line: line % IMAGES)
+        events.append(restricted_event(kind, "images", *counted))
     return events
 
 

@@ -39,6 +39,10 @@ class Record:
         """Best validation perplexity of the first `epochs` validations."""
         return min(e["ppl"] for e in self.of("valid")[:epochs])
 
+    def valid_bleu(self, epochs=None):
+        """Best BLEU of the development text in the first `epochs` validations."""
+        return max(e["bleu"] for e in self.of("valid")[:epochs])
+
     @property
     def options(self):
         """What the run was started with; of an older record nothing."""

@@ -3,11 +3,16 @@ inner one, or three steps in a row gain less than 0.1% each; then the learning r
 best head. What to train next follows from the records alone."""
 import dataclasses
 
-from . import parts, records, spoken, tuned
+from . import parts, records, spoken, translated, tuned
+from .setups import by_bleu
 
 
 def figure(run, folder=None):
+    """What chooses a run's best checkpoint, the less the better: the validation perplexity, or 1 over
+    the BLEU of the development text."""
     record = records.find(run, folder)
+    if record and by_bleu(run.setup):
+        return 1 / (record.valid_bleu(run.epochs) or 1e-9)
     return record.valid_ppl(run.epochs) if record else None
 
 
@@ -118,6 +123,7 @@ TUNINGS = {
     "R6": [parts.AHEAD_TUNING],
     # parts with searches of their own
     "T1-MT": [*parts.MT_TUNING.values()],
+    "T1-MT-200k": [translated.TUNING],
     "SS": [parts.SS_TUNING],
     "T3-L": [parts.WHOLE_TUNING],
     "S-random": [tuned.RANDOM_TUNING],
@@ -125,12 +131,19 @@ TUNINGS = {
     "Curve": [*tuned.CURVE_TUNINGS.values()],
     **spoken.TUNINGS,
 }
+# whose models a part measures: what these parts choose comes before
+MEASURED = {"T4-SWB": ("T1-SWB", "M-SWB", "T3-SWB"), "T4-SC": ("T1-SC",)}
 OTHER_CHOICES = parts.OTHER_CHOICES | tuned.OTHER_CHOICES | spoken.OTHER_CHOICES
 
 
 def choices(part):
     """[(name, tuning)] of what a part takes from its own and others' searches, but for T1's."""
-    own = [(name, tuning) for tuning in TUNINGS.get(part, ()) for name in tuning.ladders]
+    own = [
+        (name, tuning)
+        for one in MEASURED.get(part, (part,))
+        for tuning in TUNINGS.get(one, ())
+        for name in tuning.ladders
+    ]
     return [*OTHER_CHOICES.get(part, ()), *own]
 
 
@@ -151,15 +164,15 @@ def unfinished(folder=None):
 
 
 def searched(kernel, folder=None, tuning=parts.T1_TUNING):
-    """Every run of a kernel's search that has a record, (label, figure), in the order of the
-    ladders, then of the rates."""
+    """Every run of a kernel's search that has a record, (label, perplexity or BLEU), in the order of
+    the ladders, then of the rates."""
     found = {}
 
     def note(head, rate, run=tuning.run):
         run = run(head, rate)
         f = figure(run, folder)
         if f is not None:
-            found[run.row.label] = f
+            found[run.row.label] = f"{1 / f:.1f} BLEU" if by_bleu(run.setup) else f"{f:.2f}"
         return f
 
     for template, values, factor in tuning.ladders[kernel] or ((kernel, (), 0),):

@@ -99,7 +99,8 @@ def measured(part, figure, folder=None):
     for m in part.measures:
         jobs.setdefault(m.label, []).append(m)
     return {
-        label: Cells(parts.Row(label, ""), some, figure, folder) for label, some in jobs.items()
+        label: Cells(parts.Row(label, "", seeds=len(some)), some, figure, folder)
+        for label, some in jobs.items()
     }
 
 
@@ -291,7 +292,7 @@ def searches(tuning=parts.T1_TUNING, folder=None):
         chosen, rate, pending = search.state(kernel, folder, tuning)
         best = chosen and tuning.rate_run(chosen, rate).row.label
         tried = [
-            f"{told(name)}: {figure:.2f}".join(["**"] * 2 if name == best else [""] * 2)
+            f"{told(name)}: {figure}".join(["**"] * 2 if name == best else [""] * 2)
             for name, figure in search.searched(kernel, folder, tuning)
         ]
         left = f"next: {', '.join(told(run.row.label) for run in pending)}" if pending else "done"

@@ -17,10 +17,11 @@ import subprocess
 import time
 
 from . import beyond, locks, machine, measures, older, records, search, text, tuned, zipf
-from .setups import CORPORA, SETUPS, Measure, Part, Run, corpus_of
+from .setups import CORPORA, PARALLEL, SETUPS, Measure, Part, Run, corpus_of
 
 # of lin on S, one thread of a shared AVX2 core, where nothing has been measured yet
 SECONDS_AN_EPOCH = 50
+SIDES = ("de", "en")
 
 
 def all_parts(folder=None):
@@ -147,26 +148,41 @@ def dictionary(runs, data, least=3):
         return written(runs / "captions.dict.txt", kept)
 
 
-def prepare_pairs(programs, runs, data):
-    """Multi30k in subwords of 10,000 joint merges."""
-    folder, pairs, sides = runs / "multi30k", data / "multi30k", ("de", "en")
+def prepare_pairs(programs, runs, data, corpora="multi30k"):
+    """{corpus: the folder of its texts} of corpora with "+" between, in subwords of 10,000 merges,
+    joint for both languages and all corpora."""
+    folder, names = runs / corpora, corpora.split("+")
+    folders = {name: folder / name if len(names) > 1 else folder for name in names}
     codes = folder / "codes"
-    folder.mkdir(parents=True, exist_ok=True)
 
     def bpe(command, *files, text=None):
         asked = [programs / "bpe", *command.split(), *files]
         subprocess.run(asked, input=text, text=True, check=True, stderr=subprocess.DEVNULL)
 
+    for own in folders.values():
+        own.mkdir(parents=True, exist_ok=True)
     if not codes.exists():
-        both = "".join((pairs / f"train.{side}").read_text(encoding="utf-8") for side in sides)
+        texts = (data / name / f"train.{side}" for side in SIDES for name in names)
+        both = "".join(path.read_text(encoding="utf-8") for path in texts)
         bpe("learn --merges 10000", "--output", codes, text=both)
-    for name in ("train", "val", "test2016"):
-        for side in sides:
-            target, part = folder / f"{name}.{side}", folder / "part"
-            if not target.exists():
-                bpe("apply", "--codes", codes, "--input", pairs / target.name, "--output", part)
-                part.rename(target)
-    return folder
+    for corpus, own in folders.items():
+        for name in (f"{text}.{side}" for text in PARALLEL[corpus] for side in SIDES):
+            if not (own / name).exists():
+                source = data / corpus / name
+                bpe("apply", "--codes", codes, "--input", source, "--output", own / "part")
+                (own / "part").rename(own / name)
+    return folders
+
+
+def first_of(texts, target, lines):
+    """The first lines, in a random order, of texts after each other."""
+
+    def whole():
+        for text in texts:
+            with open(text, encoding="utf-8") as opened:
+                yield from opened
+
+    return written(target, lambda: shuffled(list(whole()))[:lines])
 
 
 @dataclasses.dataclass
@@ -189,9 +205,23 @@ class Context:
             return prepare(self.runs, self.data, first, "random" in lines, corpus)
         return self.data / corpus / CORPORA[corpus].train
 
-    def pairs(self):
+    def pairs(self, corpora="multi30k"):
+        """{corpus: the folder of its texts in subwords}"""
         with locks.held(self.runs / "texts.lock"):
-            return prepare_pairs(self.programs, self.runs, self.data)
+            return prepare_pairs(self.programs, self.runs, self.data, corpora)
+
+    def pair_files(self, corpora, lines=None):
+        """The translator's options that name texts; of the training text `lines`, else all."""
+        folders, files = self.pairs(corpora), []
+        for place, flag in enumerate(("--", "--valid-", "--test-")):
+            for option, side in zip(("src", "tgt"), SIDES):
+                texts = [own / f"{PARALLEL[k][place]}.{side}" for k, own in folders.items()]
+                if lines and flag == "--":
+                    cut = self.runs / corpora / f"train-{lines}-random.{side}"
+                    with locks.held(self.runs / "texts.lock"):
+                        texts = [first_of(texts, cut, lines)]
+                files += [f"{flag}{option}", *texts]
+        return files
 
     def generated(self):
         """The folder of SS' language: train.txt, valid.txt, test.txt, dict.txt."""
@@ -203,13 +233,9 @@ class Context:
         text = SETUPS[setup].text
         if text == "sample":
             return []
-        if text == "multi30k":
-            folder = self.pairs()
-            return [
-                x
-                for flag, name in (("--", "train"), ("--valid-", "val"), ("--test-", "test2016"))
-                for x in (f"{flag}src", folder / f"{name}.de", f"{flag}tgt", folder / f"{name}.en")
-            ]
+        corpora, *cut = text.split()
+        if corpora.split("+")[0] in PARALLEL:
+            return self.pair_files(corpora, int(cut[0]) if cut else None)
         if text == "zipf":
             folder = self.generated()
             files = {k: folder / f"{k}.txt" for k in ("train", "valid", "test")}

@@ -6,7 +6,7 @@ import operator
 import typing
 
 from . import claims, decoding, figures, measured, parts, projection, search, tables, training
-from . import tuned, verdicts
+from . import tuned, verdicts, words_apart
 
 
 def compared(reference=None, by="setup"):
@@ -73,6 +73,17 @@ def mt_searches(folder):
         (f"The search{bias}, on the development text.", tuning)
         for bias, tuning in parts.MT_TUNING.items()
     ]
+
+
+def pairs_searches(folder):
+    told = (
+        "The search: kernels by perplexity on a tenth of the pairs, rates by BLEU on all of them."
+    )
+    return [(told, tuning) for tuning in search.TUNINGS["T1-MT-200k"]]
+
+
+def on_fewer_pairs():
+    return "on 29,000 pairs above (T1-MT)"
 
 
 def untuned_translation():
@@ -160,6 +171,9 @@ VIEWS = {
     "T1-MT": View(
         measured.t1_mt, measured.t1_mt_table, (), mt_searches, meanwhile=untuned_translation
     ),
+    "T1-MT-200k": View(
+        measured.t1_mt_200k, measured.t1_mt_200k_table, (), pairs_searches, meanwhile=on_fewer_pairs
+    ),
     "T2": View(verdicts.t2, tables.t2_table, drawn(figures.variances)),
     "T3": View(verdicts.t3, UNTIED, PRIOR),
     "T1-L": View(verdicts.t1_l),
@@ -218,6 +232,8 @@ VIEWS = {
     "M-SWB": spoken_view("M-SWB", verdicts.m_swb, verdicts.M_SWB_ROWS),
     "T3-SWB": spoken_view("T3-SWB", verdicts.t3_swb, verdicts.T3_SWB_ROWS),
     "T1-SC": spoken_view("T1-SC", verdicts.t1_sc, verdicts.SC_ROWS),
+    "T4-SWB": View(words_apart.t4_swb, words_apart.table, ()),
+    "T4-SC": View(words_apart.t4_sc, words_apart.table, ()),
     "T1-SC-whole": spoken_view(
         "T1-SC-whole",
         verdicts.t1_sc,

@@ -41,6 +41,7 @@ from driver import (  # noqa: E402
     spoken,
     tables,
     training,
+    words_apart,
     zipf,
 )
 from driver.text import sentences  # noqa: E402
@@ -718,6 +719,20 @@ class Pages(Records):
         ("S-random", "S-random-mix", "Map-rates", "Curve"),
         [{"event": "images", "nats": [9.0, 8.0, 12.0], "words": [5, 4, 6]}],
     )
+    of_test = {**EVENTS["T1-MT"][0], "test": "multi30k"}
+    EVENTS["T1-MT-200k"] = [of_test, {**of_test, "test": "tatoeba"}]
+    EVENTS |= dict.fromkeys(
+        search.MEASURED,
+        [
+            {
+                "event": "restricted",
+                "sets": s,
+                "units": [[0, 3, 2, 1.5], [1, 4, 1, 2]],
+                "strata": {},
+            }
+            for s in words_apart.KINDS
+        ],
+    )
     EVENTS |= dict.fromkeys(
         spoken.TUNINGS, [{"event": "units", "nats": [9.0, 8.0, 12.0], "words": [5, 4, 6]}]
     )
@@ -845,12 +860,14 @@ class Measures(unittest.TestCase):
         )
 
     def test_choices_of_sets(self):
-        images, strata = measures.choices(
+        chosen = measures.choices(
             "line\tword\tset\tright\tcount\tchosen\tnats\tmargin\n"
             "1\t2\t1\tdog\t99\tdog\t0.25\t1\n"
             "1001\t4\t1\tcat\t100\tdog\t1.5\t-2\n"
             "3\t1\t2\tcat\t100\tcat\t0.5\t1e-05\n"
         )
+        of_image = lambda line: line % measures.IMAGES
+        images, strata = measures.by_unit_and_count(chosen, of_image)
         self.assertEqual(dict(images), {0: [2, 1, 1.75], 2: [1, 1, 0.5]})
         self.assertEqual(dict(strata), {2: [1, 1, 0.25], 3: [2, 1, 2.0]})
 
