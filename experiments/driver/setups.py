@@ -71,8 +71,11 @@ MORE_PAIRS = (
 # epochs and of three of a tenth
 SETUPS |= {
     "200,000 pairs": Setup(
-        *("mt_train", "multi30k+tatoeba", f"{MORE_PAIRS.format(1000)} --best-metric bleu"),
-        *(11, "250u"),
+        "mt_train",
+        "multi30k+tatoeba",
+        f"{MORE_PAIRS.format(1000)} --best-metric bleu",
+        11,
+        "250u",
     ),
     "200,000 pairs, a tenth": Setup(
         "mt_train", "multi30k+tatoeba 19950 random", MORE_PAIRS.format(50), 1.2

@@ -34,7 +34,10 @@ def spoken(text):
 
 
 def rows_of(context, name):
-    return [line.split("\t") for line in measures.lines_of(context.data / "words" / name)]
+    path = context.data / "words" / name
+    if not path.exists():
+        raise SystemExit(f"no {path}: experiments/data.md says where to get it")
+    return [line.split("\t") for line in measures.lines_of(path)]
 
 
 def swords(context, known):

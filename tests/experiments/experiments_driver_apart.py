@@ -168,6 +168,11 @@ class CloseWords(Records):
         made = words_apart.homophones(context, "switchboard", self.folder, self.KNOWN)
         self.assertEqual(made.read_text(), "see sea\ncat cats hound\n")
 
+    def test_a_list_that_is_not_there_is_named(self):
+        context = unittest.mock.Mock(data=self.folder)
+        with self.assertRaisesRegex(SystemExit, "words/swords.test.tsv: experiments/data.md"):
+            list(words_apart.swords(context, self.KNOWN))
+
     def score(self, probability):
         """What `lm_score --restrict --choices` prints of a model with made-up probabilities."""
 
