@@ -26,6 +26,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import textwrap
 import time
 
 SHAPES = ["1120,30000,512", "2048,50257,768", "4096,256000,2304:bfloat16"]
@@ -368,7 +369,7 @@ def machine_text(options, rate) -> str:
 
 
 def markdown(rows, options, rate) -> str:
-    lines = [machine_text(options, rate), ""]
+    lines = [textwrap.fill(machine_text(options, rate).strip(), 100), ""]
     lines.append("| head | (N, V, d) | program | ms | of the floor | MiB |")
     lines.append("|---|---|---|---|---|---|")
     for head, shape, name, time_ms, peak, share in rows:
@@ -381,7 +382,7 @@ def markdown(rows, options, rate) -> str:
 def write_page(page, table) -> None:
     text = page.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
-    page.write_text(head + BEGIN + "\n" + table + "\n" + END + rest.split(END)[1], encoding="utf-8")
+    page.write_text(head + BEGIN + "\n" + table + END + rest.split(END)[1], encoding="utf-8")
 
 
 def main() -> None:
