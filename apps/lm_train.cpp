@@ -116,6 +116,7 @@ int main(int argc, char** argv) {
     if (!options.parse(argc, argv)) return kExitDone;
     o.check(options);
     return on_machines(o.machine(), [&](nine::Device device, nine::Communicator& communicator) {
+      o.block_rows = block_rows_of_run(o, device, communicator);
       return train(options, o, device, communicator);
     });
   });

@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
     }
     o.check(options);
     return on_machines(o.machine(), [&](nine::Device device, nine::Communicator& communicator) {
+      o.block_rows = block_rows_of_run(o, device, communicator);
       return train(options, o, device, communicator);
     });
   });

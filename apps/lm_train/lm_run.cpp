@@ -1,12 +1,10 @@
 #include "apps/lm_train/lm_run.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/unknown_words.h"
 #include "apps/training/vector_events.h"
-#include "core/json.h"
 #include "core/number_format.h"
 #include "core/threads.h"
 #include "nn/models/model_directory.h"
@@ -58,15 +56,6 @@ constexpr const char* kRemainder = "remainder";
 // state. A run without it carries the state.
 constexpr const char* kEvaluation = "evaluation";
 
-// Returns what the configuration of a run resolved; null if there is no run. A file that cannot be
-// read is an error later, when the run is opened.
-Json resolved_before(const std::filesystem::path& config) try {
-  if (!std::filesystem::is_regular_file(config)) return {};
-  return read_json_object(config).value("resolved", Json::object());
-} catch (const std::exception&) {
-  return {};
-}
-
 void conclude(const LmData& data, const LanguageNetwork& model, const LanguageModelTask& task,
               const Checkpoint& best, Trainer& trainer, RunCallbacks& callbacks, Json& done) {
   if (data.valid) {
@@ -94,9 +83,7 @@ void conclude(const LmData& data, const LanguageNetwork& model, const LanguageMo
 }  // namespace
 
 void set_rules_of_run(const LmOptions& o, Communicator& communicator, LmBatching& batching) {
-  Json before;
-  if (communicator.first() && !o.restart && o.export_parity.empty())
-    before = resolved_before(std::filesystem::path(o.run) / "config.json");
+  const Json before = communicator.first() ? resolved_of_run(o) : Json();
   const auto lacks = [&](const char* key) {
     return communicator.broadcast(before.is_object() && !before.contains(key));
   };

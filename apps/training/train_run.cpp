@@ -47,6 +47,9 @@ std::vector<std::string> split_list(const std::string& text) {
 // Of a run with several micro-batches an update: how their gradients are added.
 constexpr const char* kGradientSum = "gradient_sum";
 
+// In "resolved": the contexts in a block of the output layer.
+constexpr const char* kBlockRows = "head_block_rows";
+
 // Whether the directory's run is resumed. Error, which names the option: its configuration differs
 // from `now`, that of this start, which gets the checksum of the model that the run began from.
 // `passed` gets what --other-gpu lets differ.
@@ -277,20 +280,42 @@ Json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation
   return event;
 }
 
+Json resolved_of_run(const TrainOptions& o) try {
+  const std::filesystem::path config = std::filesystem::path(o.run) / "config.json";
+  if (o.restart || !o.export_parity.empty() || !std::filesystem::is_regular_file(config)) return {};
+  return read_json_object(config).value("resolved", Json::object());
+} catch (const std::exception&) {
+  return {};
+}
+
+int64_t block_rows_of_run(const TrainOptions& o, Device device, Communicator& communicator) {
+  int64_t rows = 0;
+  if (communicator.first() && device == kCpu) {
+    const Json before = resolved_of_run(o);
+    const auto stored = before.find(kBlockRows);
+    if (stored != before.end() && stored->is_number_integer()) rows = stored->get<int64_t>();
+    if (rows < 0 || rows % ops::kHeadPanel != 0) rows = 0;  // the comparison names this number
+  }
+  communicator.broadcast(&rows, sizeof rows);
+  return rows;
+}
+
 Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, int64_t words,
                        int64_t width) {
   const HeadConfig config = o.head_config();
   const Json head = to_json(config);
-  Json out{{"version", kVersion},
-           {"head", head["head"]},
-           {"parameters", parameters.count()},
-           {"instruction_set", to_text(instruction_set())},
-           {"gemm", gemm_description()},
-           {"head_block_rows",
-            head_block_rows(config.spec, words, width, parameters.dtype(), parameters.device())},
-           {"head_memory", head["head_memory"]},
-           {"head_tile", ops::kHeadTile},
-           {"head_chunks", ops::kHeadChunks}};
+  Json out{
+      {"version", kVersion},
+      {"head", head["head"]},
+      {"parameters", parameters.count()},
+      {"instruction_set", to_text(instruction_set())},
+      {"gemm", gemm_description()},
+      {kBlockRows, o.block_rows > 0 ? o.block_rows
+                                    : head_block_rows(config.spec, words, width, parameters.dtype(),
+                                                      parameters.device())},
+      {"head_memory", head["head_memory"]},
+      {"head_tile", ops::kHeadTile},
+      {"head_chunks", ops::kHeadChunks}};
   if (o.accumulate > 1) out[kGradientSum] = "tree";
   out.update(gpu_settings(parameters.device()));
   return out;

@@ -59,6 +59,13 @@ int run_training(const TrainingRun& t, Communicator& communicator);
 /// The log's line about the test text, evaluated with the best model.
 Json test_event(const Checkpoint& best, const Trainer& trainer, const Evaluation& test);
 
+/// Returns what the configuration of the run in --run resolved; null if there is no run, or if the
+/// run begins anew. A file that cannot be read is an error later, when the run is opened.
+Json resolved_of_run(const TrainOptions& o);
+/// Returns the contexts in a block of the output layer of that run, so that it goes on to the same
+/// bits; 0 if there is none, or on a GPU. All processes call it; rank 0 has the directory.
+int64_t block_rows_of_run(const TrainOptions& o, Device device, Communicator& communicator);
+
 /// What every trainer's `resolved` holds: versions, instruction set, libraries, the head and how it
 /// is cut. `words`, `width`: of the head's word vectors.
 Json resolved_settings(const TrainOptions& o, const ParameterSet& parameters, int64_t words,

@@ -21,7 +21,7 @@ void read_blocks(const char* op, const HeadSpec& head, const Var& h, const HeadW
   ops::fill(none, -1);
   const Tensor log_prior =
       blocks.mixture() ? arena.temporary({blocks.rows(), blocks.size()}, h.dtype()) : Tensor();
-  blocks.start(targets ? targets.view() : none.view(), {}, HeadMemory::tiles,
+  blocks.start(targets ? targets.view() : none.view(), {}, HeadMemory::tiles, 0,
                log_prior ? log_prior.view() : View{}, {});
   blocks.for_blocks([&](const ops::HeadBlock& block, int64_t first) {
     ops::head_scores(block, arena);

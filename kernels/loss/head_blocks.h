@@ -42,9 +42,9 @@ class HeadBlocks {
 
   /// Allocates temporary memory. Call it inside a Scope of the tape's arena that lasts until the
   /// last call. `targets`: (N) int32. `log_prior`: (N, K), filled for mixtures. `dh`: (N, d),
-  /// receives the gradient of h, or empty.
+  /// receives the gradient of h, or empty. `block_rows`: HeadLoss::block_rows.
   void start(const View& targets, const ops::HeadBlockOptions& options, HeadMemory memory,
-             const View& log_prior, const View& dh);
+             int64_t block_rows, const View& log_prior, const View& dh);
   /// Sets the factors of the rows' weights and the place for the rows' losses, (N) each; a view
   /// without memory is not used.
   void set_rows(const View& factors, const View& losses);
@@ -84,7 +84,7 @@ class HeadBlocks {
   void start_words();
   void cut_words();
   void start_biases();
-  void choose_blocks(HeadMemory memory);
+  void choose_blocks(HeadMemory memory, int64_t block_rows);
   void choose_least_memory();
   void finish_number_gradients();
   void compute_contexts(int64_t first, int64_t count);

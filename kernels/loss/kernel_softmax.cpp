@@ -99,7 +99,7 @@ SoftmaxLoss kernel_softmax(const HeadSpec& head, const Var& h, const HeadWeights
   Arena& arena = tape.arena();
   {
     const Arena::Scope scope(arena);
-    blocks.start(targets, options.for_block(blocks.words()), options.memory,
+    blocks.start(targets, options.for_block(blocks.words()), options.memory, options.block_rows,
                  out.prior ? out.prior.value().view() : View{}, dh_rows);
     blocks.set_rows(own.factor.view(), own.loss.view());
     blocks.set_left_out(own.left_out.view());

@@ -18,6 +18,9 @@ ops::HeadBlockOptions HeadLoss::for_block(int64_t words) const {
           "[kernel_softmax] the limit below which gradients are left out must be a finite number "
           "from 0 on, not ",
           skip);
+  require(block_rows >= 0 && block_rows % ops::kHeadPanel == 0,
+          "[kernel_softmax] a block must have a multiple of ", ops::kHeadPanel, " contexts, not ",
+          block_rows);
   return {.spread = smoothing.spread(words), .margin = margin, .z_loss = z_loss, .skip = skip};
 }
 
@@ -58,7 +61,8 @@ HeadConfig HeadSettings::head_config() const {
                    .memory = enum_from_text<HeadMemory>(head_memory),
                    .margin = margin_from_text(margin),
                    .z_loss = z_loss,
-                   .skip = head_skip},
+                   .skip = head_skip,
+                   .block_rows = block_rows},
           .norm_reg = norm_regulariser_from_text(weight_norm_reg),
           .norms = {.word = word_norm_from_text(word_norm),
                     .context = context_norm_from_text(context_norm)},

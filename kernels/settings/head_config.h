@@ -49,8 +49,11 @@ struct HeadLoss {
   /// scores' normalisers stay near 1. A mixture adds the mean of its components' terms.
   double z_loss = 0;
   /// Training leaves tiles of dL/dz out of the products for dW and dH if every |dL/dz| in the tile,
-  /// of a row's own loss, is below this limit; 0: none (docs/heads.md, section 8). CPU only.
+  /// of a row's own loss, is below this limit; 0: none (docs/heads.md, section 8).
   double skip = 0;
+  /// Contexts in a block, whole panels (ops::kHeadPanel); 0: head_block_rows(). Another number
+  /// changes the last bits of gradients.
+  int64_t block_rows = 0;
 
   /// Returns the options as the loops over a vocabulary of `words` words take them; no installed
   /// header defines this type. Errors: epsilon outside of [0, 1]; LabelSmoothing::Kind::others with
@@ -85,6 +88,7 @@ struct HeadSettings {
   std::string smoothing = "uniform";   ///< LabelSmoothing::kind
   double z_loss = 0;                   ///< HeadLoss::z_loss
   double head_skip = 0;                ///< HeadLoss::skip
+  int64_t block_rows = 0;              ///< HeadLoss::block_rows; no flag
   std::string pi_reg;                  ///< see prior_regulariser_from_text
   std::string weight_norm_reg;         ///< see norm_regulariser_from_text
   std::string head_memory = "blocks";  ///< HeadMemory
