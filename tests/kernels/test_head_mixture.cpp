@@ -167,6 +167,24 @@ TEST_CASE("head: wide vectors, parts of which begin and end within a panel of co
     }
 }
 
+TEST_CASE("head: blocks of a given size") {
+  for (const char* head : {"lin", "mix:lin,rbf"}) {
+    CAPTURE(head);
+    HeadProblem p = head_problem(parse_head(head), 300, 130, 40);
+    const HeadResult usual = run(p);
+    p.options.block_rows = 64;
+    const HeadResult given = run(p);
+    CHECK(!same_bits(given, usual));
+    REQUIRE(given.gradients.size() == usual.gradients.size());
+    for (size_t i = 0; i < usual.gradients.size(); ++i)
+      CHECK(relative_error(given.gradients[i], usual.gradients[i]) < 1e-12);
+    for (const int64_t wrong : {-32, 40}) {
+      p.options.block_rows = wrong;
+      CHECK_THROWS_WITH_AS(run(p), doctest::Contains("a multiple of 32 contexts"), Error);
+    }
+  }
+}
+
 TEST_CASE("head: penalties on the prior, both readings") {
   const Restore restore;
   set_threads(1);
