@@ -47,6 +47,10 @@ Shape resized(const Shape& shape, int dim, int64_t size) {
 
 // --- functions of two numbers
 
+// Holds thresholds that float32 has too. With 1.2, an input that is 1.2 as float32 rounds it would
+// be above the threshold in float64 and equal to it in float32.
+constexpr double kLow = 1.25, kHigh = 1.375;
+
 // Returns f of both arguments, each broadcast to `shape`.
 Doubles broadcast_pairs(const Doubles& a, const Shape& of_a, const Doubles& b, const Shape& of_b,
                         const Shape& shape, double (*f)(double, double)) {
@@ -87,34 +91,34 @@ void add_binary(std::vector<OpCase>& all, const Shape& left, const Shape& right,
   NINE_FOR_EACH_COMPARISON(NINE_CASE)
 #undef NINE_CASE
   one(
-      "where", [](const Var& a, const Var& b) { return where(greater(a, 1.2), b, square(a)); },
-      [](double a, double b) { return a > 1.2 ? b : a * a; });
+      "where", [](const Var& a, const Var& b) { return where(greater(a, kLow), b, square(a)); },
+      [](double a, double b) { return a > kLow ? b : a * a; });
   one(
       "where with numbers",
       [](const Var& a, const Var& b) {
-        return a * where(less(1.2, b), b, 3) + where(less(b, 1), 2, a);
+        return a * where(less(kLow, b), b, 3) + where(less(b, 1), 2, a);
       },
-      [](double a, double b) { return a * (b > 1.2 ? b : 3) + (b < 1 ? 2 : a); });
+      [](double a, double b) { return a * (b > kLow ? b : 3) + (b < 1 ? 2 : a); });
   one(
       "logical_and",
       [](const Var& a, const Var& b) {
-        return where(logical_and(greater(a, 1.2), less(b, 1.4)), a * 2.0, b);
+        return where(logical_and(greater(a, kLow), less(b, kHigh)), a * 2.0, b);
       },
-      [](double a, double b) { return a > 1.2 && b < 1.4 ? 2 * a : b; });
+      [](double a, double b) { return a > kLow && b < kHigh ? 2 * a : b; });
   one(
       "logical_or",
       [](const Var& a, const Var& b) {
-        return where(logical_or(greater(a, 1.2), less(b, 1.4)), a * 2.0, b);
+        return where(logical_or(greater(a, kLow), less(b, kHigh)), a * 2.0, b);
       },
-      [](double a, double b) { return a > 1.2 || b < 1.4 ? 2 * a : b; });
+      [](double a, double b) { return a > kLow || b < kHigh ? 2 * a : b; });
   one(
       "logical_not",
       [](const Var& a, const Var& b) { return where(logical_not(greater(a, b)), a * 2.0, b); },
       [](double a, double b) { return a > b ? b : 2 * a; });
   one(
       "maximum with numbers",
-      [](const Var& a, const Var& b) { return maximum(a, 1.2) * pow(2, minimum(1.5, b)); },
-      [](double a, double b) { return std::max(a, 1.2) * std::pow(2, std::min(1.5, b)); });
+      [](const Var& a, const Var& b) { return maximum(a, kLow) * pow(2, minimum(1.5, b)); },
+      [](double a, double b) { return std::max(a, kLow) * std::pow(2, std::min(1.5, b)); });
   all.push_back({.name = concat("broadcast_to ", left, " to ", shape),
                  .inputs = {{left}},
                  .run = [shape](Vars x, Tensors) { return broadcast_to(x[0], shape); },
@@ -212,7 +216,7 @@ void add_logic(std::vector<OpCase>& all, const Shape& shape, int dim) {
                    .inputs = {{shape, -1, 2}},
                    .run =
                        [=](Vars x, Tensors) {
-                         const Var low = less(x[0], every ? 1.4 : 0);
+                         const Var low = less(x[0], every ? kHigh : 0);
                          return where(every ? nine::all(low, dim, true) : any(low, dim, true),
                                       square(x[0]), x[0]);
                        },
@@ -221,7 +225,7 @@ void add_logic(std::vector<OpCase>& all, const Shape& shape, int dim) {
                          const Shape kept = resized(shape, dim, 1);
                          std::vector<int64_t> low(index_of(kept.elements()));
                          each_index(shape, [&](const Index& index, size_t e) {
-                           low[place(kept, index)] += x[0][e] < (every ? 1.4 : 0) ? 1 : 0;
+                           low[place(kept, index)] += x[0][e] < (every ? kHigh : 0) ? 1 : 0;
                          });
                          Doubles y = x[0];
                          each_index(shape, [&](const Index& index, size_t e) {
