@@ -322,15 +322,16 @@ namespace {
 // beyond int32 becomes the nearest int32, which is out of range for any table.
 Tensor as_int32(Tape& tape, const Tensor& ids) {
   if (ids.dtype() != DType::int64) return ids;
-  const Tensor here = tape.on_device(ids), narrow = tape.arena().saved(ids.shape(), DType::int32);
+  const Tensor here = tape.on_device(ids);
+  Tensor narrow = tape.arena().saved(ids.shape(), DType::int32);
   ops::convert(here, narrow);
   return narrow;
 }
 }  // namespace
 
-Var embedding(const Var& table, const Tensor& indices) {
+Var embedding(const Var& table, const Tensor& given_ids) {
   Tape& tape = table.tape();
-  const Tensor ids = as_int32(tape, indices);
+  const Tensor ids = as_int32(tape, given_ids);
   const Shape& s = ids.shape();
   require(s.rank() < Shape::kMaxRank, "[embedding] indices have too many dimensions: ", s.rank());
   int64_t sizes[Shape::kMaxRank];
@@ -345,10 +346,10 @@ Var embedding(const Var& table, const Tensor& indices) {
   });
 }
 
-Var embedding_with_positions(const Var& table, const Tensor& indices, double factor,
+Var embedding_with_positions(const Var& table, const Tensor& given_ids, double factor,
                              const Tensor& positions) {
   Tape& tape = table.tape();
-  const Tensor ids = as_int32(tape, indices);
+  const Tensor ids = as_int32(tape, given_ids);
   require(ids.shape().rank() == 2 && ids.shape()[1] <= positions.shape().rows(),
           "[embedding_with_positions] ids of shape ", ids.shape(), " and positions of shape ",
           positions.shape(),
@@ -376,10 +377,10 @@ Var dropout(const Var& x, double p, std::string_view stream, int64_t mask_rows) 
   });
 }
 
-Var dropout_words(const Var& x, const Tensor& indices, double p, std::string_view stream) {
+Var dropout_words(const Var& x, const Tensor& given_ids, double p, std::string_view stream) {
   Tape& tape = x.tape();
   if (p == 0 || !tape.recording()) return x;
-  const Tensor ids = as_int32(tape, indices);
+  const Tensor ids = as_int32(tape, given_ids);
   const RandomKey key = tape.random_key(stream);
   const Var y = tape.result("dropout_words", x.shape(), x.dtype(), {x}), kept = tape.constant(ids);
   ops::dropout_words(x.value(), ids, p, key, {y.value()});
@@ -636,9 +637,9 @@ Var log_softmax(const Var& x) {
       y, [x, y] { ops::log_softmax_backward(y.value(), y.grad_output(), x.grad_input()); });
 }
 
-Var nll(const Var& log_probs, const Tensor& indices, double row_weight) {
+Var nll(const Var& log_probs, const Tensor& given_targets, double row_weight) {
   Tape& tape = log_probs.tape();
-  const Tensor targets = as_int32(tape, indices);
+  const Tensor targets = as_int32(tape, given_targets);
   const Var loss = tape.result("nll", {}, DType::float64, {log_probs});
   ops::nll(log_probs.value(), targets, row_weight, {loss.value()});
   const Var kept = tape.constant(targets);

@@ -53,11 +53,11 @@ Var checked_loss(const Var& y, uint64_t seed) {
   return sum(mul(y, y.tape().constant(unequal_weights(y.shape(), seed))));
 }
 
-GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& given,
+GradcheckReport gradcheck(const Function& f, const std::vector<Tensor>& given_inputs,
                           const GradcheckOptions& o) {
-  check_inputs(given);
+  check_inputs(given_inputs);
   std::vector<Tensor> inputs;  // copies, because given tensors may share memory
-  for (const Tensor& t : given) inputs.push_back(t.clone());
+  for (const Tensor& t : given_inputs) inputs.push_back(t.clone());
   Arena arena("gradcheck");
   Tape tape(arena);
   const std::vector<Var> leaves = leaves_of(tape, inputs);

@@ -42,7 +42,7 @@ Shape joined_shape(const Shape& batch, int64_t rows, int64_t cols) {
   require(rank + 2 <= Shape::kMaxRank,
           "[batched_matmul] the result has too many dimensions: ", rank + 2);
   sizes[static_cast<size_t>(rank)] = rows;
-  sizes[static_cast<size_t>(rank + 1)] = cols;
+  sizes[static_cast<size_t>(rank) + 1] = cols;
   return {sizes.data(), rank + 2};
 }
 
@@ -134,7 +134,7 @@ Letters read_letters(std::string_view text, std::span<const Var> tensors) {
     for (const std::string& part : l.in) joined += part;
     return joined;
   }();
-  require(std::ssize(l.in) == std::ssize(tensors) && tensors.size() >= 1 && tensors.size() <= 2,
+  require(std::ssize(l.in) == std::ssize(tensors) && !tensors.empty() && tensors.size() <= 2,
           "[einsum] '", text, "' names ", l.in.size(), " tensors, and ", tensors.size(),
           " are given; there may be one or two");
   if (arrow != std::string_view::npos) {

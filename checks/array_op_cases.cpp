@@ -444,8 +444,9 @@ Doubles by_lines(const Doubles& x, const Shape& shape, int dim, int64_t count, F
 }
 
 void add_lines(std::vector<OpCase>& all, const Shape& shape, int dim) {
-  const auto add = [&](const std::string& name, int64_t count, std::function<Var(const Var&)> f,
-                       std::function<void(Doubles&)> oracle) {
+  const auto add = [&](const std::string& name, int64_t count,
+                       const std::function<Var(const Var&)>& f,
+                       const std::function<void(Doubles&)>& oracle) {
     all.push_back(
         {.name = concat(name, " ", shape, " of ", dim),
          .inputs = {{shape, -2, 2}},
@@ -486,8 +487,8 @@ void add_lines(std::vector<OpCase>& all, const Shape& shape, int dim) {
 // --- products
 
 // y[out] = sum over the other letters of the product of the tensors' elements.
-void add_einsum(std::vector<OpCase>& all, const std::string& function, std::string letters,
-                const std::vector<Shape>& shapes, std::function<Var(Vars)> run) {
+void add_einsum(std::vector<OpCase>& all, const std::string& function, const std::string& letters,
+                const std::vector<Shape>& shapes, const std::function<Var(Vars)>& run) {
   std::vector<Input> inputs;
   for (const Shape& s : shapes) inputs.push_back({s});
   const std::string in = letters.substr(0, letters.find("->")),

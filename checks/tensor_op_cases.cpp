@@ -12,8 +12,8 @@
 namespace nine::checks {
 namespace {
 
-OpCase unary_case(const char* name, std::function<Var(const Var&)> f, double (*oracle)(double),
-                  const Shape& shape, double low, double high) {
+OpCase unary_case(const char* name, const std::function<Var(const Var&)>& f,
+                  double (*oracle)(double), const Shape& shape, double low, double high) {
   return {.name = concat(name, " ", shape),
           .inputs = {{shape, low, high}},
           .run = [f](Vars x, Tensors) { return f(x[0]); },

@@ -87,10 +87,10 @@ void copy_strided(const StridedView& x, const StridedView& y, bool add) {
 void broadcast_binary(Binary f, const StridedView& a, const StridedView& b, const View& y) {
   const char* const op = "broadcast_binary";
   is_packed(op, "y", y);
-#define NINE_IS_INTEGER(NAME) f == Binary::NAME ||
-  const bool takes_integers = NINE_FOR_EACH_INTEGER_BINARY(NINE_IS_INTEGER) false;
-#undef NINE_IS_INTEGER
-  if (takes_integers) {
+#define NINE_VALUE(NAME) Binary::NAME,
+  constexpr Binary kOfIntegers[] = {NINE_FOR_EACH_INTEGER_BINARY(NINE_VALUE)};
+#undef NINE_VALUE
+  if (std::ranges::find(kOfIntegers, f) != std::end(kOfIntegers)) {
     same_numbers(op, {DType::int32, DType::int64}, y, {});
   } else {
     same_kind(op, y, {});

@@ -81,7 +81,7 @@ bool is_sentencepiece(std::string_view start) {
 // Office's files are zip archives.
 FileKind zip_kind(std::string_view start) {
   constexpr size_t kSizeAt = 26, kNameAt = 30;  // places of the name's size and of the name
-  if (start.find("/data.pkl") != start.npos) return {kPickle};
+  if (start.find("/data.pkl") != std::string_view::npos) return {kPickle};
   const std::string_view name =
       start.size() < kNameAt ? "" : start.substr(kNameAt, byte(start, kSizeAt));
   if (name.ends_with(".npy")) return {"an archive of NumPy's"};

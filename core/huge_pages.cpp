@@ -12,7 +12,7 @@ void prefer_huge_pages(void* p, size_t bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<uintptr_t>(p);
   const uintptr_t begin = (address + page - 1) / page * page, end = (address + bytes) / page * page;
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  madvise(static_cast<char*>(p) + (begin - address), end - begin, MADV_HUGEPAGE);
 }
 
 }  // namespace nine

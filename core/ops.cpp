@@ -68,11 +68,12 @@ void unary_backward(Unary f, const View& x, const View& y, const View& dy, const
 
 namespace {
 void check_gate(const char* op, Unary f) {
-#define NINE_IS_GATE(NAME) f == Unary::NAME ||
-  const bool is_gate = NINE_FOR_EACH_GATE(NINE_IS_GATE) false;
-#undef NINE_IS_GATE
+#define NINE_VALUE(NAME) Unary::NAME,
+  constexpr Unary kGates[] = {NINE_FOR_EACH_GATE(NINE_VALUE)};
+#undef NINE_VALUE
 #define NINE_NAME(NAME) " " #NAME
-  require(is_gate, "[", op, "] takes one of these functions:" NINE_FOR_EACH_GATE(NINE_NAME));
+  require(std::ranges::find(kGates, f) != std::end(kGates), "[", op,
+          "] takes one of these functions:" NINE_FOR_EACH_GATE(NINE_NAME));
 #undef NINE_NAME
 }
 }  // namespace

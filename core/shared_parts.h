@@ -42,7 +42,7 @@ class ByteWriter {
   /// Writes each value of std::tie(number, list, ...).
   template <class... T>
   void put_all(const std::tuple<T&...>& values) {
-    std::apply([this](const auto&... value) { (put(value), ...); }, values);
+    std::apply([&](const auto&... value) { (put(value), ...); }, values);
   }
   std::string take() { return std::move(bytes_); }
 
@@ -72,7 +72,7 @@ class ByteReader {
   /// Reads values that put_all() wrote from as many values.
   template <class... T>
   void get_all(const std::tuple<T&...>& values) {
-    std::apply([this](auto&... value) { (read(value), ...); }, values);
+    std::apply([&](auto&... value) { (read(value), ...); }, values);
   }
 
  private:

@@ -55,11 +55,11 @@ StridedView StridedView::broadcast_to(const Shape& to) const {
   v.shape = to;
   v.strides = {};
   for (int i = 0; i < shape.rank(); ++i) {
-    require(shape[i] == 1 || shape[i] == to[i + missing], "[broadcast_to] ", shape,
+    const int at = i + missing;
+    require(shape[i] == 1 || shape[i] == to[at], "[broadcast_to] ", shape,
             " cannot be broadcast to ", to,
             ": aligned at the last, each dimension must be equal, 1 or missing");
-    if (shape[i] == to[i + missing])
-      v.strides[static_cast<size_t>(i + missing)] = strides[static_cast<size_t>(i)];
+    if (shape[i] == to[at]) v.strides[static_cast<size_t>(at)] = strides[static_cast<size_t>(i)];
   }
   return v;
 }

@@ -51,10 +51,10 @@ std::vector<double> best_completions(const Lattice& lattice, const LatticeScales
   std::vector<double> best(static_cast<size_t>(lattice.nodes), kNoWay);
   for (const LatticeLink& end : lattice.ends)
     best[static_cast<size_t>(end.from)] = Lattice::score(end, scales);
-  for (auto link = lattice.links.rbegin(); link != lattice.links.rend(); ++link) {
-    double& own = best[static_cast<size_t>(link->from)];
-    own = std::max(own, Lattice::score(*link, scales) + best[static_cast<size_t>(link->to)]);
-  }
+  std::for_each(lattice.links.rbegin(), lattice.links.rend(), [&](const LatticeLink& link) {
+    double& own = best[static_cast<size_t>(link.from)];
+    own = std::max(own, Lattice::score(link, scales) + best[static_cast<size_t>(link.to)]);
+  });
   require(std::isfinite(best[0]), "the lattice of ", quote(lattice.utterance),
           " has scores that add up to more than a number holds");
   return best;

@@ -21,6 +21,6 @@ struct Npz {
 /// damaged one; one of 4 GiB or more (zip64); an encrypted or otherwise packed member; a repeated
 /// name; a header of .npy that is damaged; another type than floating numbers and bytes; more than
 /// four dimensions, or a dimension of 0; an array in Fortran's order that is no matrix.
-Npz read_npz(const std::filesystem::path& file);
+Npz read_npz(const std::filesystem::path& path);
 
 }  // namespace nine

@@ -87,7 +87,7 @@ class Utf8Block {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), halves);
   }
 
-  __m256i bytes_, before_[3];  // shifted by one, two, three
+  __m256i bytes_, before_[3] = {};  // shifted by one, two, three
 };
 #endif
 

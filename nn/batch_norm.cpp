@@ -29,7 +29,8 @@ Var BatchNorm::operator()(const Var& x) const {
             variance = tape.result("batch_norm", channels, DType::float64, {}),
             unbiased = tape.result("batch_norm", channels, DType::float64, {});
   const Var y = batch_norm(x, weight, bias, mean.value(), variance.value(), options_.eps);
-  const auto n = static_cast<double>(x.shape().elements() / channels.elements());
+  const int64_t of_channel = x.shape().elements() / channels.elements();
+  const auto n = static_cast<double>(of_channel);
   ops::scale(n / (n - 1), variance.value(), {unbiased.value()});
   ops::average(running_mean, mean.value(), options_.momentum);
   ops::average(running_variance, unbiased.value(), options_.momentum);

@@ -6,6 +6,7 @@
 
 #include "apps/inspect/score_at.h"
 #include "apps/nine_serve/api_error.h"
+#include "apps/nine_serve/request_fields.h"
 #include "apps/nine_serve/text_steps.h"
 #include "core/interrupt.h"
 #include "data/tokenizers/model_tokenizer.h"

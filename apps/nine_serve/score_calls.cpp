@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/nine_serve/api_error.h"
+#include "apps/nine_serve/request_fields.h"
 #include "core/ops.h"
 #include "core/quote.h"
 #include "nn/softmax_head.h"

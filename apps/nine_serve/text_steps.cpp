@@ -32,8 +32,7 @@ bool ReadText::needs(size_t position) const {
 }
 
 TextSteps::TextSteps(const LanguageNetwork& network, const DecodingHead& head, size_t pool_bytes)
-    : network_(network),
-      arena_("text steps", network.device(), pool_bytes),
+    : arena_("text steps", network.device(), pool_bytes),
       tape_(arena_),
       guard_(tape_),
       decoder_(network.decoder()),

@@ -113,7 +113,6 @@ class TextSteps {
   void part_from(std::span<const size_t> firsts);
   static void take_given(ReadText& text, const ReadText& first);
 
-  const LanguageNetwork& network_;
   Arena arena_;
   Tape tape_;
   NoGrad guard_;

@@ -90,7 +90,7 @@ class Worker {
  private:
   struct Member {
     std::shared_ptr<Call> call;  // null: the text has ended
-    size_t text;
+    size_t text = 0;
     ReadText& read() const { return call->texts[text]; }
   };
   struct Group {

@@ -57,7 +57,8 @@ int64_t set_of(const ChannelNorm& io, int64_t i) {
 }
 
 double elements_of_set(const ChannelNorm& io) {
-  return static_cast<double>(io.x.elements() / io.sets());
+  const int64_t elements = io.x.elements() / io.sets();
+  return static_cast<double>(elements);
 }
 
 // Calls f(plane, first element of the plane) for all planes.

@@ -185,8 +185,8 @@ template <class T, int64_t kLanes>
 struct Lanes {
   static constexpr int64_t kCount = kLanes;
   using Place = std::conditional_t<sizeof(T) == sizeof(int32_t), int32_t, int64_t>;
-  typedef T Values __attribute__((vector_size(kCount * sizeof(T))));
-  typedef Place Places __attribute__((vector_size(kCount * sizeof(T))));
+  using Values __attribute__((vector_size(kCount * sizeof(T)))) = T;
+  using Places __attribute__((vector_size(kCount * sizeof(T)))) = Place;
 };
 template <class T>
 struct Lanes<T, 1> {

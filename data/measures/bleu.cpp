@@ -65,13 +65,13 @@ BleuScore corpus_bleu(std::span<const std::string> hypotheses,
   return bleu_of(counts, options);
 }
 
-BleuScore bleu_of(const BleuCounts& all, const BleuOptions& options) {
-  BleuScore out{.hypothesis_length = all.hypothesis_length,
-                .reference_length = all.reference_length};
+BleuScore bleu_of(const BleuCounts& all_counts, const BleuOptions& options) {
+  BleuScore out{.hypothesis_length = all_counts.hypothesis_length,
+                .reference_length = all_counts.reference_length};
   out.signature = concat("nrefs:1|case:", options.lowercase ? "lc" : "mixed",
                          "|eff:no|tok:", options.tokenizer == BleuTokenizer::none ? "none" : "13a",
                          "|smooth:", smoothing_name(options), "|version:", kSacrebleuVersion);
-  const std::array<NgramCounts, kOrders>& counts = all.ngrams;
+  const std::array<NgramCounts, kOrders>& counts = all_counts.ngrams;
   if (out.hypothesis_length < out.reference_length)
     out.brevity_penalty = out.hypothesis_length > 0
                               ? std::exp(1 - static_cast<double>(out.reference_length) /

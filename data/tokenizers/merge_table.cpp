@@ -78,6 +78,8 @@ template <size_t kVectors>
 void MergeTable::apply_short(std::span<const int32_t> symbols, std::vector<int32_t>& ids) const {
   const size_t n = symbols.size();
   constexpr int32_t kNone = -1;  // has no merge
+  // Leaves numbers without a value that are written before they are read.
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init)
   // The id of the symbol at place i is id[i + 1], so that there is one before the first.
   std::array<int32_t, kShort + 2> id;
   std::array<int32_t, kShort + 1> result;  // of the merge of that symbol and the next
@@ -99,6 +101,7 @@ void MergeTable::apply_short(std::span<const int32_t> symbols, std::vector<int32
     std::memcpy(keys.data(), all.data(), sizeof keys);
     std::memcpy(places.data(), counted.data(), sizeof places);
   }
+  // NOLINTEND(cppcoreguidelines-pro-type-member-init)
   const auto set_key = [&](size_t at, uint32_t key) {
     for (size_t v = 0; v < kVectors; ++v)
       keys[v] = places[v] == static_cast<uint32_t>(at - 1) ? Lanes{} + key : keys[v];

@@ -59,7 +59,7 @@ class MergeTable {
       keys.fill(kEmpty);
       merges.fill(kEmpty);
     }
-    std::array<uint64_t, kInGroup> keys, merges;
+    std::array<uint64_t, kInGroup> keys{}, merges{};
   };
   static uint64_t key_of(int32_t left, int32_t right) {
     return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);

@@ -113,7 +113,7 @@ inline bool is_space(CharacterClass kind) {
 // eight bytes at once, because the end of a loop over bytes is often predicted wrong.
 inline size_t ascii_letters_end(std::string_view text, size_t at) {
   const auto all = [](uint64_t byte) { return byte * 0x0101'0101'0101'0101; };
-  for (uint64_t bytes; at + sizeof bytes <= text.size();) {
+  for (uint64_t bytes = 0; at + sizeof bytes <= text.size();) {
     std::memcpy(&bytes, text.data() + at, sizeof bytes);
     const uint64_t lower = (bytes | all(0x20)) & all(0x7F);
     // Bit 7 of each byte.

@@ -41,7 +41,7 @@ class PieceKey {
       std::fill_n(bytes.begin(), sizeof words_, uint8_t{0xFF});
       return bytes;
     }();
-    std::array<uint64_t, kWords> mask;
+    std::array<uint64_t, kWords> mask{};
     std::memcpy(words_.data(), piece.data(), sizeof words_);
     std::memcpy(mask.data(), kOnesThenZeros.data() + sizeof words_ - piece.size(), sizeof mask);
     for (size_t i = 0; i < kWords; ++i) words_[i] &= mask[i];

@@ -63,12 +63,12 @@ class BeamSearch::Engine {
   // A partial translation. The decoders have read it up to its last word, which is here with its
   // own log p.
   struct Prefix {
-    int32_t word;
-    double log_prob, own = 0;
+    int32_t word = 0;
+    double log_prob = 0, own = 0;
   };
   // An extension of the prefix in a slot by a word.
   struct Candidate {
-    size_t slot;
+    size_t slot = 0;
     Prefix to;
   };
   // A sentence that is being translated.

@@ -28,7 +28,7 @@ Tensor spread_sinusoids(int64_t count, int64_t width, int64_t first) {
 
 void write_model(ForeignTranslation model, const std::filesystem::path& directory) {
   ModelFiles& files = model.files;
-  const auto& [source, target] = model.sides;
+  const TranslationSide &source = model.sides.source, &target = model.sides.target;
   const Json keys = files.sources.front().keys;
   files.opening([&] {
     const TransformerConfig config = transformer_config(files, model.sides);

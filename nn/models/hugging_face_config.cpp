@@ -182,7 +182,8 @@ std::string HuggingFaceConfig::unread() const {
   std::string all;
   for (const auto& item : keys_.items()) {
     const Json& value = item.value();
-    const bool empty = value.is_null() || value == false || value == "" ||
+    const bool empty = value.is_null() || value == false ||
+                       (value.is_string() && value.get_ref<const std::string&>().empty()) ||
                        (value.is_structured() && value.empty());
     if (empty || item.key().starts_with('_') || read_.contains(item.key()) ||
         std::ranges::find(kWithoutEffect, item.key()) != kWithoutEffect.end())

@@ -71,7 +71,9 @@ void NextWords::predict(DecodingHead::Contexts contexts, std::span<const WantedW
   std::map<Group, std::vector<size_t>> groups;
   for (size_t i = 0; i < wanted.size(); ++i) groups[group_of(wanted[i], excluded)].push_back(i);
   std::vector<WantedWord> members;
-  for (const auto& [group, indices] : groups) {
+  for (const auto& entry : groups) {
+    const Group& group = entry.first;
+    const std::vector<size_t>& indices = entry.second;
     // Each member's work reads all words, or a few. The first bounds the memory for log p; a GPU
     // has log p of all words in every case.
     const bool all = group.way == Way::all || group.way == Way::draw_of_all;

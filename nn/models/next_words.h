@@ -52,8 +52,8 @@ class NextWords {
   enum class Way { likeliest, draw, draw_of_all, all };
   struct Group {
     Way way;
-    int64_t k;  // how many of the likeliest words are needed
-    auto operator<=>(const Group&) const = default;
+    int64_t k;                                       // how many of the likeliest words are needed
+    auto operator<=>(const Group&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   Group group_of(const WantedWord& wanted, int32_t excluded) const;
   void predict_group(DecodingHead::Contexts contexts, std::span<const WantedWord> members,

@@ -614,7 +614,7 @@ TEST_CASE("cuda head: few rows are multiplied in float32, and how many are few d
   // Contexts of components that share word vectors count together.
   const auto in_float32 = [&](int64_t rows) {
     set_gpu_rows_in_pieces(1000);
-    const Doubles lse = result(rows, medium, "mix:2*lin").lse;
+    Doubles lse = result(rows, medium, "mix:2*lin").lse;
     set_gpu_rows_in_pieces(0);
     return lse;
   };
