@@ -22,7 +22,8 @@ bool NonMonotoneTrigger::validated(double metric) {
 double StepDecay::rate(int64_t update) const {
   require(every >= 1 && update >= 1, "a rate that falls after each ", every, " updates, at update ",
           update, ": both must be 1 or more");
-  return lr * std::pow(factor, static_cast<double>((update - 1) / every));
+  const int64_t falls = (update - 1) / every;
+  return lr * std::pow(factor, static_cast<double>(falls));
 }
 
 double OneCycle::rate(int64_t update) const {

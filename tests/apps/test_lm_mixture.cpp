@@ -172,7 +172,7 @@ TEST_CASE("lm_score --interpolate: what is refused") {
     CHECK(run.code == 2);
     return run.err;
   };
-  const std::string own = model_a(), &ngrams = files.ngrams;
+  const std::string &own = model_a(), &ngrams = files.ngrams;
   CHECK(has(refusal({"--checkpoint", own, "--interpolate", ngrams, "--weights", "0.5"}),
             "--weights gives 1 numbers for 2 models"));
   CHECK(has(refusal({"--checkpoint", own, "--interpolate", ngrams, "--weights", "0.5", "0.6"}),

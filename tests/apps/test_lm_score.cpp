@@ -272,8 +272,8 @@ TEST_CASE("lm_score: a bias of -inf excludes its word, which is counted") {
     const Vocabulary words =
         Vocabulary::read(run + "/checkpoints/best/dict.txt", Specials::kLanguageModel);
     const int32_t excluded = 7;
-    const std::string word(words.word(excluded)), other(words.word(3)),
-        text = other + " " + word + " " + other + "\n" + other + "\n";
+    const std::string &word = words.word(excluded), &other = words.word(3);
+    const std::string text = other + " " + word + " " + other + "\n" + other + "\n";
     const std::string model =
         changed_model(dir, mixture ? "m" : "a", run, "head.bias", excluded, -INFINITY);
     const Outcome r = run_program("lm_score", {"--checkpoint", model, "--tokens"}, text);
@@ -397,7 +397,7 @@ TEST_CASE("lm_score: a perplexity beyond a double is a power of e; sums beyond i
         lost.err);
   }
   // Without the word that is too far: each log p is a number, their sum is none.
-  const std::string other(words.word(4));
+  const std::string& other = words.word(4);
   const Outcome sum =
       run_program("lm_score", {"--checkpoint", broken}, other + "\n" + other + " " + other + "\n");
   CHECK(sum.code == 1);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "nn/models/language_model.h"
 #include "tests/apps/lm_score_runs.h"
 #include "tests/apps/serve_runs.h"
 #include "tests/support/support.h"

@@ -426,7 +426,7 @@ TEST_CASE("recomputed: after an Error in the backward pass, the tape goes on") {
   const auto gradient = [&](Tape& tape) {
     const Var x = tape.leaf(input);
     tape.backward(sum(recomputed(x, {}, f)));
-    const Doubles slopes = x.grad().to_vector();
+    Doubles slopes = x.grad().to_vector();
     tape.reset();
     return slopes;
   };

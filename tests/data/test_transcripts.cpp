@@ -22,7 +22,7 @@ using Strings = std::vector<std::string>;
 // Writes a gzip file.
 std::string packed(const TemporaryDirectory& dir, const std::string& name,
                    const std::string& text) {
-  const std::string path = dir / name;
+  std::string path = dir / name;
   gzFile file = gzopen(path.c_str(), "wb");
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
   gzclose(file);

@@ -163,7 +163,7 @@ TEST_CASE("tune_weights_together: three scores, one of which is the errors; BLEU
   for (int l = 0; l < 40; ++l) {
     NBestList& list = lists.emplace_back();
     list.utterance = concat("u", l);
-    references.push_back("a b c d e");
+    references.emplace_back("a b c d e");
     for (int h = 0; h < 6; ++h) {
       std::string words;
       for (const char* word : {"a", "b", "c", "d", "e"})

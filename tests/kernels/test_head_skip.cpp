@@ -84,7 +84,6 @@ Oracle oracle_of(const HeadProblem& p, double limit, int64_t block) {
   for (int64_t r = 0; r < p.rows; ++r) {
     const int64_t target = p.targets[static_cast<size_t>(r)];
     Doubles joint, sums;
-    double prior_sum = 0;
     for (int64_t k = 0; k < K; ++k) {
       double sum = 0;
       for (int64_t v = 0; v < p.words; ++v) {
@@ -93,7 +92,6 @@ Oracle oracle_of(const HeadProblem& p, double limit, int64_t block) {
             std::exp(dot(p.w, row, p.h, r) + at(p.bias, v));
       }
       const double prior = K > 1 ? std::exp(dot(p.prior, k, p.h, r)) : 1;
-      prior_sum += prior;
       sums.push_back(sum);
       joint.push_back(target < 0 ? 0 : prior * at(g, (r * K + k) * p.words + target) / sum);
     }

@@ -421,7 +421,7 @@ TEST_CASE("hugging face: Llama's maps of queries, keys and values are stacked") 
   const auto with = [&](const char* file, const Json& keys) {
     m.write(m.config, parts);
     m.dir.write(file, keys.dump());
-    const std::string error = error_of([&] { LanguageModel::load(m.path); });
+    std::string error = error_of([&] { LanguageModel::load(m.path); });
     std::filesystem::remove(m.dir / file);
     return error;
   };
@@ -553,7 +553,7 @@ TEST_CASE("hugging face: the positions that attention sees are those of transfor
   const auto without = [&](const char* type, const char* key) {
     Json keys = m.config;
     m.config.erase(key);
-    const std::string error = error_of([&] { window(type, Json::object()); });
+    std::string error = error_of([&] { window(type, Json::object()); });
     m.config = keys;
     return error;
   };

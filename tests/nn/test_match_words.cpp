@@ -32,8 +32,9 @@ ModelTokenizer tokenizer(const TemporaryDirectory& dir) {
 // Row r of column c is 10 r + c.
 Tensor table(int64_t rows, int64_t width) {
   Tensor out({rows, width}, DType::float32);
-  for (int64_t i = 0; i < rows * width; ++i)
-    out.data<float>()[i] = static_cast<float>(10 * (i / width) + i % width);
+  float* next = out.data<float>();
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < width; ++c) *next++ = static_cast<float>(10 * r + c);
   return out;
 }
 

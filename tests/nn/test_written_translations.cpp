@@ -100,7 +100,8 @@ TEST_CASE("spread_sinusoids: fairseq's first rows, by its formula in double") {
   const std::vector<double> found = table.to_vector();
   for (int64_t t = 0; t < kRows; ++t)
     for (int64_t i = 0; i < kWidth / 2; ++i) {
-      const double rate = std::exp(static_cast<double>(i) * -std::log(10000.0) / (kWidth / 2 - 1)),
+      const double rate =
+                       std::exp(static_cast<double>(i) * -std::log(10000.0) / (0.5 * kWidth - 1)),
                    angle = static_cast<double>(t + kFirst) * rate;
       const auto at = [&](int64_t column) {
         return found[static_cast<size_t>(t * kWidth + column)];

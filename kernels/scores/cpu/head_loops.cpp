@@ -173,7 +173,7 @@ void scores_of(const K& k, T scale, const HeadTile<T>& t, int64_t v, T bias, T* 
   constexpr int kAtOnce = 4;  // pairs
   int held = 0;
   T xi[kAtOnce][kLanes];
-  LogSumExpLanes<T, kLanes> all;
+  LogSumExpLanes<T, kLanes> all;  // NOLINT(cppcoreguidelines-pro-type-member-init): see clear()
   all.clear();
   for_pairs(k, t, v, [&](const T* z, const double* w, const T* h, int64_t, int64_t) {
     word_scores<false>(k.part, z, w, h, T(1), T(0), xi[held++]);
@@ -372,7 +372,7 @@ void row_values_of(const K& k, const HeadRow<T>& r, T* out) {
   constexpr int64_t kWords = ops::kHeadTile;
   require(r.words <= kWords, "[row_values] a tile of ", r.words, " words");
   T xi[kWords];
-  LogSumExpLanes<T, kWords> all;
+  LogSumExpLanes<T, kWords> all;  // NOLINT(cppcoreguidelines-pro-type-member-init): see clear()
   all.clear();
   const int64_t parts = k.parts();
   for (int64_t i = 0; i < parts; ++i)
