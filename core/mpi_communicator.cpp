@@ -21,7 +21,8 @@ const char* set_variable(const char* open_mpi, const char* mpich) {
 }
 
 int from_environment(const char* name, int otherwise) {
-  return name != nullptr ? std::atoi(std::getenv(name)) : otherwise;
+  const char* const text = name != nullptr ? std::getenv(name) : nullptr;
+  return text != nullptr ? std::atoi(text) : otherwise;
 }
 
 #ifdef NINE_MPI_LIBRARY

@@ -182,7 +182,7 @@ bool TextReader::read_more() {
   require(!in_->bad() && (in_ != &std::cin || std::ferror(stdin) == 0), name_,
           " cannot be read after line ", lines_, ": the system reported a read error");
   end_ += count;
-  const bool at_start = lines_ == 0 && end_ - count < kStart;
+  const bool at_start = rules_.refuse_other_kinds && lines_ == 0 && end_ - count < kStart;
   if (const std::string what = at_start ? what_it_is(unread()) : ""; !what.empty())
     fail(name_, " ", what);
   return true;

@@ -43,7 +43,8 @@ struct TextRules {
   bool cr_ends_line = false;  ///< true: also a CR without LF ends a line
   bool drop_byte_order_mark = true;
   bool refuse_nul = true;
-  bool refuse_empty_file = true;  ///< a stream, a pipe or a device may always be empty
+  bool refuse_other_kinds = true;  ///< false: a text may begin like a zip archive, for example
+  bool refuse_empty_file = true;   ///< a stream, a pipe or a device may always be empty
   /// Returns a line as soon as it has ended, without waiting for more text; a block is then one
   /// line. (If CR ends lines, a CR waits for the next byte, which may be LF.)
   bool line_by_line = false;

@@ -116,7 +116,9 @@ Vocabulary Vocabulary::read_saved(const std::string& path, const Specials& speci
   require_regular_file(path);
   Vocabulary v(specials);
   std::vector<bool> listed(static_cast<size_t>(specials.size));
-  TextReader reader(std::vector<std::string>{path}, {.refuse_empty_file = false});
+  // The first word may be any word, "PK\3\4" too.
+  TextReader reader(std::vector<std::string>{path},
+                    {.refuse_other_kinds = false, .refuse_empty_file = false});
   int64_t row = 0;  // row of a model's tables, if special words are listed
   for (std::string_view line; reader.next_line(line); ++row) {
     const std::vector<bool> before = listed;

@@ -70,21 +70,21 @@ double target_score(const Margin& margin, const double* w, const double* h, int6
 
 }  // namespace
 
-ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& weights,
-                             std::span<const double> contexts, std::span<const int32_t> targets,
-                             int64_t d, double all_rows_weight, const LabelSmoothing& smoothing,
+ReferenceLoss reference_loss(const HeadSpec& written_head, const ReferenceWeights& weights,
+                             std::span<const double> all_h, std::span<const int32_t> targets,
+                             int64_t d, double given_row_weight, const LabelSmoothing& smoothing,
                              const Margin& margin, double z_loss, std::span<const double> factors) {
-  const std::vector<LearnedNumber> learned = learned_numbers(written);
+  const std::vector<LearnedNumber> learned = learned_numbers(written_head);
   std::vector<double> values;
   for (size_t i = 0; i < learned.size(); ++i)
     values.push_back(learned[i].value(weights.numbers[i]));
-  const HeadSpec head = with_numbers(written, values);
+  const HeadSpec head = with_numbers(written_head, values);
   const int64_t K = head.size(), V = std::ssize(weights.w) / d / (head.untied ? K : 1);
 
   ReferenceLoss out;
   out.nll.resize(targets.size());
   out.rows.resize(targets.size());
-  out.h.resize(contexts.size());
+  out.h.resize(all_h.size());
   out.gradients = {std::vector<double>(weights.w.size()), std::vector<double>(weights.bias.size()),
                    std::vector<double>(weights.prior.size()),
                    std::vector<double>(weights.latent.size()), std::vector<double>(learned.size())};
@@ -92,8 +92,8 @@ ReferenceLoss reference_loss(const HeadSpec& written, const ReferenceWeights& we
   for (size_t n = 0; n < targets.size(); ++n) {
     if (targets[n] < 0) continue;
     const int64_t y = targets[n];
-    const double row_weight = all_rows_weight * (factors.empty() ? 1 : factors[n]);
-    const double* const h = contexts.data() + static_cast<int64_t>(n) * d;
+    const double row_weight = given_row_weight * (factors.empty() ? 1 : factors[n]);
+    const double* const h = all_h.data() + static_cast<int64_t>(n) * d;
     double* const dh = out.h.data() + static_cast<int64_t>(n) * d;
     const auto word = [&](auto& all, int64_t k, int64_t v) {
       return all.data() + ((head.untied ? k * V : 0) + v) * d;

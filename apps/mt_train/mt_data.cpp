@@ -35,20 +35,21 @@ std::pair<Vocabulary, Vocabulary> dictionaries(const PairText& text, const MtOpt
 
 // The tokenizers of given files, or learned from the text.
 std::pair<ModelTokenizer, ModelTokenizer> tokenizers(const PairText& text, const MtOptions& o) {
-  const Specials& specials = Specials::kTranslation;
-  const auto given = [&](const std::string& path) { return o.raw_tokenizer.read(path, specials); };
+  const auto given = [&](const std::string& path) {
+    return o.raw_tokenizer.read(path, Specials::kTranslation);
+  };
   const std::string& both = o.raw_tokenizer.tokenizer;
   const std::string &of_source = both.empty() ? o.src_tokenizer : both,
                     &of_target = both.empty() ? o.tgt_tokenizer : both;
   if (!of_source.empty() && !of_target.empty()) return {given(of_source), given(of_target)};
-  const TokenizerTraining how = o.raw_tokenizer.training(o.vocab_size, specials);
+  const TokenizerTraining how = o.raw_tokenizer.training(o.vocab_size, Specials::kTranslation);
   TokenizerTrainer source(how), target(how);
   text([&](std::string_view s, std::string_view t) {
     if (of_source.empty()) source.add(s);
     if (of_target.empty()) (o.shared_vocab ? source : target).add(t);
   });
   const auto learn = [&](const TokenizerTrainer& trainer, const char* name) {
-    return learned(trainer, name, o.vocab_size, specials);
+    return learned(trainer, name, o.vocab_size, Specials::kTranslation);
   };
   if (o.shared_vocab) {
     const ModelTokenizer joint = learn(source, "the training text");

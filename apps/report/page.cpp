@@ -42,7 +42,8 @@ void require_own_page(const std::filesystem::path& file) {
   in.read(start.data(), static_cast<std::streamsize>(start.size()));
   const std::string_view text(start.data(), static_cast<size_t>(in.gcount()));
   const std::string_view title = text.substr(std::min(text.find("<title>"), text.size()));
-  require(text.empty() || title.substr(0, title.find("</title>")).find("– Nine") != title.npos,
+  require(text.empty() ||
+              title.substr(0, title.find("</title>")).find("– Nine") != std::string_view::npos,
           file.string(), " is not a page that Nine wrote: move it elsewhere");
 }
 

@@ -96,6 +96,7 @@ void BpeModel::encode(std::string_view piece, std::vector<int32_t>& ids) const {
     const int32_t whole = whole_.find(piece);
     if (whole >= 0) return ids.push_back(whole_ids_[static_cast<size_t>(whole)]);
   }
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): only what was written is read
   std::array<int32_t, 64> few;
   std::vector<int32_t> many;
   size_t n = 0;

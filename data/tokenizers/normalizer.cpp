@@ -32,7 +32,7 @@ std::string base64(std::string_view bytes) {
 
 bool read_base64(std::string_view text, std::string& bytes) {
   static const auto values = [] {
-    std::array<int8_t, 256> table;
+    std::array<int8_t, 256> table{};
     table.fill(-1);
     for (int i = 0; i < 64; ++i) table[static_cast<uint8_t>(kDigits[i])] = static_cast<int8_t>(i);
     return table;

@@ -294,6 +294,8 @@ TEST_CASE("vocabulary: a model's dictionary has special words in the order of it
   };
   CHECK(read("</s> 4\n<unk> 0\na 2\n").empty());
   CHECK(read("a 2\n").empty());
+  // Its first word may be how a zip archive begins.
+  CHECK(read("PK\x03\x04 2\n").empty());
   CHECK(has(read("<unk> 0\n</s> 4\na 2\n"),
             "line 1: '<unk>' is row 1 of a model here, and not row 0"));
   CHECK(has(read("a 2\n</s> 4\n<unk> 0\n"), "line 2: '</s>' is row 0 of a model here"));

@@ -344,6 +344,7 @@ void mixture_tile(const StackedComponents<T>& stack, const StackLanes<T>& lanes,
     }
   }
   for (int64_t v = 0; v < words; ++v) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): see clear()
     LogSumExpLanes<T, kHeadPanel> all;
     all.clear();
     const T* s = scores + v * kHeadPanel;
