@@ -141,9 +141,9 @@ TEST_CASE("search_weights: as good as a fine grid of weights, seeded, bounded") 
     CHECK(loss_of(set, found.weights) == found.loss);
     CHECK(search_weights(set, start, not_negative, {}).weights == found.weights);
     double least = INFINITY;
-    for (double x = -6; x <= 6; x += 0.09)
-      for (double y = -6; y <= 6; y += 0.09)
-        least = std::min(least, loss_of(set, Weights{1, x + 0.001, y - 0.002}));
+    for (int x = 0; x <= 133; ++x)
+      for (int y = 0; y <= 133; ++y)
+        least = std::min(least, loss_of(set, Weights{1, -5.999 + 0.09 * x, -6.002 + 0.09 * y}));
     better += found.loss <= least ? 1 : 0;
     CHECK(found.loss <= search_weights(set, start, not_negative, {.restarts = 0}).loss);
   }

@@ -75,7 +75,7 @@ void Conversation::say(const std::string& text) {
 bool Conversation::read(int milliseconds) {
   pollfd ready{.fd = streams_.out[0], .events = POLLIN, .revents = 0};
   if (poll(&ready, 1, milliseconds) <= 0) return false;
-  std::array<char, 65536> bytes;
+  std::array<char, 65536> bytes{};
   const ssize_t count = ::read(streams_.out[0], bytes.data(), bytes.size());
   if (count <= 0) return false;
   heard_.append(bytes.data(), static_cast<size_t>(count));
@@ -92,7 +92,7 @@ std::string Conversation::hear(int lines) {
   }
   size_t end = 0;
   for (int i = 0; i < lines; ++i) end = heard_.find('\n', end) + 1;
-  const std::string answer = heard_.substr(0, end);
+  std::string answer = heard_.substr(0, end);
   heard_.erase(0, end);
   return answer;
 }
