@@ -57,10 +57,11 @@ int compute(const MachineFlags& flags, int threads, const std::function<int(Devi
   set_threads(threads);
   const Device device = device_from_text(flags.device);
   if (device.kind != DeviceKind::cpu) {
-    bf16::pieces_on_gpu();  // an error of NINE_CUDA_PIECES now
-    static_cast<void>(
-        Tensor({1}, DType::float32, device));  // an error now if the device is not available
-    cuda::require_promised_precision();        // and not at the first product
+    // Gives errors now and not at the first product: of NINE_CUDA_PIECES, and if the device is not
+    // available.
+    bf16::pieces_on_gpu();
+    static_cast<void>(Tensor({1}, DType::float32, device));
+    cuda::require_promised_precision();
   }
   if (!flags.team) return body(device);
   int code = 0;

@@ -1041,8 +1041,9 @@ TEST_CASE("bpe learn --bytes, apply --tokenizer, undo --tokenizer") {
 TEST_CASE("tokenizers: for other programs") {
   const char* const file = std::getenv("NINE_TOKENIZER");
   const char* const texts = std::getenv("NINE_TOKENIZER_TEXTS");
+  if (file == nullptr || texts == nullptr) return;
   const char* const letters = std::getenv("NINE_TOKENIZER_HOW");
-  if (file == nullptr || texts == nullptr || letters == nullptr) return;
+  REQUIRE_MESSAGE(letters != nullptr, "NINE_TOKENIZER_HOW is not set");
   const std::string how = letters;
   const auto tokenizer = read_tokenizer(
       file, {.split = has(how, "2") ? Split::gpt2 : Split::gpt4, .special_tokens = {}});
