@@ -38,7 +38,6 @@ deps:
 	@./cmake/install_deps.sh
 
 build: deps
-	@./cmake/install_deps.sh test
 	$(CONFIGURE)
 	$(NINJA) all
 
@@ -55,15 +54,14 @@ demo: deps
 	$(BUILD)/bin/mt_train --sample --run $(RUN)-mt --restart \
 	  --layers 2 --hidden 128 --ffn 256 --dropout 0.1 --lr 0.003 --warmup 200 --batch-tokens 1024 --after 3e
 
-test:
-	@./cmake/install_deps.sh test
+test: deps
 	$(CONFIGURE)
 	$(NINJA) quick_tests
 	tests/run.sh $(BUILD) -j $(JOBS) -LE 'check|clients'
 
 check:
 	@echo "make check installs valgrind, sctk, chromium, Noto Sans and what makes the site where they are missing"
-	@./cmake/install_deps.sh test check site
+	@./cmake/install_deps.sh check site
 	$(SITE_PYTHON)
 	$(CONFIGURE) -DNINE_SITE_PYTHON=$(CURDIR)/$(BUILD)/site-env/bin/python
 	$(NINJA) all
@@ -72,7 +70,7 @@ check:
 # The package is compiled while the others are fetched. Without --force-reinstall pip keeps an older build of the same version.
 clients:
 	@echo "make clients installs what tests/clients/requirements.txt lists into $(BUILD)/clients: some gigabytes"
-	@./cmake/install_deps.sh test clients
+	@./cmake/install_deps.sh clients
 	python3 -m venv $(BUILD)/clients
 	rm -rf $(BUILD)/clients/wheel
 	$(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt & others=$$!; \
@@ -115,8 +113,7 @@ package:
 	umask 022 && cmake --build build-package -j $(JOBS) --target package
 
 # The test files: what CTest runs beside them starts the same programs once more or compiles what lives outside.
-sanitize:
-	@./cmake/install_deps.sh test
+sanitize: deps
 	cmake -S . -B build-sanitize -G Ninja $(CMAKE_FLAGS) $(CHECKED) -DNINE_SANITIZE=address -DNINE_TEST_SHARE=$(SHARE)
 	cmake --build build-sanitize -j $(JOBS) --target sanitized_tests
 	ASAN_OPTIONS=handle_sigill=1:malloc_context_size=10 tests/run.sh build-sanitize -j $(JOBS) -L sanitized
@@ -124,28 +121,27 @@ sanitize:
 # Without libxsmm: code that it writes at run time cannot be instrumented. Of the tests, those of what runs in threads (tests/CMakeLists.txt).
 # With clang: its OpenMP tells ThreadSanitizer (by archer, a library beside it) how threads wait for each other; GCC's does not.
 tsan:
-	@./cmake/install_deps.sh test clang
+	@./cmake/install_deps.sh clang
 	cmake --fresh -S . -B build-tsan -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_SANITIZE=thread -DNINE_XSMM=OFF
 	cmake --build build-tsan -j $(JOBS) --target sanitized_tests
 	OMP_TOOL_LIBRARIES=$$(clang -print-file-name=libarcher.so) TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
 	  tests/run.sh build-tsan -j $(JOBS) -L sanitized -E needs_libxsmm
 
 fuzz:
-	@./cmake/install_deps.sh test clang
+	@./cmake/install_deps.sh clang
 	cmake -S . -B build-fuzz -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_FUZZ=ON
 	cmake --build build-fuzz -j $(JOBS) --target fuzzers
 	tests/fuzz/run.sh build-fuzz $(SECONDS)
 
 # tests/faults/test_out_of_memory.cpp, whose cases take a sample of the allocations in `make check`.
-allocations:
-	@./cmake/install_deps.sh test
+allocations: deps
 	$(CONFIGURE)
 	$(NINJA) quick_tests
 	NINE_ALLOCATIONS=$(SHARE) tests/run.sh $(BUILD) -R '^test_out_of_memory'
 
 # clang-tidy reads clang's command lines; nothing has to be built for it.
 tidy:
-	@./cmake/install_deps.sh test clang tidy
+	@./cmake/install_deps.sh clang tidy
 	cmake -S . -B build-tidy -G Ninja $(CMAKE_FLAGS) $(CLANG) -DNINE_UNITY=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DNINE_DISPATCH=OFF
 	git ls-files '*.cpp' | grep -v -e ^examples/ -e ^tests/install/consumer/ -e ^tests/fuzz/entry -e ^tests/fuzz/host -e ^tests/bench/libtorch/ -e ^core/cpu/amx/ -e ^core/cpu/avx512_bf16/ -e ^python/ | \
 	  awk -v slice=$(SLICE) 'BEGIN { split(slice, part, "/") } NR % part[2] == part[1] % part[2]' | \

@@ -292,7 +292,7 @@ def searches(tuning=parts.T1_TUNING, folder=None):
         chosen, rate, pending = search.state(kernel, folder, tuning)
         best = chosen and tuning.rate_run(chosen, rate).row.label
         tried = [
-            f"{told(name)}: {figure}".join(["**"] * 2 if name == best else [""] * 2)
+            f"`{told(name)}`: {figure}".join(["**"] * 2 if name == best else [""] * 2)
             for name, figure in search.searched(kernel, folder, tuning)
         ]
         left = f"next: {', '.join(told(run.row.label) for run in pending)}" if pending else "done"
