@@ -8,6 +8,7 @@
 #include "core/safetensors.h"
 #include "tests/apps/lm_score_runs.h"
 #include "tests/support/conversation.h"
+#include "tests/support/skip.h"
 #include "tests/support/support.h"
 
 namespace nine::tests::test_flush {
@@ -135,7 +136,9 @@ TEST_CASE("lm_score --flush: what needs the whole text is refused by name") {
     CHECK(has(refused(task), "--flush is for scoring, --top, --components or --generate"));
 }
 
-TEST_CASE("--flush: it is on where standard input is a terminal, unless --no-flush") {
+TEST_CASE("--flush: it is on where standard input is a terminal, unless --no-flush" *
+          doctest::test_suite("needs a terminal")) {
+  if (!has_terminal()) return skip("there is no pseudo terminal");
   const TemporaryDirectory dir;
   const std::string codes = dir.write("codes", "#version: 0.2\nl o\n");
   Conversation score("lm_score", {"--checkpoint", model_a()}, Conversation::Input::terminal);

@@ -1,6 +1,5 @@
 // apps/cli: progress on a terminal and elsewhere, short texts for numbers.
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "apps/cli/number_format.h"
 #include "apps/cli/progress.h"
+#include "tests/support/conversation.h"
 #include "tests/support/skip.h"
 #include "tests/support/support.h"
 
@@ -44,16 +44,17 @@ class Captured {
 
 // Both ends of a pseudo terminal.
 struct Terminal {
-  int master = posix_openpt(O_RDWR | O_NOCTTY);
+  int ends[2] = {-1, -1};
   std::FILE* out = nullptr;
   Terminal() {
-    if (master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0)
-      out = std::fopen(ptsname(master), "w");
-    if (out) setvbuf(out, nullptr, _IOFBF, 4096);
+    if (!open_terminal(ends)) return;
+    out = fdopen(ends[0], "w");
+    setvbuf(out, nullptr, _IOFBF, 4096);
   }
   ~Terminal() {
-    if (out) std::fclose(out);
-    if (master >= 0) ::close(master);
+    if (!out) return;
+    std::fclose(out);
+    ::close(ends[1]);
   }
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
@@ -61,8 +62,8 @@ struct Terminal {
     std::fflush(out);
     std::string text;
     char buffer[4096];
-    for (pollfd ready{master, POLLIN, 0}; poll(&ready, 1, text.empty() ? 5000 : 50) == 1;) {
-      const ssize_t n = ::read(master, buffer, sizeof buffer);
+    for (pollfd ready{ends[1], POLLIN, 0}; poll(&ready, 1, text.empty() ? 5000 : 50) == 1;) {
+      const ssize_t n = ::read(ends[1], buffer, sizeof buffer);
       if (n <= 0) break;
       text.append(buffer, static_cast<size_t>(n));
     }

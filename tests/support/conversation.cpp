@@ -18,17 +18,6 @@ void make_pipe(int (&ends)[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
 }
 
-// A terminal's two ends: the program's, to read, and the one of whoever types.
-void make_terminal(int (&ends)[2]) {
-  ends[1] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-  std::array<char, 256> name{};
-  if (ends[1] < 0 || grantpt(ends[1]) != 0 || unlockpt(ends[1]) != 0 ||
-      ptsname_r(ends[1], name.data(), name.size()) != 0)
-    throw std::runtime_error("no terminal");
-  ends[0] = open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (ends[0] < 0) throw std::runtime_error("a terminal does not open");
-}
-
 void close_end(int& end) {
   if (end >= 0) close(end);
   end = -1;
@@ -36,9 +25,26 @@ void close_end(int& end) {
 
 }  // namespace
 
+bool open_terminal(int (&ends)[2]) {
+  ends[0] = -1;
+  ends[1] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  std::array<char, 256> name{};
+  if (ends[1] >= 0 && grantpt(ends[1]) == 0 && unlockpt(ends[1]) == 0 &&
+      ptsname_r(ends[1], name.data(), name.size()) == 0)
+    ends[0] = open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (ends[0] < 0) close_end(ends[1]);
+  return ends[0] >= 0;
+}
+bool has_terminal() {
+  int ends[2] = {-1, -1};
+  const bool opened = open_terminal(ends);
+  for (int& end : ends) close_end(end);
+  return opened;
+}
+
 Conversation::Streams::Streams(Input input) {
   if (input == Input::terminal) {
-    make_terminal(in);
+    if (!open_terminal(in)) throw std::runtime_error("no terminal");
   } else {
     make_pipe(in);
   }

@@ -8,6 +8,12 @@
 
 namespace nine::tests {
 
+/// Opens a pseudo terminal: ends[0] is the program's end, ends[1] that of whoever types. Returns
+/// false, and both are -1, if the machine has no pseudo terminals.
+bool open_terminal(int (&ends)[2]);
+/// Returns whether open_terminal() succeeds.
+bool has_terminal();
+
 /// A program whose standard input and output are pipes that stay open; killed at the latest with
 /// this object.
 class Conversation {
