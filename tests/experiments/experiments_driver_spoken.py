@@ -264,7 +264,9 @@ class Searches(Records):
         self.ended(of("log")[2][0], 29)
         self.assertEqual(of("log"), ("log:p=8", 0.001, []))
         shown = tables.searches(spoken.T1_TUNING, self.folder)
-        self.assertIn("log:p=16: 31.00; log:p=8 lr=0.0005: 29.00; **log:p=8 lr=0.001: 28", shown)
+        self.assertIn(
+            "`log:p=16`: 31.00; `log:p=8 lr=0.0005`: 29.00; **`log:p=8 lr=0.001`: 28", shown
+        )
 
     def ended(self, run, ppl):
         valid = [{"event": "valid", "ppl": ppl}] * run.epochs
