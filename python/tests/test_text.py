@@ -263,10 +263,10 @@ def test_what_is_wrong_with_a_prefix():
         ("the the the", 2, "line 1 has 3 tokens, more than the option max-length, 2"),
         ("the </s> the", 5, "ends the translation before the other words of the prefix"),
         ("</s>", 5, "ends the translation before its first word"),
-        ("zzzz", 5, "unknown"),
+        ("zzzz zzzz", 5, "the prefixes: .* are unknown"),
     ):
         with pytest.raises(nine.Error, match=message):
-            translator.translate(["the man"], prefixes=[prefix], max_length=length)
+            translator.translate(programs.pairs()[0][:1], prefixes=[prefix], max_length=length)
 
 
 def test_n_best_attention_and_alignment(tmp_path):
