@@ -68,12 +68,13 @@ check:
 	tests/run.sh $(BUILD) -j $(JOBS) -L check
 
 # The package is compiled while the others are fetched. Without --force-reinstall pip keeps an older build of the same version.
+# llama.cpp is compiled for any CPU with AVX2: with AMX, GCC 12 drops a part of its tile configuration, and it ends by an illegal instruction.
 clients:
 	@echo "make clients installs what tests/clients/requirements.txt lists into $(BUILD)/clients: some gigabytes"
 	@./cmake/install_deps.sh clients
 	python3 -m venv $(BUILD)/clients
 	rm -rf $(BUILD)/clients/wheel
-	$(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt & others=$$!; \
+	CMAKE_ARGS=-DGGML_NATIVE=OFF $(BUILD)/clients/bin/pip install --quiet -r tests/clients/requirements.txt & others=$$!; \
 	  CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BUILD)/clients/bin/pip wheel --quiet --no-deps -w $(BUILD)/clients/wheel . && wait $$others
 	$(BUILD)/clients/bin/pip install --quiet --no-deps --force-reinstall $(BUILD)/clients/wheel/*.whl
 	$(CONFIGURE) -DNINE_CLIENTS_PYTHON=$(CURDIR)/$(BUILD)/clients/bin/python

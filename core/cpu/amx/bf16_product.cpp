@@ -29,6 +29,8 @@ struct alignas(64) TileConfig {
 class Tiles {
  public:
   Tiles() {
+    // Static, because GCC 12's intrinsic reads 8 bytes by its own account: GCC may drop a local's
+    // other stores.
     static const TileConfig config;
     _tile_loadconfig(&config);
   }
