@@ -511,7 +511,9 @@ def curve(by, part, folder):
     for label, on in found.items():
         ratios = ", ".join(f"{told(x, 'lin')} on {lines:,}" for lines, x in on.items())
         between = crossing(on)
-        where = f"crosses between {between[0]:,} and {between[1]:,}" if between else "no crossing"
+        missing = "" if last in on and on[last].wide else " so far"
+        none = f"no crossing{missing}"
+        where = f"crosses between {between[0]:,} and {between[1]:,}" if between else none
         figures.append(f"{label} {ratios}: {where}")
     words, lacking = [], False
     for label in ("pol", "log"):

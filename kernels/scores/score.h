@@ -55,10 +55,11 @@
 //   // Each later statistic is a function of the first ones, and the slopes of the first ones
 //   // include its effect on S (ssg: statistic 2 is e^(statistic 1)).
 //   static constexpr int kGradients;
-//   // True if the cheaper forms of value and slopes cannot overflow for a vector (or part) with
-//   // these statistics. value and slopes then are templates over <bool kFast, class T>; kFast
-//   // selects the cheaper form.
-//   static bool fast_path_valid(const T* stats);
+//   // True if the cheaper forms of value and slopes are right for a vector (or part) with these
+//   // statistics. value and slopes then are templates over <bool kFast, class T>; kFast selects
+//   the
+//   // cheaper form.
+//   bool fast_path_valid(const T* stats) const;
 //   // True if z has too few digits for this pair's score. If T is double, on the CPU, exact() then
 //   // computes the score. Without this member, the test is |w - h|^2 < 0.001 (|w|^2 + |h|^2). Only
 //   // with kExactTarget.
@@ -218,7 +219,7 @@ concept KnowsExtremes = requires(const double* stats) {
   K::template is_extreme<float>(stats);
 };
 
-/// A kernel with a cheaper form for vectors whose statistics are not extreme (see above).
+/// A kernel with a cheaper form for some vectors, or for some parameters (see above).
 template <class K>
 concept HasFastPath = requires(const K& k, const float* stats) {
   k.fast_path_valid(stats);

@@ -231,6 +231,7 @@ class Claims(MadeUp):
         self.assertEqual(verdict, "agrees")
         self.assertIn("on 145,000: crosses between 30,000 and 60,000", figure)
         self.assertEqual(figure.count("no crossing"), 3)
+        self.assertNotIn("so far", figure)
         self.assertIn("log on 145,000: agrees", figure)
         ratio["log"] = (0.9, 0.9, 0.9, 1.01)
         self.run_all("Curve", of)

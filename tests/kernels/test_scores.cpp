@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -439,6 +440,39 @@ TEST_CASE_TEMPLATE("scores: ssg's shorter way is the one for all", T, float, dou
     }
   Vector<T> beyond{1, 2, 41};
   CHECK_FALSE(scores::Ssg::fast_path_valid(Stats<T, scores::Ssg>(ssg, beyond.data(), 3).of));
+}
+
+TEST_CASE_TEMPLATE("scores: pol's shorter way has the bits of the one for all", T, float, double) {
+  const T* none = nullptr;
+  for (int p = 1; p <= 3; ++p) {
+    const scores::Pol pol(Score{ScoreKind::pol, {0.7, -0.3, static_cast<double>(p)}}, 3);
+    REQUIRE(pol.fast_path_valid(none));
+    for (const double of : {-1e4, -1.5, 0.0, 1e-9, 0.9, 40.0}) {
+      CAPTURE(of);
+      const T z = static_cast<T>(of);
+      CHECK(pol.template value<true>(z, none, none) == pol.value(z, none, none));
+      CHECK(pol.template slopes<true>(z, none, none).z == pol.slopes(z, none, none).z);
+    }
+  }
+  CHECK_FALSE(scores::Pol(Score{ScoreKind::pol, {1, 1, 4}}, 3).fast_path_valid(none));
+}
+
+// On Intel's CPUs a subnormal square costs as much as the rest of a score.
+TEST_CASE("scores: pol takes no power that its score does not need") {
+  const float* none = nullptr;
+  for (const int p : {1, 2, 3, 4, 8}) {
+    const scores::Pol pol(Score{ScoreKind::pol, {1, 0, static_cast<double>(p)}}, 3);
+    for (const float of : {0.01F, 0.5F, 1.5F, 100.0F}) {
+      CAPTURE(p);
+      CAPTURE(of);
+      std::feclearexcept(FE_ALL_EXCEPT);
+      const volatile float z = of;
+      const volatile float value = pol.value(z + 0, none, none);
+      const volatile float slope = pol.slopes(z + 0, none, none).z;
+      CHECK(std::fetestexcept(FE_UNDERFLOW | FE_OVERFLOW) == 0);
+      CHECK(std::isfinite(value + slope));
+    }
+  }
 }
 
 TEST_CASE("scores: what kernels collapse to, as posteriors") {
