@@ -51,12 +51,11 @@ struct Pol {
   }
   template <bool kFast = false, class T>
   NINE_HD T value(T z, const T*, const T*) const {
-    return power < kFast ? kFastBits : kBits > (base(z), p);
+    return power<kBitsFor<kFast>>(base(z), p);
   }
   template <bool kFast = false, class T>
   NINE_HD Slopes<T, kStats> slopes(T z, const T*, const T*) const {
-    return {
-        static_cast<T>(p * alpha) * power < kFast ? kFastBits : kBits > (base(z), p - 1), {}, {}};
+    return {static_cast<T>(p * alpha) * power<kBitsFor<kFast>>(base(z), p - 1), {}, {}};
   }
   // Slope with respect to alpha, then to c.
   template <class T>
@@ -68,6 +67,9 @@ struct Pol {
   int p;
 
  private:
+  template <bool kFast>
+  static constexpr int kBitsFor = kFast ? kFastBits : kBits;
+
   template <class T>
   NINE_HD T base(T z) const {
     return static_cast<T>(alpha) * z + static_cast<T>(c);

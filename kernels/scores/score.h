@@ -57,8 +57,7 @@
 //   static constexpr int kGradients;
 //   // True if the cheaper forms of value and slopes are right for a vector (or part) with these
 //   // statistics. value and slopes then are templates over <bool kFast, class T>; kFast selects
-//   the
-//   // cheaper form.
+//   // the cheaper form.
 //   bool fast_path_valid(const T* stats) const;
 //   // True if z has too few digits for this pair's score. If T is double, on the CPU, exact() then
 //   // computes the score. Without this member, the test is |w - h|^2 < 0.001 (|w|^2 + |h|^2). Only

@@ -62,8 +62,8 @@ def check(good, what):
 
 
 def run(program, *arguments, text=None):
-    """Trains with AVX2 alone, so that every machine compares the same models. One of a thousand
-    searches meets a near tie, which the last bits of a machine's products decide."""
+    """Trains with AVX2 alone, so that every machine compares the same models. A search may
+    meet a near tie, which the last bits of a machine's products decide."""
     isa = {"NINE_ISA": "avx2"} if program == "mt_train" else {}
     done = subprocess.run(
         [os.path.join(BIN, program), *map(str, arguments)],
